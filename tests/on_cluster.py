@@ -92,7 +92,7 @@ def equal_by_rules(session, folder):
 def plan_of_the_first_pass(session, folder):
     """The exchanges of the first pass, and what each of them moves."""
     rankings, truth = some()
-    rows = open_spark(read(session, folder, rankings)).query
+    rows = open_spark(read(session, folder, rankings)).rows.query
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         judged_or_counted(rows, truth.select("user", "item")).explain()

@@ -29,8 +29,8 @@ from rankmeter._align import sift
 from rankmeter._align.repeats import Repeats
 from rankmeter._align.sift import Sizes
 from rankmeter._choices import CHOICES
-from rankmeter._engine import Memory
-from rankmeter._ingest import Cut, meet_all, read_rankings, read_truth
+from rankmeter._engine import Memory, choose
+from rankmeter._ingest import Cut, InPieces, meet_all, read_rankings, read_truth
 from rankmeter._plan import resolve
 from rankmeter._progress import followed, listening
 from rankmeter.conventions import convention_names
@@ -107,8 +107,8 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
     wanted = Memory().open(judged, tables).run(plan)[""]
     asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
     for size in (1, chance.randint(2, 9), 1000):
-        some = replace(whole, rows=whole.frame.head(2), pieces=Cut(whole.frame, size))
-        sifted = {"": sift(some, judged, asked, limit=2**20)}
+        some = replace(whole, rows=InPieces(whole.frame.head(2), Cut(whole.frame, size)))
+        sifted = {"": sift(some, judged, asked, room=2**21)}
         for blocks in (1, 3):
             assert_same(Memory(blocks).open(judged, sifted).run(plan)[""], wanted)
 
@@ -422,7 +422,7 @@ def test_a_file_that_changes_between_the_passes_is_refused(tmp_path, monkeypatch
         rankings.with_columns(pl.col("score") * 2).write_parquet(path)
         return found
 
-    monkeypatch.setattr("rankmeter._engine.choose.sift", sift_and_write)
+    monkeypatch.setitem(choose._KEEP, InPieces, sift_and_write)
     with pytest.raises(DataError, match="changed while"):
         rm.evaluate(path, truth, engine="disk")
 
@@ -454,9 +454,9 @@ def test_rows_that_change_between_the_passes_are_refused(change):
     judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
     pieces = Changing(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=change)
-    table = replace(tables[""], pieces=pieces)
+    table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     unchecked = resolve("rr(duplicates=unchecked)")
-    sifted = {"": sift(table, judged, [*unchecked.alignments()], limit=2**20)}
+    sifted = {"": sift(table, judged, [*unchecked.alignments()], room=2**21)}
     with pytest.raises(DataError, match="changed while"):
         Memory().open(judged, sifted).run(resolve("rr"))
 
@@ -517,11 +517,11 @@ def test_all_metrics_share_the_two_passes():
     judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
     pieces = Changing(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=lambda rows: rows)
-    table = replace(tables[""], pieces=pieces)
+    table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     rules = ("item", "expected", "text-descending", "realistic")
     metrics = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
     plan = resolve([*metrics, "rr(pool=judged)", "rr(score_type=float32)"])
-    sifted = {"": sift(table, judged, [*plan.alignments()], limit=2**20)}
+    sifted = {"": sift(table, judged, [*plan.alignments()], room=2**21)}
     assert pieces.passes == 1
     opened = Memory(3).open(judged, sifted)
     opened.run(plan)

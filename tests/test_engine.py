@@ -24,7 +24,7 @@ from rankmeter._engine import Memory, Scores
 from rankmeter._engine.block import Block
 from rankmeter._engine.memory import _blocks
 from rankmeter._hits import FloatArray, Hits
-from rankmeter._ingest import IdSeries, Table, meet_all, read_rankings, read_truth
+from rankmeter._ingest import IdSeries, InFrame, Table, meet_all, read_rankings, read_truth
 from rankmeter._plan import resolve
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import METRICS, register, unregister
@@ -318,7 +318,7 @@ def table(*users, empty=()):
     """A row of each user, with its number as the item."""
     named = pl.Series("user", users)
     rows = pl.DataFrame([named, pl.Series("item", range(len(users)))])
-    return Table(rows, empty_users=IdSeries(pl.Series(empty, dtype=named.dtype)))
+    return Table(InFrame(rows), empty_users=IdSeries(pl.Series(empty, dtype=named.dtype)))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 300])
@@ -354,15 +354,15 @@ def test_parts_of_text_in_order_are_neighbours(n):
     for codes, parts in made:
         here = set()
         for side, part in enumerate(parts):
-            rows[side] += part.rows.rows()
+            rows[side] += part.frame.rows()
             for named in (part.users, part.empty_users):
                 assert codes.users.take(codes.of(named)).to_list() == named.to_list()
                 here |= {*named}
         assert codes.users.to_list() == sorted(here)
         everyone += here
     assert sorted(everyone) == [*"abcdefgmnqrz"]
-    assert sorted(rows[0]) == sorted(judged.rows.rows())
-    assert sorted(rows[1]) == sorted(ranked.rows.rows())
+    assert sorted(rows[0]) == sorted(judged.frame.rows())
+    assert sorted(rows[1]) == sorted(ranked.frame.rows())
     if n == 2:
         assert [{*parts[1].users} for _, parts in made] == [{*"gfed"}, {*"cba"}]
 
@@ -436,6 +436,6 @@ def test_containers_are_one_block(monkeypatch):
     monkeypatch.setattr("rankmeter._engine.memory._blocks", lambda *_, **__: 3)
     listed = {user: {"a": 1.0, "b": 0.5} for user in range(40)}
     truth, rankings = read_truth({user: ["a"] for user in listed}), read_rankings(listed)
-    for table, n in ((rankings, 1), (dataclasses.replace(rankings, rows=rankings.frame), 3)):
+    for table, n in ((rankings, 1), (rankings.with_rows(rankings.frame), 3)):
         judged, tables = meet_all(truth, {"a": table})
         assert len(Memory().open(judged, tables).blocks) == n

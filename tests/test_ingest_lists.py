@@ -8,19 +8,17 @@ import shutil
 import sys
 import sysconfig
 from collections import OrderedDict, defaultdict
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from random import Random
 
 import numpy as np
-import polars as pl
 import pytest
 
 from rankmeter import _compiled, compare, evaluate
 from rankmeter._align import Codes, align, prepare
 from rankmeter._choices import Alignment
-from rankmeter._ingest import Lists, _lists, read_rankings, read_truth
+from rankmeter._ingest import InFrame, Lists, _lists, read_rankings, read_truth
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._id_columns import Objects
 from rankmeter.errors import (
@@ -85,7 +83,7 @@ CLOSER_LOOK = {
 
 @pytest.mark.parametrize("data", CLOSER_LOOK.values(), ids=CLOSER_LOOK)
 def test_other_containers_become_rows(data):
-    assert isinstance(read_rankings(data).rows, pl.DataFrame)
+    assert isinstance(read_rankings(data).rows, InFrame)
 
 
 def test_the_numbers_of_an_ordered_dict_follow_its_order():
@@ -300,7 +298,7 @@ def test_counting_in_place_is_counting_rows(seed):
     }
     rankings, truth = read_rankings(ranked), read_truth(judged)
     assert isinstance(rankings.rows, Lists)
-    rows = replace(rankings, rows=rankings.frame)
+    rows = rankings.with_rows(rankings.frame)
     codes = Codes.of_tables(truth, rankings)
     assert codes.users.to_list() == Codes.of_tables(truth, rows).users.to_list()
     for choices in CHOICES:

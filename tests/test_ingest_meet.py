@@ -17,6 +17,7 @@ from scipy import sparse
 
 from rankmeter._ingest import (
     IdSeries,
+    InFrame,
     Origin,
     Table,
     is_records,
@@ -125,7 +126,7 @@ INT, TEXT_INT = [1, 2], [7, 8]
 def table(users, items, *, textual=False, empty=()):
     frame = pl.DataFrame({"user": users, "item": items})
     empty_users = IdSeries(pl.Series(empty, dtype=frame["user"].dtype))
-    return Table(frame, "list", empty_users, Origin(f"side {users}", textual))
+    return Table(InFrame(frame), "list", empty_users, Origin(f"side {users}", textual))
 
 
 @pytest.mark.parametrize(
@@ -203,7 +204,7 @@ def test_a_side_without_any_id_takes_the_type_of_the_other():
 
 
 def test_no_rows_at_all_take_the_types_of_the_other_side():
-    nothing = Table(pl.DataFrame(schema={"user": pl.Int64, "item": pl.Int64}))
+    nothing = Table(InFrame(pl.DataFrame(schema={"user": pl.Int64, "item": pl.Int64})))
     met = meet(nothing, table(["u"], ["a"]))
 
     assert met[0].frame.schema == {"user": pl.String, "item": pl.String}
@@ -211,7 +212,7 @@ def test_no_rows_at_all_take_the_types_of_the_other_side():
 
 
 def test_a_table_made_by_hand_gets_empty_users_of_the_right_type():
-    by_hand = Table(pl.DataFrame({"user": ["u"], "item": ["a"]}))
+    by_hand = Table(InFrame(pl.DataFrame({"user": ["u"], "item": ["a"]})))
     assert meet(by_hand, table(["u"], ["a"]))[0].empty_users.type == "String"
 
 

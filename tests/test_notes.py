@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rankmeter as rm
 from rankmeter._estimates.notes import compared, counts_of
-from rankmeter._ingest import Origin, Table
+from rankmeter._ingest import InFrame, Origin, Table
 from rankmeter._results.comparison_page import page_of
 
 pytestmark = pytest.mark.once
@@ -38,7 +38,7 @@ COUNTS = st.dictionaries(
 
 def table(counts):
     frame = pl.DataFrame({"user": [1], "item": [1], "gain": [1.0]})
-    return Table(frame, "list", origin=Origin(counts=counts))
+    return Table(InFrame(frame), "list", origin=Origin(counts=counts))
 
 
 @given(COUNTS, COUNTS)
@@ -134,7 +134,7 @@ def test_scores_in_another_order_than_the_ranks_are_noted():
     ranked = pl.DataFrame(
         {"user": ["u", "u", "v"], "item": ["a", "b", "a"], "score": [1, 2, 9], "rank": [1, 2, 1]}
     )
-    note = "scores in another order than the ranks, which decide: 1"
+    note = "scores in another order than the ranks, which decide, in 1,000 rows: 1"
     between = ("rankmeter", "recommenders")
     for result in (
         rm.evaluate(ranked, TRUTH, "rr"),

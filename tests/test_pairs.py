@@ -19,7 +19,7 @@ from rankmeter._align.packing import Groups
 from rankmeter._align.pairs import Pairs
 from rankmeter._align.placing import place
 from rankmeter._counts import RankCounts
-from rankmeter._ingest import IdSeries, Table
+from rankmeter._ingest import IdSeries, InFrame, Table
 
 pytestmark = pytest.mark.once
 
@@ -99,8 +99,8 @@ def test_users_are_those_that_a_slow_look_finds(kind):
     @given(st.lists(ids, max_size=14), st.lists(ids, max_size=5), st.lists(ids, max_size=5))
     def check(ranked, judged, empty):
         series = [pl.Series("user", part, dtype=dtype) for part in (ranked, judged, empty)]
-        rankings = Table(series[0].to_frame(), empty_users=IdSeries(series[2]))
-        truth = Table(series[1].to_frame(), empty_users=IdSeries(series[2].clear()))
+        rankings = Table(InFrame(series[0].to_frame()), empty_users=IdSeries(series[2]))
+        truth = Table(InFrame(series[1].to_frame()), empty_users=IdSeries(series[2].clear()))
         codes = Codes.of_tables(truth, rankings)
         users = codes.users.to_list()
         assert users == sorted({*ranked, *judged, *empty})

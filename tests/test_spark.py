@@ -356,7 +356,7 @@ def test_rankings_that_change_between_the_passes_are_refused(
 ):
     rankings, truth = some(300)
     frame = in_spark(spark, rankings.with_columns(pl.col("score").cast(pl.Float64)))
-    kind, read = type(open_spark(frame).query), []
+    kind, read = type(open_spark(frame).rows.query), []
     usual = kind.all.fget
 
     def rows(query):
@@ -372,7 +372,7 @@ def test_rankings_that_change_between_the_passes_are_refused(
 
 def test_small_tables_arrive_whole(spark, monkeypatch):
     monkeypatch.setattr("rankmeter._ingest._spark._PER_ARRAY", 2)
-    rows = open_spark(in_spark(spark, some(300)[0])).query
+    rows = open_spark(in_spark(spark, some(300)[0])).rows.query
     table = pl.DataFrame({"user": ["a", "Ä", "c"], "n": [1, None, 2**62], "x": [0.1, -0.0, None]})
     for height in range(4):
         assert rows.collect(rows.send(table[:height])).equals(table[:height])
@@ -577,7 +577,7 @@ def test_rankings_are_not_moved(spark, tmp_path, capsys):
     rankings, truth = some(3000)
     for name, frame in (("numbers", rankings), ("words", named(rankings))):
         frame.write_parquet(tmp_path / f"{name}.parquet")
-        rows = open_spark(spark.read.parquet(str(tmp_path / f"{name}.parquet"))).query
+        rows = open_spark(spark.read.parquet(str(tmp_path / f"{name}.parquet"))).rows.query
         judged = truth if name == "numbers" else named(truth)
         place = pl.int_range(pl.len())
         marks = judged.select(
@@ -606,7 +606,7 @@ def test_metrics_and_cutoffs_share_the_passes(spark):
     rankings, truth = some(3000)
     judged, tables = meet_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
     asked = []
-    query = tables[""].query
+    query = tables[""].rows.query
     collect = type(query).collect
 
     class Watched(type(query)):
@@ -618,7 +618,7 @@ def test_metrics_and_cutoffs_share_the_passes(spark):
     rules = ("expected", "optimistic", "together", "realistic")
     more = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
     plan = resolve([*more, "rr(pool=judged)", "recall@1,2,3,4"])
-    watching = replace(tables[""], query=watched)
+    watching = replace(tables[""], rows=replace(tables[""].rows, query=watched))
     table = gather(watching, judged, [*plan.alignments()], room=2**30)
     assert len(asked) == 3  # judged rows, repeated items, candidates above these rows
     opened = Memory(3).open(judged, {"": table})
@@ -632,7 +632,7 @@ def test_metrics_and_cutoffs_share_the_passes(spark):
 def test_what_is_broadcast_has_parts_if_it_is_large(spark):
     rankings, truth = some(3000)
     judged, tables = meet_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
-    query, sent = tables[""].query, []
+    query, sent = tables[""].rows.query, []
     send = type(query).send
 
     class Watched(type(query)):
@@ -642,7 +642,12 @@ def test_what_is_broadcast_has_parts_if_it_is_large(spark):
 
     watched = Watched(*(getattr(query, field.name) for field in fields(query)))
     unchecked = [*resolve("ndcg(duplicates=unchecked)").alignments()]
-    table = gather(replace(tables[""], query=watched), judged, unchecked, room=SMALL_ROOM)
+    table = gather(
+        replace(tables[""], rows=replace(tables[""].rows, query=watched)),
+        judged,
+        unchecked,
+        room=SMALL_ROOM,
+    )
     assert all(one.height * 100 <= 1.1 * SMALL_ROOM for one in sent)
     assert sum(one.height for one in sent[:4]) == 300  # judgments of 100 bytes
     assert 200 < sum(one.height for one in sent[4:]) <= 300  # scores of judged items

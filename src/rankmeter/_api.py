@@ -155,7 +155,7 @@ def measured(question: Question, rankings: object) -> Summary:
         summary = summarise(plan, scores, judged, systems[ONE], drawn, unused)
     unread = replace(question, given=replace(question.given))
     again = functools.partial(_again, unread, rankings)
-    return replace(summary, source=Source(again, ONE, lists=systems[ONE].has_lists))
+    return replace(summary, source=Source(again, ONE, lists=systems[ONE].rows.has_lists))
 
 
 def _again(question: Question, rankings: object) -> Data:

@@ -110,7 +110,7 @@ def compare_tables(
     # The hits are kept for the curves, which may be asked for after the input has changed.
     data = open_data(truth, systems, side=side, keep=True)
     by_table = data.run(plan)
-    whole = all(table.has_lists for table in systems.values())
+    whole = all(table.rows.has_lists for table in systems.values())
 
     def means(scores: Mapping[str, Scores]) -> dict[str, Scores]:
         return {name: mean_of_runs([scores[run] for run in of]) for name, of in groups.items()}

@@ -75,11 +75,11 @@ class RankCounts:
             and self.n_ranked.shape == other.n_ranked.shape
         ):
             raise ValueError("counts add up for the same judged items of the same users")
-        known = self.before is not None and other.before is not None
+        is_ordered = self.before is not None and other.before is not None
         return replace(
             self,
             above=combine(self.above, other.above),
             equal=combine(self.equal, other.equal),
-            before=combine(self.before, other.before) if known else None,
+            before=combine(self.before, other.before) if is_ordered else None,
             n_ranked=combine(self.n_ranked, other.n_ranked),
         )

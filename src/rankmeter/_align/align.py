@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from rankmeter._align.rules import Ranking, count_candidates
 from rankmeter._choices import Alignment
 from rankmeter._counts import RankCounts
 from rankmeter._hits import Hits, IntArray, Span
-from rankmeter._ingest import ByUser, Table
+from rankmeter._ingest import AnyRows, ByUser, KeptRows, Table
 from rankmeter._lists import Lists as Shown
 
 BoolArray = npt.NDArray[np.bool_]
@@ -74,16 +75,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     in_rankings = codes.mark(rankings.empty_users)
     user = codes.of(rankings.users)
     in_rankings[user] = True
-    ranking: Ranking
-    if isinstance(rankings.rows, ByUser) and listing is None:
-        given = user, codes.n, choices.score_type
-        ranking = rankings.rows.ranking(*given) or Lookup(rankings.rows, *given)
-    else:
-        if isinstance(rankings.rows, ByUser):
-            user = codes.of(rankings.frame["user"])
-        rows = rankings, user, truth, choices.score_type
-        rest, falling = rankings.rest, listing is None
-        ranking = Rows(*rows, falling=falling) if rest is None else Kept(*rows, rest)
+    ranking = _ranking(rankings.rows, rankings, user, truth, listing)
     found, positive, repeated, shown = count_candidates(ranking, truth, notes, listing)
     hits, nonrelevant, tied = settle(found, (truth.relevant, truth.others), choices, positive)
     if shown is not None:
@@ -100,6 +92,33 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     return Aligned(hits, nonrelevant, in_rankings, facts, shown)
 
 
+@singledispatch
+def _ranking(
+    rows: AnyRows, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
+) -> Ranking:
+    """A ranking by the kind of its rows, given the user of each, or each user of an index."""
+    falling = listing is None
+    return Rows(rankings, rows.by_row(user), truth, truth.choices.score_type, falling=falling)
+
+
+@_ranking.register
+def _(
+    rows: KeptRows, rankings: Table, user: IntArray, truth: Judged, _listing: Listing | None
+) -> Ranking:
+    return Kept(rankings, user, truth, truth.choices.score_type, rows.rest)
+
+
+@_ranking.register
+def _(
+    rows: ByUser, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
+) -> Ranking:
+    if listing is None:
+        given = user, truth.codes.n, truth.choices.score_type
+        counted: Ranking | None = rows.ranking(*given)
+        return counted or Lookup(rows, *given)
+    return Rows(rankings, rows.by_row(user), truth, truth.choices.score_type, falling=False)
+
+
 def relevant_items(truth: Judged, items: Codes) -> Shown:
     """The relevant items of each user, largest gain first, as codes; without items of no code."""
     code = items.find(truth.items)
@@ -113,7 +132,7 @@ def relevant_items(truth: Judged, items: Codes) -> Shown:
 
 
 def settle(
-    found: RankCounts,
+    counted: RankCounts,
     ideals: tuple[Hits, Hits],
     choices: Alignment,
     positive: BoolArray | None = None,
@@ -124,16 +143,16 @@ def settle(
     judged items have a positive score.
     """
     if choices.scope != "all":
-        inside = place(found, choices.ties, choices.depth)
-        ideals = perfect(inside.user, inside.gain, found.n_ranked.size, choices, inside.item)
+        inside = place(counted, choices.ties, choices.depth)
+        ideals = perfect(inside.user, inside.gain, counted.n_ranked.size, choices, inside.item)
     if choices.retrieved == "positive" and positive is not None:
-        found = found.only(positive)
+        counted = counted.only(positive)
     counts = {
-        "tied_hits": int(np.count_nonzero(found.equal)),
-        "users_with_tied_hits": int(np.count_nonzero(np.bincount(found.user[found.equal > 0]))),
+        "tied_hits": int(np.count_nonzero(counted.equal)),
+        "users_with_tied_hits": int(np.count_nonzero(np.bincount(counted.user[counted.equal > 0]))),
     }
-    placed = place(found, choices.ties, choices.depth)
-    n_ranked = found.n_ranked
+    placed = place(counted, choices.ties, choices.depth)
+    n_ranked = counted.n_ranked
     if choices.depth is not None:
         n_ranked = np.minimum(n_ranked, choices.depth)
     relevant = choices.is_relevant(placed.gain)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ from rankmeter._align.tally import Marks
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import IdSeries, Query, Table, series
+from rankmeter._ingest import IdSeries, InSpark, KeptRows, Query, Table, series
 from rankmeter.errors import IdTypeError
 
 _SMALLEST = 3  # ids that the error of two sides without a common one shows
@@ -42,14 +42,12 @@ def gather(
     are counted at once for scores of the type of the first alignment.
     """
     own, repeats = needs(alignments)
-    rows = table.query
-    if rows is None:
-        raise ValueError("the rankings are not in Spark")
+    rows = cast("InSpark", table.rows).query
     pairs = truth.frame.select(_PAIR).cast(rows.ids, strict=False).drop_nulls().unique()
-    found = _by_parts(
-        rows, pairs, "user", room, lambda one, some: judged_or_counted(one, some, own=own)
+    counted = _by_parts(
+        rows, pairs, "user", room, lambda part, sent: judged_or_counted(part, sent, own=own)
     )
-    kept = _each(found.drop_nulls(), rows.order)
+    kept = _each(counted.drop_nulls(), rows.order)
     some_judged = kept.join(pairs, on=_PAIR, how="semi").height > 0
     if repeats:
         again = rows.collect(repeated(rows))
@@ -67,7 +65,7 @@ def gather(
     kind = "float64" if rows.order == "rank" else alignments[0].score_type
     first = _tally(rows, _asked(kept, rows.order, kind), kind, room)
     sums = {name: int(first.users[name].sum()) for name in ("rows", *_BAD)}
-    if sums["rows"] != found["rows"].sum():
+    if sums["rows"] != counted["rows"].sum():
         raise changed()
     sums["no_user"] = int(first.users.filter(pl.col("user").is_null())["rows"].sum())
     counts = rows.checked(sums)
@@ -80,10 +78,11 @@ def gather(
         tops = tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
     how = {"alignments": alignments, "room": room, "tops": (tops, depth)}
     rest = Clustered(rows, kept, kind, first, users, **how)
-    origin = replace(table.origin, counts=counts)
-    return replace(
-        table, rows=kept, empty_users=IdSeries(users), origin=origin, query=None, rest=rest
-    )
+    engine = table.origin.engine
+    if repeats:
+        engine += ", and a hash of every row is moved to find repeated items"
+    origin = replace(table.origin, counts=counts, engine=engine)
+    return Table(KeptRows(kept, rest), table.order, IdSeries(users), origin)
 
 
 def _by_parts(
@@ -101,21 +100,21 @@ def _by_parts(
     small = small.sort(user) if n > 1 else small
     starts = small[user].gather([at * small.height // n for at in range(1, n)]).unique().sort()
     bounds = [None, *starts, None]
-    found = []
+    results = []
     for low, high in itertools.pairwise(bounds):
-        some = small
+        part = small
         conditions = []
         if low is not None:
-            some = some.filter(pl.col(user) >= low)
+            part = part.filter(pl.col(user) >= low)
             conditions.append(f"user >= {_literal(low)}")
         if high is not None:
-            some = some.filter(pl.col(user) < high)
+            part = part.filter(pl.col(user) < high)
             conditions.append(f"user < {_literal(high)}")
         inside = " AND ".join(conditions)
         if inside and low is None:
             inside = f"(user IS NULL OR {inside})"  # missing users are counted, too
-        found.append(rows.collect(query(rows.within(inside), some)))
-    return pl.concat(found)
+        results.append(rows.collect(query(rows.within(inside), part)))
+    return pl.concat(results)
 
 
 def _literal(user: object) -> str:
@@ -136,10 +135,10 @@ def _typed(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
         ) from error
 
 
-def _each(found: pl.DataFrame, order: str) -> pl.DataFrame:
+def _each(counted: pl.DataFrame, order: str) -> pl.DataFrame:
     """A row for each of the equal rows that were counted."""
-    at = np.repeat(np.arange(found.height), found["rows"].to_numpy())
-    return found.select("user", "item", order)[at]
+    at = np.repeat(np.arange(counted.height), counted["rows"].to_numpy())
+    return counted.select("user", "item", order)[at]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -154,13 +153,13 @@ _OWN = "string(user) = string(item)"
 def judged_or_counted(rows: Query, pairs: pl.DataFrame, *, own: bool = False) -> Any:
     """Pass 1: the candidates with judged items, equal ones counted; all other rows as one null."""
     sent = rows.send(pairs).selectExpr("user", "item", "true AS hit")
-    wanted = f"(hit OR {_OWN})" if own else "hit"
-    wanted = f"{wanted} AND item IS NOT NULL AND {rows.usable} IS NOT NULL"
+    condition = f"(hit OR {_OWN})" if own else "hit"
+    condition = f"{condition} AND item IS NOT NULL AND {rows.usable} IS NOT NULL"
     columns = {"user": "user", "item": "item", rows.order: rows.usable}
-    found = rows.all.join(sent, _PAIR, "left").selectExpr(
-        *(f"CASE WHEN {wanted} THEN {value} END AS {name}" for name, value in columns.items())
+    rows_or_nulls = rows.all.join(sent, _PAIR, "left").selectExpr(
+        *(f"CASE WHEN {condition} THEN {value} END AS {name}" for name, value in columns.items())
     )
-    return rows.grouped(found, [*columns], "count(1) AS rows")
+    return rows.grouped(rows_or_nulls, [*columns], "count(1) AS rows")
 
 
 def repeated(rows: Query) -> Any:
@@ -184,15 +183,17 @@ def beyond(rows: Query, value: str, marks: Any) -> Any:
         f"coalesce(abs({rows.order}) = double('Infinity'), false)",
         "rounded = 1",
     )
-    bits = " | ".join(f"shiftleft(int({one}), {bit})" for bit, one in enumerate(bad))
+    bits = " | ".join(f"shiftleft(int({condition}), {bit})" for bit, condition in enumerate(bad))
     every = rows.all.selectExpr("user", f"{bits} AS bad", f"{rows.usable} AS {rows.order}")
     every = every.selectExpr("user", "bad", f"{value} AS value")
     inside = "user = mark_user AND value <= mark AND (last IS NULL OR value > last)"
-    found = every.join(marks, rows.condition(inside), "left")
-    found = found.selectExpr("*", "CASE WHEN place IS NULL THEN user END AS unplaced").drop("user")
+    joined = every.join(marks, rows.condition(inside), "left")
+    joined = joined.selectExpr("*", "CASE WHEN place IS NULL THEN user END AS unplaced").drop(
+        "user"
+    )
     by = ["place", "unplaced", "bad"]
-    found = rows.grouped(found, by, "count(1) AS rows", "count_if(value = mark) AS tied")
-    return found.withColumnRenamed("unplaced", "user")
+    joined = rows.grouped(joined, by, "count(1) AS rows", "count_if(value = mark) AS tied")
+    return joined.withColumnRenamed("unplaced", "user")
 
 
 def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
@@ -236,13 +237,13 @@ def _examples(rows: Query, pairs: pl.DataFrame) -> pl.DataFrame:
     """Rows with the smallest users and items, and one with a judged item if any has one."""
     candidates = rows.candidates
     whole = f"min(struct(user, item, {rows.order})) AS one"
-    found = [
+    queries = [
         rows.grouped(candidates, [role], whole).orderBy(role).limit(_SMALLEST) for role in _PAIR
     ]
     common = candidates.join(rows.send(pairs.select("item").unique()), "item", "semi").limit(1)
-    parts = [rows.collect(one.selectExpr("one.*")) for one in found]
-    parts.append(rows.collect(common).select(parts[0].columns))
-    return pl.concat(parts).unique(_PAIR, maintain_order=True)
+    examples = [rows.collect(query.selectExpr("one.*")) for query in queries]
+    examples.append(rows.collect(common).select(examples[0].columns))
+    return pl.concat(examples).unique(_PAIR, maintain_order=True)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -266,28 +267,20 @@ class Clustered(Remainder):
         self.query, self._kind, self._first = rows, kind, first
         dropped = first.users["missing"] if rows.bad_scores == "drop" else 0
         n = (first.users["rows"] - dropped).to_numpy()
-        some = n > 0
-        users, end = users.filter(series(some)), kept.height
-        super().__init__(kept, users, n[some], order=rows.order, end=end, **how)
+        has_rows = n > 0
+        users, end = users.filter(series(has_rows)), kept.height
+        super().__init__(kept, users, n[has_rows], order=rows.order, end=end, **how)
 
     def last_ranks(self) -> pl.DataFrame:
         """See `Rest`."""
 
         def others(rows: Query, kept: pl.DataFrame) -> Any:
-            found = rows.candidates.join(rows.send(kept), _PAIR, "anti")
-            return rows.grouped(found, ["user"], "max(rank) AS rank")
+            last_of_others = rows.candidates.join(rows.send(kept), _PAIR, "anti")
+            return rows.grouped(last_of_others, ["user"], "max(rank) AS rank")
 
         kept = _plain(self.kept.select(_PAIR).unique())
-        found = _by_parts(self.query, kept, "user", self.room, others)
-        return found.with_columns(pl.col("user").cast(self.users.dtype))
-
-    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
-        """See `Rest`."""
-        scores = self.query.candidates.select("user", "score")
-        for some in (scores.limit(1000), scores.select("score").distinct()):
-            if not allowed(self.query.collect(some)["score"].to_numpy()):
-                return None
-        return self.query.collect(self.query.grouped(scores, ["user", "score"], "count(1) AS n"))
+        last_of_others = _by_parts(self.query, kept, "user", self.room, others)
+        return last_of_others.with_columns(pl.col("user").cast(self.users.dtype))
 
     def _count(
         self,
@@ -297,13 +290,13 @@ class Clustered(Remainder):
     ) -> dict[Order, Counts]:
         """See `Remainder`; each precision takes one pass, and each rule that orders tied items."""
         if self.order == "rank":  # which has no precision
-            found = self._count_scored(rows, value, "float64", {ties for _, ties in orders})
-            return {(kind, ties): found["float64", ties] for kind, ties in orders}
-        found = {}
+            counts = self._count_scored(rows, value, "float64", {ties for _, ties in orders})
+            return {(kind, ties): counts["float64", ties] for kind, ties in orders}
+        counts = {}
         for kind in dict.fromkeys(kind for kind, _ in orders):
-            rules = {ties for one, ties in orders if one == kind}
-            found |= self._count_scored(rows, value, kind, rules)
-        return found
+            rules = {ties for score_type, ties in orders if score_type == kind}
+            counts |= self._count_scored(rows, value, kind, rules)
+        return counts
 
     def _count_scored(
         self,
@@ -324,13 +317,13 @@ class Clustered(Remainder):
         equal -= inside.equal
         above = np.zeros_like(equal) if self.order == "rank" else above - inside.above
         _check(above, equal)
-        found: dict[Order, Counts] = {}
+        counts: dict[Order, Counts] = {}
         for ties in rules:
             before = None
             if ties is not None and ties != "input":  # rows of Spark have no order
                 before = self._preceding(asked, equal, kind, ties)
-            found[kind, ties] = above, equal, before
-        return found
+            counts[kind, ties] = above, equal, before
+        return counts
 
     def _preceding(self, asked: _Asked, equal: IntArray, kind: str, ties: TieRule) -> IntArray:
         """How many of the candidates that are equal come first."""
@@ -338,16 +331,18 @@ class Clustered(Remainder):
         tied = np.flatnonzero(equal)
         if not tied.size:
             return before
-        mine = asked.only(tied)
-        frame = pl.DataFrame({"mark_user": mine.user, "item": mine.item, "mark": mine.value})
-        marks, value = frame.with_columns(place=pl.int_range(pl.len())), _value(self.order, kind)
-        found = _by_parts(
+        tied_rows = asked.only(tied)
+        frame = pl.DataFrame(
+            {"mark_user": tied_rows.user, "item": tied_rows.item, "mark": tied_rows.value}
+        )
+        marks, key = frame.with_columns(place=pl.int_range(pl.len())), _value(self.order, kind)
+        counted = _by_parts(
             self.query, _plain(marks), "mark_user", self.room,
-            lambda rows, some: preceding(rows, value, ties, rows.send(some)),
+            lambda rows, part: preceding(rows, key, ties, rows.send(part)),
         )  # fmt: skip
         n = np.zeros(tied.size, dtype=np.int64)
-        n[found["place"].to_numpy()] = found["n"].to_numpy()
-        inside = self._inside(mine, kind, ties).before
+        n[counted["place"].to_numpy()] = counted["n"].to_numpy()
+        inside = self._inside(tied_rows, kind, ties).before
         n -= 0 if inside is None else inside
         _check(n, equal[tied] - n)
         before[tied] = n
@@ -394,19 +389,19 @@ def _asked(rows: pl.DataFrame, order: str, kind: str, value: FloatArray | None =
 
 def _tally(rows: Query, asked: _Asked, kind: str, room: int) -> _Tally:
     """Count all rows by user, and by the values that are asked for."""
-    wanted = pl.DataFrame({"user": asked.user, "value": asked.value})
-    groups = wanted.unique().sort("user", "value").with_columns(place=pl.int_range(pl.len()))
+    values = pl.DataFrame({"user": asked.user, "value": asked.value})
+    groups = values.unique().sort("user", "value").with_columns(place=pl.int_range(pl.len()))
     marks = _plain(
         groups.select(
             "place", mark_user="user", mark="value", last=pl.col("value").shift().over("user")
         )
     )
     value = _value(rows.order, kind)
-    found = _by_parts(
-        rows, marks, "mark_user", room, lambda one, some: beyond(one, value, one.send(some))
+    counted = _by_parts(
+        rows, marks, "mark_user", room, lambda part, sent: beyond(part, value, part.send(sent))
     )
     n, tied = np.zeros((2, groups.height), dtype=np.int64)
-    placed = found.drop_nulls("place")
+    placed = counted.drop_nulls("place")
     np.add.at(n, placed["place"].to_numpy(), placed["rows"].to_numpy())
     np.add.at(tied, placed["place"].to_numpy(), placed["tied"].to_numpy())
     upto = np.cumsum(n)
@@ -414,9 +409,9 @@ def _tally(rows: Query, asked: _Asked, kind: str, room: int) -> _Tally:
     start = np.maximum.accumulate(np.where(first, upto - n, 0))
     above = series(upto - start - tied, "above")
     groups = groups.with_columns(above, series(tied, "equal"))
-    of_asked = wanted.join(groups, on=["user", "value"], how="left", maintain_order="left")
-    found = found.join(marks.select("place", "mark_user"), on="place", how="left")
-    found = found.select(
+    of_asked = values.join(groups, on=["user", "value"], how="left", maintain_order="left")
+    counted = counted.join(marks.select("place", "mark_user"), on="place", how="left")
+    counted = counted.select(
         pl.coalesce("user", "mark_user"),
         "rows",
         *(
@@ -424,7 +419,7 @@ def _tally(rows: Query, asked: _Asked, kind: str, room: int) -> _Tally:
             for bit, name in enumerate(_BAD)
         ),
     )
-    users = found.group_by("user").agg(pl.col("rows", *_BAD).sum())
+    users = counted.group_by("user").agg(pl.col("rows", *_BAD).sum())
     return _Tally(users.sort("user"), of_asked["above"].to_numpy(), of_asked["equal"].to_numpy())
 
 
@@ -441,5 +436,5 @@ def _plain(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _check(*counts: IntArray) -> None:
-    if any((one < 0).any() for one in counts):
+    if any((count < 0).any() for count in counts):
         raise changed()

@@ -38,7 +38,7 @@ class Codes:
         folded = [_folded(ids.series()) for ids in named]
         codes = cls(_different([values for values, _ in folded]))
         codes._known = [
-            (ids, codes._unfolded(*one)) for ids, one in zip(named, folded, strict=True)
+            (ids, codes._unfolded(*fold)) for ids, fold in zip(named, folded, strict=True)
         ]
         return codes
 
@@ -76,7 +76,7 @@ class Codes:
 
     def _one_by_one(self, ids: Ids) -> IntArray:
         """Codes of a few ids; -1 for those outside the universe."""
-        return np.array([self._by_id.get(one, -1) for one in ids.to_list()], dtype=np.int64)
+        return np.array([self._by_id.get(user, -1) for user in ids.to_list()], dtype=np.int64)
 
     @cached_property
     def _by_id(self) -> dict[object, int]:
@@ -87,9 +87,9 @@ class Codes:
         if ids.dtype == pl.String:
             place = ids.cast(self._names, strict=False).to_physical().cast(pl.Int64)
         else:
-            known = self.users.series().to_frame("id").with_columns(place=pl.int_range(self.n))
-            found = ids.to_frame("id").join(known, on="id", how="left", maintain_order="left")
-            place = found["place"]
+            places = self.users.series().to_frame("id").with_columns(place=pl.int_range(self.n))
+            joined = ids.to_frame("id").join(places, on="id", how="left", maintain_order="left")
+            place = joined["place"]
         return place.fill_null(-1).to_numpy()
 
     @cached_property
@@ -110,7 +110,7 @@ def distinct(parts: Sequence[Ids]) -> Ids:
     if not named:
         return parts[0]
     if _are_few(named):
-        return Objects(sorted({one for part in named for one in part.to_list()}), named[0].type)
+        return Objects(sorted({user for part in named for user in part.to_list()}), named[0].type)
     columns = [part.series() for part in named]
     dtype = columns[0].dtype
     if (ends := _range(named)) is not None:

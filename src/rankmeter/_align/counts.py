@@ -6,7 +6,7 @@ does. Items are compared only inside tied groups.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,8 +23,6 @@ from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._ingest import Ids, IdSeries, places
-
-_LOOKED_AT = 2**16  # values that are compared at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +140,11 @@ class Candidates:
 
     def followed_by(self, marks: Marks) -> Candidates:
         """With more rows, whose numbers are higher."""
-        mine = self.marks(np.arange(self.user.size))
-        items = IdSeries(pl.concat([mine.item.series(), marks.item.series()]))
-        at = mine.user.size + np.arange(marks.user.size)
+        rows = self.marks(np.arange(self.user.size))
+        items = IdSeries(pl.concat([rows.item.series(), marks.item.series()]))
+        at = rows.user.size + np.arange(marks.user.size)
         more = replace(marks, items=items, at=at)
-        return self._like(replace(mine, items=items).followed_by(more))
+        return self._like(replace(rows, items=items).followed_by(more))
 
     def _like(self, marks: Marks) -> Candidates:
         return Candidates.few(marks, self.offsets.size - 1, self.order, falling=self.falling)
@@ -186,10 +184,9 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
     if ordered:
         before = np.zeros_like(equal)
         if (tied := equal > 0).any():
-            some = t.only(tied)
-            before[tied] = _tally(c, c.numbered(some) if ties == "input" else some, [ties]).before(
-                ties
-            )
+            marks = t.only(tied)
+            marks = c.numbered(marks) if ties == "input" else marks
+            before[tied] = _tally(c, marks, [ties]).before(ties)
     return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
 
 
@@ -200,11 +197,11 @@ def _spans(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
         return tally.above(), tally.equal()
     above, upto = np.empty((2, t.user.size), dtype=np.int64)
     value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
-    wanted, order = np.ascontiguousarray(t.value), None
+    mark_value, order = np.ascontiguousarray(t.value), None
     if np.any(user[1:] < user[:-1]):
         order = np.argsort(user, kind="stable")
-        user, wanted = user[order], wanted[order]
-    _compiled.native.count(value, c.grouped, c.offsets, user, wanted, above, upto)
+        user, mark_value = user[order], mark_value[order]
+    _compiled.native.count(value, c.grouped, c.offsets, user, mark_value, above, upto)
     if order is not None:
         above[order], upto[order] = above.copy(), upto.copy()
     if c.falling:
@@ -220,65 +217,64 @@ def _tally(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
     if c.falling:
         value, t = -value, replace(t, value=-t.value)
     tally = Tally(t, c.offsets.size - 1, rules)
-    tally.add(user, value, c.numbers(at), lambda some: c.items_at(at[some]))
+    tally.add(user, value, c.numbers(at), lambda places: c.items_at(at[places]))
     return tally
 
 
 def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
-    """Sort each segment, in place if all have one length.
-
-    Otherwise segments of like length are the rows of one padded matrix.
-    """
-    length = np.diff(offsets)
-    some = length > 0
-    longest, n = int(length.max(initial=0)), int(np.count_nonzero(some))
+    """Sort each segment, in place if all have one length."""
+    longest, n = _longest(offsets)
     if value.size == n * longest:
         value.reshape(n, longest).sort(axis=1)
         return value
     result = np.empty_like(value)
-    power = np.full(length.size, -1, dtype=np.int64)
-    power[some] = np.ceil(np.log2(length[some]))
-    for one in np.flatnonzero(np.bincount(power[some])).tolist():
-        segments, size = np.flatnonzero(power == one), 1 << one
-        inside = np.arange(size) < length[segments][:, None]
-        place = (offsets[segments][:, None] + np.arange(size))[inside]
-        padded = np.full(inside.shape, np.inf)
-        padded[inside] = value[place]
+    for place, inside, padded in _matrices(value, offsets):
         padded.sort(axis=1)
-        result[place] = padded[inside]
+        result[place[inside]] = padded[inside]
     return result
-
-
-def _is_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
-    """Whether each segment is sorted, as lists often are; if not, that is soon known."""
-    starts = offsets[1:-1]
-    for begin in range(1, value.size, _LOOKED_AT):
-        end = min(begin + _LOOKED_AT, value.size)
-        rising = value[begin:end] >= value[begin - 1 : end - 1]
-        low, high = np.searchsorted(starts, [begin, end])
-        rising[starts[low:high] - begin] = True
-        if not rising.all():
-            return False
-    return True
 
 
 def order_within(value: FloatArray, offsets: IntArray) -> IntArray:
     """The positions of the numbers of each segment, ascending by value; equal ones by position."""
-    length = np.diff(offsets)
     result = np.empty(value.size, dtype=np.int64)
-    size = np.where(length > 0, 1 << np.ceil(np.log2(np.maximum(length, 1))).astype(np.int64), 0)
-    longest = int(length.max(initial=0))
-    if value.size == np.count_nonzero(length) * longest:
-        size = length
-    for width in np.flatnonzero(np.bincount(size[size > 0])).tolist():
-        segments = np.flatnonzero(size == width)
-        inside = np.arange(width) < length[segments][:, None]
-        place = offsets[segments][:, None] + np.arange(width)
+    for place, inside, padded in _matrices(value, offsets):
+        order = np.argsort(padded, axis=1, kind="stable")
+        result[place[inside]] = (place[:, :1] + order)[inside]
+    return result
+
+
+def _longest(offsets: IntArray) -> tuple[int, int]:
+    """The length of the longest segment, and how many have any number."""
+    length = np.diff(offsets)
+    return int(length.max(initial=0)), int(np.count_nonzero(length))
+
+
+def _matrices(
+    value: FloatArray, offsets: IntArray
+) -> Iterator[tuple[IntArray, BoolArray, FloatArray]]:
+    """Segments of like length as rows of a matrix: their positions, which are inside, and values.
+
+    Rows are filled up with infinity.
+    """
+    length, (longest, n) = np.diff(offsets), _longest(offsets)
+    width = np.where(length > 0, 1 << np.ceil(np.log2(np.maximum(length, 1))).astype(np.int64), 0)
+    if value.size == n * longest:
+        width = length
+    for size in np.flatnonzero(np.bincount(width[width > 0])).tolist():
+        segments = np.flatnonzero(width == size)
+        inside = np.arange(size) < length[segments][:, None]
+        place = offsets[segments][:, None] + np.arange(size)
         padded = np.full(inside.shape, np.inf)
         padded[inside] = value[place[inside]]
-        order = np.argsort(padded, axis=1, kind="stable")
-        result[place[inside]] = (offsets[segments][:, None] + order)[inside]
-    return result
+        yield place, inside, padded
+
+
+def _is_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
+    """Whether each segment is sorted, as lists often are."""
+    rising = np.append(True, value[1:] >= value[:-1])
+    starts = offsets[:-1]
+    rising[starts[starts < value.size]] = True
+    return bool(rising.all())
 
 
 def by_item(item: pl.Series, ties: TieRule) -> pl.Series:

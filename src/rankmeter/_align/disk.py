@@ -6,7 +6,6 @@ So the candidates need no order, and counts of pieces add up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,21 +38,6 @@ class Counted(Remainder):
         parts = pl.concat([*over(self.pieces, look, "finding the last ranks")])
         return parts.group_by("user").agg(pl.col("rank").max())
 
-    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
-        """See `Rest`."""
-
-        def look(n: int) -> pl.DataFrame | None:
-            rows = self.pieces.read(n, items=False).rows
-            each = rows.group_by("user", "score").len("n")
-            return each if allowed(rows["score"].to_numpy()) else None
-
-        found = []
-        for part in over(self.pieces, look, "looking for ties"):
-            if part is None:
-                return None
-            found.append(part)
-        return pl.concat(found).group_by("user", "score").agg(pl.col("n").sum())
-
     def _count(
         self,
         rows: pl.DataFrame,
@@ -70,19 +54,19 @@ class Counted(Remainder):
             marks = Marks(code, np.zeros(code.size), rows["number"].to_numpy(), key, item)
             tallies[score_type] = Tally(marks, codes.n, rules)
         by_item = any(ties not in (None, "input") for _, ties in orders) and self.order != "list"
-        wanted = ["user", "item", "number"] if by_item else ["user", "number"]
-        wanted += [] if self.order == "list" else [self.order]
-        types = {role: rows.schema[role] for role in wanted if role in ("user", "item")}
+        columns = ["user", "item", "number"] if by_item else ["user", "number"]
+        columns += [] if self.order == "list" else [self.order]
+        types = {role: rows.schema[role] for role in columns if role in ("user", "item")}
 
         def look(n: int) -> tuple[int, int]:
-            piece = self.pieces.read(n, items=by_item).rows.select(wanted).cast(types)  # type: ignore[arg-type]
+            piece = self.pieces.read(n, items=by_item).rows.select(columns).cast(types)  # type: ignore[arg-type]
             user = codes.find(piece["user"])
             inside = self._skip(piece, user)
             at = np.flatnonzero(user >= 0)
             user, row = user[at], piece["number"].to_numpy()[at]
             for score_type, tally in tallies.items():
                 value = self._values(piece, score_type)[at]
-                tally.add(user, value, row, lambda some: IdSeries(piece["item"][at[some]]))
+                tally.add(user, value, row, lambda places: IdSeries(piece["item"][at[places]]))
             return piece.height, inside
 
         seen = list(over(self.pieces, look, "counting"))

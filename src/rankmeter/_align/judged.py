@@ -14,7 +14,7 @@ from rankmeter._align.codes import Codes
 from rankmeter._align.pairs import Pairs, Refused, unique_judgements
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray, Hits, IntArray
-from rankmeter._ingest import ByUser, Ids, IdSeries, Table, series
+from rankmeter._ingest import AnyRows, ByUser, Ids, InFrame, Table, series
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -25,7 +25,7 @@ class Judged:
 
     choices: Alignment
     codes: Codes  # the users of the block
-    rows: pl.DataFrame | ByUser  # one judgment per user and item
+    rows: AnyRows  # one judgment per user and item
     code: IntArray  # (n_judged,) the user of each
     gain: FloatArray  # (n_judged,) and what it counts, which may differ from that of the rows
     relevant: Hits  # the perfect rankings of the relevant items
@@ -48,7 +48,7 @@ class Judged:
     @cached_property
     def items(self) -> Ids:
         """The item of each judgment."""
-        return _items(self.rows)
+        return self.rows.items()
 
     def sought(self, lists: ByUser) -> Any:
         """The items in the form in which they are looked up in lists."""
@@ -58,24 +58,17 @@ class Judged:
         return self._sought[kind]
 
 
-def _items(rows: pl.DataFrame | ByUser) -> Ids:
-    return rows.items() if isinstance(rows, ByUser) else IdSeries(rows["item"])
-
-
 def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None = None) -> Judged:
     """Prepare the ground truth of a block for `align`; with `names` hits have the item codes."""
     counts: dict[str, int] = {}
     code, rows, contradictions = codes.of(truth.users), truth.rows, Refused()
-    if isinstance(rows, ByUser):  # without repeated items
-        code = np.repeat(code, rows.lengths)
-        gain = truth.gains
-    else:
-        if Pairs.of(code, rows["item"], codes.n).repeated:
-            rows, contradictions = unique_judgements(truth, choices, counts)
-            code = codes.of(rows["user"])
-        gain = rows["gain"].to_numpy()
+    code, gain = rows.by_row(code), truth.gains
+    # An index has no item twice for a user.
+    if not rows.is_index and Pairs.of(code, truth.frame["item"], codes.n).repeated:
+        frame, contradictions = unique_judgements(truth, choices, counts)
+        rows, code, gain = InFrame(frame), codes.of(frame["user"]), frame["gain"].to_numpy()
     gain = reached(code, gain, codes.n, choices)
-    item = None if names is None else names.of(_items(rows))
+    item = None if names is None else names.of(rows.items())
     ideals = perfect(code, gain, codes.n, choices, item)
     return Judged(choices, codes, rows, code, gain, *ideals, counts, contradictions, item)
 
@@ -84,9 +77,9 @@ def reached(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) 
     """The gains of ``gains="reached"``: positive only for users with something relevant."""
     if choices.gains != "reached":
         return gain
-    some = np.zeros(n_users, dtype=bool)
-    some[user[replace(choices, gains="relevant").is_relevant(gain)]] = True
-    return np.where(some[user], gain, np.minimum(gain, 0.0))
+    has_relevant = np.zeros(n_users, dtype=bool)
+    has_relevant[user[replace(choices, gains="relevant").is_relevant(gain)]] = True
+    return np.where(has_relevant[user], gain, np.minimum(gain, 0.0))
 
 
 def perfect(
@@ -97,8 +90,8 @@ def perfect(
     item: IntArray | None = None,
 ) -> tuple[Hits, Hits]:
     """The perfect rankings of the relevant judged items, and of the others."""
-    wanted = choices.is_relevant(gain)
-    relevant, others = (slice(None), slice(0)) if wanted.all() else (wanted, ~wanted)
+    is_relevant = choices.is_relevant(gain)
+    relevant, others = (slice(None), slice(0)) if is_relevant.all() else (is_relevant, ~is_relevant)
 
     def of(chosen: Any, gains: FloatArray) -> Hits:
         codes = None if item is None else item[chosen]

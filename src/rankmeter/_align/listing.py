@@ -39,11 +39,11 @@ def listed(
     depth = min(depths, default=None)
     at, begin = _first(c, depth)
     user, value = c.user[at], c.value[at]
-    own = user[1:] == user[:-1]
-    if (own & (value[1:] < value[:-1])).any():
+    same_user = user[1:] == user[:-1]
+    if (same_user & (value[1:] < value[:-1])).any():
         order = order_within(value, begin)  # tied items are in the order of the rows
         at, value = _positions(at, c)[order], value[order]
-    same = own & (value[1:] == value[:-1])
+    same = same_user & (value[1:] == value[:-1])
     tied = bool(same.any())
     if tied and choices.ties in ORDERED and choices.ties != "input":
         at = _by_item(_positions(at, c), same, c.item, choices)
@@ -59,9 +59,9 @@ def listed(
         begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=begin.size - 1))))
     gained, relevant = np.zeros(user.size), np.zeros(user.size, dtype=bool)
     if judged.size:
-        found = _looked_up(at, judged, gain, c.user.size)
-        relevant = choices.is_relevant(found)
-        gained[relevant] = found[relevant]
+        gain_or_nan = _looked_up(at, judged, gain, c.user.size)
+        relevant = choices.is_relevant(gain_or_nan)
+        gained[relevant] = gain_or_nan[relevant]
     return Lists(
         begin,
         listing.items.of(c.item if isinstance(at, slice) else c.item.take(at)),
@@ -83,9 +83,9 @@ def _positions(at: IntArray | slice, c: Candidates) -> IntArray:
 
 def _looked_up(at: IntArray | slice, judged: IntArray, gain: FloatArray, n: int) -> FloatArray:
     """The gain at each of some positions below n, NaN where none is judged."""
-    known = np.full(n, np.nan)
-    known[judged] = gain
-    return known[at]
+    gain_or_nan = np.full(n, np.nan)
+    gain_or_nan[judged] = gain
+    return gain_or_nan[at]
 
 
 def _first(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray]:
@@ -98,9 +98,9 @@ def _first(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray
         order = Groups.of(c.user, n_users).order
         return _ALL if order is None else order, c.offsets
     last = np.minimum(length, depth) - 1
-    some = length > 0
+    has_rows = length > 0
     bound = np.full(length.size, np.inf)
-    bound[some] = c.ascending[(c.offsets[:-1] + last)[some]]
+    bound[has_rows] = c.ascending[(c.offsets[:-1] + last)[has_rows]]
     first = np.flatnonzero(c.value <= bound[c.user])
     groups = Groups.of(c.user[first], n_users)
     return first if groups.order is None else first[groups.order], groups.offsets

@@ -82,8 +82,8 @@ class Lookup:
     ) -> Marks:
         """The marks of items that are in the lists `at`; `which` are their gains and names."""
         number = self.lists.look_up(at, sought)
-        found = np.flatnonzero(~np.isnan(number))
-        at, which, number = at[found], which[found], number[found]
+        held = np.flatnonzero(~np.isnan(number))
+        at, which, number = at[held], which[held], number[held]
         where = self.code[at], gain[which]
         if self.order == "list":
             row = self.lists.offsets[at] + number.astype(np.int64)
@@ -110,9 +110,9 @@ class _Places(Candidates):
     def numbered(self, marks: Marks) -> Marks:
         """See `Candidates.numbered`."""
         row = marks.row.copy()
-        some = np.flatnonzero(row < 0)
-        some = some[np.argsort(marks.user[some], kind="stable")]
-        at = marks.user[some]
-        place = self.lists.places(at, self.lists.sought(marks.only(some).item))
-        row[some] = self.lists.offsets[at] + place.astype(np.int64)
+        unnumbered = np.flatnonzero(row < 0)
+        unnumbered = unnumbered[np.argsort(marks.user[unnumbered], kind="stable")]
+        at = marks.user[unnumbered]
+        place = self.lists.places(at, self.lists.sought(marks.only(unnumbered).item))
+        row[unnumbered] = self.lists.offsets[at] + place.astype(np.int64)
         return replace(marks, row=row)

@@ -16,7 +16,7 @@ from rankmeter._align.codes import Codes
 from rankmeter._align.counts import sort_key
 from rankmeter._align.placing import ordered
 from rankmeter._choices import Alignment, TieRule
-from rankmeter._hits import FloatArray, IntArray
+from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter.errors import DataError
 
 Order: TypeAlias = "tuple[str, TieRule | None]"
@@ -44,17 +44,17 @@ class Remainder:
         tops: tuple[pl.DataFrame, int],
     ) -> None:
         n_rows = n_rows.copy()
-        mine = kept["user"].value_counts(name="n")
-        n_rows[Codes(users).of(mine["user"])] -= mine["n"].to_numpy()
+        kept_rows = kept["user"].value_counts(name="n")
+        n_rows[Codes(users).of(kept_rows["user"])] -= kept_rows["n"].to_numpy()
         self.users, self.n_rows, self.end, self.room = users, n_rows, end, room
         self.tops, self.depth = tops
         self.kept, self.order = kept, order
         self._number = kept["number"].to_numpy()
         # Rows with other values than their own are counted apart.
-        usual = [one for one in alignments if one.pool == "all" and one.scope != "appended"]
+        usual = [a for a in alignments if a.pool == "all" and a.scope != "appended"]
         if order == "rank":
-            usual = [one for one in usual if one.exclude != "self"]
-        self._orders = [(one.score_type, ordered(one.ties)) for one in usual]
+            usual = [a for a in usual if a.exclude != "self"]
+        self._orders = [(a.score_type, ordered(a.ties)) for a in usual]
         self._counts: dict[Order, Counts] = {}
 
     def count(
@@ -78,6 +78,11 @@ class Remainder:
         above, equal, before = self._counts[order]
         return above[at], equal[at], None if before is None else before[at]
 
+    def tied(self) -> BoolArray:
+        """See `Rest`."""
+        value = self._values(self.kept, "float64")
+        return self.count(self.kept, value, None, "float64")[1] > 0
+
     def _values(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
         """The sort keys of some rows."""
         if self.order == "list":
@@ -93,8 +98,9 @@ class Remainder:
 
 def needs(alignments: Iterable[Alignment]) -> tuple[bool, bool]:
     """Whether rows of the item that has the id of its user matter, and rows of repeated items."""
-    pairs = [(one.exclude == "self", one.duplicates != "unchecked") for one in alignments]
-    return any(own for own, _ in pairs), any(repeats for _, repeats in pairs)
+    choices = [*alignments]
+    self_items = any(a.exclude == "self" for a in choices)
+    return self_items, any(a.duplicates != "unchecked" for a in choices)
 
 
 def changed() -> DataError:

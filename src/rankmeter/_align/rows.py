@@ -84,7 +84,7 @@ def without(candidates: Candidates, removed: Sequence[Marks]) -> Candidates:
     """The candidates that are not among some rows."""
     if not removed:
         return candidates
-    rows = np.concatenate([one.row for one in removed])
+    rows = np.concatenate([rows_of_rule.row for rows_of_rule in removed])
     return candidates.only(np.flatnonzero(~np.isin(candidates.number, rows)))
 
 
@@ -115,8 +115,8 @@ class Kept(Rows):
         first = Candidates.of(frame, code, self.n_users, self.order, self.score_type)
         left = without(first, removed)
         # The rows of the user itself leave no room, but for the second of those with given ranks.
-        own = is_self(frame["user"], frame["item"])
-        gone = ~np.isin(first.number, left.number) & (own if self.order == "rank" else ~own)
+        is_own = is_self(frame["user"], frame["item"])
+        gone = ~np.isin(first.number, left.number) & (is_own if self.order == "rank" else ~is_own)
         n_gone = np.bincount(code[gone], minlength=1)
         if n_gone.max() > (self.order == "rank"):
             user = self.codes.users.series()[int(n_gone.argmax())]

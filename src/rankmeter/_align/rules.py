@@ -129,20 +129,20 @@ class _Rules:
         items, codes = self.judged.items, self.judged.codes
         self.is_own = is_self(codes.users.series().gather(series(self.judged.code)), items.series())
         self.marks, self.holders = (
-            one.only(~self.is_own[one.at]) for one in (self.marks, self.holders)
+            kept.only(~self.is_own[kept.at]) for kept in (self.marks, self.holders)
         )
         self.removed.append(rows)
         if self.ranking.order == "rank" and rows.row.size:
             self.gaps = rows
             self.marks, self.holders = (
-                replace(one, value=_moved_up(one.user, one.value, rows))
-                for one in (self.marks, self.holders)
+                replace(kept, value=_moved_up(kept.user, kept.value, rows))
+                for kept in (self.marks, self.holders)
             )
 
     def keep_judged(self) -> None:
         """Only judged items are candidates; a negative gain does not count as judged."""
         self.marks, self.candidates = (
-            one.only(one.gain >= 0) for one in (self.marks, self.holders)
+            kept.only(kept.gain >= 0) for kept in (self.marks, self.holders)
         )
 
     def append(self) -> None:

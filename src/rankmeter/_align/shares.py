@@ -44,32 +44,32 @@ def _of_neighbours(n: int, tables: Sequence[Table], longest: Table) -> list[Call
     of_user = np.arange(codes.n) * n // codes.n  # of those who are not in the longest table
     of_user[user[first[::-1]]] = first[::-1] * n // user.size  # of several places, the first one
     of_user = of_user.astype(np.min_scalar_type(n))
-    parts = [_Parts(of_user[codes.of(one)]) for table in tables for one in _named(table)]
+    parts = [_Parts(of_user[codes.of(ids)]) for table in tables for ids in _named(table)]
 
     def make(number: int) -> Share:
         chosen = of_user == number
-        own = np.cumsum(chosen) - 1
-        known, some = list[tuple[Ids, IntArray]](), list[Table]()
+        place_in_part = np.cumsum(chosen) - 1
+        known_codes, divided = list[tuple[Ids, IntArray]](), list[Table]()
         for table, rows, empty in zip(tables, parts[::2], parts[1::2], strict=True):
             places = rows.at(number), empty.at(number)
-            some.append(table.only(*places))
-            for all_ids, ids, at in zip(_named(table), _named(some[-1]), places, strict=True):
-                known.append((ids, own[codes.of(all_ids)[at]]))
-        return Codes(codes.users.where(chosen), known), some
+            divided.append(table.only(*places))
+            for all_ids, ids, at in zip(_named(table), _named(divided[-1]), places, strict=True):
+                known_codes.append((ids, place_in_part[codes.of(all_ids)[at]]))
+        return Codes(codes.users.where(chosen), known_codes), divided
 
     return [partial(make, number) for number in np.unique(of_user).tolist()]
 
 
 def _of_ids(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
     part_of = _ranges(n, tables) or partial(_hashed, n)
-    parts = [_Parts(part_of(one)) for table in tables for one in _named(table)]
+    parts = [_Parts(part_of(ids)) for table in tables for ids in _named(table)]
 
     def make(number: int) -> Share:
-        some = [
+        divided = [
             table.only(rows.at(number), empty.at(number))
             for table, rows, empty in zip(tables, parts[::2], parts[1::2], strict=True)
         ]
-        return Codes.of_tables(*some), some
+        return Codes.of_tables(*divided), divided
 
     filled = np.zeros(n, dtype=bool)
     for part in parts:
@@ -101,8 +101,8 @@ def _ranges(n: int, tables: Sequence[Table]) -> Callable[[Ids], npt.NDArray[Any]
     users = [table.users for table in tables if table.height]
     if not users or users[0].type == "String":
         return None
-    some = [one.integers()[:: len(one) // _SAMPLE + 1] for one in users]
-    starts = np.quantile(np.concatenate(some), np.arange(1, n) / n, method="nearest")
+    samples = [ids.integers()[:: len(ids) // _SAMPLE + 1] for ids in users]
+    starts = np.quantile(np.concatenate(samples), np.arange(1, n) / n, method="nearest")
     small = np.min_scalar_type(n)
     return lambda users: np.searchsorted(starts, users.integers(), side="right").astype(small)
 

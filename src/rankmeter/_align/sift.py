@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from rankmeter._align.tally import search
 from rankmeter._align.threads import over
 from rankmeter._choices import Alignment
 from rankmeter._hits import IntArray
-from rankmeter._ingest import IdSeries, Pieces, Table
+from rankmeter._ingest import IdSeries, InPieces, KeptRows, Pieces, Table
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _MANY = 2**22  # rows or counts that are kept before those of one user are put together
@@ -34,18 +34,16 @@ _SMALLEST = 3  # ids that the error of two sides without a common one shows
 
 
 def sift(
-    table: Table, truth: Table, alignments: Sequence[Alignment], *, limit: int, depth: int = 0
+    table: Table, truth: Table, alignments: Sequence[Alignment], *, room: int, depth: int = 0
 ) -> Table:
     """The same rankings, of which only the rows with judged items are in memory.
 
-    Those of repeated items are, too, which are found in about `limit` bytes, and of items with the
-    id of their user, where an alignment needs them. The rows of each user down to rank `depth` are
-    in memory for themselves.
+    Those of repeated items are, too, which are found in about half of `room` bytes, and of items
+    with the id of their user, where an alignment needs them. The rows of each user down to rank
+    `depth` are in memory for themselves.
     """
     own, repeats = needs(alignments)
-    pieces = table.pieces
-    if pieces is None:
-        raise ValueError("the table is in memory")
+    pieces, limit = cast("InPieces", table.rows).pieces, room // 2
     types = {role: table.dtype(role) for role in ("user", "item")}
     judged, sizes = _Hashes(_keys(truth.frame)), Sizes(types["user"])
     seen = Repeats(pieces.n_rows, limit) if repeats else None
@@ -81,21 +79,19 @@ def sift(
         rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
     users, n_rows = sizes.counted()
-    found = tops.found(), tops.depth
-    how = {"alignments": alignments, "order": table.order, "room": limit, "tops": found}
+    first_rows = tops.found(), tops.depth
+    how = {"alignments": alignments, "order": table.order, "room": limit, "tops": first_rows}
     rest = Counted(pieces, rows, users, n_rows, **how)
     others = pl.concat(empty)
     named = users if others.is_empty() else pl.concat([users, others]).unique().sort()
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
-    return replace(
-        table, rows=rows, empty_users=IdSeries(named), origin=origin, pieces=None, rest=rest
-    )
+    return Table(KeptRows(rows, rest), table.order, IdSeries(named), origin)
 
 
 def _any_judged(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:
     """Whether any row holds a judged item; nearly always one of the first does."""
     parts = (rows.head(1000), rows[1000:])
-    return any(truth.join(some, on=["user", "item"], how="semi").height for some in parts)
+    return any(truth.join(part, on=["user", "item"], how="semi").height for part in parts)
 
 
 class _Sifted(NamedTuple):
@@ -127,11 +123,11 @@ class _Hashes:
     def find(self, keys: Keys) -> IntArray:
         """The positions of the hashes that are among these."""
         likely = np.flatnonzero(self._filter.take(self._slots(keys)))
-        wanted = keys[likely]
-        slot = (wanted >> self._coarse).view(np.int64)
+        likely_keys = keys[likely]
+        slot = (likely_keys >> self._coarse).view(np.int64)
         end = self._begin[slot + 1]
-        at = search(self.keys, wanted, self._begin[slot], end, np.less)
-        is_there: npt.NDArray[np.bool_] = self.keys.take(at, mode="clip") == wanted
+        at = search(self.keys, likely_keys, self._begin[slot], end, np.less)
+        is_there: npt.NDArray[np.bool_] = self.keys.take(at, mode="clip") == likely_keys
         return likely[is_there]
 
     def _slots(self, keys: Keys) -> IntArray:
@@ -146,12 +142,12 @@ def _keys(rows: pl.DataFrame) -> Keys:
     return keys
 
 
-def _rows_of(pieces: Pieces, types: Mapping[str, Any], wanted: _Hashes) -> pl.DataFrame:
+def _rows_of(pieces: Pieces, types: Mapping[str, Any], hashes: _Hashes) -> pl.DataFrame:
     """The rows with some hashes."""
 
     def look(n: int) -> pl.DataFrame:
         rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
-        return rows[wanted.find(_keys(rows))]
+        return rows[hashes.find(_keys(rows))]
 
     return pl.concat([*over(pieces, look, "reading repeated items")])
 

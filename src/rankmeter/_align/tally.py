@@ -102,13 +102,13 @@ class Tally:
         last = np.flatnonzero(np.bincount(group))
         n = last + 1 - np.searchsorted(self._group, last)
         at = np.repeat(last + 1 - np.cumsum(n), n) + np.arange(n.sum())
-        marks, found = self.marks.only(at), {}
+        marks, before = self.marks.only(at), {}
         groups, rows = (self._group[at], group), (marks.row, row)
         ids = [marks.item, items()] if {*self._before} - {"input"} else []
         for ties in self._before:
             key = rows if ties == "input" else _places(ids, ties)
-            found[ties] = at, _preceding(groups, key, rows)
-        return found
+            before[ties] = at, _preceding(groups, key, rows)
+        return before
 
     def above(self) -> IntArray:
         """The number of candidates above each mark."""

@@ -52,20 +52,20 @@ class Block:
 
         If `named`, each hit has its item.
         """
-        known = choices, name, depth, named
-        if known not in self._aligned:
+        key = choices, name, depth, named
+        if key not in self._aligned:
             listing = self.tables.listing(depth) if self.tables and depth != 0 else None
             truth = self.judged(choices, named=named)
-            self._aligned[known] = align(self.systems[name], truth, listing)
-        return self._aligned[known]
+            self._aligned[key] = align(self.systems[name], truth, listing)
+        return self._aligned[key]
 
     def judged(self, choices: Alignment, *, named: bool = False) -> Judged:
         """The ground truth in one alignment, prepared once."""
-        known = choices, named
-        if known not in self._prepared:
+        key = choices, named
+        if key not in self._prepared:
             names = self.tables.items if self.tables and named else None
-            self._prepared[known] = prepare(self.truth, self._codes, choices, names)
-        return self._prepared[known]
+            self._prepared[key] = prepare(self.truth, self._codes, choices, names)
+        return self._prepared[key]
 
     def align(self, plan: Plan) -> None:
         """Have the hits of a plan ready."""
@@ -94,21 +94,23 @@ class Block:
     def _of_plan(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
         """What gives the hits of one system in an alignment of a plan."""
         depths, named = plan.depths(), plan.named()
-        return lambda one: self.aligned(name, one, depths.get(one, 0), named=one in named)
+        return lambda choices: self.aligned(
+            name, choices, depths.get(choices, 0), named=choices in named
+        )
 
     def _score(self, name: str, plan: Plan) -> Scores:
         textual = self.truth.textual and all(table.textual for table in self.systems.values())
         aligned = self._of_plan(name, plan)
-        found = scores_of(plan, aligned, self._in_truth, self._has_truth, self.evidence)
-        borders: dict[Alignment, set[Border]] = {one: set() for one in found.facts}
+        scores = scores_of(plan, aligned, self._in_truth, self._has_truth, self.evidence)
+        borders: dict[Alignment, set[Border]] = {alignment: set() for alignment in scores.facts}
         for entry in plan.metrics:
-            if entry.label not in found.errors:
+            if entry.label not in scores.errors:
                 borders[entry.alignment] |= entry.borders
         facts = {
-            one: self._with_items(aligned(one), known, borders[one])
-            for one, known in found.facts.items()
+            alignment: self._with_items(aligned(alignment), facts_of_hits, borders[alignment])
+            for alignment, facts_of_hits in scores.facts.items()
         }
-        return replace(found, ids=self.users, textual=textual, facts=facts)
+        return replace(scores, ids=self.users, textual=textual, facts=facts)
 
     def _with_items(self, aligned: Aligned, facts: Facts, borders: set[Border]) -> Facts:
         """Facts that include what is known of the items in the lists, and of the relevant ones."""
@@ -123,14 +125,14 @@ class Block:
         """Evidence of the side data, by name; each is made once."""
         if self.tables is None:
             return no_lists(name, choices)
-        known = name, choices
-        if known not in self._evidence:
-            self._evidence[known] = (
+        key = name, choices
+        if key not in self._evidence:
+            self._evidence[key] = (
                 relevant_items(self.judged(choices), self.tables.items)
                 if name == "relevant"
                 else self.tables.evidence(name, self._codes, choices)
             )
-        return self._evidence[known]
+        return self._evidence[key]
 
 
 def scores_of(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._align import THREADS, gather, sift
 from rankmeter._checks import choice, refused
 from rankmeter._ingest import (
+    AnyRows,
+    InPieces,
+    InSpark,
     Table,
     available_memory,
     in_spark,
@@ -36,6 +39,10 @@ _MOST = 2.0**60
 _SHARE = 0.8  # of the free memory
 _LARGEST_PIECE = 2**21  # rows
 _PER_ROW = 250  # bytes for a row of each piece that is worked on
+
+
+_KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {InPieces: sift, InSpark: gather}
+"""What keeps the rows that matter, of rows that are not in memory."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +84,10 @@ class Reading:
         if self.engine == "memory" or (self.engine == "auto" and not self._too_large(data)):
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         rows = min(self.limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
-        found = open_rankings(data, rows=rows, columns=columns, bad_scores=plan.bad_scores)
-        if found is not None:
+        in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=plan.bad_scores)
+        if in_pieces is not None:
             how = f"disk: rankings are read in pieces, {size(self.limit)} of memory"
-            return replace(found, origin=replace(found.origin, engine=how))
+            return replace(in_pieces, origin=replace(in_pieces.origin, engine=how))
         if self.engine == "disk":
             raise UsageError(
                 f"engine='disk' cannot read {data} in pieces: it is one value, or has lists of "
@@ -88,9 +95,9 @@ class Reading:
                 f"engine='memory'.",
                 option="engine",
             )
-        found = read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
-        how = f"memory: {found.source} cannot be read in pieces"
-        return replace(found, origin=replace(found.origin, engine=how))
+        table = read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
+        how = f"memory: {table.source} cannot be read in pieces"
+        return replace(table, origin=replace(table.origin, engine=how))
 
     def judged(self, truth: object, columns: Mapping[str, str] | None) -> Table:
         """The ground truth, unless rankings brought it."""
@@ -105,7 +112,9 @@ class Reading:
     @staticmethod
     def said(tables: Iterable[Table]) -> str:
         """How some rankings were read, if that is worth knowing."""
-        return "; ".join(dict.fromkeys(one.origin.engine for one in tables if one.origin.engine))
+        return "; ".join(
+            dict.fromkeys(table.origin.engine for table in tables if table.origin.engine)
+        )
 
     @property
     def limit(self) -> int:
@@ -115,9 +124,9 @@ class Reading:
 
     def sifted(self, table: Table, truth: Table, plan: Plan) -> Table:
         """The rankings with everything that measuring needs in memory, if they are in pieces."""
-        if table.query is None and table.pieces is None:
+        keep = _KEEP.get(type(table.rows))
+        if keep is None:
             return table
-        alignments = [*plan.alignments()]
         depths = plan.depths().values()
         if None in depths:
             raise UsageError(
@@ -126,13 +135,7 @@ class Reading:
                 option="engine",
             )
         depth = max((depth for depth in depths if depth is not None), default=0)
-        if table.query is None:
-            return sift(table, truth, alignments, limit=self.limit // 2, depth=depth)
-        how = table.origin.engine
-        if any(one.duplicates != "unchecked" for one in alignments):
-            how += ", and a hash of every row is moved to find repeated items"
-        table = replace(table, origin=replace(table.origin, engine=how))
-        return gather(table, truth, alignments, room=self.limit, depth=depth)
+        return keep(table, truth, [*plan.alignments()], room=self.limit, depth=depth)
 
     def _too_large(self, data: object) -> bool:
         needed = needed_memory(data)
@@ -160,9 +163,9 @@ def _bytes(memory: Any) -> int | None:
     if isinstance(memory, int) and not isinstance(memory, bool):
         n = memory
     elif isinstance(memory, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", memory.lower())
-        if found and found[2] in _UNITS:
-            n = float(found[1]) * _UNITS[found[2]]
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", memory.lower())
+        if match and match[2] in _UNITS:
+            n = float(match[1]) * _UNITS[match[2]]
     if n is None or n <= 0:
         raise refused("memory", "a number of bytes such as '2GiB' or '500MB'", memory)
     if n >= _MOST:

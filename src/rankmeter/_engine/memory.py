@@ -12,7 +12,7 @@ from rankmeter._engine.block import Block
 from rankmeter._engine.counted import Counted
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.whole import check
-from rankmeter._ingest import PER_MEASURED_ROW, ByUser, Table, check_memory
+from rankmeter._ingest import PER_MEASURED_ROW, Table, check_memory
 from rankmeter._plan import Plan
 from rankmeter._side import NO_SIDE, Side, SideTables
 from rankmeter.errors import UsageError
@@ -90,9 +90,10 @@ class Memory:
         tables = SideTables(side, systems, truth)
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
-        room = min((t.rest.room for t in systems.values() if t.rest is not None), default=None)
+        rooms = [table.rows.room for table in systems.values()]
+        room = min((room for room in rooms if room is not None), default=None)
         # Items that are not rows are looked up by one thread at a time, in little time.
-        whole = keep or any(isinstance(table.rows, ByUser) for table in systems.values())
+        whole = keep or any(table.rows.is_index for table in systems.values())
         blocks = self.blocks or 1
         if self.blocks is None and not whole:
             viewed = all(map(in_order, systems.values()))
@@ -122,10 +123,10 @@ def _cut(
         return [lambda: block(truth, systems)]
 
     def made(share: Callable[[], Share]) -> Block:
-        codes, (some, *others) = share()
-        return block(some, dict(zip(systems, others, strict=True)), codes=codes)
+        codes, (truth_of_part, *others) = share()
+        return block(truth_of_part, dict(zip(systems, others, strict=True)), codes=codes)
 
-    return [functools.partial(made, one) for one in shares(blocks, [truth, *systems.values()])]
+    return [functools.partial(made, share) for share in shares(blocks, [truth, *systems.values()])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +140,7 @@ class Tables:
 
     def of_user(self, user: object) -> Block:
         """See `Data.of_user`."""
-        if any(table.rest is not None for table in self.systems.values()):
+        if not all(table.rows.in_memory for table in self.systems.values()):
             raise UsageError(
                 "rankings that were read in pieces are not in memory: evaluate the rows of one "
                 "user alone", option="engine",
@@ -158,7 +159,7 @@ class Tables:
 
     def _ready(self, plan: Plan) -> Iterator[Block]:
         """The blocks; threads find their hits, unless that may read rankings once more."""
-        if any(table.rest is not None for table in self.systems.values()):
+        if not all(table.rows.in_memory for table in self.systems.values()):
             return (make() for make in self.blocks)
 
         def aligned(number: int) -> Block:

@@ -173,10 +173,10 @@ class Scores:
 
     def ever_averaged(self, plan: Plan) -> BoolArray:
         """Which users any metric of the plan averages."""
-        found = np.zeros(self.n_users, dtype=bool)
+        is_averaged = np.zeros(self.n_users, dtype=bool)
         for entry in plan.metrics:
-            found[self.averaged(entry).users] = True
-        return found
+            is_averaged[self.averaged(entry).users] = True
+        return is_averaged
 
     def averaged(self, entry: MetricPlan) -> Averaged:
         """Apply the averaging choices of one metric of the plan.
@@ -258,12 +258,12 @@ class Scores:
 
 def _worst(parts: Sequence[Scores]) -> dict[str, RankmeterError]:
     """The error with the largest extent of each metric, for any division into blocks."""
-    found: dict[str, RankmeterError] = {}
+    worst: dict[str, RankmeterError] = {}
     for part in parts:
         for label, error in part.errors.items():
-            if label not in found or _extent(error) > _extent(found[label]):
-                found[label] = error
-    return found
+            if label not in worst or _extent(error) > _extent(worst[label]):
+                worst[label] = error
+    return worst
 
 
 def _extent(error: RankmeterError) -> float:

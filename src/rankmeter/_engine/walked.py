@@ -25,7 +25,6 @@ from rankmeter._engine.counted import Counted, aligned_queries
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._forks import refuse_dead_threads
 from rankmeter._hits import Hits
-from rankmeter._ingest import ByUser
 from rankmeter._lists import Features, Lists
 from rankmeter._plan import MetricPlan
 from rankmeter._steps import Column, Formula, Step, Sum, Value, noting
@@ -414,7 +413,7 @@ def _desk(block: Block | Counted, name: str, choices: Alignment) -> _Desk | _Cou
     if isinstance(block, Counted):
         return _Counts(block, choices)
     rows = block.systems[name].rows
-    if isinstance(rows, ByUser) and rows.is_counted:
+    if rows.is_counted:
         ranking = rows.ranking(np.zeros(1, dtype=np.int64), 1, choices.score_type)
         return _Counts(Counted(ranking.queries), choices)
     return _Desk(block, name, choices)

@@ -23,7 +23,7 @@ A new input form needs one function and one row of `_forms.FORMS`.
 
 from __future__ import annotations
 
-from rankmeter._ingest._by_user import ByUser
+from rankmeter._ingest._by_user import AnyRows, ByUser, InFrame
 from rankmeter._ingest._collapse import Collapse, read_collapse
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
 from rankmeter._ingest._id_columns import Ids, IdSeries, Objects, as_ids, series
@@ -37,7 +37,7 @@ from rankmeter._ingest._memory import available as available_memory
 from rankmeter._ingest._opened import needed_memory, open_rankings
 from rankmeter._ingest._order import places, places_of
 from rankmeter._ingest._per_user import PerUser, read_per_user
-from rankmeter._ingest._pieces import Cut, Pieces, Query, Rest
+from rankmeter._ingest._pieces import Cut, InPieces, InSpark, KeptRows, Pieces, Query, Rest
 from rankmeter._ingest._queried import open_spark
 from rankmeter._ingest._read import (
     Interactions,
@@ -52,14 +52,19 @@ from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments
 __all__ = [
     "PER_MEASURED_ROW",
     "POLARS",
+    "AnyRows",
     "ByUser",
     "Collapse",
     "Cut",
     "Frame",
     "IdSeries",
     "Ids",
+    "InFrame",
+    "InPieces",
+    "InSpark",
     "Interactions",
     "Items",
+    "KeptRows",
     "Keyed",
     "Kind",
     "Lines",

@@ -6,18 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Any
 
 import polars as pl
 
 from rankmeter._checks import counted, refused, shown
+from rankmeter._ingest._by_user import AnyRows
 from rankmeter._ingest._columns import Columns
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._id_columns import IdSeries
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._keyed import column_of, keyed
 from rankmeter._ingest._messages import some
-from rankmeter._ingest._pieces import Piece, Pieces, Query
+from rankmeter._ingest._pieces import InPieces, InSpark, Piece, Query
 from rankmeter._ingest._spool import Spool
 from rankmeter._ingest._table import Table
 from rankmeter.errors import ColumnError, DataError, DuplicateError
@@ -37,14 +39,7 @@ class Collapse:
 
     def __call__(self, rankings: Table) -> Table:
         """The rankings of whole items, each at the place of its best part."""
-        if rankings.query is not None:
-            return _in_spark(rankings, rankings.query, self)
-        if rankings.pieces is not None:
-            return _in_pieces(rankings, rankings.pieces, self)
-        parts = self.renamed(rankings.frame, rankings)
-        rows = best(parts, rankings.order, rankings.source)
-        counts = {**rankings.counts, **_merged(parts.height - rows.height)}
-        return replace(rankings, rows=rows, origin=replace(rankings.origin, counts=counts))
+        return _collapsed(rankings.rows, rankings, self)
 
     def renamed(self, frame: pl.DataFrame, rankings: Table) -> pl.DataFrame:
         """The rows with whole items, and with their parts in the column ``part``."""
@@ -109,12 +104,24 @@ def best(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
     return rows.drop("place")
 
 
+@singledispatch
+def _collapsed(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
+    """The rankings of whole items, by the kind of their rows."""
+    parts = collapse.renamed(rankings.frame, rankings)
+    rows = best(parts, rankings.order, rankings.source)
+    counts = {**rankings.counts, **_merged(parts.height - rows.height)}
+    origin = replace(rankings.origin, counts=counts)
+    return replace(rankings.with_rows(rows), origin=origin)
+
+
 def _merged(n: int) -> dict[str, int]:
     return {"collapsed_items": n} if n else {}
 
 
-def _in_pieces(rankings: Table, pieces: Pieces, collapse: Collapse) -> Table:
+@_collapsed.register
+def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table:
     """The same for pieces: all rows of a user go into one of as many files, which are pieces."""
+    pieces = examples.pieces
     types = {role: rankings.dtype(role) for role in ("user", "item")}
     by_user = [Spool() for _ in range(len(pieces))]
     counts, empty = Counter[str](), [rankings.empty_users.series()]
@@ -132,12 +139,10 @@ def _in_pieces(rankings: Table, pieces: Pieces, collapse: Collapse) -> Table:
         rows = pl.concat([spool.read(n) for n in range(len(spool))])
         whole.write(best(rows, rankings.order, rankings.source))
     counts.update(_merged(sum(sum(spool.heights) for spool in by_user) - sum(whole.heights)))
-    examples = collapse.renamed(rankings.frame, rankings).drop("part")
+    renamed = collapse.renamed(examples.rows, rankings).drop("part")
     origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
-    everyone = IdSeries(pl.concat(empty))
-    return replace(
-        rankings, rows=examples, pieces=_Whole(whole), origin=origin, empty_users=everyone
-    )
+    everyone, collapsed = IdSeries(pl.concat(empty)), InPieces(renamed, _Whole(whole))
+    return replace(rankings, rows=collapsed, origin=origin, empty_users=everyone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,9 +169,10 @@ class _Whole:
         """Nobody else can change the file."""
 
 
-def _in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Table:
+@_collapsed.register
+def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
     """The same in Spark, where the rows of a user and whole item are brought together."""
-    examples = collapse.renamed(rankings.frame, rankings).drop("part")
+    rows, renamed = examples.query, collapse.renamed(examples.rows, rankings).drop("part")
     named = _named_in_spark(rankings, rows, collapse)
     sums = [
         "count(1) AS rows",
@@ -199,7 +205,7 @@ def _in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Table:
     def merged(n: int) -> dict[str, int]:
         return {**counts, **_merged(n_parts - n)}
 
-    return replace(rankings, rows=examples, query=rows.instead(wholes, merged))
+    return replace(rankings, rows=InSpark(renamed, rows.instead(wholes, merged)))
 
 
 def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:

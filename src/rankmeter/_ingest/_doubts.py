@@ -12,9 +12,7 @@ import polars as pl
 
 from rankmeter._checks import exact
 from rankmeter._hits import FloatArray
-from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._columns import Side
-from rankmeter._ingest._id_columns import series
 from rankmeter._ingest._messages import some
 from rankmeter._ingest._table import Table
 from rankmeter.errors import DataError
@@ -126,19 +124,20 @@ def look_misread(rankings: Table, truth: Table) -> str:
     """
     look = "rankings and ground truth look swapped:"
     no_gains = "assumed_gains" in truth.counts
-    suspect = rankings.rest is None or _are_scores(truth) or (no_gains and _length_of_lists(truth))
-    if rankings.order == "score" and suspect and _are_tied_grades(rankings):
-        scores = (
-            f"{look} the scores of the rankings ({rankings.source}) are grades with many ties, "
-            f"such as {_shown(rankings.scores)}, and"
-        )
+    if rankings.order == "score" and _are_grades(rankings.scores):
+        gains = ""
         if _are_scores(truth):
-            return (
-                f"{scores} the gains of the ground truth ({truth.source}) differ for most "
-                f"items of a user, such as {_shown(truth.frame['gain'])}"
+            gains = (
+                f"the gains of the ground truth ({truth.source}) differ for most items of a user, "
+                f"such as {_shown(truth.gains)}"
             )
-        if no_gains and (n := _length_of_lists(truth)):
-            return f"{scores} the ground truth ({truth.source}) has {n} items for each user"
+        elif no_gains and (n := _length_of_lists(truth)):
+            gains = f"the ground truth ({truth.source}) has {n} items for each user"
+        if gains and _many_ties(rankings, rankings.scores):
+            return (
+                f"{look} the scores of the rankings ({rankings.source}) are grades with many ties, "
+                f"such as {_shown(rankings.scores)}, and {gains}"
+            )
     if rankings.origin.shape == truth.origin.shape == "pairs" and _are_pairs(truth, rankings):
         return (
             f"rankings ({rankings.source}) and ground truth ({truth.source}) are read as the items "
@@ -183,30 +182,9 @@ def _are_grades(values: FloatArray) -> bool:
     return True
 
 
-def _are_tied_grades(rankings: Table) -> bool:
-    if rankings.rest is not None:
-        each = rankings.rest.grades(_are_grades)
-        if each is None:
-            return False
-        total, tied = each["n"].sum(), each.filter(pl.col("n") > 1)["n"].sum()
-        return total >= 3 and 2 * tied >= total
-    return _are_grades(rankings.scores) and _many_ties(rankings, rankings.scores)
-
-
 def _many_ties(table: Table, numbers: FloatArray) -> bool:
     """Whether at least half of the numbers, of three or more, occur twice for their user."""
-    n = numbers.size
-    if n < 3:
-        return False
-    if isinstance(table.rows, ByUser):
-        user = np.repeat(np.arange(len(table.rows.users)), table.rows.lengths)
-        order = np.lexsort((numbers, user))
-        same = (np.diff(user[order]) == 0) & (np.diff(numbers[order]) == 0)
-        tied = int(np.count_nonzero(np.append(same, False) | np.append(False, same)))
-    else:
-        frame = table.rows.select("user", number=series(numbers))
-        tied = int(frame.is_duplicated().sum())
-    return bool(2 * tied >= n)
+    return numbers.size >= 3 and 2 * table.rows.tied(numbers) >= numbers.size
 
 
 def _are_scores(truth: Table) -> bool:
@@ -240,8 +218,7 @@ def _length_of_lists(truth: Table) -> int:
 
 def _longer_lists(rankings: Table, truth: Table) -> int:
     """The same, if all rankings are shorter and differ in length."""
-    n_rows = rankings.height + (0 if rankings.rest is None else int(rankings.rest.n_rows.sum()))
-    if rankings.order != "list" or truth.height <= n_rows:
+    if rankings.order != "list" or truth.height <= rankings.rows.n_rows:
         return 0
-    n, lengths = _length_of_lists(truth), rankings.lengths
+    n, lengths = _length_of_lists(truth), rankings.rows.sizes()
     return n if lengths.n_unique() > 1 and (lengths < n).all() else 0

@@ -40,23 +40,23 @@ class Lines(ByUser):
         The `fields` are those of a line. Of those `wanted` the first is the user, which begins the
         line, the second the item, which is the third field, and the last the number.
         """
-        user, item, number = (fields.index(one) for one in wanted)
+        user, item, number = (fields.index(role) for role in wanted)
         if _compiled.native is None or (user, item) != (0, 2):
             return None
         form = (len(fields), number)
-        found = _in_pieces(file, form)
-        if found is None and file.content:  # which may have no comments, for example
-            found = _Scan.of(file, form).found()
-        if found is None:
+        lines = _in_pieces(file, form)
+        if lines is None and file.content:  # which may have no comments, for example
+            lines = _Scan.of(file, form).found()
+        if lines is None:
             return None
         return cls(
-            users=found.users,
-            empty_users=found.users.take(found.offsets[:0]),
-            offsets=found.offsets,
-            numbers=found.numbers,
+            users=lines.users,
+            empty_users=lines.users.take(lines.offsets[:0]),
+            offsets=lines.offsets,
+            numbers=lines.numbers,
             item_type="String",
-            spans=found.spans,
-            trimmed=found.is_ascii,
+            spans=lines.spans,
+            trimmed=lines.is_ascii,
         )
 
     def items(self) -> Spans:
@@ -73,10 +73,10 @@ class Lines(ByUser):
 
     def look_up(self, at: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
         """See `ByUser.look_up`."""
-        found = np.empty(at.size)
+        numbers = np.empty(at.size)
         lists = self.spans.content, self.spans.places, self.numbers, self.offsets
-        _compiled.native.find_in_lines(*lists, at, items.content, items.places, found)
-        return found
+        _compiled.native.find_in_lines(*lists, at, items.content, items.places, numbers)
+        return numbers
 
     def places(self, at: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
         """See `ByUser.places`."""
@@ -96,11 +96,11 @@ class Lines(ByUser):
         if kept.all():
             return self
         lengths = np.diff(np.concatenate(([0], np.cumsum(kept)))[self.offsets])
-        some = lengths > 0
+        has_items = lengths > 0
         return replace(
             self,
-            users=self.users.where(some),
-            offsets=np.concatenate(([0], np.cumsum(lengths[some]))),
+            users=self.users.where(has_items),
+            offsets=np.concatenate(([0], np.cumsum(lengths[has_items]))),
             numbers=self.numbers[kept],
             spans=self.spans.take(np.flatnonzero(kept)),
         )
@@ -110,8 +110,8 @@ def _in_pieces(file: Text, form: tuple[int, int]) -> _Found | None:
     """The lines of a file that is not in memory, if all of them are of one state of the file."""
     if not file.is_unread:
         return None
-    found = _Scan.of(file, form).found()
-    return None if file.has_changed else found
+    lines = _Scan.of(file, form).found()
+    return None if file.has_changed else lines
 
 
 class _Found(NamedTuple):
@@ -173,10 +173,10 @@ class _Scan:
         n, is_ascii, last = 0, True, ord("\n")
         with self.file.opened() as piece:
             for at in range(start, stop, _PIECE):
-                some = np.frombuffer(piece(at, min(at + _PIECE, stop)), dtype=np.uint8)
-                if some.size:
-                    n += int(np.count_nonzero(some == ord("\n")))
-                    is_ascii, last = is_ascii and bool(some.max() < 128), some[-1]
+                part = np.frombuffer(piece(at, min(at + _PIECE, stop)), dtype=np.uint8)
+                if part.size:
+                    n += int(np.count_nonzero(part == ord("\n")))
+                    is_ascii, last = is_ascii and bool(part.max() < 128), part[-1]
         return n + (last != ord("\n")), is_ascii
 
     def _read(
@@ -189,10 +189,10 @@ class _Scan:
         progress = np.array([*self.form, 0, 0, 0, at])  # as `scan` has it
         with self.file.opened() as piece:
             while at < stop:
-                some = piece(at, min(at + size, stop))
-                progress[last] = at + len(some) == stop
-                n_bytes = scan(some, items, numbers, topics, first, kept, progress)
-                if n_bytes < 0 or len(some) < min(size, stop - at):
+                content = piece(at, min(at + size, stop))
+                progress[last] = at + len(content) == stop
+                n_bytes = scan(content, items, numbers, topics, first, kept, progress)
+                if n_bytes < 0 or len(content) < min(size, stop - at):
                     return None  # the latter if the file has become shorter
                 size = _PIECE if n_bytes else 4 * size
                 at += n_bytes

@@ -40,7 +40,7 @@ class Lists(ByUser):
         if user_type is None or not (kinds <= _DICTS or kinds <= _PLAIN):
             return None
         lengths = np.fromiter(map(len, containers), np.int64, len(containers))
-        full = [one for one in containers if one]
+        full = [container for container in containers if container]
         offsets = np.concatenate(([0], np.cumsum(lengths[lengths > 0])))
         numbers = np.empty(offsets[-1]) if kinds <= _DICTS else None
         item_type = None if native is None else _KINDS[native.read(numbers, full)]
@@ -72,7 +72,9 @@ class Lists(ByUser):
 
     def items(self) -> Objects:
         """All items, by user."""
-        return Objects([item for one in self.containers for item in one], self.item_type)
+        return Objects(
+            [item for container in self.containers for item in container], self.item_type
+        )
 
     def take(self, places: npt.NDArray[np.int64]) -> Objects:
         """See `ByUser.take`."""
@@ -80,9 +82,9 @@ class Lists(ByUser):
         at = np.searchsorted(self.offsets, places, side="right") - 1
         starts = np.flatnonzero(np.diff(at, prepend=-1))
         of_lists = np.split(places - self.offsets[at], starts[1:])
-        for number, some in zip(at[starts].tolist(), of_lists, strict=True):
+        for number, places_of_list in zip(at[starts].tolist(), of_lists, strict=True):
             items = [*self.containers[number]]
-            taken += [items[place] for place in some.tolist()]
+            taken += [items[place] for place in places_of_list.tolist()]
         return Objects(taken, self.item_type)
 
     def sought(self, items: Ids) -> Objects:
@@ -97,17 +99,17 @@ class Lists(ByUser):
             return compiled
         if self.numbers is None:
             return self.places(at, items)
-        found = [*map(dict.get, map(self.containers.__getitem__, at.tolist()), items.values)]
-        return np.array(found, dtype=np.float64)  # None is NaN
+        numbers = [*map(dict.get, map(self.containers.__getitem__, at.tolist()), items.values)]
+        return np.array(numbers, dtype=np.float64)  # None is NaN
 
     def places(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
         """See `ByUser.places`."""
-        before, places, found = -1, dict[Any, int](), list[float | None]()
+        before, places, looked_up = -1, dict[Any, int](), list[float | None]()
         for number, item in zip(at.tolist(), items.values, strict=True):
             if number != before:
                 before, places = number, dict(zip(self.containers[number], count(), strict=False))
-            found.append(places.get(item))
-        return np.array(found, dtype=np.float64)
+            looked_up.append(places.get(item))
+        return np.array(looked_up, dtype=np.float64)
 
 
 def _type(ids: list[Any]) -> IdType | None:
@@ -135,16 +137,16 @@ _KINDS: tuple[IdType | None, ...] = (None, "String", "Int64")
 
 def _read(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> IdType | None:
     """The type of the items, with their numbers; None where any needs a closer look."""
-    item_type = _type([item for one in full for item in one]) if full else None
+    item_type = _type([item for container in full for item in container]) if full else None
     if item_type is None:
         return None
     if numbers is None:
-        return item_type if all(len({*one}) == len(one) for one in full) else None
-    values = [value for one in full for value in one.values()]
+        return item_type if all(len({*container}) == len(container) for container in full) else None
+    values = [value for container in full for value in container.values()]
     kinds = set(map(type, values))
     if not kinds <= _REAL | _WHOLE:
         return None
-    if kinds & _WHOLE and not all(-_EXACT < one < _EXACT for one in values):
+    if kinds & _WHOLE and not all(-_EXACT < container < _EXACT for container in values):
         return None
     numbers[:] = values
     return None if np.isnan(numbers).any() else item_type

@@ -97,16 +97,21 @@ def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
     refuse(broken, "ranks", source, "not integers ≥ 1", remedy, values=values)
 
 
+LOOKED_AT = 1000
+"""Rows of which scores are compared with the ranks that are used."""
+
+
 def against_ranks(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
-    """How many scores are higher than the score at the next better rank of their user."""
+    """How many of the first scores are higher than that at the next better rank of their user."""
     if not scores.dtype.is_numeric():
         return 0
-    rows = pl.DataFrame({"user": users, "rank": ranks, "score": scores.cast(pl.Float64)})
+    rows = pl.DataFrame({"user": users, "rank": ranks, "score": scores}).head(LOOKED_AT)
+    rows = rows.with_columns(pl.col("score").cast(pl.Float64))
     before = pl.all().shift().name.prefix("last_")
     same = pl.col("user") == pl.col("last_user")
     pairs = rows.with_columns(before)
     if (
-        not users.is_sorted()
+        not rows["user"].is_sorted()
         or pairs.select((same & (pl.col("rank") < pl.col("last_rank"))).any()).item()
     ):
         pairs = rows.sort("user", "rank").with_columns(before)

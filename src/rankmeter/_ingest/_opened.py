@@ -10,11 +10,10 @@ from functools import cached_property
 from itertools import accumulate
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import polars as pl
 
-from rankmeter._ingest._against import count_against
 from rankmeter._ingest._bundles import local
 from rankmeter._ingest._chunks import read_chunks
 from rankmeter._ingest._columns import Columns, resolve
@@ -22,8 +21,9 @@ from rankmeter._ingest._files import is_parquet, is_text
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import from_polars, made_by, origin, query_errors
 from rankmeter._ingest._id_columns import Objects
+from rankmeter._ingest._numbers import LOOKED_AT, against_ranks, numbers
 from rankmeter._ingest._parquet import ParquetFiles
-from rankmeter._ingest._pieces import Cut, Piece
+from rankmeter._ingest._pieces import Cut, InPieces, Piece
 from rankmeter._ingest._read import BadScores, rankings_of, read_rankings
 from rankmeter._ingest._spool import Spool
 from rankmeter._ingest._table import Table
@@ -157,14 +157,15 @@ def open_rankings(
             return None
         table = _unread(chunks.frames, chunks.found, columns, bad_scores)
         counts = dict(Counter(table.counts) + chunks.counts)
-        return replace(table, rows=chunks.examples, origin=replace(table.origin, counts=counts))
+        examples = InPieces(chunks.examples, cast("InPieces", table.rows).pieces)
+        return replace(table, rows=examples, origin=replace(table.origin, counts=counts))
     if _has_lists(data, columns):
         return None
     opened = _open(data, rows)
     if opened is None:
         table = read_rankings(data, columns=columns, bad_scores=bad_scores)
         frame = table.frame
-        return replace(table, rows=frame.head(_EXAMPLES), pieces=Cut(frame, rows))
+        return replace(table, rows=InPieces(frame.head(_EXAMPLES), Cut(frame, rows)))
     return _unread(*opened, columns, bad_scores)
 
 
@@ -200,7 +201,8 @@ def _unread(
             examples = examples.with_columns(pl.col(role).cast(pl.UInt64))
     origin = replace(table.origin, source=read.source, counts=dict(+counts))
     empty = Objects([], table.type_of("user"))
-    return replace(table, rows=examples, empty_users=empty, origin=origin, pieces=pieces)
+    rows = InPieces(examples, pieces)
+    return replace(table, rows=rows, empty_users=empty, origin=origin)
 
 
 def _of_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) -> Counter[str]:
@@ -208,12 +210,14 @@ def _of_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) 
     if "score" not in roles:
         return Counter()
     names = {roles[role]: role for role in ("user", "rank", "score")}
-    n_rows = sum(frames.heights)
-    rows = (frames.read(n, list(names)).rename(names) for n in range(len(frames)))
-    against = count_against(
-        rows, n_rows, read.source, max(frames.heights) * _PER_ROW, untyped=read.untyped
-    )
-    return Counter(scores_beside_ranks=n_rows, scores_against_ranks=against)
+    n = 1 + sum(total < LOOKED_AT for total in accumulate(frames.heights[:-1]))
+    rows = pl.concat([frames.read(at, list(names)).rename(names) for at in range(n)])
+    values = [
+        numbers(rows[role], role, read.source, Counter(), untyped=read.untyped)
+        for role in ("rank", "score")
+    ]
+    against = against_ranks(rows["user"], *values)
+    return Counter(scores_beside_ranks=sum(frames.heights), scores_against_ranks=against)
 
 
 def _is_wide(frames: _Frames, name: str) -> bool:

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankmeter._choices import TieRule
-from rankmeter._hits import FloatArray
+from rankmeter._ingest._by_user import InFrame
+from rankmeter._ingest._id_columns import series
 
 
 class Piece(NamedTuple):
@@ -130,9 +133,59 @@ class Rest(Protocol):
         """The largest ``rank`` of each ``user`` that has any."""
         ...
 
-    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
-        """How often (``n``) each ``user`` has each ``score``; None if other scores are there."""
+    def tied(self) -> Any:
+        """Which of the rows in memory have the score of another candidate."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class InPieces(InFrame):
+    """Rankings in pieces: a few rows are examples with the types of all."""
+
+    pieces: Pieces
+    in_memory = False
+
+
+@dataclass(frozen=True, eq=False)
+class InSpark(InFrame):
+    """Rankings in Spark: a few rows are examples with the types of all."""
+
+    query: Query
+    in_memory = False
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRows(InFrame):
+    """The rows that matter, each with a ``number``: its place among all. Others are the rest."""
+
+    rest: Rest
+    in_memory = False
+
+    @property
+    def room(self) -> int:
+        """See `Rest`."""
+        return self.rest.room
+
+    @property
+    def n_rows(self) -> int:
+        """See `Stored.n_rows`."""
+        return len(self) + int(self.rest.n_rows.sum())
+
+    def tied(self, numbers: npt.NDArray[np.float64]) -> int:
+        """See `InFrame`."""
+        rows = self.rows.select("user", number=series(numbers))
+        return int(np.count_nonzero(rows.is_duplicated().to_numpy() | self.rest.tied()))
+
+    def listed(self) -> list[pl.Series]:
+        """See `Stored.listed`."""
+        return [*super().listed(), self.rest.tops["item"]]
+
+    def sizes(self) -> pl.Series:
+        """See `InFrame`."""
+        counted = self.rows["user"].value_counts(name="n").cast({"n": pl.Int64})
+        others = pl.DataFrame({"user": self.rest.users, "n": self.rest.n_rows})
+        sizes: pl.Series = pl.concat([counted, others]).group_by("user").agg(pl.col("n").sum())["n"]
+        return sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +206,9 @@ class Cut:
     def read(self, n: int, *, items: bool = True) -> Piece:  # noqa: ARG002 - they cost nothing
         """See `Pieces`."""
         start = n * self.size
-        some = self.rows.slice(start, self.size)
-        number = pl.int_range(start, start + some.height, eager=True).alias("number")
-        return Piece(some.with_columns(number), some["user"].clear(), {})
+        rows = self.rows.slice(start, self.size)
+        number = pl.int_range(start, start + rows.height, eager=True).alias("number")
+        return Piece(rows.with_columns(number), rows["user"].clear(), {})
 
     def check(self) -> None:
         """Rows in memory do not change."""

@@ -16,6 +16,8 @@ from rankmeter._ingest._columns import Columns, resolve
 from rankmeter._ingest._frames import from_polars, origin
 from rankmeter._ingest._id_columns import IdSeries
 from rankmeter._ingest._messages import some
+from rankmeter._ingest._numbers import against_ranks
+from rankmeter._ingest._pieces import InSpark
 from rankmeter._ingest._read import BadScores, rankings_of
 from rankmeter._ingest._spark import collected, expression, kind_in_spark, quoted, sent
 from rankmeter._ingest._table import Origin, Table
@@ -49,7 +51,7 @@ class _Rows:
     order: Literal["score", "rank"]
     source: str
     bad_scores: BadScores
-    beside: str | None  # the scores that are not used because there are ranks
+    against: int | None  # of the first scores, those against the ranks, if these are used instead
     inside: str = ""  # a condition on the columns of `all`
     counted: Callable[[int], dict[str, int]] | None = None  # if they were made of others
 
@@ -125,8 +127,8 @@ class _Rows:
             checked["worst_scores" if self.bad_scores == "worst" else "dropped_scores"] = missing
         if self.order == "score":
             checked["rounded_scores"] = counts["rounded"]
-        if self.beside is not None:
-            checked |= {"scores_beside_ranks": n, "scores_against_ranks": self._against()}
+        if self.against is not None:
+            checked |= {"scores_beside_ranks": n, "scores_against_ranks": self.against}
         return {name: n for name, n in checked.items() if n}
 
     def within(self, sql: str) -> _Rows:
@@ -140,7 +142,7 @@ class _Rows:
         roles = {role: column for role, column in ids.items() if column is not None}
         roles[self.order] = _Role(self.order, pl.Float64)
         names = {role: role for role in roles}
-        return replace(self, data=rows, names=names, roles=roles, beside=None, counted=counts)
+        return replace(self, data=rows, names=names, roles=roles, against=None, counted=counts)
 
     def _bad_ids(self, role: str, nulls: int, n: int) -> DataError:
         inexact = self.roles[role].inexact
@@ -184,18 +186,6 @@ class _Rows:
     def _as(self, *roles: str) -> list[str]:
         return [f"{self.roles[role].sql} AS {role}" for role in roles]
 
-    def _against(self) -> int:
-        """How many scores are higher than the score at the next better rank of their user."""
-        score = _number(str(self.beside), dict(self.data.dtypes)[str(self.beside)])
-        if score is None:
-            return 0
-        rows = self.data.selectExpr(*self._as("user", "rank"), f"{score.sql} AS score")
-        pairs = rows.selectExpr(
-            "rank", "score", "lag(struct(rank, score)) OVER (PARTITION BY user ORDER BY rank) AS of"
-        )
-        higher = pairs.where("rank > of.rank AND score > of.score")
-        return int(self.collect(higher.groupBy().count()).item())
-
 
 def open_spark(
     data: Any, *, columns: Mapping[str, str] | None = None, bad_scores: BadScores = "error"
@@ -220,17 +210,21 @@ def open_spark(
     }
     roles = {role: column for role, column in columns_of.items() if column is not None}
     good = " AND ".join(f"{column.sql} IS NOT NULL" for column in roles.values()) or "true"
-    some_rows = data.where(good).select([quoted(name) for name in names.values()])
+    fetched = [*names.values(), *([] if beside is None else [beside])]
+    some_rows = data.where(good).select([quoted(name) for name in fetched])
     sample = collected(some_rows.limit(_EXAMPLES), source)
+    against = None
+    if beside is not None:
+        against = against_ranks(*(sample[name] for name in (names["user"], names["rank"], beside)))
     if sample.height or len(roles) < len(columns_of):
         # What is wrong with the type of a column is reported as for any other frame.
         examples = rankings_of(from_polars(sample, "rankings", source), names, bad_scores).frame
     else:
         examples = pl.DataFrame(schema={role: column.dtype for role, column in roles.items()})
-    rows = _Rows(data, names, roles, order, source, bad_scores, beside)
+    rows = _Rows(data, names, roles, order, source, bad_scores, against)
     empty = IdSeries(examples["user"].clear())
     kind = kind_in_spark(data, names)
-    return Table(examples, rows.order, empty, Origin(source, kind=kind), query=rows)
+    return Table(InSpark(examples, rows), rows.order, empty, Origin(source, kind=kind))
 
 
 def _id(name: str, kind: str) -> _Role | None:

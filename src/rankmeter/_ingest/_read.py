@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._checks import choice, shown
-from rankmeter._ingest._by_user import ByUser
+from rankmeter._ingest._by_user import AnyRows, ByUser, InFrame
 from rankmeter._ingest._columns import (
     Columns,
     Side,
@@ -80,11 +80,11 @@ def rankings_of(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) 
         if scores is not None:
             counts["scores_beside_ranks"] = len(users)
             counts["scores_against_ranks"] = against_ranks(users, values["rank"], scores)
-        return _table(frame, "rank", empty, read, counts)
+        return _table(InFrame(frame), "rank", empty, read, counts)
     if "score" in values:
         frame, empty = _settle_scores(frame, empty, bad_scores, read.source, counts)
-        return _table(frame, "score", empty, read, counts)
-    return _table(frame, "list", empty, read, counts)
+        return _table(InFrame(frame), "score", empty, read, counts)
+    return _table(InFrame(frame), "list", empty, read, counts)
 
 
 def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Table:
@@ -111,7 +111,7 @@ def _with_gains(frame: pl.DataFrame, empty: Ids, read: Columns, counts: Counter[
     else:
         frame = frame.with_columns(gain=pl.lit(1.0))
         counts["assumed_gains"] = frame.height
-    return _table(frame, "list", empty, read, counts)
+    return _table(InFrame(frame), "list", empty, read, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +236,7 @@ def _listed(read: Columns, lists: ByUser) -> Table:
 
 
 def _table(
-    rows: pl.DataFrame | ByUser,
+    rows: AnyRows,
     order: Literal["score", "rank", "list"],
     empty_users: Ids,
     read: Columns,

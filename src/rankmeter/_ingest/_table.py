@@ -11,11 +11,10 @@ import polars as pl
 
 from rankmeter._checks import counted, exact, shown
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest._by_user import ByUser
+from rankmeter._ingest._by_user import AnyRows, InFrame
 from rankmeter._ingest._id_columns import Ids, IdSeries, IdType, Objects
 from rankmeter._ingest._kind import POLARS, Kind
 from rankmeter._ingest._messages import some
-from rankmeter._ingest._pieces import Pieces, Query, Rest
 from rankmeter._words import USERS, Words
 from rankmeter.errors import DataError, IdTypeError, InvalidValueError
 
@@ -38,7 +37,7 @@ class Origin:
     ``float_item_ids`` (integers that came as floats), ``infinite_scores``, ``worst_scores``,
     ``dropped_scores``, ``rounded_scores``, ``rounded_gains`` (integers that no float64 holds
     exactly), ``scores_beside_ranks`` (not used, because the input also has ranks),
-    ``scores_against_ranks`` (of these, higher than the score at the next better rank),
+    ``scores_against_ranks`` (of the first 1,000, higher than the score at the next better rank),
     ``assumed_gains`` (judgments without a gain, taken as 1), ``masked_cells`` (padding of arrays).
     """
 
@@ -62,25 +61,25 @@ class Table:
     Rows keep the order of the input, which is the ranking if `order` is ``"list"``. `empty_users`,
     named without any item, are of the type of ``user``.
 
-    `rows` is the frame, or lists that only become one where it is needed. Rankings that do not fit
-    into memory are in `pieces`, or answer a `query`, and `rows` are examples with the types of all.
-    Once the rows with judged items are found, these are the `rows`, with a ``number`` that says
-    their place among all rows; all other candidates are the `rest`, and `empty_users` names the
-    users of both.
+    `rows` are in a frame, or lists that only become one where it is needed. Rankings that do not
+    fit into memory are in pieces or in Spark, and `rows` are examples with the types of all. Once
+    the rows with judged items are found, these are the `rows`, with a ``number`` that says their
+    place among all rows, and `empty_users` names the users of all.
     """
 
-    rows: pl.DataFrame | ByUser
+    rows: AnyRows
     order: Literal["score", "rank", "list"] = "score"
     empty_users: Ids = field(default_factory=lambda: Objects([], "Int64"))
     origin: Origin = field(default_factory=Origin)
-    pieces: Pieces | None = None
-    query: Query | None = None
-    rest: Rest | None = None
 
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The rows, one for each item of a user."""
-        return self.rows.frame() if isinstance(self.rows, ByUser) else self.rows
+        return self.rows.frame()
+
+    def with_rows(self, frame: pl.DataFrame) -> Table:
+        """The table with other rows, which are in memory."""
+        return replace(self, rows=InFrame(frame))
 
     @property
     def height(self) -> int:
@@ -90,45 +89,21 @@ class Table:
     @cached_property
     def users(self) -> Ids:
         """The users of the rows, each at least once."""
-        return self.rows.users if isinstance(self.rows, ByUser) else IdSeries(self.rows["user"])
-
-    @property
-    def has_lists(self) -> bool:
-        """Whether all items are in memory."""
-        counted = isinstance(self.rows, ByUser) and self.rows.is_counted
-        return self.rest is None and not counted
-
-    @property
-    def lengths(self) -> pl.Series:
-        """The number of rows of each user that has any."""
-        mine = self.frame["user"].value_counts(name="n").with_columns(pl.col("n").cast(pl.Int64))
-        if self.rest is not None:
-            others = pl.DataFrame({"user": self.rest.users, "n": self.rest.n_rows})
-            mine = pl.concat([mine, others]).group_by("user").agg(pl.col("n").sum())
-        return mine["n"]
+        return self.rows.users
 
     @property
     def scores(self) -> FloatArray:
         """The scores of rankings whose order is ``"score"``."""
-        return self._numbers("score")
+        return self.rows.numbers_of("score")
 
     @property
     def gains(self) -> FloatArray:
         """The gains of judgments."""
-        return self._numbers("gain")
-
-    def _numbers(self, column: str) -> FloatArray:
-        if isinstance(self.rows, ByUser) and self.rows.numbers is not None:
-            return self.rows.numbers
-        return self.frame[column].to_numpy()
+        return self.rows.numbers_of("gain")
 
     def type_of(self, role: str) -> IdType:
         """The type of the ids of a role."""
-        if role == "user":
-            return self.users.type
-        if isinstance(self.rows, ByUser):
-            return self.rows.item_type
-        return IdSeries(self.rows[role]).type
+        return self.users.type if role == "user" else self.rows.item_type
 
     def dtype(self, role: str) -> pl.DataType:
         """The same as a type of Polars."""
@@ -136,19 +111,12 @@ class Table:
 
     def only(self, at: IntArray, empty: IntArray) -> Table:
         """Some of the rows and of the empty users, by place; neighbours are not copied."""
-        some: pl.DataFrame | ByUser
-        if isinstance(self.rows, ByUser):
-            some = self.rows.only(at)
-        elif at.size and at[-1] - at[0] < at.size:
-            some = self.rows.slice(int(at[0]), at.size)
-        else:
-            some = self.rows[at]
-        return replace(self, rows=some, empty_users=self.empty_users.take(empty))
+        return replace(self, rows=self.rows.only(at), empty_users=self.empty_users.take(empty))
 
     def of_user(self, user: object) -> Table:
         """The part that belongs to one user."""
-        parts = (self.users, self.empty_users)
-        return self.only(*((one.series() == user).arg_true().to_numpy() for one in parts))
+        columns = (self.users, self.empty_users)
+        return self.only(*((ids.series() == user).arg_true().to_numpy() for ids in columns))
 
     @property
     def source(self) -> str:
@@ -183,7 +151,7 @@ def no_judgments(rankings: Table) -> Table:
     types = rankings.dtype("user"), rankings.dtype("item"), pl.Float64()
     schema = dict(zip(("user", "item", "gain"), types, strict=True))
     users = Objects([], rankings.type_of("user"))
-    return Table(pl.DataFrame(schema=schema), "list", users, Origin("no ground truth"))
+    return Table(InFrame(pl.DataFrame(schema=schema)), "list", users, Origin("no ground truth"))
 
 
 def _polars_type(kind: IdType) -> pl.DataType:
@@ -347,10 +315,10 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
         blank = ids.filter(ids.str.contains(r"^\s|\s$")).unique(maintain_order=True)
         if len(blank) == 0:
             continue
-        known = _ids(others, role)
-        bare = known.str.strip_chars()
+        other_ids = _ids(others, role)
+        bare = other_ids.str.strip_chars()
         stray = blank.filter(
-            ~blank.is_in(known.implode()) & blank.str.strip_chars().is_in(bare.implode())
+            ~blank.is_in(other_ids.implode()) & blank.str.strip_chars().is_in(bare.implode())
         )
         if len(stray):
             raise InvalidValueError(
@@ -373,7 +341,7 @@ def _cast(table: Table, role: str, kind: IdType) -> Table:
         empty = table.empty_users.series().cast(_polars_type(kind))
         table = replace(table, empty_users=IdSeries(empty))
     if table.type_of(role) != kind:
-        table = replace(table, rows=table.frame.with_columns(pl.col(role).cast(_polars_type(kind))))
+        table = replace(table, rows=table.rows.cast(role, _polars_type(kind)))
     return table
 
 

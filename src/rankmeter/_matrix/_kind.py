@@ -128,4 +128,4 @@ def _same_truth(first: Table, second: Table) -> Table:
     both = pl.concat(frames).unique(maintain_order=True)
     empty = pl.concat([table.empty_users.series() for table in (first, second)]).unique()
     empty = empty.filter(~empty.is_in(both["user"].implode()))
-    return replace(first, rows=both, empty_users=IdSeries(empty))
+    return replace(first.with_rows(both), empty_users=IdSeries(empty))

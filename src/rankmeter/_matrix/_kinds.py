@@ -11,7 +11,7 @@ import polars as pl
 
 from rankmeter._checks import counted, shown
 from rankmeter._hits import IntArray
-from rankmeter._ingest import Ids, IdSeries, Origin, Table, series
+from rankmeter._ingest import Ids, IdSeries, InFrame, Origin, Table, series
 from rankmeter._ingest._ids import ids
 from rankmeter._matrix._array_files import read_array_file
 from rankmeter._matrix._arrays import asarray, host
@@ -282,7 +282,7 @@ class Grades(Kind):
         empty = IdSeries(self.users.filter(series(self.lengths == 0)))
         cautions = () if self.is_complete else (UNKNOWN,)
         origin = Origin("Grades", counts={"rows": self.row.size}, cautions=cautions)
-        return Table(frame, "list", empty, origin)
+        return Table(InFrame(frame), "list", empty, origin)
 
     def judged(self) -> Table:
         """The items of the lists, and relevant ones that are in none."""
@@ -348,7 +348,9 @@ UNKNOWN = (
 
 
 def _judgments(frame: pl.DataFrame, empty: pl.Series, source: str) -> Table:
-    return Table(frame, "list", IdSeries(empty), Origin(source, counts={"rows": frame.height}))
+    return Table(
+        InFrame(frame), "list", IdSeries(empty), Origin(source, counts={"rows": frame.height})
+    )
 
 
 def _read(data: Any) -> Any:

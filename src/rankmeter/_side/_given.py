@@ -147,7 +147,9 @@ def read_side(given: Given, table: Table, size: int | None = None) -> Side:
         catalogue = given.items_shown.fit("item", table)
     if given.baseline is not None:
         rows = _fitted(given.baseline.frame, given.baseline, table)
-        baseline = replace(given.baseline, rows=rows, empty_users=IdSeries(rows["user"].clear()))
+        baseline = replace(
+            given.baseline.with_rows(rows), empty_users=IdSeries(rows["user"].clear())
+        )
     if given.propensities is not None:
         propensity = _propensity(given.propensities, table)
     notes = () if items is None else items.notes

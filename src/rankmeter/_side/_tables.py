@@ -56,9 +56,8 @@ class SideTables:
     def items(self) -> Codes:
         """All items as their place in sorted order."""
         side = self.side
-        parts = [table.frame["item"] for table in (self.truth, *self.systems.values())]
-        rests = [table.rest for table in self.systems.values() if table.rest is not None]
-        parts += [rest.tops["item"] for rest in rests]
+        tables = self.truth, *self.systems.values()
+        parts = [items for table in tables for items in table.rows.listed()]
         parts += [] if side.train is None else [side.train["item"]]
         parts += [] if side.items is None else [side.items.ids]
         parts += [] if side.catalogue is None else [side.catalogue]
@@ -102,9 +101,8 @@ class SideTables:
         """
         named = np.zeros(self.items.n, dtype=bool)
         for table in (self.truth, *self.systems.values()):
-            named[self.items.of(table.frame["item"])] = True
-            if table.rest is not None:
-                named[self.items.of(table.rest.tops["item"])] = True
+            for items in table.rows.listed():
+                named[self.items.of(items)] = True
         evidence = [self.popularity, self.propensity, self.features, self.categories]
         names = ("popularity", "propensity", "features", "categories")
         about = {
@@ -129,7 +127,6 @@ class SideTables:
         }
         tables = (self.truth, *self.systems.values())
         others = [ids for table in tables for ids in (table.users, table.empty_users)]
-        others += [as_ids(table.rest.users) for table in tables if table.rest is not None]
         return {
             name: codes.n < _FEW or any((codes.find(ids) >= 0).any() for ids in others)
             for name, codes in users.items()

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import exact
-from rankmeter._ingest import Lines, Origin, Table
+from rankmeter._ingest import InFrame, Lines, Origin, Table
 from rankmeter._ingest._columns import Columns
 from rankmeter._ingest._files import large, read_content, start_of
 from rankmeter._ingest._text import Text
@@ -60,7 +60,7 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     if twice.height:
         raise DuplicateError(f"{path}: {_named(twice, keys)} is judged twice")
     frame = frame.rename({"topic": "user", "document": "item"})
-    return Table(frame, "list", origin=origin)
+    return Table(InFrame(frame), "list", origin=origin)
 
 
 def read_results(path: str) -> tuple[Table, str]:
@@ -68,12 +68,12 @@ def read_results(path: str) -> tuple[Table, str]:
     text = _text(path)
     found = read_run(text, "rankings", ranked=False)
     # −0.0 and 0.0 are equal scores, and only sort as such once they have the same bits.
-    rows: pl.DataFrame | Lines
+    rows: InFrame | Lines
     if isinstance(found.lists, Lines):
         rows = found.lists
         rows.numbers[rows.numbers == 0] = 0.0
     else:
-        rows = _scored(found, path).with_columns(pl.col("score") + 0.0)
+        rows = InFrame(_scored(found, path).with_columns(pl.col("score") + 0.0))
     run_id = _last_line(text).split()[5].decode("utf-8", "surrogateescape")
     return Table(rows, "score", origin=Origin(path, textual=True)), run_id
 

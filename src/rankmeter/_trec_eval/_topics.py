@@ -85,19 +85,19 @@ class Topics:
             # In place of missing results, trec_eval takes one unjudged document.
             invented = {"item": pl.lit("ceci_nest_pas_un_docno"), "score": pl.lit(1.0)}
             invented_rows = pl.select(user=absent.series()).with_columns(**invented)
-            results = replace(results, rows=pl.concat([results.frame, invented_rows]))
+            results = results.with_rows(pl.concat([results.frame, invented_rows]))
         if depth is not None:
             by = ["user", "score", "item"]
             ordered = results.frame.sort(by, descending=[False, True, True])
             first = ordered.group_by("user", maintain_order=True).head(depth)
-            results = replace(results, rows=first)
+            results = results.with_rows(first)
         # A negative grade means that a document was pooled but not judged.
         self._judged = _where(grades, grades.gains >= 0)
         self._pooled = self._judged if judged_only else grades
         self._more = self._pooled.height > self._judged.height
         if judged_only:
             known = results.frame.join(self._judged.frame, on=["user", "item"], how="semi")
-            results = replace(results, rows=known)
+            results = results.with_rows(known)
         self._run = results
         self._level = level
         self._graded: dict[tuple[Any, ...], Reading] = {}
@@ -167,8 +167,8 @@ class Groups:
         results = run.frame.join(grades.select("user", "group").unique(), on="user")
         self.names: list[str] = list(map(as_written, topics))
         self.sets = Topics(
-            replace(qrels, rows=grades.select(own, "item", "gain")),
-            replace(run, rows=results.select(own, "item", "score")),
+            qrels.with_rows(grades.select(own, "item", "gain")),
+            run.with_rows(results.select(own, "item", "score")),
             **choices,
         )
         place = {name: i for i, name in enumerate(self.names)}
@@ -198,16 +198,17 @@ def _placed(table: Table, names: Ids) -> Table:
         return replace(table, rows=replace(rows, users=_topics(place)))
     runs = table.frame["user"].rle().struct.unnest()
     place = np.repeat(Codes(names).find(runs["value"]), runs["len"].to_numpy())
-    return _where(replace(table, rows=table.frame.with_columns(user=series(place))), place >= 0)
+    placed = table.with_rows(table.frame.with_columns(user=series(place)))
+    return _where(placed, place >= 0)
 
 
 def _where(table: Table, kept: npt.NDArray[np.bool_]) -> Table:
     """Some of the rows."""
     if kept.all():
         return table
-    rows = table.rows
-    some = rows.where(kept) if isinstance(rows, Lines) else table.frame.filter(series(kept))
-    return replace(table, rows=some)
+    if isinstance(table.rows, Lines):
+        return replace(table, rows=table.rows.where(kept))
+    return table.with_rows(table.frame.filter(series(kept)))
 
 
 def _with_gains(judged: Table, gains: FloatArray) -> Table:
@@ -215,16 +216,14 @@ def _with_gains(judged: Table, gains: FloatArray) -> Table:
     rows = judged.rows
     if isinstance(rows, Lines):
         return replace(judged, rows=replace(rows, numbers=gains))
-    return replace(judged, rows=judged.frame.with_columns(gain=series(gains)))
+    return judged.with_rows(judged.frame.with_columns(gain=series(gains)))
 
 
 def _named(table: Table, names: Ids) -> Table:
     """The table with names again in place of their places."""
-    return replace(
-        table,
-        rows=table.frame.with_columns(user=names.series().gather(table.frame["user"])),
-        empty_users=names.take(table.empty_users.integers()),
-    )
+    named = table.frame.with_columns(user=names.series().gather(table.frame["user"]))
+    empty_users = names.take(table.empty_users.integers())
+    return replace(table.with_rows(named), empty_users=empty_users)
 
 
 def _worth(judged: Table, gains: Gains) -> FloatArray:
