@@ -129,6 +129,9 @@ def test_an_accumulator_has_metrics_and_choices_and_refuses_what_it_cannot_use()
     assert first == second
     with pytest.raises(rm.errors.UsageError, match="cannot use truth, train"):
         rm.Evaluator(TRUTH, "rr", train=TRAIN).accumulator()
+    for option in ({"engine": "disk"}, {"memory": "1GB"}):
+        with pytest.raises(rm.errors.UsageError, match="cannot use engine or memory"):
+            rm.Evaluator(metrics="rr", **option).accumulator()
 
 
 def test_records_bring_their_own_ground_truth():

@@ -152,9 +152,9 @@ FUNCTIONS = [
     shown_of_one, reported, lists, by_convention,
 ]  # fmt: skip
 GAPS = {
-    ("lists", "Sampled"): "needs the items",
-    ("lists", "Ranks"): "needs the items",
-    ("lists", "Grades"): "needs the items",
+    ("lists", "Sampled"): "needs the items|has no items",
+    ("lists", "Ranks"): "needs the items|has no items",
+    ("lists", "Grades"): "needs the items|has no items",
 }
 """What a function refuses, and what it says. This table may only shrink."""
 
@@ -417,3 +417,37 @@ def test_grades_are_gains():
 def test_what_is_missing_or_too_much_is_said(call, error, said):
     with pytest.raises(error, match=said):
         call()
+
+
+@pytest.mark.parametrize(
+    "rankings",
+    [rm.Ranks([1, 4]), rm.Sampled([0.9], [[0.1, 0.95]]), rm.Grades([[0, 1]], n_relevant=1)],
+    ids=repr,
+)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("collapse", {0: 1}),
+        ("columns", {"user": "query"}),
+        ("train", {0: [0]}),
+        ("items", {0: ["x"]}),
+        ("catalogue", 5),
+        ("baseline_lists", {0: [0]}),
+        ("propensity", {0: 0.5}),
+    ],
+)
+def test_data_about_items_cannot_act_on_rankings_without_items(rankings, name, value):
+    with pytest.raises(rm.errors.UsageError, match=f"`{name}` cannot act on .* no items"):
+        rm.evaluate(rankings, None, "mrr", **{name: value})
+
+
+def test_a_result_is_not_a_ranking():
+    truth = {"ann": {"b"}}
+    result = rm.evaluate({"ann": ["a", "b"]}, truth, "mrr")
+    for ask in (
+        lambda: rm.evaluate(result, truth),
+        lambda: rm.curve(result, truth, "recall", 2),
+        lambda: rm.Evaluator(truth).compare({"a": result, "b": result}),
+    ):
+        with pytest.raises(rm.errors.UsageError, match="Summary is a result, not rankings"):
+            ask()

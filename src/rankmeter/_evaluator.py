@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from rankmeter._accumulator import Accumulator, Keep, accumulator
 from rankmeter._api import DEFAULT_METRICS, curve_of, measured
 from rankmeter._choices import Choices, takes_choices
-from rankmeter._engine import EngineName, reading
+from rankmeter._engine import EngineName, Reading, reading
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._explain.walk import explained
 from rankmeter._plan import Plan
@@ -276,12 +276,13 @@ class Evaluator:
         """
         question = self._question
         data = {name: getattr(question, name) for name in ("truth", "columns", "clusters")}
-        data |= vars(replace(question.given))
+        data |= question.given.arguments()
+        data |= {"engine or memory": None if question.how == Reading() else question.how}
         names = [name for name, value in data.items() if value is not None]
         if names:
             raise UsageError(
-                f"batches bring their own targets: an accumulator cannot use {', '.join(names)}: "
-                f"make an Evaluator without them"
+                f"an accumulator takes targets with each batch and cannot use {', '.join(names)}: "
+                f"make an Evaluator without"
             )
         return accumulator(question.metrics, keep=keep, like=question.like, **question.choices)
 

@@ -88,8 +88,8 @@ static inline uint64_t folded(uint64_t a, uint64_t b) {
 #endif
 }
 
-/* Entries, from 0 on, by their keys: a slot is an entry, plus one, plus `base`. Slots up to `base`
- * are empty, so that nothing is cleared for the next list. */
+/* Maps keys to entry numbers 0, 1, 2 ... A slot stores base + entry + 1; a value up to `base` marks
+ * an empty slot, so a new list only raises `base` and clears nothing. */
 struct table {
     uint32_t *slot;
     uint64_t n_slots, mask; /* that there is room for, and of those in use */

@@ -21,6 +21,7 @@ from rankmeter._ingest import (
 )
 from rankmeter._matrix._kind import Kind, plan_of, truth_of
 from rankmeter._plan import Plan
+from rankmeter._results.result import Result
 from rankmeter._side import Given, Side, read_side
 from rankmeter._words import USERS, Words
 from rankmeter.errors import DataError, UsageError
@@ -74,6 +75,7 @@ class Question:
         DataError
             If the data cannot be read with certainty, or lack what an option asks for.
         """
+        self._refuse(systems)
         plan, how, truth = self.plan(systems.values()), self.how, truth_of(systems, self.truth)
         check_candidates(plan, systems.values())
         by_side = _columns_by_side(self.columns)
@@ -100,6 +102,24 @@ class Question:
         words = words_of(judged, tables)
         engine = how.said(tables.values())
         return replace(plan, engine=engine, side=side.notes, words=words), judged, tables, side
+
+    def _refuse(self, systems: Mapping[str, object]) -> None:
+        """Refuse results, and what cannot act on rankings that have no items."""
+        given = {"columns": self.columns, **self.given.arguments()}
+        for rankings in systems.values():
+            if isinstance(rankings, Result):
+                raise UsageError(
+                    f"{type(rankings).__name__} is a result, not rankings: pass the rankings, or "
+                    "compare results with rm.compare({'A': result_a, 'B': result_b})"
+                )
+            if isinstance(rankings, Kind) and rankings.data != "rankings":
+                name = next((name for name, value in given.items() if value is not None), None)
+                if name is not None:
+                    raise UsageError(
+                        f"`{name}` cannot act on {type(rankings).__name__}, which has no items: "
+                        "leave it out",
+                        option=name,
+                    )
 
     def _rankings(
         self, systems: Mapping[str, object], columns: Mapping[str, str] | None, plan: Plan

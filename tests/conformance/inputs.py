@@ -466,6 +466,20 @@ def user_numbers(case):
     return {user: at for at, user in enumerate(sorted(users), start=1)}
 
 
+def candidates(case, scope):
+    """Labels and scores of each user with a candidate, in list order."""
+    rows = {}
+    for user in sorted(set(case["rankings"]) & set(case["truth"])):
+        judged, listed = case["truth"][user], list(case["rankings"][user])
+        if scope == "list+truth":
+            ranked = set(ranked_items(case, user))
+            low = min((score for _, score in listed), default=0.0) - 1.0
+            listed += [[item, low] for item in judged if item not in ranked]
+        if listed:
+            rows[user] = [judged.get(i, 0) for i, _ in listed], [score for _, score in listed]
+    return rows
+
+
 def digest():
     """A fingerprint of all cases, stored in every golden."""
     text = json.dumps(CASES, sort_keys=True, ensure_ascii=True)

@@ -7,14 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
 import polars as pl
 
 from rankmeter._checks import counted
-from rankmeter._engine import Scores
 from rankmeter._estimates.wording import change, level, p_text, p_value
 from rankmeter._hits import FloatArray
-from rankmeter._plan import MetricPlan
 from rankmeter._words import in_words
 
 Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
@@ -345,15 +342,6 @@ def turned(d: Difference, system: str) -> Difference:
     )
 
 
-def paired_values(
-    a: Scores, b: Scores, entry: MetricPlan
-) -> tuple[pl.Series, FloatArray, FloatArray]:
-    """The users that both systems are averaged for, with their values under a and under b."""
-    x, y = a.averaged(entry), b.averaged(entry)
-    users, i, j = np.intersect1d(x.users, y.users, assume_unique=True, return_indices=True)
-    return a.users[users], x.values[i], y.values[j]
-
-
 def moved(
     users: pl.Series,
     x: FloatArray,
@@ -384,8 +372,9 @@ class Heterogeneity:
         Cochran's Q: the squared distances of the segments' differences from their weighted mean,
         in units of their variances.
     p : float
-        By Welch's analysis of variance. A segment without variation, such as cold users for whom
-        all systems have 0, varies as in the interval of its difference; NaN if that is not known.
+        By Welch's analysis of variance. Where all differences of a segment are equal, as those of
+        cold users for whom all systems have 0, its variance is that of the interval of its
+        difference; NaN if that has none.
     n : int
         Segments.
     """

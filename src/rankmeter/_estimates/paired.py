@@ -374,21 +374,9 @@ class PairedTests:
         significant = bool(adjusted <= self.settings.alpha)
         low, high = self._interval(group, pair, corrected)
         confidence = self.setting.confidence
-        gain = st.relative_gain(
-            x,
-            y,
-            confidence=confidence,
-            clusters=group.clusters,
-            change=self._change(group, pair),
-        )
+        change = self._change(group, pair)
+        gain = st.relative_gain(x, y, confidence=confidence, clusters=group.clusters, change=change)
         margins = self._margins(group, pair)
-        n, _, _ = st.moments(units[:, 0] - units[:, 1])
-        note = result.note
-        if not note and n < FEW_USERS:
-            what = in_words("users" if group.clusters is None else "clusters")
-            note = f"only {n} {what}: read differences with care"
-        elif not note and self._is_skewed(group, units[:, 0] - units[:, 1]):
-            note = f"differences {SKEWED}"
         favoured = result.detail.get("direction", difference.mean) * (values.increasing or -1)
         a, b = group.names[i], group.names[j]
         return Difference(
@@ -406,7 +394,7 @@ class PairedTests:
             statistic=result.statistic,
             method=result.method,
             d_z=math.nan if pooled else st.cohens_dz(*units.T),
-            hedges_g=st.hedges_g(*units.T) if n > 2 and not pooled else math.nan,
+            hedges_g=st.hedges_g(*units.T) if len(units) > 2 and not pooled else math.nan,
             superiority=math.nan if pooled else st.probability_of_superiority(better, worse),
             gain=gain.gain,
             gain_low=gain.interval.low,
@@ -419,7 +407,7 @@ class PairedTests:
             n=x.size,
             significant=significant,
             increasing=values.increasing,
-            note=note,
+            note=result.note or self._note(group, units[:, 0] - units[:, 1]),
             alpha=self.settings.alpha,
             share_of_runs=result.detail.get("share_of_runs", math.nan),
             margin=margins.margin,
@@ -432,6 +420,13 @@ class PairedTests:
             alone=bool(result.p <= self.settings.alpha),
             confidence=confidence,
         )
+
+    def _note(self, group: _Group, differences: FloatArray) -> str:
+        """What a reader must know of the differences of users or clusters."""
+        if differences.size < FEW_USERS:
+            what = in_words("users" if group.clusters is None else "clusters")
+            return f"only {differences.size} {what}: read differences with care"
+        return f"differences {SKEWED}" if self._is_skewed(group, differences) else ""
 
     def _is_skewed(self, group: _Group, differences: FloatArray) -> bool:
         """Whether differences are too skewed for an interval of theirs, which is that of t."""

@@ -210,17 +210,17 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
 
     `within` has the same comparison in each segment, and `p` is that of equal differences.
     """
-    where: dict[str, list[str]] = {"worse": [], "better": []}
-    for part in within:
-        if part.verdict in where:
-            where[part.verdict].append(part.segment)
     unequal = p <= d.alpha
+    where: dict[str, list[str]] = {"worse": [], "better": [], "no difference shown": []}
+    for part in within:
+        answer = part.verdict if part.verdict in where else "no difference shown"
+        where[answer].append(part.segment)
     if not unequal and not (where["worse"] and d.verdict != "worse"):
         return ""
     answers = [
         f"{verb} in {_named(names) if len(names) < len(within) else f'all {len(names)}'}"
         for verb, names in where.items()
-        if names
+        if names and (unequal or verb != "no difference shown")
     ]
     start = "not the same for all segments" if unequal else ""
     return ": ".join(filter(None, [start, ", ".join(answers)]))

@@ -50,6 +50,12 @@ class Scores(Kind):
         The only columns that are ranked, for all rows or for each, as in
         `rankmeter.evaluate_scores`.
 
+    Raises
+    ------
+    DataError
+        When they are read: if shapes do not fit, ids repeat, or a score is NaN and `bad_scores` is
+        ``error``.
+
     Notes
     -----
     Scores are rankings like all others: ties are in the order of items unless `ties` says
@@ -165,6 +171,11 @@ class Sampled(_Counted):
     users : array or list, optional
         The id of each query; 0, 1, 2 … without.
 
+    Raises
+    ------
+    DataError
+        If shapes do not fit, ids repeat, or scores are not numbers.
+
     Notes
     -----
     Ties are ``realistic`` by default, as in `rankmeter.evaluate_scores` with `negatives`.
@@ -210,8 +221,17 @@ class Ranks(_Counted):
     users : array or list, optional
         The id of each query; 0, 1, 2 … without.
 
+    Raises
+    ------
+    DataError
+        If a rank is below 1 or above the number of its candidates, lengths do not fit, or ids
+        repeat.
+
     Examples
     --------
+    The mean rank of the old system is (1 + 2 + 4 + 10) / 4. Two of its reciprocal ranks, 1/2 and
+    1/4, become 1 and 1/2, so the mean of four grows by 0.75 / 4.
+
     >>> import rankmeter as rm
     >>> old, new = rm.Ranks([1, 2, 4, 10]), rm.Ranks([1, 1, 2, 10])
     >>> rm.evaluate(old, None, "mr")["mr"].mean
@@ -244,6 +264,12 @@ class Grades(Kind):
         Without it those in the list are taken for all, with a warning.
     users : array or list, optional
         The id of each list; 0, 1, 2 … without.
+
+    Raises
+    ------
+    DataError
+        If a gain is not a finite number, ids repeat, or `n_relevant` is below the number of
+        relevant items in the list.
 
     Notes
     -----

@@ -464,13 +464,8 @@ def finish(
     if asked.bad_scores == "drop":
         n_candidates = n_candidates - odd.per_row(n_rows)
         is_ranked = is_ranked & ~bad
-    elif odd.n:  # NaN is equal to NaN, and below all else
-        zeros = np.zeros(odd.n)
-        last = np.flatnonzero(bad)
-        level = Level.of(np.zeros(last.size))
-        lowest = compare_cells(odd, zeros, pairs.row[last], level, pairs.column[last])
-        counts.above[last] = n_candidates[pairs.row[last]] - lowest.equal
-        counts.equal[last], counts.before[last] = lowest.equal, lowest.before
+    elif odd.n:
+        _rank_last(counts, np.flatnonzero(bad), pairs, odd, n_candidates)
     if asked.each:
         user, row, n_users = np.arange(pairs.n), pairs.row, pairs.n
         n_ranked = n_candidates[row]
@@ -485,13 +480,7 @@ def finish(
             option="tolerance",
         )
     if asked.each and several:
-        value = _codes(value, bad)
-        level, other_value = (
-            Level.of(value, asked.tolerance),
-            value[on_device_of(value, np.flatnonzero(is_ranked))],
-        )
-        others = compare_cells(pairs.only(is_ranked), other_value, pairs.row, level, pairs.column)
-        counts = counts.plus(others, -1)
+        counts = counts.plus(_other_targets(pairs, is_ranked, _codes(value, bad), asked), -1)
         in_row = np.bincount(pairs.row[is_ranked], minlength=n_rows)
         n_ranked = n_ranked - in_row[row] + is_ranked
     else:
@@ -518,6 +507,25 @@ def finish(
         {name: n for name, n in facts.items() if n or name in ("rows", "columns")},
         column=column,
     )
+
+
+def _rank_last(
+    counts: Counts, last: IntArray, pairs: Cells, odd: Cells, n_candidates: IntArray
+) -> None:
+    """Set the counts of some targets without a score: equal to each other, and below all others."""
+    level = Level.of(np.zeros(last.size))
+    lowest = compare_cells(odd, np.zeros(odd.n), pairs.row[last], level, pairs.column[last])
+    counts.above[last] = n_candidates[pairs.row[last]] - lowest.equal
+    counts.equal[last], counts.before[last] = lowest.equal, lowest.before
+
+
+def _other_targets(
+    pairs: Cells, is_ranked: npt.NDArray[np.bool_], value: Any, asked: Asked
+) -> Counts:
+    """The counts of the targets of a row among themselves."""
+    ranked = value[on_device_of(value, np.flatnonzero(is_ranked))]
+    level = Level.of(value, asked.tolerance)
+    return compare_cells(pairs.only(is_ranked), ranked, pairs.row, level, pairs.column)
 
 
 def _codes(value: Any, bad: npt.NDArray[np.bool_]) -> Any:

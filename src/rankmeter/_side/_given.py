@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -38,6 +38,10 @@ class Given:
     baseline_lists: object = None
     propensity: object = None
     collapse: object = None
+
+    def arguments(self) -> dict[str, object]:
+        """The arguments by name."""
+        return {given.name: getattr(self, given.name) for given in fields(self)}
 
     def read(self) -> None:
         """Read all of them now, not when rankings are there."""

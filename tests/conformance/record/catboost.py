@@ -24,7 +24,7 @@ WHOLE = ["QueryAUC", "QueryAUC;type=Ranking"]
 def record(golden):
     for case in inputs.CASES:
         for scope in ("list", "list+truth"):
-            rows = candidates(case, scope)
+            rows = inputs.candidates(case, scope)
             eighths = {u: ([label / 8 for label in r[0]], r[1]) for u, r in rows.items()}
             unit = all(0 <= label <= 1 for labels, _ in rows.values() for label in labels)
             negative = any(label < 0 for labels, _ in rows.values() for label in labels)
@@ -36,20 +36,6 @@ def record(golden):
                         keep(golden, case, metric, scope, eighths, k, "(max_gain=8)")
             for metric in WHOLE:
                 keep(golden, case, metric, scope, rows, None)
-
-
-def candidates(case, scope):
-    """Labels and scores of each user with a candidate, in list order."""
-    rows = {}
-    for user in sorted(set(case["rankings"]) & set(case["truth"])):
-        judged, listed = case["truth"][user], list(case["rankings"][user])
-        if scope == "list+truth":
-            ranked = set(inputs.ranked_items(case, user))
-            low = min((score for _, score in listed), default=0.0) - 1.0
-            listed += [[item, low] for item in judged if item not in ranked]
-        if listed:
-            rows[user] = [judged.get(i, 0) for i, _ in listed], [score for _, score in listed]
-    return rows
 
 
 def keep(golden, case, metric, scope, rows, k, fed=""):

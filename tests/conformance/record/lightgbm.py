@@ -24,7 +24,7 @@ PACKAGES = {name: version(name) for name in ("numpy", "scipy")}
 def record(golden):
     for case in inputs.CASES:
         for scope in ("list", "list+truth"):
-            rows = candidates(case, scope)
+            rows = inputs.candidates(case, scope)
             try:
                 means = evaluated(case["ks"], rows.values())
                 alone = {user: evaluated(case["ks"], [row]) for user, row in rows.items()}
@@ -35,20 +35,6 @@ def record(golden):
                 metric, _, k = name.partition("@")
                 per_user = {user: one[name] for user, one in alone.items()}
                 golden.metric(case, f"{metric}[{scope}]@{k}", mean, per_user)
-
-
-def candidates(case, scope):
-    """Labels and scores of each user with a candidate, in list order."""
-    rows = {}
-    for user in sorted(set(case["rankings"]) & set(case["truth"])):
-        judged, listed = case["truth"][user], list(case["rankings"][user])
-        if scope == "list+truth":
-            ranked = set(inputs.ranked_items(case, user))
-            low = min((score for _, score in listed), default=0.0) - 1.0
-            listed += [[item, low] for item in judged if item not in ranked]
-        if listed:
-            rows[user] = [judged.get(i, 0) for i, _ in listed], [score for _, score in listed]
-    return rows
 
 
 def evaluated(ks, rows):

@@ -48,14 +48,10 @@ def record(golden):
 
 def candidates(case, scope):
     """Scores and labels of each user with a candidate, in list order."""
-    rows = {}
-    for user in sorted(set(case["rankings"]) & set(case["truth"])):
-        judged, listed = case["truth"][user], list(case["rankings"][user])
-        if scope == "list+truth":
-            ranked = set(inputs.ranked_items(case, user))
-            low = min((score for _, score in listed), default=0.0) - 1.0
-            listed += [[item, low] for item in judged if item not in ranked]
-        if listed:
-            labels = [int(inputs.is_relevant(case, judged.get(item, 0))) for item, _ in listed]
-            rows[user] = torch.tensor([score for _, score in listed]), torch.tensor(labels)
-    return rows
+    return {
+        user: (
+            torch.tensor(scores),
+            torch.tensor([int(inputs.is_relevant(case, grade)) for grade in grades]),
+        )
+        for user, (grades, scores) in inputs.candidates(case, scope).items()
+    }

@@ -30,7 +30,7 @@ BINARY = ["pre", "map", "map-", "map@{k}", "map@{k}-", "pre@{k}"]
 def record(golden):
     for case in inputs.CASES:
         for scope in ("list", "list+truth"):
-            rows = candidates(case, scope)
+            rows = inputs.candidates(case, scope)
             turned = {user: (labels[::-1], scores[::-1]) for user, (labels, scores) in rows.items()}
             keep(golden, case, scope, rows, GRADED)
             keep(golden, case, f"{scope}, ndcg_exp_gain=False", rows, GRADED, ndcg_exp_gain=False)
@@ -44,20 +44,6 @@ def full(name, options):
     metric, _, k = name.rstrip("-").partition("@")
     minus = "-" if name.endswith("-") else ""
     return f"{metric}{minus}[{options}]" + (f"@{k}" if k else "")
-
-
-def candidates(case, scope):
-    """Labels and scores of each user with a candidate, in list order."""
-    rows = {}
-    for user in sorted(set(case["rankings"]) & set(case["truth"])):
-        judged, listed = case["truth"][user], list(case["rankings"][user])
-        if scope == "list+truth":
-            ranked = set(inputs.ranked_items(case, user))
-            low = min((score for _, score in listed), default=0.0) - 1.0
-            listed += [[item, low] for item in judged if item not in ranked]
-        if listed:
-            rows[user] = [judged.get(i, 0) for i, _ in listed], [score for _, score in listed]
-    return rows
 
 
 def keep(golden, case, options, rows, metrics, **settings):
