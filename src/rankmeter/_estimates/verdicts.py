@@ -206,7 +206,7 @@ class Headline:
 
 
 def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> str:
-    """In which segments `d` has another answer; empty if that is not shown.
+    """In which segments `d` has another answer; empty if no difference between them is shown.
 
     `within` has the same comparison in each segment, and `p` is that of equal differences.
     """
@@ -217,10 +217,15 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
         where[answer].append(part.segment)
     if not unequal and not (where["worse"] and d.verdict != "worse"):
         return ""
+    alike = len(where.get(d.verdict, ()))
+    if unequal and len(within) / 2 < alike < len(within):
+        del where[d.verdict]  # most segments are as the headline says: name the others
+    else:
+        del where["no difference shown"]
     answers = [
         f"{verb} in {_named(names) if len(names) < len(within) else f'all {len(names)}'}"
         for verb, names in where.items()
-        if names and (unequal or verb != "no difference shown")
+        if names
     ]
     start = "not the same for all segments" if unequal else ""
     return ": ".join(filter(None, [start, ", ".join(answers)]))
