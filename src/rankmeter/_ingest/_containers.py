@@ -31,10 +31,10 @@ from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import some
 from rankmeter._ingest._values import (
     are_scored,
-    implied,
     is_only_hit,
     is_pair,
     items_of,
+    numbers_of_all,
     refuse_twice,
 )
 from rankmeter.errors import ColumnError, DataError
@@ -204,7 +204,8 @@ def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
     def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
         return {name: [_value(name, row) for row in rows] for name in chosen}
 
-    lists = fetch([name for name in names if holds_lists([_value(name, rows[0])])])
+    first = {name: _value(name, rows[0]) for name in names}
+    lists = fetch([name for name in names if first[name] is None or holds_lists([first[name]])])
     nested = frozenset(name for name, column in lists.items() if holds_lists(column))
     return Columns(names, fetch, source, nested=nested | _lists_in(rows[0]))
 
@@ -323,8 +324,8 @@ def _flattened(given: Collection[Any], values: Sequence[Any], side: Side, source
     """Long columns ``user``, ``item`` and, if any value has numbers, ``value``.
 
     Users that are a range are numbers of rows, and those that are keys differ. Values are lists of
-    items, mappings item → number or `Numbered`; they may be mixed. A user must not occur twice,
-    except in interactions. Rankings and truth whose values need no closer look stay where they are.
+    items, or mappings item → number and `Numbered`. A user must not occur twice, except in
+    interactions. Rankings and truth whose values need no closer look stay where they are.
     """
     users = given if isinstance(given, range) else [*given]
     if not users:
@@ -341,10 +342,8 @@ def _flattened(given: Collection[Any], values: Sequence[Any], side: Side, source
         else list(chain.from_iterable(map(repeat, users, lengths))),
         "item": list(chain.from_iterable(items for items, _ in pairs)),
     }
-    if any(numbers is not None for _, numbers in pairs):
-        columns["value"] = list(
-            chain.from_iterable(implied(len(items), side) if n is None else n for items, n in pairs)
-        )
+    if (numbers := numbers_of_all(users, pairs, side, source)) is not None:
+        columns["value"] = numbers
     empty = [user for user, n in zip(users, lengths, strict=True) if n == 0]
     return Columns.by_role(columns, source, empty_users=empty)
 
