@@ -58,6 +58,8 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
     ``{"user": [...], "item": [...]}`` is read as columns, and a single row or record as a list of
     one.
     """
+    if type(data) is dict:
+        data = data.copy()  # at once, whatever another thread does meanwhile
     if side in OF_USERS:
         return _users_of_mapping(data, side, source)
     if is_bundle(data):
@@ -89,7 +91,8 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
         items = data if isinstance(data, AbstractSet) else values
         return replace(_flattened(range(1), [items], side, source), shape="flat")
     if is_only_hit(values[0], side) or (is_pair(values[0]) and are_scored(values, named=False)):
-        return replace(_flattened(range(1), [values], side, source), shape="pairs")
+        read = _flattened(range(1), [values], side, source)
+        return replace(read, shape="pairs" if "value" in (read.roles or ()) else "flat")
     _refuse_tuples(values, side, source)
     read = _flattened(range(len(values)), values, side, source)
     return replace(read, shape="rows" if len(values) > 1 else "")
@@ -257,12 +260,12 @@ def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
         return
     if any(not isinstance(row, tuple) or len(row) != len(first) for row in rows):
         return
-    names = ["user", "item", VALUE[side], "time"][: len(first)]
+    names = ["user", "item", VALUE.get(side, "value"), "time"][: len(first)]
     raise DataError(
         f"Row 1 of {source} is the tuple {shown(first)}, and whether its fields are "
         f"{', '.join(names)} or all of them items is not certain. For rows, pass "
         f"pl.DataFrame(rows, schema={names}, orient='row'); for items of users, {{user: [items]}} "
-        f"or a list of lists; for items of one user, {{item: {VALUE[side]}}}."
+        f"or a list of lists; for items of one user, {{item: {VALUE.get(side, 'value')}}}."
     )
 
 

@@ -65,7 +65,8 @@ def items_of(
 ) -> tuple[list[Any], list[Any] | None]:
     """The items of one user and, if they have any, their numbers."""
     if isinstance(value, Mapping):
-        return list(value.keys()), list(value.values())
+        pairs = list(value.items())
+        return [item for item, _ in pairs], [number for _, number in pairs]
     if isinstance(value, Numbered):
         return value
     if hasattr(value, "iloc") and _is_pandas_series(value):
@@ -89,7 +90,7 @@ def is_only_hit(value: object, side: Side) -> bool:
     """Whether a mapping is a hit without a field that could name the user."""
     if not isinstance(value, Mapping) or not is_hit(value):
         return False
-    expected = {*_item_keys(value), *named(VALUE[side], [*value])}
+    expected = {*_item_keys(value), *named(VALUE.get(side, ""), [*value])}
     return all(key in expected or plain(str(key)) in _OF_HITS for key in value)
 
 
@@ -108,7 +109,7 @@ def _from_hits(
     """Items of hits and, if these name them, their numbers."""
     (item,) = _item_keys(hits[0])
     fields = {key: value for hit in hits if isinstance(hit, Mapping) for key, value in hit.items()}
-    number = named(VALUE[side], [*fields])
+    number = named(VALUE.get(side, ""), [*fields])
     where = f"User {shown(user)} of {source} has hits"
     if len(number) > 1:
         raise DataError(
