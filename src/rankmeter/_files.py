@@ -27,7 +27,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     Raises
     ------
     UsageError
-        If `path` is no text or `os.PathLike`, or cannot be the name of a file.
+        If `path` is not a text or `os.PathLike`, or cannot be the name of a file.
     """
     try:
         is_name = isinstance(path, str | os.PathLike) and b"\0" not in os.fsencode(path)
