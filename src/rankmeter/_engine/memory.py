@@ -12,11 +12,11 @@ from rankmeter._engine.block import Block
 from rankmeter._engine.counted import Counted
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.whole import check
-from rankmeter._ingest import PER_MEASURED_ROW, Table, check_memory
+from rankmeter._ingest import CHANGED, PER_MEASURED_ROW, Table, check_memory
 from rankmeter._plan import Plan
 from rankmeter._side._given import NO_SIDE, Side
 from rankmeter._side._tables import SideTables
-from rankmeter.errors import UsageError
+from rankmeter.errors import DataError, UsageError
 
 _PER_KEPT_ROW = 200
 """Bytes for each row of a table while it is measured, where memory is limited."""
@@ -151,7 +151,11 @@ class Tables:
 
     def run(self, plan: Plan) -> dict[str, Scores]:
         """See `Data.run`."""
-        parts = [block.score(plan) for block in self._ready(plan)]
+        try:
+            parts = [block.score(plan) for block in self._ready(plan)]
+        finally:
+            if any(table.rows.changed for table in (self.truth, *self.systems.values())):
+                raise DataError(CHANGED)
         merged = {name: Scores.merge(part[name] for part in parts) for name in self.systems}
         return {
             name: check(plan, scores, self.truth, self.systems[name])

@@ -38,7 +38,7 @@ from rankmeter._results.comparison_tables import (
     significance_note,
     table_of_differences,
 )
-from rankmeter._results.result import Result, drawn_notes, plain_mean
+from rankmeter._results.result import Logged, drawn_notes, plain_mean
 from rankmeter._results.summary import Summary
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
@@ -50,7 +50,7 @@ def no_ranks(_: Plan) -> Mapping[str, Scores]:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Compared(Result):
+class Compared(Logged):
     """Several systems on the same users, with their differences.
 
     Attributes
@@ -129,7 +129,7 @@ class Compared(Result):
 
     def label(self, metric: str) -> str:
         """The label of a metric, by any of its names."""
-        if metric in self.by_metric:
+        if isinstance(metric, str) and metric in self.by_metric:
             return metric
         if isinstance(self.plan, Plan):
             return self.plan[metric].label
@@ -250,7 +250,7 @@ class Compared(Result):
         metric : str, optional
             Default: the first one.
         """
-        label = self.label(metric or self.labels[0])
+        label = self.label(self.labels[0] if metric is None else metric)
         outcome = self.verdict_on(label)
         d = outcome.difference
         segments = ("", "")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankmeter._checks import integer, text
 from rankmeter._engine import Scores, Source
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import (
@@ -30,12 +31,12 @@ from rankmeter._hits import IntArray
 from rankmeter._ingest import POLARS, Kind
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table
-from rankmeter._results.result import Result, decimals, drawn_notes, plain_mean
+from rankmeter._results.result import Logged, decimals, drawn_notes, plain_mean
 from rankmeter._words import in_its_words, in_words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluated(Result):
+class Evaluated(Logged):
     """Means of all metrics of a plan, and the values behind them.
 
     The attributes are those of `Summary`.
@@ -67,6 +68,7 @@ class Evaluated(Result):
     def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
         """The rows of `values_by_user`, those of so many users of the scores at a time."""
         refuse_dead_threads()
+        integer("size", size, least=1)
         users = self.scores.users
         columns = {}
         used = np.zeros(len(users), dtype=bool)
@@ -130,7 +132,7 @@ class Evaluated(Result):
         caption, label : str
             Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
         """
-        return self._printed(digits).to_latex(caption, label)
+        return self._printed(digits).to_latex(text("caption", caption), text("label", label))
 
     @in_its_words
     def to_markdown(self, *, digits: int = 4) -> str:
