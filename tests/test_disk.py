@@ -203,8 +203,10 @@ def texts(folder, frame, *, words):
 
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("words", [False, True])
-def test_text_is_read_in_chunks(words, tmp_path):
+@pytest.mark.parametrize("ordered", [False, True])
+def test_text_is_read_in_chunks(words, ordered, tmp_path):
     rankings, truth = some()
+    rankings = rankings.sort("user") if ordered else rankings
     judged = named(truth) if words else truth
     for path in texts(tmp_path, rankings, words=words):
         wanted = outcome(path, judged)
@@ -241,7 +243,19 @@ def test_bad_text_is_named_with_its_lines(tmp_path):
     assert outcome(path, truth, engine="disk")[0] is outcome(path, truth)[0]
 
 
-@pytest.mark.parametrize("content", ['{"1": [2, 3]}', "[1, 2]\n[3, 4]", "[[1, 2], [3]]"])
+def test_users_of_text_are_looked_up_in_large_pieces():
+    rankings = named(
+        pl.DataFrame({"user": np.arange(30_000) // 10, "item": np.arange(30_000) % 10})
+    )
+    rankings = rankings.with_columns(score=pl.lit(1.0))
+    truth = rankings.filter(pl.col("item") == "i3").drop("score")
+    assert outcome(rankings, truth, engine="disk") == outcome(rankings, truth)
+
+
+LISTS = '{"user": 0, "items": [2]}\n{"user": 1, "items": [3]}'
+
+
+@pytest.mark.parametrize("content", ['{"1": [2, 3]}', "[1, 2]\n[3, 4]", "[[1, 2], [3]]", LISTS])
 def test_text_that_is_one_value_is_not_read_in_pieces(content, tmp_path, monkeypatch):
     path = tmp_path / "r.json"
     path.write_text(content)
