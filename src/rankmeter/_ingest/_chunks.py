@@ -69,7 +69,7 @@ def _read(
     start = file.read(n_bytes)
     blocks = chain((start,), iter(partial(file.read, n_bytes), b""))
     if b"\n" not in start:
-        if file.read(1):
+        if file.read(1) and not start.lstrip().startswith((b"{", b"[")):
             raise _endless(path, 1, n_bytes)
         return None
     start = start[: start.rindex(b"\n") + 1]
