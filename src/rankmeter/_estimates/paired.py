@@ -116,12 +116,12 @@ class PairedTests:
             )
         }
 
-    @property
+    @functools.cached_property
     def correction(self) -> str:
         """The correction that applies: flips of signs allow maxT, and Tukey needs none."""
         if "tukey" in self.settings.test:
             return "none"
-        if self.settings.correction == "maxt" and self._test() != "randomization":
+        if self.settings.correction == "maxt" and self._test != "randomization":
             return "holm"
         return self.settings.correction
 
@@ -145,6 +145,7 @@ class PairedTests:
             "gatekeeping": settings.gatekeeping,
         }
 
+    @functools.cached_property
     def _test(self) -> str:
         """The test by name, which depends on the number of users alone."""
         if any(values.runs for values in self.values):
@@ -257,7 +258,7 @@ class PairedTests:
         self, family: Sequence[_Group], parts: int, *, single: bool
     ) -> tuple[list[_Corrected], float]:
         """The tests of one family in order, with their adjusted p, and what is left of alpha."""
-        test, how = self._test(), self.correction
+        test, how = self._test, self.correction
         size = sum(len(group.pairs) for group in family if len(group.rows) > 1)
         if test == "randomization" and how == "maxt":
             return self._step_down(family, size, single=single)

@@ -32,7 +32,7 @@ from rankmeter._ingest._keyed import Keyed, fit_ids, in_one_type, read_labels, r
 from rankmeter._ingest._kind import POLARS, Frame, Kind, to_pandas
 from rankmeter._ingest._lines import Lines
 from rankmeter._ingest._lists import CHANGED, Lists
-from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory, size
+from rankmeter._ingest._memory import PER_MEASURED_ROW, at_most, check_memory, size
 from rankmeter._ingest._memory import available as available_memory
 from rankmeter._ingest._opened import needed_memory, open_rankings
 from rankmeter._ingest._order import places, places_of
@@ -79,6 +79,7 @@ __all__ = [
     "Table",
     "all_relevant",
     "as_ids",
+    "at_most",
     "available_memory",
     "check_memory",
     "fit_ids",

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -141,8 +142,16 @@ class Compared(Logged):
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
-        label = self.label(metric)
-        return tuple(d for d in self.differences if d.metric == label and not d.segment)
+        return self._over_all.get(self.label(metric), ())
+
+    @cached_property
+    def _over_all(self) -> dict[str, tuple[Difference, ...]]:
+        """The comparisons over all users, by metric."""
+        by_metric: dict[str, list[Difference]] = {}
+        for d in self.differences:
+            if not d.segment:
+                by_metric.setdefault(d.metric, []).append(d)
+        return {label: (*of,) for label, of in by_metric.items()}
 
     @in_its_words
     def sentences(self) -> tuple[str, ...]:
