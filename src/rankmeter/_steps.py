@@ -98,7 +98,7 @@ def summed(total: T, values: Any, of: Any, at: Any = None, name: str = "term") -
     return total
 
 
-def worked(value: T, text: str, name: str = "", /, **parts: Any) -> T:
+def worked(value: T, text: str, name: str = "", /, **terms: Any) -> T:
     """Note how a number is made of its parts, and return the number.
 
     Parameters
@@ -113,8 +113,8 @@ def worked(value: T, text: str, name: str = "", /, **parts: Any) -> T:
     """
     steps = _steps.get()
     if steps is not None and _is_one(value):
-        known = {name: _number(part) for name, part in parts.items()}
-        steps.append(Formula(text, known, _number(value), name))
+        numbers = {name: _number(part) for name, part in terms.items()}
+        steps.append(Formula(text, numbers, _number(value), name))
     return value
 
 

@@ -51,12 +51,12 @@ def speaking(words: Words) -> Iterator[None]:
 def in_words(text: str) -> str:
     """A text of the house in the words that are spoken; names of systems must not be in it."""
     words = _spoken.get()
-    return text if words == USERS else _OWN.sub(lambda found: _said(found[0], words), text)
+    return text if words == USERS else _OWN.sub(lambda match: _said(match[0], words), text)
 
 
 def _said(word: str, words: Words) -> str:
-    found: str = getattr(words, word.lower())
-    return found.capitalize() if word[0].isupper() else found
+    spoken: str = getattr(words, word.lower())
+    return spoken.capitalize() if word[0].isupper() else spoken
 
 
 def in_its_words(method: Callable[P, T]) -> Callable[P, T]:

@@ -50,19 +50,19 @@ def minimum_detectable_share(
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, n + 1)))])
     apart, better = np.ogrid[:size, :size]
     worse = np.maximum(apart - better, 0)
-    known = better <= apart
-    ways = np.where(known, logs[apart] - logs[better] - logs[worse], -np.inf)
+    possible = better <= apart
+    ways = np.where(possible, logs[apart] - logs[better] - logs[worse], -np.inf)
     tail = np.cumsum(np.exp(ways - apart * math.log(2.0))[:, ::-1], axis=1)[:, ::-1]
     p = 2.0 * np.take_along_axis(tail, np.maximum(better, worse), axis=1)
-    shown, number = known & (p <= alpha), np.arange(size)
+    shown, number = possible & (p <= alpha), np.arange(size)
     choices = logs[n] - logs[number] - logs[n - number]
 
     def reached(difference: float) -> float:
         rate = max(changed / n, difference)
         odds = np.log(np.clip([rate, 1.0 - rate, 0.5 + 0.5 * difference / rate], 1e-300, 1.0))
         loss = math.log(max(0.5 - 0.5 * difference / rate, 1e-300))
-        found = np.exp(ways + better * odds[2] + worse * loss).sum(axis=1, where=shown)
-        return float(np.exp(choices + number * odds[0] + (n - number) * odds[1]) @ found)
+        power_by_changes = np.exp(ways + better * odds[2] + worse * loss).sum(axis=1, where=shown)
+        return float(np.exp(choices + number * odds[0] + (n - number) * odds[1]) @ power_by_changes)
 
     low, high = 0.0, top / n
     if reached(high) < power:

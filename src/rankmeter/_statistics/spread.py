@@ -101,21 +101,21 @@ def stratified(groups: Sequence[Floats], clusters: Sequence[npt.ArrayLike] | Non
     units of equal weight vary as much as these if the variance is the same in all groups.
     """
     labels = [None] * len(groups) if clusters is None else clusters
-    known = [spread(x, own) for x, own in zip(groups, labels, strict=True)]
-    n, size = len(known), np.array([one.units for one in known], dtype=np.float64)
-    mean, units = float(np.mean([one.mean for one in known])), int(n * n / (1.0 / size).sum())
+    spreads = [spread(x, ids) for x, ids in zip(groups, labels, strict=True)]
+    n, size = len(spreads), np.array([group.units for group in spreads], dtype=np.float64)
+    mean, units = float(np.mean([group.mean for group in spreads])), int(n * n / (1.0 / size).sum())
     if size.max() < 2:
         return Spread(mean, math.nan, units, 1.0)
-    variances = np.array([one.se**2 if one.units > 1 else 0.0 for one in known])
+    variances = np.array([group.se**2 if group.units > 1 else 0.0 for group in spreads])
     pooled = ((size - 1.0) * size * variances).sum() / (size - 1.0).sum() / size
     variances = np.where(size < 2, pooled, variances)
     variance = max(variances.sum(), np.where(size < FEW_UNITS, pooled, variances).sum()) / n**2
-    df = np.where(size < 2, (size - 1.0).sum(), [one.df for one in known])
+    df = np.where(size < 2, (size - 1.0).sum(), [group.df for group in spreads])
     squares = (variances**2 / df).sum()
     free = variances.sum() ** 2 / squares if squares > 0.0 else df.sum()
     if clusters is not None:
         scaled = sum(x.size for x in groups) / n
-        moved = [(x - one.mean) * (scaled / x.size) for x, one in zip(groups, known, strict=True)]
+        moved = [(x - g.mean) * (scaled / x.size) for x, g in zip(groups, spreads, strict=True)]
         variance = max(variance, spread(np.concatenate(moved), np.concatenate(clusters)).se ** 2)
     return Spread(mean, math.sqrt(variance), units, float(free) + 1.0)
 

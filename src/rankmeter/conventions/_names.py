@@ -49,8 +49,8 @@ def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
 @remembered
 def _translated(name: str, tool: str, *, ours: bool) -> tuple[Metric, ...]:
     profile = load_convention(tool)
-    if found := _read(name, profile):
-        return _as_ours(name, found)
+    if metrics := _read(name, profile):
+        return _as_ours(name, metrics)
     if not ours:
         raise UnknownMetricError(_unknown(name, profile) or f"unknown metric {shown(name)}")
     try:
@@ -59,14 +59,15 @@ def _translated(name: str, tool: str, *, ours: bool) -> tuple[Metric, ...]:
         raise UnknownMetricError(_unknown(name, profile) or str(error)) from error
 
 
-def _as_ours(name: str, found: tuple[Metric, ...]) -> tuple[Metric, ...]:
+def _as_ours(name: str, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
     """The metrics under the names that rankmeter gives them, if the name means the same there."""
     try:
-        own = tuple(read_metric(name))
+        ours = tuple(read_metric(name))
     except UsageError:
-        return found
-    same = own == found
-    return tuple(replace(one, label=one.label or str(one)) for one in own) if same else found
+        return metrics
+    if ours != metrics:
+        return metrics
+    return tuple(replace(metric, label=metric.label or str(metric)) for metric in ours)
 
 
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
@@ -97,7 +98,7 @@ def has_metric(tool: str, metric: str) -> bool:
 @functools.cache
 def _metrics(tool: str) -> frozenset[str]:
     return frozenset(
-        one.name for name in load_convention(tool).names for one in translate(name, tool)
+        metric.name for name in load_convention(tool).names for metric in translate(name, tool)
     )
 
 
@@ -137,9 +138,9 @@ def _bare(text: str) -> tuple[str, frozenset[str], frozenset[str]]:
     """A name without its brackets, all options in them, and those in round ones."""
     options, inside = set(), set()
     for group in _GROUP.finditer(text):
-        found = {part.strip() for part in group[1].split(",")} - {""}
-        options |= found
-        inside |= found if group[0][0] == "(" else set()
+        group_options = {part.strip() for part in group[1].split(",")} - {""}
+        options |= group_options
+        inside |= group_options if group[0][0] == "(" else set()
     return _GROUP.sub("", text).strip(), frozenset(options), frozenset(inside)
 
 
@@ -162,9 +163,9 @@ def _meaning(
     """
     others = profile.options.keys() | inside
     fits = [
-        (len(wanted), ours, options - wanted)
-        for known, wanted, ours in _spellings(profile.name)
-        if known == base and wanted <= options and options - wanted <= others
+        (len(required), ours, options - required)
+        for name, required, ours in _spellings(profile.name)
+        if name == base and required <= options and options - required <= others
     ]
     return max(fits, key=lambda fit: fit[0])[1:] if fits else None
 
@@ -177,9 +178,9 @@ def _spellings(tool: str) -> tuple[tuple[str, frozenset[str], str], ...]:
 
 def _metric(ours: str, options: frozenset[str], k: float | None, profile: Convention) -> Metric:
     cut = "{k}" in ours
-    (found,) = read_metric(ours.replace("{k}", "none" if k is None else str(k)))
+    (metric,) = read_metric(ours.replace("{k}", "none" if k is None else str(k)))
     if k is not None and not cut:
-        found = found @ k
+        metric = metric @ k
     given: set[str] = set()
     for option in sorted(options):
         name, _, value = (option + "=true" if option == ADJUSTED else option).partition("=")
@@ -187,16 +188,16 @@ def _metric(ours: str, options: frozenset[str], k: float | None, profile: Conven
         if twice := given & means.keys():
             raise UsageError(f"{ours} has the option {min(twice)!r} twice: name it once")
         given |= means.keys()
-        found = found(**means)
-    return found
+        metric = metric(**means)
+    return metric
 
 
 def _unknown(text: str, profile: Convention) -> str:
     """The message for an unknown name; empty if there is no better message."""
     if len(text) > 200:
         return ""
-    if known := profile.elsewhere.get(_bare(text)[0]):
-        return f"{text} of {profile.title} is not a metric here, but can be computed: {known}"
+    if advice := profile.elsewhere.get(_bare(text)[0]):
+        return f"{text} of {profile.title} is not a metric here, but can be computed: {advice}"
     tools = [tool for tool in convention_names() if _has(text, load_convention(tool))]
     if tools:
         follow = f"like={tools[0]!r} follows it"

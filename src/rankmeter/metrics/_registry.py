@@ -522,5 +522,5 @@ def _full_docstring(spec: Spec, masked: Collection[str]) -> str | None:
         "Notes": "\n\n".join([*undefined, *filter(None, [written.pop("Notes", "")])]),
         **written,
     }
-    parts = [f"{title}\n{'-' * len(title)}\n{body}" for title, body in sections.items() if body]
-    return "\n\n".join([summary.strip(), *parts])
+    blocks = [f"{title}\n{'-' * len(title)}\n{body}" for title, body in sections.items() if body]
+    return "\n\n".join([summary.strip(), *blocks])

@@ -73,8 +73,8 @@ def ild(
             column(
                 space.within(item).sum(axis=(0, 2)), "to the others", top, top.rank[positions[0]]
             )
-    parts: dict[str, Any] = {"distances": total, over: whole}
-    mean = formula(f"distances / {over}", name="mean", nothing=nothing, **parts)
+    terms: dict[str, Any] = {"distances": total, over: whole}
+    mean = formula(f"distances / {over}", name="mean", nothing=nothing, **terms)
     return formula("1 - mean", mean=mean) if inverse else mean
 
 

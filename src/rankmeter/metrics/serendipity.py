@@ -202,7 +202,7 @@ def _sums(depth: int, p: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _truncated(user: IntArray, depth_of_both: IntArray, depth: IntArray, p: float) -> FloatArray:
-    """`found` is the depth from which both lists have an item."""
+    """`depth_of_both` is the depth from which both lists have an item."""
     weight, share = _sums(int(depth.max(initial=0)), p)
     depth = np.minimum(depth, weight.size - 1)
     last = depth[user]

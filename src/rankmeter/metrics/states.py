@@ -122,8 +122,8 @@ class Ratio:
             return np.full(values.size, np.nan)
         mean = float(np.sort(weights * values).sum()) / whole  # the same for any order of users
         lost = ratio(weights * (values - mean), whole - weights)  # without the user
-        parts: FloatArray = mean + (values.size - 1) * (lost - np.sort(lost).mean())
-        return parts
+        pseudovalues: FloatArray = mean + (values.size - 1) * (lost - np.sort(lost).mean())
+        return pseudovalues
 
 
 class Defined(Ratio):
