@@ -38,19 +38,19 @@ def call(
 ) -> Any:
     """What a metric function makes of the evidence that it names."""
     metric, spec = entry.metric, entry.spec
-    own = {"hits": aligned.hits, "nonrelevant": aligned.nonrelevant, "lists": aligned.lists}
+    ranked = {"hits": aligned.hits, "nonrelevant": aligned.nonrelevant, "lists": aligned.lists}
 
-    def known(name: str) -> Any:
+    def argument(name: str) -> Any:
         try:
-            return own[name] if own.get(name) is not None else evidence(name, entry.alignment)
+            return evidence(name, entry.alignment) if ranked.get(name) is None else ranked[name]
         except UsageError:
             if name in spec.spares:
                 return None
             raise
 
     try:
-        given = [known(name) for name in spec.needs]
-        return function(*given, *([metric.k] if spec.cutoff else []), **dict(metric.options))
+        arguments = [argument(name) for name in spec.needs]
+        return function(*arguments, *([metric.k] if spec.cutoff else []), **dict(metric.options))
     except UsageError as error:
         text = str(error).removeprefix(f"{metric.name} ")
         raise UsageError(

@@ -27,8 +27,8 @@ def chance(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
         judged = prepare(truth, codes, entry.alignment)
         perfect, others = judged.relevant, judged.others.n_relevant
         n_ranked = np.maximum(perfect.n_relevant + others, n_items)
-        own = Facts(perfect.n_relevant, n_ranked, {}, 0, Refused(), Refused())
-        facts[entry.alignment] = own
+        counts = Facts(perfect.n_relevant, n_ranked, {}, 0, Refused(), Refused())
+        facts[entry.alignment] = counts
         if entry.spec.needs != ("hits",) or entry.candidates is not None:
             continue
         try:

@@ -146,13 +146,13 @@ class Reading:
 
 def reading(engine: Any, memory: Any) -> Reading:
     """How rankings are read, from the options of the public functions."""
-    known: EngineName = choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
+    engine_name: EngineName = choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
     limit = _bytes(memory)
-    if known == "memory" and limit is not None:
+    if engine_name == "memory" and limit is not None:
         raise UsageError(
             "`memory` has no effect with engine='memory': choose 'auto' or 'disk'", option="memory"
         )
-    return Reading(known, limit)
+    return Reading(engine_name, limit)
 
 
 def _bytes(memory: Any) -> int | None:

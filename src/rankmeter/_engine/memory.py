@@ -150,8 +150,8 @@ class Tables:
 
     def run(self, plan: Plan) -> dict[str, Scores]:
         """See `Data.run`."""
-        parts = [block.score(plan) for block in self._ready(plan)]
-        merged = {name: Scores.merge(part[name] for part in parts) for name in self.systems}
+        by_block = [block.score(plan) for block in self._ready(plan)]
+        merged = {name: Scores.merge(part[name] for part in by_block) for name in self.systems}
         return {
             name: check(plan, scores, self.truth, self.systems[name])
             for name, scores in merged.items()

@@ -66,16 +66,16 @@ class Grid:
 
     def put(self, name: str, numbers: Iterable[tuple[int, float]]) -> None:
         """Fill a column, which gets a number in its name if it exists with other numbers."""
-        found, base, again = dict(numbers), name, 1
-        if not found and name in self.columns:
+        values, base, again = dict(numbers), name, 1
+        if not values and name in self.columns:
             return
         while name in self.columns:
-            if all(p.numbers.get(name) == found.get(i) for i, p in enumerate(self.places)):
+            if all(p.numbers.get(name) == values.get(i) for i, p in enumerate(self.places)):
                 return
             again += 1
             name = f"{base} ({again})"
         self.columns.append(name)
-        for i, value in found.items():
+        for i, value in values.items():
             self.places[i].numbers[name] = value
 
 
@@ -205,9 +205,9 @@ class _Desk:
         """The places with the titles of their items, where these are known."""
         items = None if self.block.tables is None else self.block.tables.side.items
         if items is not None and items.titles is not None:
-            wanted = pl.Series("item", [p.item for p in places], items.titles["item"].dtype)
-            found = items.titles.filter(pl.col("item").is_in(wanted.implode()))
-            titles = dict(found.iter_rows())
+            listed = pl.Series("item", [p.item for p in places], items.titles["item"].dtype)
+            rows = items.titles.filter(pl.col("item").is_in(listed.implode()))
+            titles = dict(rows.iter_rows())
             for place in places:
                 place.title = titles.get(place.item) or ""
         return places
@@ -223,11 +223,11 @@ class _Desk:
 
     def ideal(self, best: Hits) -> Grid:
         """A perfect ranking; with items that were found first, if it is of them alone."""
-        known = self._relevant()
-        if len(known) != best.rank.size:
-            known = [known_one for known_one in known if known_one[0] in set(self.items)]
+        relevant = self._relevant()
+        if len(relevant) != best.rank.size:
+            relevant = [(item, gain) for item, gain in relevant if item in set(self.items)]
         left: dict[float, list[Any]] = {}
-        for item, gain in known:
+        for item, gain in relevant:
             left.setdefault(gain, []).append(item)
         places = [
             Place(exact(rank), left[g].pop(0) if left.get(g) else None, g, relevant=True)
@@ -390,16 +390,16 @@ class _Walker:
             return desk.others
         ranks = of.rank if step.at is None else step.at
         if isinstance(of, Hits) and step.at is None:
-            known = dict(zip(desk.aligned.nonrelevant.rank.tolist(), desk.others, strict=True))
-            return [known.get(rank, -1) for rank in ranks.tolist()]
+            others = dict(zip(desk.aligned.nonrelevant.rank.tolist(), desk.others, strict=True))
+            return [others.get(rank, -1) for rank in ranks.tolist()]
         return [self.by_rank.get(rank, -1) for rank in np.asarray(ranks).tolist()]
 
     def _by_category(self, n: int, of: Features | None = None) -> Grid:
         """The grid of the categories, or of nameless groups and shares."""
         if not self.categories.places:
             desk = self.desk
-            known = desk.names_of(of) if of is not None and isinstance(desk, _Desk) else []
-            names = known if len(known) == n else [f"{i + 1}" for i in range(n)]
+            categories = desk.names_of(of) if of is not None and isinstance(desk, _Desk) else []
+            names = categories if len(categories) == n else [f"{i + 1}" for i in range(n)]
             self.categories = Grid([Place("", name) for name in names])
         return self.categories
 
@@ -475,8 +475,8 @@ def _rule(entry: MetricPlan, aligned: Aligned, value: float) -> str:
 
 
 def _facts(desk: _Desk | _Counts) -> tuple[str, ...]:
-    known = {**desk.facts, "nothing is relevant": not desk.aligned.hits.n_relevant[0]}
-    return tuple(name for name, holds in known.items() if holds)
+    facts = {**desk.facts, "nothing is relevant": not desk.aligned.hits.n_relevant[0]}
+    return tuple(name for name, holds in facts.items() if holds)
 
 
 def _of_all(state: Exposure, desk: _Desk, inside: Any) -> list[Step]:
@@ -488,8 +488,8 @@ def _of_all(state: Exposure, desk: _Desk, inside: Any) -> list[Step]:
     if inside.size and state.n_users > 1:
         rest = np.delete(np.arange(state.n_users), inside)
         steps.append(Value("without_this_user", state.take(rest).value(), None))
-    own = state.take(inside).lists
-    steps.append(Column("lists with it", state.shown()[own.item], desk.lists, own.rank))
+    lists = state.take(inside).lists
+    steps.append(Column("lists with it", state.shown()[lists.item], desk.lists, lists.rank))
     with noting(steps):
         state.value()
     return steps

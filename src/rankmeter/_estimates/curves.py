@@ -187,12 +187,12 @@ def distinct_curves(plan: Plan) -> dict[str, str]:
     ``ndcg@5`` and ``ndcg@10`` are two points of one curve.
     """
     firsts: dict[Any, str] = {}
-    found = {}
+    curves = {}
     for entry in plan.metrics:
         if entry.spec.cutoff:
             what = (entry.metric.name, entry.metric.options, entry.alignment, entry.averaging)
-            found[entry.label] = firsts.setdefault(what, entry.label)
-    return found
+            curves[entry.label] = firsts.setdefault(what, entry.label)
+    return curves
 
 
 def usual_k(plan: Plan) -> int:
@@ -230,17 +230,18 @@ def curves_of(
     facts: dict[str, dict[str, Facts]] = {entry.label: {} for entry in entries}
     for name, scores in scored(plan).items():
         read = (counts or {}).get(name, {})
-        for label, found in facts.items():
+        for label, by_system in facts.items():
             ends = replace(plan, metrics=(points[label, 1], points[label, max_k]))
-            found[name] = facts_of(ends, scores, read)
-        drawn = clusters_of(clusters, scores)
+            by_system[name] = facts_of(ends, scores, read)
+        cluster_ids = clusters_of(clusters, scores)
         for entry in entries:
             line = {k: points[entry.label, k] for k in range(1, max_k + 1)}
-            losses[entry.label] += _losses(name, line, scores, drawn)
+            losses[entry.label] += _losses(name, line, scores, cluster_ids)
         for (label, k), point in points.items():
             averaged = scores.averaged(point)
-            e = estimate(plan, point, averaged, drawn)
-            se = spread(averaged.parts, None if drawn is None else drawn[averaged.users]).se
+            e = estimate(plan, point, averaged, cluster_ids)
+            of_users = None if cluster_ids is None else cluster_ids[averaged.users]
+            se = spread(averaged.parts, of_users).se
             rows[label].append((name, k, e.mean, e.low, e.high, se))
     columns = ["system", "k", "mean", "low", "high", "se"]
     return {
@@ -260,27 +261,27 @@ def _losses(
     name: str, line: Mapping[int, MetricPlan], scores: Scores, clusters: IntArray | None
 ) -> list[tuple[Any, ...]]:
     """How the cutoffs of a curve go together with the best one, over their common users."""
-    known = {k: scores.averaged(point) for k, point in line.items()}
-    users = functools.reduce(np.intersect1d, (one.users for one in known.values()))
+    points = {k: scores.averaged(point) for k, point in line.items()}
+    users = functools.reduce(np.intersect1d, (point.users for point in points.values()))
     if users.size == 0:
         return []
-    values = {k: one.only(users).parts for k, one in known.items()}
+    values = {k: point.only(users).parts for k, point in points.items()}
     up = next(iter(line.values())).spec.increasing
     means = {k: x.mean() if up else -x.mean() for k, x in values.items()}
     best = max(means, key=lambda k: (means[k], -k))
-    own = None if clusters is None else clusters[users]
-    unit = spread(values[best], own)
-    low, high = known[best].scale(line[best])
-    unseen = _unseen_variances(values, best, own, high - low)
-    found = []
+    cluster_ids = None if clusters is None else clusters[users]
+    unit = spread(values[best], cluster_ids)
+    low, high = points[best].scale(line[best])
+    unseen = _unseen_variances(values, best, cluster_ids, high - low)
+    rows = []
     for k, x in values.items():
         if unit.units < 2:
-            found.append((name, k, *(math.nan,) * 6))
+            rows.append((name, k, *(math.nan,) * 6))
             continue
-        matrix = covariance([x, values[best]], own)
+        matrix = covariance([x, values[best]], cluster_ids)
         variances = matrix[0, 0], matrix[1, 1], matrix[0, 1]
-        found.append((name, k, *variances, unit.df, *unseen[k]))
-    return found
+        rows.append((name, k, *variances, unit.df, *unseen[k]))
+    return rows
 
 
 def _unseen_variances(
@@ -293,7 +294,7 @@ def _unseen_variances(
     best one, at which enough do.
     """
     below, above = ([k for k in values if k < best], [k for k in values if k > best])
-    found = {best: (0.0, 0.0)}
+    variances = {best: (0.0, 0.0)}
     for far_to_near in (below, above[::-1]):
         largest = span
         for k in far_to_near:
@@ -304,8 +305,8 @@ def _unseen_variances(
             if np.count_nonzero(change) >= FEW_CHANGES:
                 largest = float(np.abs(change).max())
             added = largest * largest / max(change.size * (change.size - 1), 1)
-            found[k] = added, share_of_ties(change)
-    return found
+            variances[k] = added, share_of_ties(change)
+    return variances
 
 
 def _losing(pair: Mapping[str, float], loss: float) -> float:

@@ -209,17 +209,17 @@ class Difference:
 
     def _undecided(self, where: str) -> str:
         """The sentence of a difference that is not significant."""
-        said = (
+        sentence = (
             f"The data do not decide between {self.a} and {self.b} on {self.metric}{where}: "
             f"{self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}]{self.other_method()}, "
             f"{self.p_text()}"
         )
         if self.family > 1 and self.alone and not self.gated:
-            said += (
+            sentence += (
                 f"; on its own the comparison would count as shown, among {self.family:,} it "
                 "does not"
             )
-        return f"{said}. {self.outlook()}{self._limits()}"
+        return f"{sentence}. {self.outlook()}{self._limits()}"
 
     def _equivalent(self, where: str) -> str:
         """The sentence of a difference that is smaller than the margin."""

@@ -157,7 +157,7 @@ class PairedTests:
         return "randomization" if most <= st.AUTO_LIMIT else "t"
 
     def differences(
-        self, parts: Mapping[str, IntArray]
+        self, segments: Mapping[str, IntArray]
     ) -> tuple[tuple[Difference, ...], tuple[Heterogeneity, ...]]:
         """All comparisons over all users, then within the parts, and how the parts differ.
 
@@ -168,10 +168,10 @@ class PairedTests:
         """
         gated = self.settings.gatekeeping
         overall, left = self._compared(
-            self._groups("", self._everyone), single=bool(parts) and gated
+            self._groups("", self._everyone), single=bool(segments) and gated
         )
-        groups = [group for name, users in parts.items() for group in self._groups(name, users)]
-        within, _ = self._compared(groups, parts=max(len(parts), 1), together=not gated)
+        groups = [group for name, users in segments.items() for group in self._groups(name, users)]
+        within, _ = self._compared(groups, n_segments=max(len(segments), 1), together=not gated)
         if gated:
             gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
             within = [
@@ -201,28 +201,29 @@ class PairedTests:
     def _groups(self, segment: str, among: IntArray) -> list[_Group]:
         together = self.settings.common == "all" or "tukey" in self.settings.test
         whole = ([*range(len(self.names))], self._pairs)
-        parts = [whole] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
-        found = []
+        choices = [whole] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
+        groups = []
         for values in self.values:
-            for columns, pairs in parts:
+            for columns, pairs in choices:
                 users = among[values.members[among][:, columns].all(axis=1)]
                 table = values.over(users, columns)
                 if values.pooled and np.isnan(table).any():  # a number that these users do not have
                     users, table = users[:0], table[:0]
-                own, rows, units = None, users, table
+                cluster_ids, rows, units = None, users, table
                 if self.clusters is not None:
-                    own = self.clusters[users]
-                    rows, units = np.unique(own), _by_cluster(table, own)
+                    cluster_ids = self.clusters[users]
+                    rows, units = np.unique(cluster_ids), _by_cluster(table, cluster_ids)
                 names = [self.names[i] for i in columns]
                 runs = [values.of_runs(users, i) for i in columns] if values.runs else []
-                found.append(_Group(values, segment, names, pairs, table, own, rows, units, runs))
-        return found
+                data = (table, cluster_ids, rows, units, runs)
+                groups.append(_Group(values, segment, names, pairs, *data))
+        return groups
 
     def _compared(
         self,
         groups: Sequence[_Group],
         *,
-        parts: int = 1,
+        n_segments: int = 1,
         single: bool = False,
         together: bool = False,
     ) -> tuple[list[Difference], dict[str, float]]:
@@ -236,42 +237,43 @@ class PairedTests:
             name = "" if together else self._family_of(group.values.label)
             families.setdefault(name, []).append(at)
         if together:
-            parts *= len(self.values)
-        found: dict[int, list[Difference]] = {}
+            n_segments *= len(self.values)
+        by_group: dict[int, list[Difference]] = {}
         left: dict[str, float] = {}
         for name, places in families.items():
             family = [groups[at] for at in places]
-            results, left[name] = self._family(family, parts, single=single)
+            results, left[name] = self._family(family, n_segments, single=single)
             corrected = iter(results)
             size = sum(len(group.pairs) for group in family if len(group.rows) > 1)
             for at in places:
-                found[at] = [
+                by_group[at] = [
                     self._difference(groups[at], pair, next(corrected), size)
                     for pair in groups[at].pairs
                 ]
             if self.settings.margin is not None and self.settings.correction != "none":
-                _correct_margins(found, places)
-        return [d for at in range(len(groups)) for d in found[at]], left
+                _correct_margins(by_group, places)
+        return [d for at in range(len(groups)) for d in by_group[at]], left
 
     def _family(
-        self, family: Sequence[_Group], parts: int, *, single: bool
+        self, family: Sequence[_Group], n_segments: int, *, single: bool
     ) -> tuple[list[_Corrected], float]:
         """The tests of one family in order, with their adjusted p, and what is left of alpha."""
         test, how = self._test(), self.correction
         size = sum(len(group.pairs) for group in family if len(group.rows) > 1)
         if test == "randomization" and how == "maxt":
             return self._step_down(family, size, single=single)
-        results = [result for group in family for result in self._tested(group, test, parts, size)]
+        tested = (self._tested(group, test, n_segments, size) for group in family)
+        results = [*itertools.chain(*tested)]
         p = np.array([result.p for result in results])
         if "tukey" in test:  # corrected over the pairs already, but not over segments
-            p = np.minimum(p * parts, 1.0)
+            p = np.minimum(p * n_segments, 1.0)
         elif how in ("holm", "bonferroni", "benjamini-hochberg"):
             how = "bonferroni" if single and how == "holm" else how
             p = st.adjust(p, how)  # type: ignore[arg-type]
         level = self.settings.alpha / (max(size, 1) if self._corrects else 1)
         alone = 1.0 - self.setting.confidence
-        found = [_Corrected(r, float(q), level, alone) for r, q in zip(results, p, strict=True)]
-        return found, self._left(p[~np.isnan(p)], how)
+        tests = [_Corrected(r, float(q), level, alone) for r, q in zip(results, p, strict=True)]
+        return tests, self._left(p[~np.isnan(p)], how)
 
     def _left(self, p: FloatArray, how: str) -> float:
         """The share of alpha that a single step leaves to the segments."""
@@ -279,7 +281,7 @@ class PairedTests:
             return float(np.mean(p <= self.settings.alpha)) if p.size else 1.0
         return float(np.all(p <= self.settings.alpha)) if "tukey" in self.settings.test else 1.0
 
-    def _tested(self, group: _Group, test: str, parts: int, size: int) -> list[st.TestResult]:
+    def _tested(self, group: _Group, test: str, n_segments: int, size: int) -> list[st.TestResult]:
         """The tests of one group, not yet corrected."""
         confidence, alpha = self.setting.confidence, self.settings.alpha
         table, pairs = group.units, group.pairs
@@ -295,11 +297,11 @@ class PairedTests:
             refused = st.TestResult(test, len(table), *(math.nan,) * 3, note=_BOOTSTRAP_NOTE)
             return [refused] * len(pairs)
         if "tukey" in test:
-            level = 1.0 - (1.0 - confidence) / parts
+            level = 1.0 - (1.0 - confidence) / n_segments
             if test == "tukey":
                 return _checked(st.tukey_hsd(table, confidence=level), table, pairs, level)
-            drawn = st.randomized_tukey_hsd(table, confidence=level, **seeded)
-            return _checked(drawn, table, pairs, level)
+            randomized = st.randomized_tukey_hsd(table, confidence=level, **seeded)
+            return _checked(randomized, table, pairs, level)
         if test == "randomization":
             return st.randomization_tests(table, pairs, **seeded)
         with warnings.catch_warnings():
@@ -319,11 +321,11 @@ class PairedTests:
         self, family: Sequence[_Group], size: int, *, single: bool
     ) -> tuple[list[_Corrected], float]:
         """Randomization tests, corrected by the largest statistic of each flip."""
-        known = [group for group in family if len(group.rows) > 1]
-        drawn = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
+        testable = [group for group in family if len(group.rows) > 1]
+        seeded = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
         alpha = self.settings.alpha
         levels = (alpha, 1.0 - self.setting.confidence)
-        found = st.step_down(self._stacked(known), levels=levels, single=single, **drawn)
+        step_down = st.step_down(self._stacked(testable), levels=levels, single=single, **seeded)
         numbers = itertools.count()
         corrected = []
         for group in family:
@@ -336,30 +338,30 @@ class PairedTests:
                     continue
                 at = next(numbers)
                 result = _randomized(
-                    x, y, mean, float(found.p[at]), found.n_resamples, self.setting
+                    x, y, mean, float(step_down.p[at]), step_down.n_resamples, self.setting
                 )
-                p = result.p if size == 1 else max(float(found.adjusted[at]), result.p)
-                corrected.append(_Corrected(result, p, *found.levels))
-        decided = all(one.p <= alpha for one in corrected if not math.isnan(one.p))
-        return corrected, 1.0 if decided else found.left
+                p = result.p if size == 1 else max(float(step_down.adjusted[at]), result.p)
+                corrected.append(_Corrected(result, p, *step_down.levels))
+        decided = all(test.p <= alpha for test in corrected if not math.isnan(test.p))
+        return corrected, 1.0 if decided else step_down.left
 
     def _stacked(self, groups: Sequence[_Group]) -> list[st.Hypotheses]:
         """The groups as tables with disjoint rows: a table for each segment, or one of clusters."""
         tables: dict[str, list[_Group]] = {}
         for group in groups:
             tables.setdefault("" if self.clusters is not None else group.segment, []).append(group)
-        found = []
-        for own in tables.values():
-            rows = np.unique(np.concatenate([group.rows for group in own]))
-            width = sum(group.units.shape[1] for group in own)
+        hypotheses = []
+        for members in tables.values():
+            rows = np.unique(np.concatenate([group.rows for group in members]))
+            width = sum(group.units.shape[1] for group in members)
             scores, start, pairs = np.zeros((rows.size, width)), 0, []
-            for group in own:
+            for group in members:
                 end = start + group.units.shape[1]
                 scores[np.searchsorted(rows, group.rows), start:end] = group.units
                 pairs += [(start + i, start + j) for i, j in group.pairs]
                 start = end
-            found.append(st.Hypotheses(scores, pairs))
-        return found
+            hypotheses.append(st.Hypotheses(scores, pairs))
+        return hypotheses
 
     def _difference(
         self, group: _Group, pair: tuple[int, int], corrected: _Corrected, size: int
@@ -443,14 +445,14 @@ class PairedTests:
         low, high = group.values.scale
         if group.runs:
             a, b = (group.runs[i] for i in pair)
-            found = st.crossed_margin_tests(a, b, size, relative=relative, span=high - low)
+            tests = st.crossed_margin_tests(a, b, size, relative=relative, span=high - low)
         else:
             x, y = group.table[:, list(pair)].T
             options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
-            found = st.margin_tests(x, y, size, relative=relative, **options)
+            tests = st.margin_tests(x, y, size, relative=relative, **options)
         if group.values.increasing:
-            return found
-        return st.Margins(found.margin, found.not_higher, found.not_lower)
+            return tests
+        return st.Margins(tests.margin, tests.not_higher, tests.not_lower)
 
     def _span(self, group: _Group, pair: tuple[int, int]) -> float:
         """How far values can be apart: the span of the metric, or that of the values seen."""
@@ -482,14 +484,14 @@ class PairedTests:
         if self.setting.draws:
             moments = st.moments(differences)
             return mean_interval(differences, moments, self.setting, group.clusters)
-        known = st.spread(differences, group.clusters).steadied(self._change(group, pair))
+        spread = st.spread(differences, group.clusters).steadied(self._change(group, pair))
         steady = self.setting.interval == "wilson" and self.settings.test != "t"
-        if known.units < 2 or (steady and known.se == 0.0):  # equal values, on an unknown scale
+        if spread.units < 2 or (steady and spread.se == 0.0):  # equal values, on an unknown scale
             return math.nan, math.nan
-        half = -st.t_quantile(0.5 * corrected.interval_level, known.df) * known.se
-        ends = known.mean - half, known.mean + half
+        half = -st.t_quantile(0.5 * corrected.interval_level, spread.df) * spread.se
+        ends = spread.mean - half, spread.mean + half
         low, high = group.values.scale
-        return inside((low - high, high - low), known.mean, *ends) if steady else ends
+        return inside((low - high, high - low), spread.mean, *ends) if steady else ends
 
     def _detectable(
         self, group: _Group, pair: tuple[int, int], units: FloatArray, corrected: _Corrected
@@ -526,36 +528,36 @@ class PairedTests:
     ) -> Iterable[Heterogeneity]:
         """For each difference over all users, whether segments have different ones."""
         for d in overall:
-            parts = [
+            pairs = [
                 (group, (i, j))
                 for group in groups
                 if group.values.label == d.metric and len(group.rows) > 1
                 for i, j in group.pairs
                 if (group.names[i], group.names[j]) == (d.a, d.b)
             ]
-            if len(parts) > 1:
-                span = max(self._span(*part) for part in parts)
-                q, p = st.heterogeneity([_varied(*part, span) for part in parts])
-                yield Heterogeneity(d.metric, d.a, d.b, q, p, len(parts))
+            if len(pairs) > 1:
+                span = max(self._span(*part) for part in pairs)
+                q, p = st.heterogeneity([_varied(*part, span) for part in pairs])
+                yield Heterogeneity(d.metric, d.a, d.b, q, p, len(pairs))
 
 
 def _varied(group: _Group, pair: tuple[int, int], span: float) -> st.Spread:
     """The spread of a difference; one without variation is steadied as in an interval."""
     i, j = pair
-    known = st.spread(group.table[:, i] - group.table[:, j], group.clusters)
+    spread = st.spread(group.table[:, i] - group.table[:, j], group.clusters)
     differences = group.units[:, i] - group.units[:, j]
     noise = 8 * np.finfo(np.float64).eps * float(np.abs(differences).max(initial=0.0))
-    return known if known.se > noise else known.steadied(st.pseudo_change(differences, span))
+    return spread if spread.se > noise else spread.steadied(st.pseudo_change(differences, span))
 
 
-def _correct_margins(found: dict[int, list[Difference]], places: Sequence[int]) -> None:
+def _correct_margins(by_group: dict[int, list[Difference]], places: Sequence[int]) -> None:
     """Holm's correction of the tests against a margin, each side for itself."""
-    family = [d for at in places for d in found[at]]
+    family = [d for at in places for d in by_group[at]]
     worse = iter(st.adjust([d.p_not_worse for d in family]).tolist())
     better = iter(st.adjust([d.p_not_better for d in family]).tolist())
     for at in places:
-        found[at] = [
-            replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in found[at]
+        by_group[at] = [
+            replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in by_group[at]
         ]
 
 
@@ -601,17 +603,17 @@ def _checked(
 
     One that varies far more than the average has the p and interval of Bonferroni's t instead.
     """
-    own = [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
+    t_tests = [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
     variances = np.array([st.paired_moments(table[:, i], table[:, j]).sd ** 2 for i, j in pairs])
-    found = list(results)
+    checked = list(results)
     for at in np.flatnonzero(variances > UNEVEN * variances.mean()):
-        t, n = own[at], len(table)
+        t, n = t_tests[at], len(table)
         half = -st.t_quantile(0.5 * (1.0 - confidence) / len(pairs), n - 1)
         half *= math.sqrt(variances[at] / n)
         interval = st.Interval(t.difference - half, t.difference + half)
-        p = max(found[at].p, min(1.0, len(pairs) * t.p))
-        found[at] = replace(found[at], p=p, interval=interval, note=_UNEVEN_NOTE)
-    return found
+        p = max(checked[at].p, min(1.0, len(pairs) * t.p))
+        checked[at] = replace(checked[at], p=p, interval=interval, note=_UNEVEN_NOTE)
+    return checked
 
 
 def _by_cluster(table: FloatArray, clusters: IntArray) -> FloatArray:

@@ -46,14 +46,14 @@ def labels_of(
     """
     if data is None:
         return None
-    values, found = read_labels(data, column, scores.users, textual=scores.textual)
+    values, label_counts = read_labels(data, column, scores.users, textual=scores.textual)
     if (others := vars(data).get(_OTHERS) if hasattr(data, "__dict__") else None) is not None:
         values = values.fill_null(others)
-        found.pop(f"users_without_{column}", None)
+        label_counts.pop(f"users_without_{column}", None)
     elif averaged is not None:
-        found = without(values, averaged, found)
+        label_counts = without(values, averaged, label_counts)
     if counts is not None:
-        counts.update(found)
+        counts.update(label_counts)
     return values
 
 
@@ -61,7 +61,7 @@ def without(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> d
     """The counts of labels, with users without one counted only if they are averaged."""
     n = int((values.is_null().to_numpy() & averaged).sum())
     name = f"users_without_{values.name}"
-    others = {one: count for one, count in counts.items() if one != name}
+    others = {label: count for label, count in counts.items() if label != name}
     return {name: n, **others} if n else others
 
 
@@ -69,8 +69,8 @@ def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
     """By segment, the places of its users, in the order of the type or of the numbers in it."""
     if labels is None:
         return {}
-    known = labels.is_not_null().arg_true()
-    groups = pl.DataFrame({"label": labels.gather(known), "user": known.cast(pl.Int64)})
+    labelled = labels.is_not_null().arg_true()
+    groups = pl.DataFrame({"label": labels.gather(labelled), "user": labelled.cast(pl.Int64)})
     groups = groups.group_by("label", maintain_order=True).agg("user")
     users = dict(zip(groups["label"], groups["user"], strict=True))
     return {label: users[label].to_numpy() for label in _sorted(groups["label"])}
@@ -84,8 +84,8 @@ def _sorted(labels: pl.Series) -> list[str]:
 
 def _by_numbers(label: str) -> tuple[list[str | int], str]:
     """A key in which 10 comes after 2, as text and as a part of it."""
-    parts = re.split("([0-9]+)", label)
-    return [int(one) if at % 2 else one for at, one in enumerate(parts)], label
+    pieces = re.split("([0-9]+)", label)
+    return [int(piece) if at % 2 else piece for at, piece in enumerate(pieces)], label
 
 
 def clusters_of(
@@ -159,14 +159,14 @@ def by_activity(
     """
     read = Interactions.read(train, columns=columns)
     counts = read.frame.group_by("user").len("value").sort("user")
-    found = _binned(counts, bins, "interactions")
+    segments = _binned(counts, bins, "interactions")
     if users is not None:
-        asked = read_users(users, found["user"], columns=columns).unique(maintain_order=True)
-        cold = asked.filter(~asked.is_in(found["user"].implode())).to_frame("user")
-        found = pl.concat([found, cold.with_columns(segment=pl.lit(COLD))])
-    segments = read.kind.frame(found)
-    object.__setattr__(segments, _OTHERS, COLD)
-    return segments
+        asked = read_users(users, segments["user"], columns=columns).unique(maintain_order=True)
+        cold = asked.filter(~asked.is_in(segments["user"].implode())).to_frame("user")
+        segments = pl.concat([segments, cold.with_columns(segment=pl.lit(COLD))])
+    frame = read.kind.frame(segments)
+    object.__setattr__(frame, _OTHERS, COLD)
+    return frame
 
 
 def by_popularity(

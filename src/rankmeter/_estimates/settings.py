@@ -87,7 +87,7 @@ class Settings:
     def margin_text(self) -> str | dict[str, str] | None:
         """The margin as it is written, ``0.005`` or ``1%``, or that of each metric."""
         if isinstance(self.margin, dict):
-            return {label: _margin_text(*one) for label, one in self.margin.items()}
+            return {label: _margin_text(*margin) for label, margin in self.margin.items()}
         return None if self.margin is None else _margin_text(*self.margin)
 
 

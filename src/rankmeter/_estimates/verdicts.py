@@ -115,9 +115,9 @@ def _printed(text: str) -> float | None:
 
 def leaders(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
     """The systems with the best mean as it is printed, which are several if these are equal."""
-    known = [name for name, e in means.items() if not math.isnan(e.mean)]
-    found = places([number(means[name].mean) for name in known], increasing=increasing)
-    return [name for name, place in zip(known, found, strict=True) if place == 1] or known
+    with_mean = [name for name, e in means.items() if not math.isnan(e.mean)]
+    ranks = places([number(means[name].mean) for name in with_mean], increasing=increasing)
+    return [name for name, place in zip(with_mean, ranks, strict=True) if place == 1] or with_mean
 
 
 def pairs_shown(
@@ -127,9 +127,9 @@ def pairs_shown(
 
     Beyond `limit`, those of the best system come first, then the largest.
     """
-    found = [d for d in differences if not math.isnan(d.difference)]
-    found.sort(key=lambda d: (best not in (d.a, d.b), -abs(d.difference)))
-    return sorted(found[:limit], key=lambda d: -d.difference)
+    shown = [d for d in differences if not math.isnan(d.difference)]
+    shown.sort(key=lambda d: (best not in (d.a, d.b), -abs(d.difference)))
+    return sorted(shown[:limit], key=lambda d: -d.difference)
 
 
 @dataclass(frozen=True)
@@ -189,12 +189,12 @@ def extremes(
     Only users whose values differ, at most `top` for each system.
     """
     gains = (x - y) if increasing else (y - x)
-    found = []
+    extremes = []
     for gain in (gains, -gains):
         order = np.argsort(-gain, kind="stable")[:top]
         chosen = order[gain[order] > 0]
-        found.append([(str(users[int(i)]), float(x[i]), float(y[i])) for i in chosen])
-    return found[0], found[1]
+        extremes.append([(str(users[int(i)]), float(x[i]), float(y[i])) for i in chosen])
+    return extremes[0], extremes[1]
 
 
 @dataclass(frozen=True)
@@ -239,23 +239,23 @@ def _named(names: Sequence[str]) -> str:
 
 
 def headline(
-    found: Verdict, baseline: str, correction: str, segments: tuple[str, str] = ("", "")
+    verdict: Verdict, baseline: str, correction: str, segments: tuple[str, str] = ("", "")
 ) -> Headline:
     """Which is better, by how much, how sure; `correction` names the correction of the p-values.
 
     `segments` names a system, and says in which segments it has another answer.
     """
-    d, metric = found.difference, found.metric
+    d, metric = verdict.difference, verdict.metric
     if d is None or math.isnan(d.p):
         why = d.note if d else "no system has a mean"
         why = f"{why[:1].upper()}{why[1:]}."
         return Headline(f"The systems cannot be compared on {metric}", (why,))
-    if not d.differs and found.beaten == 0:
+    if not d.differs and verdict.beaten == 0:
         return Headline(f"{d.a} and {d.b} have the same {metric}", (d.sentence(),))
-    if baseline and found.best == baseline:
+    if baseline and verdict.best == baseline:
         title = f"No system beats {baseline} on {metric}"
-    elif found.sure and (baseline or found.beaten == found.others):
-        title = f"{found.best} beats {d.b} on {metric}{_gain(d)}"
+    elif verdict.sure and (baseline or verdict.beaten == verdict.others):
+        title = f"{verdict.best} beats {d.b} on {metric}{_gain(d)}"
     elif d.verdict == "equivalent":
         title = f"{d.a} and {d.b} are equivalent on {metric} within ±{d.margin:.4f}"
     elif baseline:
@@ -263,7 +263,7 @@ def headline(
     elif not d.differs:
         title = f"{d.a} and {d.b} lead on {metric}"
     else:
-        title = f"{found.best} leads on {metric}, but not clearly"
+        title = f"{verdict.best} leads on {metric}, but not clearly"
     system, clause = segments
     if clause:
         title += f"; {clause}" if system in title else f"; {system}: {clause}"
@@ -278,20 +278,20 @@ def headline(
             f" {d.a} is better for {counted(d.wins, 'user')}, equal for {d.ties:,}, worse for "
             f"{d.losses:,}."
         )
-    sentences = [size, _certainty(d, correction, sure=found.sure)]
-    if found.others > 1:
-        beaten = f"{found.beaten or 'none'} {'is' if found.beaten <= 1 else 'are'}"
+    sentences = [size, _certainty(d, correction, sure=verdict.sure)]
+    if verdict.others > 1:
+        beaten = f"{verdict.beaten or 'none'} {'is' if verdict.beaten <= 1 else 'are'}"
         sentences.append(
-            f"Of the {found.others} systems compared with {found.best}, {beaten} significantly "
+            f"Of the {verdict.others} systems compared with {verdict.best}, {beaten} significantly "
             "worse than it."
         )
     return Headline(title, tuple(sentences))
 
 
 def by_segment(
-    metric: str, best: Mapping[str, Sequence[str]], said: str, p: float, alpha: float
+    metric: str, best: Mapping[str, Sequence[str]], difference: str, p: float, alpha: float
 ) -> str:
-    """Which systems are best in which segment, and whether the difference `said` is the same there.
+    """Which systems are best in which segment, and whether a `difference` is the same there.
 
     `best` is by segment; `p` is that of equal differences, NaN if they were not tested.
     """
@@ -308,7 +308,7 @@ def by_segment(
     if math.isnan(p):
         return best_in
     verb = "differs" if p < alpha else "is not shown to differ"
-    return f"{best_in} The difference {said} {verb} between segments ({p_text(p)})."
+    return f"{best_in} The difference {difference} {verb} between segments ({p_text(p)})."
 
 
 def _gain(d: Difference) -> str:
@@ -323,9 +323,9 @@ def _certainty(d: Difference, correction: str, *, sure: bool) -> str:
     alone = correction == "none" or d.family == 1
     corrected = "" if alone else f" after correction ({correction}, {family})"
     p = "below 0.0001" if d.p_adjusted < 0.0001 else f"{d.p_adjusted:.4f}"
-    said = f"By {d.method}, p is {p}{corrected}"
+    sentence = f"By {d.method}, p is {p}{corrected}"
     if d.verdict == "equivalent":
         return d.sentence()
     if sure:
-        return f"{said}."
-    return f"{said}: the data do not decide. {d.outlook()}"
+        return f"{sentence}."
+    return f"{sentence}: the data do not decide. {d.outlook()}"

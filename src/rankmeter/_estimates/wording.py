@@ -49,7 +49,7 @@ def p_text(p: float) -> str:
 def plain(value: Any) -> Any:
     """Values for JSON, which has null where a number is infinite or does not exist."""
     if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
