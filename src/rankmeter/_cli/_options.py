@@ -45,14 +45,14 @@ def options_of(
     hints: dict[str, list[Any]] = {}
     texts: dict[str, dict[str, list[str]]] = {}  # parameter → text → the methods with this text
     for method, function in functions.items():
-        own = typing.get_type_hints(function)
+        types = typing.get_type_hints(function)
         for parameter in _keywords(function):
             if (name := parameter.name) not in without:
-                hints.setdefault(name, []).append(own.get(name, parameter.annotation))
+                hints.setdefault(name, []).append(types.get(name, parameter.annotation))
                 text = parameter_text(function, name) + _default(parameter)
                 texts.setdefault(name, {}).setdefault(text, []).append(method)
-    two_sided = all("truth" in inspect.signature(one).parameters for one in functions.values())
-    measures = {name for name, known in CHOICES.items() if known.inputs == EVERY} <= texts.keys()
+    two_sided = all("truth" in inspect.signature(f).parameters for f in functions.values())
+    measures = {name for name, choice in CHOICES.items() if choice.inputs == EVERY} <= texts.keys()
     options = []
     for name, methods in texts.items():
         text = " ".join(f"{', '.join(who)}: {text}" for text, who in methods.items())
@@ -137,7 +137,7 @@ def summaries(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
 
 def _keywords(function: Callable[..., Any]) -> list[inspect.Parameter]:
     parameters = inspect.signature(function).parameters.values()
-    return [one for one in parameters if one.kind is one.KEYWORD_ONLY]
+    return [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 
 
 def _option(name: str, kind: click.ParamType[Any], text: str, group: str) -> Option:
@@ -194,7 +194,7 @@ def _by_role(
     if ctx.resilient_parsing:  # in completion the value may still be incomplete
         return None
     columns: dict[str, str] = {}
-    for text in (part for one in texts for part in re.split(r",(?=[\w.]+=)", one)):
+    for text in (part for option in texts for part in re.split(r",(?=[\w.]+=)", option)):
         role, equals, name = (part.strip() for part in text.partition("="))
         if not (role and equals and name):
             raise UsageError(f"--columns {text!r} is not of the form ROLE=NAME, as user=member is")
@@ -213,8 +213,8 @@ def _by_side(
         return both or None
     sides = {"rankings": dict(both), "truth": dict(both)}
     for role in (role for role in columns if role not in both):
-        side, _, own = role.partition(".")
+        side, _, side_role = role.partition(".")
         if side not in sides:
             raise unknown("side of --columns", side, sides)
-        sides[side][own] = columns[role]
+        sides[side][side_role] = columns[role]
     return sides

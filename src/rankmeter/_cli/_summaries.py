@@ -35,10 +35,10 @@ def _csv(result: Summary) -> str:
     """One table: the rows of groups have a group and a segment."""
     if result.groups is None:
         return result.to_csv()
-    parts = [
+    groups = [
         result.by_group(name).with_columns(group=pl.lit(name)) for name in result.groups.columns
     ]
-    rows: pl.DataFrame = pl.concat([result.to_polars(), *parts], how="diagonal_relaxed")
+    rows: pl.DataFrame = pl.concat([result.to_polars(), *groups], how="diagonal_relaxed")
     return rows.select("group", "segment", pl.exclude("group", "segment")).write_csv()
 
 

@@ -130,24 +130,24 @@ def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int], table
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    drawn = Drawn(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    drawn.add_column(Text(cells[0][0]), style="bold", width=lead, overflow="fold")
+    grid = Drawn(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    grid.add_column(Text(cells[0][0]), style="bold", width=lead, overflow="fold")
     for i in block:
-        drawn.add_column(
+        grid.add_column(
             Text(cells[0][i]), justify="left" if i < table.left else "right", no_wrap=True
         )
     for number, row in enumerate(cells[1:]):
-        drawn.add_row(*(_cell(row[i], table.styles.get((number, i), ())) for i in (0, *block)))
+        grid.add_row(*(_cell(row[i], table.styles.get((number, i), ())) for i in (0, *block)))
     # The widths are fixed: a number that is wider than the terminal is not cut either.
-    _console(wide=True).print(drawn)
+    _console(wide=True).print(grid)
 
 
 def _cell(text: str, styles: Collection[Style]) -> Text:
     """A cell: colours for all of it, bold and underlined only for its number."""
     from rich.text import Text
 
-    cell = Text(text, style=" ".join(_COLOURS[one] for one in styles if one in _COLOURS))
-    line = " ".join(_LINES[one] for one in styles if one in _LINES)
+    cell = Text(text, style=" ".join(_COLOURS[style] for style in styles if style in _COLOURS))
+    line = " ".join(_LINES[style] for style in styles if style in _LINES)
     cell.stylize(line, 0, len(text.partition(" ")[0]))
     return cell
 
@@ -178,24 +178,24 @@ def working(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    done, said = threading.Event(), [what]
-    thread = threading.Thread(target=_spin, args=(said, done), daemon=True)
+    done, lines = threading.Event(), [what]
+    thread = threading.Thread(target=_spin, args=(lines, done), daemon=True)
     thread.start()
     try:
-        with listening(said.append):
+        with listening(lines.append):
             yield
     finally:
         done.set()
         thread.join()
 
 
-def _spin(said: list[str], done: threading.Event) -> None:
+def _spin(lines: list[str], done: threading.Event) -> None:
     """Show the last line of what is said until the work is done."""
     if done.wait(_PATIENCE):
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(said[-1]) as status:
+    with Console(stderr=True).status(lines[-1]) as status:
         while not done.wait(_REFRESHED):
-            status.update(said[-1])
-            del said[:-1]
+            status.update(lines[-1])
+            del lines[:-1]

@@ -24,13 +24,13 @@ def _run(train: str, method: str, output: str, users: str | None, **choices: Any
     with standard_input(train, users) as (data, audience), working("recommending"):
         columns = chosen.pop("columns", None)
         read = Interactions.read(data, columns=columns)
-        known = read.frame["user"]
+        train_users = read.frame["user"]
         if audience is not None:
-            chosen["users"] = read_users(audience, known, columns=columns)
+            chosen["users"] = read_users(audience, train_users, columns=columns)
         rankings = BASELINES[method](read, **chosen)
     write_frames({output: rankings}, RANKINGS)
     k = chosen.get("k", signature(BASELINES[method]).parameters["k"].default)
-    if short := _short_lists(rankings, chosen.get("users", known).n_unique(), k):
+    if short := _short_lists(rankings, chosen.get("users", train_users).n_unique(), k):
         click.echo(f"warning: {short}", err=True)
     users = counted(rankings["user"].n_unique(), "user")
     note(f"{counted(rankings.height, 'item')} for {users} in {output}")

@@ -34,10 +34,10 @@ Runs = dict[str, str | list[Path]]
 """By system, its file, or those of its training runs."""
 
 
-def _show(found: Comparison) -> None:
-    print_table(found.table())
-    print_table(found.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
-    click.echo("\n".join(map(one_line, found.sentences())))
+def _show(comparison: Comparison) -> None:
+    print_table(comparison.table())
+    print_table(comparison.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
+    click.echo("\n".join(map(one_line, comparison.sentences())))
 
 
 FORMATS: Formats[Comparison] = Formats(
@@ -77,16 +77,16 @@ def _run(
     check_paths([output, report, per_user, worst], inputs)
     start_spark(master, choices.get("engine"))
     with standard_input(truth) as (judged,), working("comparing"):
-        found = compare(named, judged, segments=segments, **given(choices))
-        walks = [found.show(user) for user in show]
+        comparison = compare(named, judged, segments=segments, **given(choices))
+        walks = [comparison.show(user) for user in show]
         if report is not None:
-            found.report(report)
-    frames: dict[str, Any] = {} if per_user is None else {per_user: found.pieces_by_user}
+            comparison.report(report)
+    frames: dict[str, Any] = {} if per_user is None else {per_user: comparison.pieces_by_user}
     if worst is not None:
-        frames[worst] = found.moved_users()
+        frames[worst] = comparison.moved_users()
     write_frames(frames)
-    reasons = [(gate, gate.reason(found)) for gate in gates]
-    FORMATS.emit(found, form, output)
+    reasons = [(gate, gate.reason(comparison)) for gate in gates]
+    FORMATS.emit(comparison, form, output)
     print_walks(walks)
     exit_on(reasons)
 
@@ -111,15 +111,15 @@ def names_of(texts: Sequence[str]) -> Runs | None:
 
     Several training runs are files with commas in between.
     """
-    parts = [_parts(text) for text in texts]
+    pairs = [_parts(text) for text in texts]
     named: dict[str, str] = {}
-    for name, path in filter(None, parts):
+    for name, path in filter(None, pairs):
         if named.setdefault(name, path) != path:
             raise UsageError(
                 f"the name {name!r} is given to two files: {named[name]} and {path}; for two "
                 f"training runs of one system, write {name}={named[name]},{path}"
             )
-    return {name: _runs(path) for name, path in named.items()} if all(parts) else None
+    return {name: _runs(path) for name, path in named.items()} if all(pairs) else None
 
 
 def _runs(text: str) -> str | list[Path]:

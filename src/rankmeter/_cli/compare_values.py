@@ -36,9 +36,9 @@ def _run(
     gates = [read_comparison_gate(condition, None) for condition in conditions]
     choices["margin"] = margins_of(gates, choices.get("margin"))
     with standard_input(files[0] if named is None else None) as (file,), working("comparing"):
-        found = compare_values(named or file, segments=segments, **given(choices))
-    reasons = [(gate, gate.reason(found)) for gate in gates]
-    FORMATS.emit(found, form, output)
+        comparison = compare_values(named or file, segments=segments, **given(choices))
+    reasons = [(gate, gate.reason(comparison)) for gate in gates]
+    FORMATS.emit(comparison, form, output)
     exit_on(reasons)
 
 

@@ -20,11 +20,11 @@ def _run(name: str | None, as_json: bool) -> None:
         convention = load_convention(name)
         answer(dataclasses.asdict(convention), _explanation(convention), as_json=as_json)
         return
-    every = [load_convention(one) for one in convention_names()]
+    every = [load_convention(tool) for tool in convention_names()]
     formatter = page()
-    formatter.write_dl([(one.name, _title(one)) for one in every])
-    found = {"conventions": [*map(dataclasses.asdict, every)]}
-    answer(found, formatter.getvalue().rstrip(), as_json=as_json)
+    formatter.write_dl([(convention.name, _title(convention)) for convention in every])
+    result = {"conventions": [*map(dataclasses.asdict, every)]}
+    answer(result, formatter.getvalue().rstrip(), as_json=as_json)
 
 
 def _explanation(convention: Convention) -> str:

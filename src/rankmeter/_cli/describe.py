@@ -16,8 +16,8 @@ from rankmeter._interactions.describe import describe
 
 def _run(data: str, as_json: bool, **choices: Any) -> None:
     with standard_input(data) as (path,), working("reading"):
-        found = describe(path, **given(choices))
-    answer(found.to_dict(), repr(found), as_json=as_json)
+        description = describe(path, **given(choices))
+    answer(description.to_dict(), repr(description), as_json=as_json)
 
 
 command = Command(

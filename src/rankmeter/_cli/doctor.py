@@ -38,9 +38,9 @@ PURPOSES = {
 
 
 def _run(as_json: bool) -> None:
-    found = {"machine": _machine(), "packages": _packages()}
-    answer(found, _text(**found), as_json=as_json)
-    packages = found["packages"].items()
+    facts = {"machine": _machine(), "packages": _packages()}
+    answer(facts, _text(**facts), as_json=as_json)
+    packages = facts["packages"].items()
     if missing := [name for name, facts in packages if facts["core"] and not facts["version"]]:
         complain(f"rankmeter does not work without {', '.join(missing)}")
         click.get_current_context().exit(4)

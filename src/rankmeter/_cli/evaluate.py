@@ -89,7 +89,7 @@ def _trec_per_user(result: Summary) -> Iterator[str]:
 
 
 def _trec_means(result: Summary) -> Iterator[str]:
-    return (_trec_line(metric, "all", found.mean) for metric, found in result.items())
+    return (_trec_line(metric, "all", e.mean) for metric, e in result.items())
 
 
 command = Command(

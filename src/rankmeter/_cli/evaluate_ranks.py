@@ -36,8 +36,8 @@ def _run(
         try:
             chosen["candidates"] = int(candidates)
         except ValueError:
-            wanted = "an integer ≥ 1, or a .npy, .npz or .json file"
-            raise refused("candidates", wanted, candidates) from None
+            expected = "an integer ≥ 1, or a .npy, .npz or .json file"
+            raise refused("candidates", expected, candidates) from None
     with standard_input(ranks) as (path,), working("evaluating"):
         result = evaluate_ranks(path, **chosen)
     write(result, per_user, output, form, conditions, choices.get("like"), show)

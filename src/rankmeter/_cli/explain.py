@@ -17,17 +17,17 @@ from rankmeter._results.explanation import Explanation
 from rankmeter.errors import UsageError
 
 
-def _show(found: Explanation) -> None:
-    print_table(found.table())
-    if found.users:
-        print_table(found.user_table(), "The users whose value changes most")
+def _show(explanation: Explanation) -> None:
+    print_table(explanation.table())
+    if explanation.users:
+        print_table(explanation.user_table(), "The users whose value changes most")
 
 
 FORMATS: Formats[Explanation] = Formats(
     _show,
     table=repr,
-    md=lambda found: found.table().to_markdown(),
-    latex=lambda found: found.table().to_latex(),
+    md=lambda explanation: explanation.table().to_markdown(),
+    latex=lambda explanation: explanation.table().to_latex(),
     footnote=Explanation.footnote,
     json=Explanation.to_json,
 )
@@ -47,9 +47,9 @@ def _run(
         raise UsageError(f"expected one metric, got {' and '.join(metrics)}")
     check_paths([output], [rankings, truth])
     with standard_input(rankings, truth) as (ranked, judged), working("explaining"):
-        found = explain(ranked, judged, metrics[0], **given(choices))
-    FORMATS.emit(found, form, output)
-    if found.target and not found.matches:
+        explanation = explain(ranked, judged, metrics[0], **given(choices))
+    FORMATS.emit(explanation, form, output)
+    if explanation.target and not explanation.matches:
         click.get_current_context().exit(1)
 
 

@@ -15,8 +15,8 @@ from rankmeter._planning import sample_size
 
 def _run(pilot: str | None, difference: float, as_json: bool, **choices: Any) -> None:
     with standard_input(pilot) as (file,):
-        found = sample_size(file, difference=difference, **given(choices))
-    answer(found.to_dict(), str(found), as_json=as_json)
+        size = sample_size(file, difference=difference, **given(choices))
+    answer(size.to_dict(), str(size), as_json=as_json)
 
 
 command = Command(

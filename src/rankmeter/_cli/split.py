@@ -50,14 +50,14 @@ def _run(
         raise UsageError(f"{method} makes {len(folds)} splits: name a folder with --output")
     else:
         paths = [(str(train), str(test))]
-    parts = [part for fold in folds for part in (fold.train, fold.test)]
-    frames = dict(zip(chain(*paths), map(read.as_in_input, parts), strict=True))
+    tables = [part for fold in folds for part in (fold.train, fold.test)]
+    frames = dict(zip(chain(*paths), map(read.as_in_input, tables), strict=True))
     write_frames(frames, folders=output is not None)
-    found = [
+    splits = [
         {"method": fold.method, "train": train, "test": test, "counts": fold.counts}
         for fold, (train, test) in zip(folds, paths, strict=True)
     ]
-    answer({"splits": found}, "\n\n".join(map(repr, folds)), as_json=as_json)
+    answer({"splits": splits}, "\n\n".join(map(repr, folds)), as_json=as_json)
 
 
 def _check_destination(

@@ -38,10 +38,10 @@ def _cutoffs(text: str) -> Parameters:
 
 def _whole(text: str) -> int:
     # trec_eval takes 23.4 for 23.
-    found = re.fullmatch(r"\s*([+-]?\d+)(\.\d*)?\s*", text)
-    if found is None:
+    match = re.fullmatch(r"\s*([+-]?\d+)(\.\d*)?\s*", text)
+    if match is None:
         raise UsageError(f"expected an integer, got {text!r}")
-    return int(found[1])
+    return int(match[1])
 
 
 def _levels(text: str) -> Parameters:
@@ -171,9 +171,9 @@ def _set_f(topics: Topics, _: str, parameters: Sequence[float]) -> FloatArray:
 def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]:
     """The first grades of a ranking: ``-`` not judged, ``.`` pooled but not judged."""
     hits = topics.named.hits
-    wanted = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
-    strings = [["-"] * n for n in wanted.tolist()]
-    shown = hits.rank <= wanted[hits.user]
+    lengths = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
+    strings = [["-"] * n for n in lengths.tolist()]
+    shown = hits.rank <= lengths[hits.user]
     for user, rank, grade in zip(
         hits.user[shown].tolist(), hits.rank[shown].tolist(), hits.gain[shown].tolist(), strict=True
     ):
@@ -356,7 +356,7 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 
 
 def choose(
-    wanted: Iterable[str], form: str = "qrels"
+    texts: Iterable[str], form: str = "qrels"
 ) -> dict[str, tuple[Measure | None, str | None]]:
     """The requested measures, in order of printing, with their parameters.
 
@@ -366,7 +366,7 @@ def choose(
     measures = MEASURES[form]
     names: set[str] = set()
     given: dict[str, str] = {}
-    for text in wanted:
+    for text in texts:
         name, dot, parameters = text.partition(".")
         meant = NICKNAMES.get(name, (name,))
         if not measures.keys() >= set(meant):
@@ -382,20 +382,21 @@ def choose(
                 f"as in trec_eval, only the first parameters of {name} count: {given[name]}, not "
                 f"{parameters}; write all of them after one {name}",
             )
-    return {name: (one, given.get(name)) for name, one in measures.items() if name in names}
+    return {name: (measure, given.get(name)) for name, measure in measures.items() if name in names}
 
 
 def _misplaced(name: str, meant: Sequence[str], form: str) -> UsageError:
     """Build the error for a name that is not a measure of a format of judgments."""
-    forms = [f"-R {one}" for one, measures in MEASURES.items() if measures.keys() >= set(meant)]
+    forms = [f"-R {name}" for name, names in MEASURES.items() if names.keys() >= set(meant)]
     if not forms:
         every = dict.fromkeys(name for measures in MEASURES.values() for name in measures)
         return unknown("measure of trec_eval", name, [*every, *NICKNAMES])
-    own = MEASURES[form]
-    known = [*(one for one, names in NICKNAMES.items() if own.keys() >= set(names)), *own]
+    measures = MEASURES[form]
+    nicknames = (nick for nick, names in NICKNAMES.items() if measures.keys() >= set(names))
+    allowed = [*nicknames, *measures]
     return UsageError(
         f"{name} needs judgments of another format ({' or '.join(forms)}); -R {form} has "
-        f"{', '.join(known)}",
-        allowed=tuple(known),
+        f"{', '.join(allowed)}",
+        allowed=tuple(allowed),
         got=name,
     )

@@ -96,8 +96,8 @@ class Topics:
         self._pooled = self._judged if judged_only else grades
         self._more = self._pooled.height > self._judged.height
         if judged_only:
-            known = results.frame.join(self._judged.frame, on=["user", "item"], how="semi")
-            results = results.with_rows(known)
+            judged = results.frame.join(self._judged.frame, on=["user", "item"], how="semi")
+            results = results.with_rows(judged)
         self._run = results
         self._level = level
         self._graded: dict[tuple[Any, ...], Reading] = {}
@@ -135,8 +135,8 @@ class Topics:
         """The gains of the grades, from 0 to 1: if necessary by the range of a topic's grades."""
         each = self._judged.frame.select(pl.col("gain").max().over("user"))
         top = each.to_series().to_numpy()
-        span = {one: _range(int(one), gains) for one in np.unique(top).tolist()}
-        low, high = np.array([span[one] for one in top.tolist()]).reshape(-1, 2).T
+        span = {grade: _range(int(grade), gains) for grade in np.unique(top).tolist()}
+        low, high = np.array([span[grade] for grade in top.tolist()]).reshape(-1, 2).T
         worth = _worth(self._judged, gains)
         beyond = (low < 0) | (high > 1)
         worth[beyond] = (worth[beyond] - low[beyond]) / (high[beyond] - low[beyond])
@@ -163,12 +163,12 @@ class Groups:
         grades = qrels.frame
         topics = grades["user"].unique().sort()
         # No name has a space in it.
-        own = pl.concat_str("user", "group", separator=" ")
+        names = pl.concat_str("user", "group", separator=" ")
         results = run.frame.join(grades.select("user", "group").unique(), on="user")
         self.names: list[str] = list(map(as_written, topics))
         self.sets = Topics(
-            qrels.with_rows(grades.select(own, "item", "gain")),
-            run.with_rows(results.select(own, "item", "score")),
+            qrels.with_rows(grades.select(names, "item", "gain")),
+            run.with_rows(results.select(names, "item", "score")),
             **choices,
         )
         place = {name: i for i, name in enumerate(self.names)}
