@@ -150,9 +150,9 @@ def measured(question: Question, rankings: object) -> Summary:
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
     averaged = None if question.clusters is None else scores.ever_averaged(plan)
-    drawn = clusters_of(question.clusters, scores, unused, averaged)
+    cluster_ids = clusters_of(question.clusters, scores, unused, averaged)
     with speaking(plan.words):
-        summary = summarise(plan, scores, judged, systems[ONE], drawn, unused)
+        summary = summarise(plan, scores, judged, systems[ONE], cluster_ids, unused)
     unread = replace(question, given=replace(question.given))
     again = functools.partial(_again, unread, rankings)
     return replace(summary, source=Source(again, ONE, lists=systems[ONE].rows.has_lists))

@@ -59,8 +59,8 @@ def compare_by_user(
     labels = labels_of(segments, "segment", population, unused, averaged)
     cluster = clusters_of(clusters, population, unused, averaged)
     tests = PairedTests(setting, settings, names, by_metric, cluster)
-    parts = users_by_segment(labels)
-    differences, heterogeneity = tests.differences(parts)
+    users_of = users_by_segment(labels)
+    differences, heterogeneity = tests.differences(users_of)
     return result(
         systems=tuple(names),
         baseline=settings.baseline or "",
@@ -77,7 +77,7 @@ def compare_by_user(
         ),
         segment_estimates={
             (segment, metric, name): e
-            for segment, users in parts.items()
+            for segment, users in users_of.items()
             for (metric, name), e in tests.estimates(users).items()
         },
         settings={

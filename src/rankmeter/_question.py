@@ -94,8 +94,8 @@ class Question:
         judged, tables = meet_all(judged.doubted(look_like_labels(judged)), tables)
         if plan.assumes_relevance:
             judged = judged.doubted(all_relevant(judged))
-        tables = {name: how.sifted(one, judged, plan) for name, one in tables.items()}
-        tables = {name: one.doubted(look_misread(one, judged)) for name, one in tables.items()}
+        tables = {name: how.sifted(t, judged, plan) for name, t in tables.items()}
+        tables = {name: t.doubted(look_misread(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
             warn(*table.cautions)
         side = read_side(self.given, next(iter(tables.values())), plan.n_items)
@@ -142,7 +142,7 @@ class Question:
 def words_of(judged: Table, systems: Mapping[str, Table]) -> Words:
     """The words of the ground truth, or of rankings, if they differ from those of the house."""
     words = (table.origin.words for table in (judged, *systems.values()))
-    return next((one for one in words if one != USERS), USERS)
+    return next((w for w in words if w != USERS), USERS)
 
 
 def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:
@@ -159,10 +159,10 @@ def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str
                 f"{shown(sorted(unknown))}"
             )
         return {"rankings": columns.get("rankings"), "truth": columns.get("truth")}
-    known = {"user", "item", "score", "rank", "gain"}
-    unknown = set(columns) - known
+    roles = {"user", "item", "score", "rank", "gain"}
+    unknown = set(columns) - roles
     if unknown:
-        raise UsageError(f"the roles in columns= are {sorted(known)}, not {shown(sorted(unknown))}")
+        raise UsageError(f"the roles in columns= are {sorted(roles)}, not {shown(sorted(unknown))}")
     truth = {role: columns[role] for role in ("user", "item", "gain") if role in columns}
     ranks = {role: columns[role] for role in ("user", "item", "score", "rank") if role in columns}
     return {"rankings": ranks, "truth": truth}
@@ -177,5 +177,5 @@ def holds_lists(data: object) -> bool:
     """Whether this is data of several users, and not the judged items of one."""
     if isinstance(data, Mapping | list):
         inner = data.values() if isinstance(data, Mapping) else data
-        return any(isinstance(one, Mapping | list | set | frozenset) for one in inner)
+        return any(isinstance(value, Mapping | list | set | frozenset) for value in inner)
     return isinstance(data, PathLike | Kind) or hasattr(data, "columns")

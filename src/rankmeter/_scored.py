@@ -329,12 +329,12 @@ def summary_of(
     scores = score_queries(plan, queries, ids)
     unused: dict[str, int] = {}
     n_rows = queries.facts["rows"]
-    drawn: IntArray | None = None
+    cluster_ids: IntArray | None = None
     if isinstance(clusters, Mapping | str) or hasattr(clusters, "columns"):
-        drawn = clusters_of(clusters, scores, unused, scores.ever_averaged(plan))
+        cluster_ids = clusters_of(clusters, scores, unused, scores.ever_averaged(plan))
     elif clusters is not None:
         labels = row_labels(clusters, "clusters", n_rows)
-        drawn = labels.rank("dense").to_numpy().astype(np.int64)[queries.row] - 1
+        cluster_ids = labels.rank("dense").to_numpy().astype(np.int64)[queries.row] - 1
     n, tied = int(np.count_nonzero(queries.found)), queries.tied
     remarks, cautions = [], []
     if tied and not queries.facts.get("mean_ranks"):
@@ -367,7 +367,7 @@ def summary_of(
         plan,
         scores,
         {**queries.facts, **unused, **(read or {})},
-        clusters=drawn,
+        clusters=cluster_ids,
         cautions=tuple(cautions),
         remarks=tuple(remarks),
         groups=labels_of_groups,

@@ -160,10 +160,10 @@ def synthetic(
     user = np.repeat(np.arange(1, n_users + 1), n_per_user)
     chance = draws(seed, pl.Series(np.arange(1, n_users + 1)))
     step = max(_CELLS // n_items, 1)
-    drawn = [
+    blocks = [
         _race(chance[at : at + step], popularity, n_per_user) for at in range(0, n_users, step)
     ]
-    item = by_popularity[np.concatenate(drawn).ravel()]
+    item = by_popularity[np.concatenate(blocks).ravel()]
     pair = draws(seed, pl.Series(user), pl.Series(item))
     liking = 3.5 + _bell(draws(seed, pl.Series(item))) + _bell(pair)
     start = _NEW_YEAR_2020 + (mix(~chance) % np.uint64(366 * _DAY)).astype(np.int64)

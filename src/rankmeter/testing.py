@@ -77,14 +77,14 @@ def variants(spec: Spec) -> list[dict[str, Any]]:
         for chosen in itertools.product(*(spec.options[name].values for name in names))
     ]
     tried.append({name: option.values[-1] for name, option in spec.options.items()})
-    found: list[dict[str, Any]] = []
+    combinations: list[dict[str, Any]] = []
     for chosen in tried:
         options = {**spec.example, **chosen}.items()
-        known = spec.options
-        given = {n: v for n, v in options if known[n].required or v != known[n].default}
-        if given not in found:
-            found.append(given)
-    return found
+        declared = spec.options
+        given = {n: v for n, v in options if declared[n].required or v != declared[n].default}
+        if given not in combinations:
+            combinations.append(given)
+    return combinations
 
 
 def check_metric(
@@ -131,8 +131,8 @@ def check_metric(
     >>> check_metric("ndcg", k=10)
     >>> check_metric("err", options={"max_gain": 3})
     """
-    known = _known(metric)
-    spec = describe(metric, "", low=-np.inf, high=np.inf) if known is None else known  # type: ignore[arg-type]
+    registered = _known(metric)
+    spec = describe(metric, "", low=-np.inf, high=np.inf) if registered is None else registered  # type: ignore[arg-type]
     chosen = {**spec.example, **(options or {})}
     missing = {o.name for o in spec.options.values() if o.required} - chosen.keys()
     assert not missing, f"{spec.name} needs {', '.join(missing)}: pass options=, or mark an Example"
@@ -147,7 +147,7 @@ def check_metric(
     _check_values(subject, lists)
     _check_users(subject, lists)
     _check_ties(subject, rng)
-    if known is not None:
+    if registered is not None:
         _check_direction(subject, lists, rng)
         if not options:
             _check_best(subject, lists)
@@ -194,11 +194,11 @@ def _random_lists(rng: np.random.Generator, n_users: int, *, max_gain: int = 3) 
     for length, relevant in zip(
         rng.integers(0, 20, n_users).tolist(), rng.integers(0, 8, n_users).tolist(), strict=True
     ):
-        found = min(relevant, int(rng.integers(0, length + 1)))
+        n_hits = min(relevant, int(rng.integers(0, length + 1)))
         gains = rng.integers(1, max_gain + 1, relevant).astype(np.float64)
         ranked = np.full(length, np.nan)
-        ranked[: found + 4] = np.concatenate([gains[:found], [0.0, 0.0, -1.0, 0.0]])[:length]
-        missed = np.concatenate([gains[found:], [0.0, -1.0]])
+        ranked[: n_hits + 4] = np.concatenate([gains[:n_hits], [0.0, 0.0, -1.0, 0.0]])[:length]
+        missed = np.concatenate([gains[n_hits:], [0.0, -1.0]])
         lists.append((rng.permutation(ranked), missed[: missed.size - int(rng.integers(0, 3))]))
     return lists
 
@@ -221,22 +221,22 @@ def _evidence(lists: Lists, groups: Sequence[IntArray] | None = None) -> dict[st
         low, high = first[run], first[run] + np.bincount(run)[run] - 1
     rank = (low + high) / 2.0
     every = [np.concatenate(pair) for pair in lists]
-    found: dict[str, Any] = {
+    evidence: dict[str, Any] = {
         "popularity": Popularity(_OCCURS, _OCCURS, 10, int(_OCCURS.sum())),
         "propensity": Propensity(np.array([0.9, 0.8, 0.5, 0.2, np.nan])),
     }
-    for name, wanted in (("hits", np.greater), ("nonrelevant", np.less_equal)):
-        ideal = [one[wanted(one, 0.0)] for one in every]
-        ends = np.concatenate(([0], np.cumsum([one.size for one in ideal])))
+    for name, belongs in (("hits", np.greater), ("nonrelevant", np.less_equal)):
+        ideal = [gains[belongs(gains, 0.0)] for gains in every]
+        ends = np.concatenate(([0], np.cumsum([gains.size for gains in ideal])))
         perfect = _with_items(Hits.perfect(ends, np.concatenate([*ideal, np.zeros(0)])))
-        chosen = np.flatnonzero(wanted(gain, 0.0))
+        chosen = np.flatnonzero(belongs(gain, 0.0))
         chosen = chosen[np.lexsort((-gain[chosen], rank[chosen], user[chosen]))]
         offsets = np.searchsorted(user[chosen], np.arange(length.size + 1))
         span = None if groups is None else Span(low[chosen], high[chosen])
-        found[name] = _with_items(
+        evidence[name] = _with_items(
             Hits(offsets, rank[chosen], gain[chosen], perfect.n_relevant, length, span, perfect)
         )
-    return found
+    return evidence
 
 
 _OCCURS = np.array([0, 1, 8, 6, 5])
@@ -248,8 +248,8 @@ def _with_items(hits: Hits) -> Hits:
 
 def _arrays(evidence: Mapping[str, Any]) -> Iterator[Any]:
     for hits in (evidence["hits"], evidence["nonrelevant"]):
-        for one in (hits, hits.best):
-            yield from (one.offsets, one.rank, one.gain, one.n_relevant, one.n_ranked)
+        for part in (hits, hits.best):
+            yield from (part.offsets, part.rank, part.gain, part.n_relevant, part.n_ranked)
     yield from (evidence["popularity"].interactions, np.nan_to_num(evidence["propensity"].value))
 
 
@@ -281,8 +281,8 @@ def _check_users(subject: _Subject, lists: Lists) -> None:
     evidence, n = _evidence(lists), len(lists)
     got = subject(evidence)
     for users in (np.arange(1), np.arange(17, n), np.arange(n)[::-1], np.arange(0)):
-        own = {name: evidence[name].only(users) for name in ("hits", "nonrelevant")}
-        part = subject({**evidence, **own})
+        of_users = {name: evidence[name].only(users) for name in ("hits", "nonrelevant")}
+        part = subject({**evidence, **of_users})
         alike = np.array_equal(got[users], part, equal_nan=True)
         assert alike, f"{subject.name} depends on the other users"
 
@@ -388,14 +388,14 @@ def _check_options(spec: Spec, rng: np.random.Generator) -> None:
             f"option {option.name} of {spec.name} has only one value to try: give it another "
             f"Example"
         )
-        rest = [{n: v for n, v in one.items() if n != option.name} for one in tried]
-        like = {repr(sorted(one.items())): one for one in rest}
+        rest = [{n: v for n, v in options.items() if n != option.name} for options in tried]
+        like = {repr(sorted(options.items())): options for options in rest}
         changes = False
         for others, k in itertools.product(like.values(), CUTOFFS if spec.cutoff else (None,)):
-            found = [outcome({**others, option.name: value}, k) for value in option.values]
-            given = [one for one in found if one is not None]
-            changes |= 0 < len(given) < len(found)
-            changes |= any(not _same(given[0], one) for one in given[1:])
+            outcomes = [outcome({**others, option.name: value}, k) for value in option.values]
+            given = [values for values in outcomes if values is not None]
+            changes |= 0 < len(given) < len(outcomes)
+            changes |= any(not _same(given[0], values) for values in given[1:])
             if changes:
                 break
         assert changes, f"the values of the option {option.name} of {spec.name} change nothing"

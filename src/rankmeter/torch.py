@@ -94,10 +94,10 @@ def _class() -> Any:
 
         def _joined(self) -> Accumulator:
             """All batches so far."""
-            parts = self.parts if isinstance(self.parts, list) else [self.parts]
+            tensors = self.parts if isinstance(self.parts, list) else [self.parts]
             metrics, options = self.options
             acc = accumulator(metrics, **options)
-            for part in parts:
+            for part in tensors:
                 for data in _frames(part.cpu().numpy()):
                     acc.merge(Accumulator.from_bytes(data))
             return acc
@@ -113,7 +113,7 @@ def _class() -> Any:
 
         def compute(self) -> dict[str, Any]:
             """The means as tensors."""
-            return {name: torch.tensor(one.mean) for name, one in self.summary().items()}
+            return {name: torch.tensor(e.mean) for name, e in self.summary().items()}
 
     RankMetric.__qualname__ = _PICKLED
     return RankMetric

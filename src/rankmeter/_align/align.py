@@ -39,18 +39,18 @@ class Facts:
     n_hits: int | None = None  # relevant items in the rankings, if that is known
 
     @classmethod
-    def merge(cls, parts: Sequence[Facts], order: IntArray) -> Facts:
+    def merge(cls, facts: Sequence[Facts], order: IntArray) -> Facts:
         """Merge the facts of disjoint users; the users are put in the given order."""
-        names = sorted({name for part in parts for name in part.counts})
-        hits = [part.n_hits for part in parts if part.n_hits is not None]
+        names = sorted({name for part in facts for name in part.counts})
+        hits = [part.n_hits for part in facts if part.n_hits is not None]
         return cls(
-            np.concatenate([part.n_relevant for part in parts])[order],
-            np.concatenate([part.n_ranked for part in parts])[order],
-            {name: sum(part.counts.get(name, 0) for part in parts) for name in names},
-            sum(part.n_found for part in parts),
-            sum((part.repeated_items for part in parts), Refused()),
-            sum((part.contradictions for part in parts), Refused()),
-            sum(hits) if len(hits) == len(parts) else None,
+            np.concatenate([part.n_relevant for part in facts])[order],
+            np.concatenate([part.n_ranked for part in facts])[order],
+            {name: sum(part.counts.get(name, 0) for part in facts) for name in names},
+            sum(part.n_found for part in facts),
+            sum((part.repeated_items for part in facts), Refused()),
+            sum((part.contradictions for part in facts), Refused()),
+            sum(hits) if len(hits) == len(facts) else None,
         )
 
 
@@ -76,15 +76,15 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     user = codes.of(rankings.users)
     in_rankings[user] = True
     ranking = _ranking(rankings.rows, rankings, user, truth, listing)
-    found, positive, repeated, shown = count_candidates(ranking, truth, notes, listing)
-    hits, nonrelevant, tied = settle(found, (truth.relevant, truth.others), choices, positive)
+    counts, positive, repeated, shown = count_candidates(ranking, truth, notes, listing)
+    hits, nonrelevant, tied = settle(counts, (truth.relevant, truth.others), choices, positive)
     if shown is not None:
         shown = replace(shown, gain=np.where(shown.relevant, worth(shown.gain, choices), 0.0))
     facts = Facts(
         hits.n_relevant,
         hits.n_ranked,
         {**notes, **tied},
-        found.user.size,
+        counts.user.size,
         repeated,
         truth.contradictions,
         hits.rank.size,

@@ -17,10 +17,10 @@ FEW = 4000
 
 
 class Codes:
-    """Users as their place in the sorted universe; `known` are columns with their codes."""
+    """Users as their place in the sorted universe; `codes` are those of some columns."""
 
-    def __init__(self, users: Ids | pl.Series, known: Sequence[tuple[Ids, IntArray]] = ()) -> None:
-        self.users, self._known = as_ids(users), known
+    def __init__(self, users: Ids | pl.Series, codes: Sequence[tuple[Ids, IntArray]] = ()) -> None:
+        self.users, self._known = as_ids(users), codes
         self.n = len(users)
         self.low: int | None = None
         if (ends := _range([self.users])) is not None:
@@ -45,8 +45,8 @@ class Codes:
     def of(self, ids: Ids | pl.Series) -> IntArray:
         """Codes of ids that all belong to the universe."""
         ids = as_ids(ids)
-        for known, code in self._known:
-            if known is ids:
+        for column, code in self._known:
+            if column is ids:
                 return code
         if self.low is not None:
             dense: IntArray = self.table[_places(ids, self.low)]
@@ -96,29 +96,29 @@ class Codes:
     def _names(self) -> pl.Enum:
         return pl.Enum(self.users.series())
 
-    def mark(self, *parts: Ids | pl.Series) -> npt.NDArray[np.bool_]:
+    def mark(self, *columns: Ids | pl.Series) -> npt.NDArray[np.bool_]:
         """Which users occur in any of the parts."""
         present = np.zeros(self.n, dtype=bool)
-        for part in parts:
+        for part in columns:
             present[self.of(part)] = True
         return present
 
 
-def distinct(parts: Sequence[Ids]) -> Ids:
+def distinct(columns: Sequence[Ids]) -> Ids:
     """All ids of some columns of one type, each once, ascending."""
-    named = [part for part in parts if len(part)]
-    if not named:
-        return parts[0]
-    if _are_few(named):
-        return Objects(sorted({user for part in named for user in part.to_list()}), named[0].type)
-    columns = [part.series() for part in named]
-    dtype = columns[0].dtype
-    if (ends := _range(named)) is not None:
+    filled = [ids for ids in columns if len(ids)]
+    if not filled:
+        return columns[0]
+    if _are_few(filled):
+        return Objects(sorted({user for ids in filled for user in ids.to_list()}), filled[0].type)
+    all_series = [ids.series() for ids in filled]
+    dtype = all_series[0].dtype
+    if (ends := _range(filled)) is not None:
         present = np.zeros(ends[1] - ends[0] + 1, dtype=bool)
-        for part in named:
-            present[_places(part, ends[0])] = True
+        for ids in filled:
+            present[_places(ids, ends[0])] = True
         return IdSeries(series(np.flatnonzero(present) + ends[0]).cast(dtype))
-    return _different([_folded(column)[0].cast(dtype) for column in columns])
+    return _different([_folded(ids)[0].cast(dtype) for ids in all_series])
 
 
 def _different(columns: Sequence[pl.Series]) -> IdSeries:
@@ -128,18 +128,18 @@ def _different(columns: Sequence[pl.Series]) -> IdSeries:
     return IdSeries(pl.concat(different).unique(maintain_order=True).sort())
 
 
-def _are_few(parts: Sequence[Ids]) -> bool:
+def _are_few(columns: Sequence[Ids]) -> bool:
     """Whether some ids are looked up in less time than a query of Polars takes."""
-    return sum(map(len, parts)) <= FEW or all(isinstance(part, Objects) for part in parts)
+    return sum(map(len, columns)) <= FEW or all(isinstance(part, Objects) for part in columns)
 
 
-def _range(parts: Sequence[Ids]) -> tuple[int, int] | None:
+def _range(columns: Sequence[Ids]) -> tuple[int, int] | None:
     """The lowest and the highest of some ids, if they are integers and dense."""
-    if not parts or not all(map(len, parts)) or parts[0].type == "String":
+    if not columns or not all(map(len, columns)) or columns[0].type == "String":
         return None
-    lows, highs = zip(*(part.ends() for part in parts), strict=True)
+    lows, highs = zip(*(part.ends() for part in columns), strict=True)
     low, high = min(lows), max(highs)
-    return (low, high) if are_dense(low, high, sum(map(len, parts))) else None
+    return (low, high) if are_dense(low, high, sum(map(len, columns))) else None
 
 
 def runs(ids: pl.Series) -> pl.DataFrame | None:

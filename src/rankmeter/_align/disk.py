@@ -35,8 +35,8 @@ class Counted(Remainder):
             rows = self.pieces.read(n, items=False).rows.join(self.kept, on="number", how="anti")
             return rows.group_by(pl.col("user").cast(self.users.dtype)).agg(pl.col("rank").max())
 
-        parts = pl.concat([*over(self.pieces, look, "finding the last ranks")])
-        return parts.group_by("user").agg(pl.col("rank").max())
+        ranks = pl.concat([*over(self.pieces, look, "finding the last ranks")])
+        return ranks.group_by("user").agg(pl.col("rank").max())
 
     def _count(
         self,

@@ -73,7 +73,7 @@ class Remainder:
             return self._count(rows, value, [order])[order]
         if order not in self._counts:
             orders = dict.fromkeys([order, *self._orders])
-            missing = [one for one in orders if one not in self._counts]
+            missing = [key for key in orders if key not in self._counts]
             self._counts |= self._count(self.kept, None, missing)
         above, equal, before = self._counts[order]
         return above[at], equal[at], None if before is None else before[at]

@@ -64,9 +64,9 @@ class Repeats:
                 self._held.append(keys)
             return
         first = np.arange(1, len(self.files), dtype=np.uint64) << np.uint64(BITS - self._bits)
-        parts = np.split(keys, np.searchsorted(keys, first))
+        slices = np.split(keys, np.searchsorted(keys, first))
         with self._lock, writing_temporary():
-            for file, part in zip(self.files, parts, strict=True):
+            for file, part in zip(self.files, slices, strict=True):
                 file.write(part.data)
 
     def found(self) -> Keys:

@@ -44,13 +44,13 @@ def _of_neighbours(n: int, tables: Sequence[Table], longest: Table) -> list[Call
     of_user = np.arange(codes.n) * n // codes.n  # of those who are not in the longest table
     of_user[user[first[::-1]]] = first[::-1] * n // user.size  # of several places, the first one
     of_user = of_user.astype(np.min_scalar_type(n))
-    parts = [_Parts(of_user[codes.of(ids)]) for table in tables for ids in _named(table)]
+    divisions = [_Parts(of_user[codes.of(ids)]) for table in tables for ids in _named(table)]
 
     def make(number: int) -> Share:
         chosen = of_user == number
         place_in_part = np.cumsum(chosen) - 1
         known_codes, divided = list[tuple[Ids, IntArray]](), list[Table]()
-        for table, rows, empty in zip(tables, parts[::2], parts[1::2], strict=True):
+        for table, rows, empty in zip(tables, divisions[::2], divisions[1::2], strict=True):
             places = rows.at(number), empty.at(number)
             divided.append(table.only(*places))
             for all_ids, ids, at in zip(_named(table), _named(divided[-1]), places, strict=True):
@@ -62,17 +62,17 @@ def _of_neighbours(n: int, tables: Sequence[Table], longest: Table) -> list[Call
 
 def _of_ids(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
     part_of = _ranges(n, tables) or partial(_hashed, n)
-    parts = [_Parts(part_of(ids)) for table in tables for ids in _named(table)]
+    divisions = [_Parts(part_of(ids)) for table in tables for ids in _named(table)]
 
     def make(number: int) -> Share:
         divided = [
             table.only(rows.at(number), empty.at(number))
-            for table, rows, empty in zip(tables, parts[::2], parts[1::2], strict=True)
+            for table, rows, empty in zip(tables, divisions[::2], divisions[1::2], strict=True)
         ]
         return Codes.of_tables(*divided), divided
 
     filled = np.zeros(n, dtype=bool)
-    for part in parts:
+    for part in divisions:
         filled[part.numbers] = True
     return [partial(make, number) for number in np.flatnonzero(filled).tolist() or [0]]
 

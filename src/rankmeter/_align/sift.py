@@ -42,19 +42,19 @@ def sift(
     with the id of their user, where an alignment needs them. The rows of each user down to rank
     `depth` are in memory for themselves.
     """
-    own, repeats = needs(alignments)
+    with_self, repeats = needs(alignments)
     pieces, limit = cast("InPieces", table.rows).pieces, room // 2
     types = {role: table.dtype(role) for role in ("user", "item")}
     judged, sizes = _Hashes(_keys(truth.frame)), Sizes(types["user"])
     seen = Repeats(pieces.n_rows, limit) if repeats else None
-    tops = _Tops(table.order, depth, own=own)
+    tops = _Tops(table.order, depth, with_self=with_self)
 
     def look(n: int) -> _Sifted:
         piece = pieces.read(n)
         rows = piece.rows.cast(types)  # type: ignore[arg-type]
         keys = _keys(rows)
         at = judged.find(keys)
-        if own:
+        if with_self:
             at = np.union1d(at, np.flatnonzero(is_self(rows["user"], rows["item"])))
         sizes.add(rows["user"])
         if seen is not None:
@@ -74,7 +74,7 @@ def sift(
         again = np.setdiff1d(seen.found(), judged.keys, assume_unique=True)
         if again.size:
             rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(again))])
-            rows = (rows.unique("number") if own else rows).sort("number")
+            rows = (rows.unique("number") if with_self else rows).sort("number")
     if not _any_judged(rows, truth.frame):
         rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
@@ -90,8 +90,8 @@ def sift(
 
 def _any_judged(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:
     """Whether any row holds a judged item; nearly always one of the first does."""
-    parts = (rows.head(1000), rows[1000:])
-    return any(truth.join(part, on=["user", "item"], how="semi").height for part in parts)
+    slices = (rows.head(1000), rows[1000:])
+    return any(truth.join(part, on=["user", "item"], how="semi").height for part in slices)
 
 
 class _Sifted(NamedTuple):
@@ -160,9 +160,9 @@ def _examples(pieces: Pieces, types: Mapping[str, Any], truth: Table) -> pl.Data
         rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
         return _extremes(rows, rows.filter(pl.col("item").is_in(items)).head(1))
 
-    parts = pl.concat([*over(pieces, look, "looking for common ids")])
-    common = parts.filter(pl.col("item").is_in(items)).head(1)
-    return _extremes(parts, common)
+    examples = pl.concat([*over(pieces, look, "looking for common ids")])
+    common = examples.filter(pl.col("item").is_in(items)).head(1)
+    return _extremes(examples, common)
 
 
 def _extremes(rows: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
@@ -176,20 +176,20 @@ def _extremes(rows: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
 class _Tops:
     """Rows that may have a rank up to `depth`, of pieces in any order.
 
-    With `own` that is also the rank without the item that has the id of its user.
+    If `with_self`, that is also the rank without the item that has the id of its user.
     """
 
-    def __init__(self, order: str, depth: int, *, own: bool = False) -> None:
-        self.order, self.depth, self.own = order, depth, own
+    def __init__(self, order: str, depth: int, *, with_self: bool = False) -> None:
+        self.order, self.depth, self.with_self = order, depth, with_self
         self._kept: list[pl.DataFrame] = []
         self._n = 0
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Those of some rows. Scores that are equal as float32 count as tied, so none is lost."""
         if self.order == "rank":
-            return rows.filter(pl.col("rank") <= self.depth + self.own)
+            return rows.filter(pl.col("rank") <= self.depth + self.with_self)
         value = -pl.col("score").cast(pl.Float32) if self.order == "score" else pl.col("number")
-        if self.own:
+        if self.with_self:
             rows = rows.with_columns(own=is_self(rows["user"], rows["item"]))
             kept = pl.col("own") | (value.rank("min").over("user", "own") <= self.depth)
             return rows.filter(kept).drop("own")

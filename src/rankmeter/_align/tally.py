@@ -141,13 +141,13 @@ def _preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
     if width * (int(group[0].max()) + 1) >= 2**63:
         every, places = np.unique(np.concatenate(key), return_inverse=True)
         low, width, key = 0, every.size, (places[: key[0].size], places[key[0].size :])
-    wanted, tied = (
-        one * width + (places - places.dtype.type(low)).astype(np.int64)
-        for one, places in zip(group, key, strict=True)
+    marks, tied = (
+        user * width + (places - places.dtype.type(low)).astype(np.int64)
+        for user, places in zip(group, key, strict=True)
     )
     ordered = np.sort(tied)
     start = np.searchsorted(ordered, group[0] * width)
-    begin, end = (np.searchsorted(ordered, wanted, side) for side in ("left", "right"))
+    begin, end = (np.searchsorted(ordered, marks, side) for side in ("left", "right"))
     again = end - begin > np.isin(*row)
     if (again & (row[0] >= 0)).any():  # items that are repeated are in the order of their rows
         begin = search(row[1][np.lexsort((row[1], tied))], row[0], begin, end, np.less)
@@ -164,21 +164,21 @@ def _places(ids: Sequence[Ids], ties: TieRule) -> _Pair:
 
 def search(
     value: npt.NDArray[Any],
-    wanted: npt.NDArray[Any],
+    limit: npt.NDArray[Any],
     begin: IntArray,
     end: IntArray,
     before: np.ufunc,
 ) -> IntArray:
-    """Where the numbers before each wanted one end in its own sorted segment, all at once."""
-    found, longest = begin.copy(), int((end - begin).max(initial=0))
-    for start in range(0, found.size, _AT_ONCE):
+    """Where the numbers before each `limit` end in its sorted segment, all at once."""
+    ends, longest = begin.copy(), int((end - begin).max(initial=0))
+    for start in range(0, ends.size, _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
         for power in reversed(range(longest.bit_length())):
-            further = found[part] + (1 << power)
-            right = before(value.take(further - 1, mode="clip"), wanted[part])
+            further = ends[part] + (1 << power)
+            right = before(value.take(further - 1, mode="clip"), limit[part])
             right &= further <= end[part]
-            found[part] += right.astype(np.int64) << power  # without branches
-    return found
+            ends[part] += right.astype(np.int64) << power  # without branches
+    return ends
 
 
 def by_text(ties: TieRule, item_type: str) -> bool:

@@ -325,7 +325,7 @@ class _Means:
 def turn(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
     """The plan of a metric with some options changed."""
 
-    def own(part: Any) -> dict[str, Any]:
+    def switches_of(part: Any) -> dict[str, Any]:
         names = {field.name for field in dataclasses.fields(part)}
         return {name: value for name, value in switches.items() if name in names}
 
@@ -333,8 +333,8 @@ def turn(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
     return MetricPlan(
         entry.label,
         entry.metric(**options),
-        dataclasses.replace(entry.alignment, **own(entry.alignment)),
-        dataclasses.replace(entry.averaging, **own(entry.averaging)),
+        dataclasses.replace(entry.alignment, **switches_of(entry.alignment)),
+        dataclasses.replace(entry.averaging, **switches_of(entry.averaging)),
     )
 
 

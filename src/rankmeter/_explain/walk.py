@@ -137,22 +137,22 @@ def explained(
         if not (pair and all(isinstance(name, str) for name in between)):
             raise refused("between", "two conventions", between)
     names = between or ("rankmeter" if like is None else like,)
-    wanted = _understood(metric, names)
+    metrics = _understood(metric, names)
     if target is not None:
-        wanted |= _meant_by_others(metric, wanted[names[0]])
+        metrics |= _meant_by_others(metric, metrics[names[0]])
 
     def entry(convention: str) -> MetricPlan:
-        asked = wanted.get(convention, wanted[names[0]])
+        asked = metrics.get(convention, metrics[names[0]])
         (plan,) = plan_of(asked, convention, choices, [rankings]).metrics
-        return dataclasses.replace(plan, label=wanted[names[0]].label or plan.label)
+        return dataclasses.replace(plan, label=metrics[names[0]].label or plan.label)
 
-    first = dataclasses.replace(question, metrics=wanted[names[0]], like=names[0])
+    first = dataclasses.replace(question, metrics=metrics[names[0]], like=names[0])
     plan, judged, systems, side = first.read({ONE: rankings})
     bench = _Bench(judged, systems, plan, side)
     if between is not None:
         return _walk(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None
-    asked = wanted[names[0]]
+    asked = metrics[names[0]]
     held = {name for name, value in choices.items() if value is not None}
     held |= {*dict(asked.options), *dict(asked.choices)}
     start = bench.run(entry(names[0]), names[0])
@@ -165,7 +165,7 @@ def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]
     For a convention that lacks the name, or means another metric by it, it is the metric of the
     first convention that has it.
     """
-    found: dict[str, Metric] = {}
+    by_name: dict[str, Metric] = {}
     unknown: list[UnknownMetricError] = []
     for name in names:
         try:
@@ -175,25 +175,25 @@ def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]
             continue
         if len(read) != 1:
             raise UsageError(f"expected one metric, got {len(read)}: {', '.join(map(str, read))}")
-        found[name] = read[0]
-    if not found:
+        by_name[name] = read[0]
+    if not by_name:
         raise unknown[0]
-    first = next(iter(found.values()))
-    same = {name: one for name, one in found.items() if (one.name, one.k) == (first.name, first.k)}
+    first = next(iter(by_name.values()))
+    same = {name: m for name, m in by_name.items() if (m.name, m.k) == (first.name, first.k)}
     return {name: same.get(name, first) for name in names}
 
 
 def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
     """The metric for each convention that means the same one by its name, with its own options."""
-    found: dict[str, Metric] = {}
+    by_name: dict[str, Metric] = {}
     for name in convention_names():
         try:
             read = translate_all(metric, name)
         except UsageError:
             continue
-        if [(one.name, one.k) for one in read] == [(first.name, first.k)]:
-            found[name] = read[0]
-    return found
+        if [(m.name, m.k) for m in read] == [(first.name, first.k)]:
+            by_name[name] = read[0]
+    return by_name
 
 
 def _walk(
@@ -270,8 +270,8 @@ def _changed(
     for row in moved.iter_rows(named=True):
         mine = pl.col("user") == row["user"]
         judged = bench.truth.frame.filter(mine)
-        wanted = judged.filter(pl.Series(entry.alignment.is_relevant(judged["gain"].to_numpy())))
-        gains = dict(wanted.select("item", "gain").iter_rows())
+        relevant = judged.filter(pl.Series(entry.alignment.is_relevant(judged["gain"].to_numpy())))
+        gains = dict(relevant.select("item", "gain").iter_rows())
         ranked = _in_order(bench.rankings.frame.filter(mine), bench.rankings.order, gains, entry)
         items = tuple(
             f"{item} ({exact(gains[item])})" if item in gains else str(item)

@@ -107,9 +107,9 @@ def best(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
 @singledispatch
 def _collapsed(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
     """The rankings of whole items, by the kind of their rows."""
-    parts = collapse.renamed(rankings.frame, rankings)
-    rows = best(parts, rankings.order, rankings.source)
-    counts = {**rankings.counts, **_merged(parts.height - rows.height)}
+    frame = collapse.renamed(rankings.frame, rankings)
+    rows = best(frame, rankings.order, rankings.source)
+    counts = {**rankings.counts, **_merged(frame.height - rows.height)}
     origin = replace(rankings.origin, counts=counts)
     return replace(rankings.with_rows(rows), origin=origin)
 
@@ -210,12 +210,12 @@ def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
 
 def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
     """All rows, with whole items and the column ``part``."""
-    parts = rows.all.withColumnRenamed("item", "part")
+    frame = rows.all.withColumnRenamed("item", "part")
     if collapse.before is not None:
         sign = f"string(X'{collapse.before.encode().hex()}')"
-        return parts.selectExpr("*", f"substring_index(part, {sign}, 1) AS item")
+        return frame.selectExpr("*", f"substring_index(part, {sign}, 1) AS item")
     if collapse.rule is not None:  # patterns mean other things in Java: Polars names the items
-        items = rows.collect(parts.where("part IS NOT NULL").select("part").distinct())
+        items = rows.collect(frame.where("part IS NOT NULL").select("part").distinct())
         table = items.rename({"part": "item"}).with_columns(whole=collapse.rule)
     else:
         table = collapse.parts_like(rankings.frame["item"], rankings)
@@ -228,7 +228,7 @@ def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
             "collapse= has integers of 2^63 or more, which Spark does not have: make the parts and "
             "whole items strings, in the rankings and the ground truth, too"
         ) from None
-    return parts.join(rows.send(table), "part", "left")
+    return frame.join(rows.send(table), "part", "left")
 
 
 def read_collapse(data: object) -> Collapse | None:
@@ -256,8 +256,8 @@ def _table(data: object) -> tuple[pl.DataFrame, str]:
     elif is_accepted(data) and not isinstance(data, list | tuple):
         read = find(data, "items")
     else:
-        wanted = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
-        raise refused("collapse", wanted, data)
+        expected = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
+        raise refused("collapse", expected, data)
     roles = {}
     for role, names in (("part", _PARTS), ("whole", _WHOLES)):
         roles[role] = column_of(read, f"{role} of collapse=", names)

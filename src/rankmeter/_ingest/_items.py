@@ -214,7 +214,7 @@ def _described(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
             features = _finite(table.to_numpy(), source)
     if text:
         return _of_text(
-            rows, *next(iter(text.items())), [one for one in columns if one not in text]
+            rows, *next(iter(text.items())), [name for name in columns if name not in text]
         )
     other = kinds["other"]
     notes = (f"{source}: not used: {some(other, 6)}",) if other else ()

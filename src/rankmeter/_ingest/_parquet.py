@@ -82,15 +82,15 @@ class ParquetFiles:
 
         A part is whole groups of rows, about `size` rows together, or some rows of a larger group.
         """
-        parts = []
+        pieces = []
         for file, footer in self.footers.items():
             start = 0
             for n in _joined(footer.groups, size):
-                parts += [
+                pieces += [
                     (file, at, min(size, start + n - at)) for at in range(start, start + n, size)
                 ]
                 start += n
-        return parts
+        return pieces
 
     def refuse_damaged(self, chosen: Sequence[str]) -> None:
         """Check the pages of some columns, and that no parts of a data set are pooled."""

@@ -144,12 +144,12 @@ def _rows(
 ) -> pl.DataFrame:
     """A row for each value of each metric; `texts` are the same for all of them."""
     table = pl.DataFrame(given)
-    parts = []
+    frames = []
     for metric, column in values.items():
         same = {"metric": metric, **texts}.items()
         names = {role: pl.lit(text) for role, text in same if role not in table.columns}
-        parts.append(table.with_columns(column.alias("value"), **names))
-    return pl.concat(parts)
+        frames.append(table.with_columns(column.alias("value"), **names))
+    return pl.concat(frames)
 
 
 def _of_table(

@@ -226,20 +226,20 @@ def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[st
 def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
     """Refuse flat items for several users: they would be read as the items of user 0 alone."""
     sides = [("rankings", rankings), ("truth", truth)]
-    for (flat, one), (named, many) in (sides, sides[::-1]):
-        if one.origin.shape not in _FLAT or many.origin.shape in _FLAT:
+    for (flat, single), (named, many) in (sides, sides[::-1]):
+        if single.origin.shape not in _FLAT or many.origin.shape in _FLAT:
             continue
         users = _ids(many, "user").unique(maintain_order=True)
-        items = one.frame["item"]
+        items = single.frame["item"]
         only = users.to_list() in ([0], ["0"])
-        if only and not (one.origin.shape == "pairs" and items.to_list() == users.to_list()):
+        if only and not (single.origin.shape == "pairs" and items.to_list() == users.to_list()):
             continue
         raise DataError(
-            f"The {flat} side ({one.source}) names no users and is flat, so its "
+            f"The {flat} side ({single.source}) names no users and is flat, so its "
             f"{counted(len(items), 'item is that', 'items are those')} of one user; the {named} "
             f"side ({many.source}) has {counted(len(users), 'user')}"
             f"{', a list for each' if many.origin.shape == 'rows' else f': {some(users)}'}. "
-            f"{_both_readings(one, users[0], rows=many.origin.shape == 'rows')}"
+            f"{_both_readings(single, users[0], rows=many.origin.shape == 'rows')}"
         )
 
 
@@ -332,8 +332,8 @@ def _ids(table: Table, role: str) -> pl.Series:
     """All ids of a role: those of the rows, then those of the users without items."""
     if role == "item":
         return table.frame[role]
-    parts = table.users.series(), table.empty_users.series()
-    return pl.concat(parts) if len(table.empty_users) else parts[0]
+    columns = table.users.series(), table.empty_users.series()
+    return pl.concat(columns) if len(table.empty_users) else columns[0]
 
 
 def _cast(table: Table, role: str, kind: IdType) -> Table:

@@ -281,12 +281,12 @@ def _parts(
     for number, value in enumerate(lists):
         if value is None:
             raise _no_list(source, number)
-    parts = [items_of(user, value, side, source) for user, value in zip(users, lists, strict=True)]
-    lengths = np.array([len(items) for items, _ in parts], dtype=np.int64)
-    items = [*chain.from_iterable(items for items, _ in parts)]
-    if all(numbers is None for _, numbers in parts):
+    pairs = [items_of(user, value, side, source) for user, value in zip(users, lists, strict=True)]
+    lengths = np.array([len(items) for items, _ in pairs], dtype=np.int64)
+    items = [*chain.from_iterable(items for items, _ in pairs)]
+    if all(numbers is None for _, numbers in pairs):
         return lengths, items, None
-    numbered = (implied(len(i), side) if n is None else n for i, n in parts)
+    numbered = (implied(len(i), side) if n is None else n for i, n in pairs)
     return lengths, items, [*chain.from_iterable(numbered)]
 
 

@@ -339,11 +339,11 @@ def _gathered(
     """The values of some cells, once for each of `wanted`."""
     gathered: list[list[tuple[IntArray, Any]]] = [[] for _ in each_cells]
     for start, block in _numbered(blocks, problem):
-        for cells, parts in zip(each_cells, gathered, strict=True):
+        for cells, pieces in zip(each_cells, gathered, strict=True):
             place, inside = cells.in_columns(start, start + block.shape[1])
             values = exact(take(block, inside.row, inside.column), single=single)
-            parts.append((place, values))
-    return [_in_order(parts) for parts in gathered]
+            pieces.append((place, values))
+    return [_in_order(pieces) for pieces in gathered]
 
 
 def _in_order(placed: list[tuple[IntArray, Any]]) -> Any:

@@ -53,10 +53,10 @@ def require_altair() -> Any:
     return alt
 
 
-def side_by_side(drawn: Sequence[Any]) -> Any:
+def side_by_side(charts: Sequence[Any]) -> Any:
     """Charts for a paper, dark on white, from those drawn below, which have no width or theme."""
     ink, faint = "#1f2328", "#d8dbe0"
-    panes = [panel.properties(width=WIDTH) for panel in drawn]
+    panes = [panel.properties(width=WIDTH) for panel in charts]
     return (
         _offline()(concat=panes, columns=3, spacing=28)
         .configure(background="white", font="sans-serif", aria=False)  # it would evaluate titles
@@ -169,13 +169,13 @@ def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]
         x="difference:Q", shape=alt.Shape("verdict:N", scale=shape, **legend)
     )
     zero = alt.Chart().mark_rule(color=NEITHER, strokeDash=[4, 3]).encode(x=alt.datum(0))
-    drawn = alt.layer(zero, span, point, data=_data(rows))
+    chart = alt.layer(zero, span, point, data=_data(rows))
     words = "; ".join(
         f"{row['pair']} {row['difference']:+.4f} from {row['low']:+.4f} to {row['high']:+.4f}"
         for row in rows
     )
     return [
-        drawn.properties(
+        chart.properties(
             title=metric,
             height=ROW * len(rows),
             description=f"Mean differences on {metric} with intervals: {words}",
@@ -221,9 +221,9 @@ def curve(metric: str, points: pl.DataFrame, shown: Sequence[str]) -> list[Any]:
     name = f"{metric.partition('@')[0]}@k"
     last = {row["system"]: row for row in rows}
     words = "; ".join(f"{s} {r['mean']:.4f} at k = {r['k']}" for s, r in last.items())
-    drawn = alt.layer(band, line, point)
+    chart = alt.layer(band, line, point)
     description = f"{name} for k from 1 to {largest} with pointwise intervals: {words}"
-    return [drawn.properties(title=name, height=HEIGHT, description=description)]
+    return [chart.properties(title=name, height=HEIGHT, description=description)]
 
 
 def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
@@ -232,7 +232,7 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
     A pair of which all users are equal has no chart.
     """
     alt = require_altair()
-    drawn = []
+    charts = []
     for d, histogram in shown:
         if d.wins + d.losses == 0:
             continue
@@ -272,14 +272,14 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
             )
         )
         pair = f"{d.a} − {d.b}"
-        drawn.append(
+        charts.append(
             bars.properties(
                 title=alt.TitleParams(pair, subtitle=subtitle),
                 height=130,
                 description=f"{in_words('Per-user differences')} {pair} on {metric}: {subtitle}",
             )
         )
-    return drawn
+    return charts
 
 
 def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[Any]:

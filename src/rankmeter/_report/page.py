@@ -180,8 +180,8 @@ def _breakable(name: str) -> Any:
     """The name of a metric, which a narrow card breaks at its signs and not within a word."""
     from markupsafe import Markup, escape
 
-    parts = re.split(r"(?<=[_,])|(?=[@(])", visible(name))
-    return Markup("<wbr>").join(escape(part) for part in parts)
+    pieces = re.split(r"(?<=[_,])|(?=[@(])", visible(name))
+    return Markup("<wbr>").join(escape(part) for part in pieces)
 
 
 def _exact(value: float) -> str:

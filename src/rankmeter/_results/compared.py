@@ -353,5 +353,5 @@ class Compared(Result):
             yield (name, label), e.numbers()
         for d in self.differences:
             numbers = {"difference": d.difference, "low": d.low, "high": d.high}
-            parts = (d.a, "vs", d.b, d.segment, d.metric)
-            yield parts, {**numbers, "p": d.p_adjusted, "n": d.n}
+            names = (d.a, "vs", d.b, d.segment, d.metric)
+            yield names, {**numbers, "p": d.p_adjusted, "n": d.n}

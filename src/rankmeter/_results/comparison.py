@@ -297,10 +297,10 @@ class Comparison(Compared):
         if kind == "curve":
             first_of = distinct_curves(self.plan)
             labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))
-        drawn = [panel for label in labels for panel in panels(self, kind, label)]
-        if not drawn:
+        panes = [panel for label in labels for panel in panels(self, kind, label)]
+        if not panes:
             raise UsageError(f"nothing to draw as {kind!r}: no metric has the values for it")
-        return charts.side_by_side(drawn)
+        return charts.side_by_side(panes)
 
     @in_its_words
     def report(self, path: str | Path) -> None:

@@ -63,8 +63,8 @@ def panels(result: Compared, kind: str, metric: str) -> list[Any]:
             return []
         return charts.curve(metric, curves(result, [metric])[metric].frame, shown)
     if kind == "segments":
-        parts = result.segment_estimates.items()
-        means = {(s, n): e for (s, m, n), e in parts if m == metric}
+        estimates = result.segment_estimates.items()
+        means = {(s, n): e for (s, m, n), e in estimates if m == metric}
         return charts.segments(metric, means, shown)
     if kind == "tradeoff":
         entries = plan_of(result).metrics
@@ -108,13 +108,13 @@ def page_of(result: Compared) -> dict[str, Any]:
     except UsageError:  # results without ranks
         by_k = {}
     hits, popular = first_hits(plan, result.scored), popularity_shown(plan, result.scored)
-    drawn = {label: charts.curve(label, curve.frame, shown) for label, curve in by_k.items()}
+    curve_charts = {label: charts.curve(label, curve.frame, shown) for label, curve in by_k.items()}
     figures: dict[str, dict[str, list[Any]]] = {
         kind: {label: panels(result, kind, label) for label in labels}
         for kind in get_args(ChartKind)
         if kind != "curve"
     }
-    figures["curve"] = {label: drawn.get(first, []) for label, first in first_of.items()}
+    figures["curve"] = {label: curve_charts.get(first, []) for label, first in first_of.items()}
     figures["hits"] = {"": charts.first_hits(hits, shown)} if hits else {}
     figures["popularity"] = {"": charts.popularity(*popular, shown)} if popular else {}
     figures["scatter"] = {label: _scatter(result, verdict) for label, verdict in verdicts.items()}
@@ -183,15 +183,15 @@ def _written(result: Compared) -> str:
 def _headline(result: Compared, verdict: Verdict) -> Headline:
     """The headline, with what the segments say."""
     headline, label, d = result.headline(), verdict.metric, verdict.difference
-    parts = dict.fromkeys(key[0] for key in result.segment_estimates)
-    if len(parts) < 2 or d is None:
+    segments = dict.fromkeys(key[0] for key in result.segment_estimates)
+    if len(segments) < 2 or d is None:
         return headline
     best = {
         part: leaders(
             {name: result.segment_estimates[part, label, name] for name in result.systems},
             increasing=result.by_metric[label].increasing,
         )
-        for part in parts
+        for part in segments
     }
     pair = {d.a, d.b}
     tested = [h.p for h in result.heterogeneity if h.metric == label and {h.a, h.b} == pair]

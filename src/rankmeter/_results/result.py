@@ -167,7 +167,7 @@ class Result(ABC):
         """
         from rankmeter._report.trackers import flat, send
 
-        values = flat(((prefix, *parts), numbers) for parts, numbers in self._logged())
+        values = flat(((prefix, *names), numbers) for names, numbers in self._logged())
         send(values, to, step=step, run_id=run_id)
 
 
@@ -178,8 +178,8 @@ def plain_mean(e: Estimate) -> dict[str, float]:
 
 def drawn_notes(plan: Setting) -> list[str]:
     """How bootstrap intervals were made, for the notes below a table."""
-    drawn = f"{plan.resamples:,} samples, seed {plan.seed}"
-    return [f"intervals by {plan.interval} bootstrap, {drawn}"] if plan.draws else []
+    draws = f"{plan.resamples:,} samples, seed {plan.seed}"
+    return [f"intervals by {plan.interval} bootstrap, {draws}"] if plan.draws else []
 
 
 class Name(str):

@@ -181,8 +181,8 @@ class Summary(Evaluated, Mapping[str, Estimate]):
             If no user has a label, a user has two, or labels mix text, numbers and booleans.
         """
         labels = self._segments(segments)
-        parts = part_means(self.plan, self.scores, labels, self.clusters)
-        return self.kind.frame(part_frame(parts))
+        means = part_means(self.plan, self.scores, labels, self.clusters)
+        return self.kind.frame(part_frame(means))
 
     def gap(self, segments: object) -> Frame:
         """How far apart the means of segments are: the mean absolute difference of each two.
@@ -445,8 +445,8 @@ def summed(
         entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
-    drawn = {} if clusters is None else clustered(clusters[scores.ever_averaged(plan)])
-    counts = {**scores.counts, **read, **drawn}
+    cluster_counts = {} if clusters is None else clustered(clusters[scores.ever_averaged(plan)])
+    counts = {**scores.counts, **read, **cluster_counts}
     return Summary(plan, scores, counts, estimates, clusters, **more)
 
 

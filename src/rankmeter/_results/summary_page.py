@@ -55,7 +55,7 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
     }
     bins = {label: histogram_of(of.values) for label, of in averaged.items()}
     extremes = {entry.label: _ends(scores, entry) for entry in by_user}
-    source, parts = reopened(result), _parts(result, segments)
+    source, tables = reopened(result), _parts(result, segments)
     first = plan.metrics[0].label
     random = result.random.get(first)
     by_part = {
@@ -64,7 +64,7 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
                                    [OWN])
             for label in result.estimates
         }
-        for name, rows in parts.items()
+        for name, rows in tables.items()
     }  # fmt: skip
     hits, popular, again = _read_again(result, source)
     return {
@@ -81,7 +81,7 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
                 (part, f"{max(e.n for e in row.values()):,}", *map(MeanCell, row.values()))
                 for part, row in rows.items()
             ]
-            for name, rows in parts.items()
+            for name, rows in tables.items()
         },
         "extremes": extremes,
         "lists": {e.label: _lists(result, e, extremes[e.label], source) for e in by_user},
@@ -145,8 +145,8 @@ def _parts(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
         for name, labels in ways.items()
     }
     return {
-        name: {part: row for part, row in parts.items() if part is not None}
-        for name, parts in means.items()
+        name: {part: row for part, row in rows.items() if part is not None}
+        for name, rows in means.items()
     }
 
 

@@ -57,13 +57,13 @@ class SideTables:
         """All items as their place in sorted order."""
         side = self.side
         tables = self.truth, *self.systems.values()
-        parts = [items for table in tables for items in table.rows.listed()]
-        parts += [] if side.train is None else [side.train["item"]]
-        parts += [] if side.items is None else [side.items.ids]
-        parts += [] if side.catalogue is None else [side.catalogue]
-        parts += [] if side.baseline is None else [side.baseline.frame["item"]]
-        parts += [] if side.propensity is None else [side.propensity["item"]]
-        return Codes(distinct([*map(as_ids, parts)]))
+        columns = [items for table in tables for items in table.rows.listed()]
+        columns += [] if side.train is None else [side.train["item"]]
+        columns += [] if side.items is None else [side.items.ids]
+        columns += [] if side.catalogue is None else [side.catalogue]
+        columns += [] if side.baseline is None else [side.baseline.frame["item"]]
+        columns += [] if side.propensity is None else [side.propensity["item"]]
+        return Codes(distinct([*map(as_ids, columns)]))
 
     def listing(self, depth: int | None) -> Listing:
         """How to list the items of rankings, down to a rank."""
@@ -106,9 +106,9 @@ class SideTables:
         evidence = [self.popularity, self.propensity, self.features, self.categories]
         names = ("popularity", "propensity", "features", "categories")
         about = {
-            name: bool((one.known & named).any())
-            for name, one in zip(names, evidence, strict=True)
-            if one is not None
+            name: bool((table.known & named).any())
+            for name, table in zip(names, evidence, strict=True)
+            if table is not None
         }
         if self.catalogue is not None and self.catalogue.item is not None:
             about["catalogue"] = bool((self.catalogue.item & named).any())
