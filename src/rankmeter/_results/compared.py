@@ -29,12 +29,12 @@ from rankmeter._estimates.wording import number
 from rankmeter._hits import FloatArray
 from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._plan import Plan
-from rankmeter._report.table import Style, Table
+from rankmeter._report.table import Table
 from rankmeter._results.comparison_tables import (
     letters_of,
     marks_of,
+    mean_styles,
     own_notes,
-    significance,
     significance_note,
     table_of_differences,
 )
@@ -161,6 +161,7 @@ class Compared(Result):
         """
         letters = letters_of(self.systems)
         marks = {label: self.marks(label) for label in self.labels}
+        places = {label: self.places(self.means_of(label), label) for label in self.labels}
         rows = tuple(
             (
                 name if self.baseline else f"{letters[name]} {name}",
@@ -171,18 +172,7 @@ class Compared(Result):
             )
             for name in self.systems
         )
-        return Table(("system", *self.labels), rows, self.notes, styles=self._styles(marks))
-
-    def _styles(
-        self, marks: Mapping[str, Mapping[str, str]]
-    ) -> dict[tuple[int, int], tuple[Style, ...]]:
-        """The best and the second mean of each metric, and those with a significance marker."""
-        kinds: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
-        styles = {}
-        for column, label in enumerate(self.labels, 1):
-            for row, (name, place) in enumerate(self.places(self.means_of(label), label).items()):
-                styles[row, column] = (*kinds.get(place, ()), *significance(marks[label][name]))
-        return styles
+        return Table(("system", *self.labels), rows, self.notes, styles=mean_styles(places, marks))
 
     def places(self, means: Mapping[str, Estimate], label: str) -> dict[str, int]:
         """By system, 1 for the best mean of a metric as it is printed, 2 for the second, else 0."""

@@ -22,17 +22,15 @@ from rankmeter._estimates.notes import (
 from rankmeter._estimates.parts import gap_frame, part_frame, part_means
 from rankmeter._estimates.segments import labels_of
 from rankmeter._estimates.verdicts import histogram_of
-from rankmeter._estimates.wording import level
 from rankmeter._forks import refuse_dead_threads
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Frame
 from rankmeter._ingest import Table as Read
 from rankmeter._plan import Plan
 from rankmeter._report import charts
-from rankmeter._report.table import Table
-from rankmeter._results.evaluated import Evaluated, mean_cells
+from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.result import Lacking
-from rankmeter._words import in_its_words, in_words
+from rankmeter._words import in_its_words
 from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -226,78 +224,6 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         if labels is None:
             raise refused("segments", "a label for each user, such as {user: segment}", segments)
         return labels
-
-    def by_group(self, group: str | None = None) -> Frame:
-        """Means within the groups that were given as ``groups=``, and their macro averages.
-
-        Parameters
-        ----------
-        group : str, optional
-            One of the ways to group users, if several were given.
-
-        Returns
-        -------
-        polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
-            Columns segment, metric, mean, low, high, std, n_users. The last rows have the segment
-            ``"macro"``: the mean of the groups' means, whose `n_users` is the number of groups and
-            whose `std` is over groups. Its interval is about other users of these groups, which are
-            all the groups there are: each counts the same, however many users it has. Where every
-            group has a single user, nothing is known about other users, and there is no interval.
-
-        Raises
-        ------
-        UsageError
-            If there is no such way to group users.
-
-        Examples
-        --------
-        >>> import rankmeter as rm
-        >>> result = rm.evaluate_ranks([1, 2, 4], "mrr", groups={"side": ["head", "tail", "tail"]})
-        >>> result.by_group("side")["segment", "mean"].rows()
-        [('head', 1.0), ('tail', 0.375), ('macro', 0.6875)]
-        """
-        return self.kind.frame(self.group_rows(self._group(group)))
-
-    def _group(self, group: str | None) -> str:
-        """A way to group users, which can be left out if there is one."""
-        names = [] if self.groups is None else self.groups.columns
-        if not names or (group is None and len(names) > 1):
-            hint = f"choose one of {', '.join(names)}" if names else "pass groups= when evaluating"
-            raise UsageError(f"no group to report by: {hint}", option="group")
-        return choice("group", names[0] if group is None else group, names)
-
-    @in_its_words
-    def group_table(self, group: str | None = None) -> Table:
-        """`by_group` as a table that can be rendered: text, Markdown, LaTeX, HTML.
-
-        Parameters
-        ----------
-        group : str, optional
-            As in `by_group`.
-
-        Raises
-        ------
-        UsageError
-            If there is no such way to group users.
-
-        Examples
-        --------
-        >>> import rankmeter as rm
-        >>> result = rm.evaluate_ranks([1, 2, 2], "mr", groups={"side": ["head", "tail", "tail"]})
-        >>> result.group_table()
-        side   metric    mean     95 % interval  queries
-        ────────────────────────────────────────────────
-        head   mr      1.0000            [–, –]        1
-        tail   mr      2.0000  [2.0000, 2.0000]        2
-        macro  mr      1.5000  [1.5000, 1.5000]        2
-        """
-        name = self._group(group)
-        columns = [name, "metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
-        rows = [
-            [segment or "none", metric, *mean_cells(mean, low, high, n)]
-            for segment, metric, mean, low, high, _, n in self.group_rows(name).rows()
-        ]
-        return Table(columns, rows, left=2)
 
     def adjusted(self, metric: str) -> Estimate:
         """A mean adjusted for chance: 0 is the mean of random rankings, and 1 that of perfect ones.
