@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -35,43 +35,49 @@ Summaries = Callable[[IntArray | None], Mapping[str, Summary]]
 """Gives the result of each system alone; the argument is the cluster of each user."""
 
 
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """The values of systems over the same users, wherever these come from."""
+
+    names: Sequence[str]
+    by_metric: Sequence[Values]
+    population: Population | Scores
+    summaries: Summaries = lambda _: {}
+
+
 def compare_by_user(
     result: type[C],
     setting: Setting,
     settings: Settings,
-    names: Sequence[str],
-    by_metric: Sequence[Values],
-    population: Population | Scores,
+    systems: Systems,
     *,
-    segments: object,
-    clusters: object,
     facts: Mapping[str, Any],
-    summaries: Summaries = lambda _: {},
     **more: Any,
 ) -> C:
-    """Compare systems by values over the same users, wherever these come from.
+    """Compare systems by their values.
 
     The `facts` become settings of the result, and `more` are further fields of the `result`.
     """
     unused = {"users_without_segment": 0}
-    tested = {by_user.label: by_user.tested(settings.common) for by_user in by_metric}
+    population, by_metric = systems.population, systems.by_metric
+    tested = {values.label: values.tested(settings.common) for values in by_metric}
     averaged = np.any([*tested.values()], axis=0)
-    labels = labels_of(segments, "segment", population, unused, averaged)
-    cluster = clusters_of(clusters, population, unused, averaged)
-    tests = PairedTests(setting, settings, names, by_metric, cluster)
+    labels = labels_of(settings.segments, "segment", population, unused, averaged)
+    cluster = clusters_of(settings.clusters, population, unused, averaged)
+    tests = PairedTests(setting, settings, systems.names, by_metric, cluster)
     users_of = users_by_segment(labels)
     differences, heterogeneity = tests.differences(users_of)
     return result(
-        systems=tuple(names),
+        systems=tuple(systems.names),
         baseline=settings.baseline or "",
         plan=setting,
         users=population.users,
-        by_metric={by_user.label: replace(by_user) for by_user in by_metric},
-        summaries=summaries(cluster),
+        by_metric={values.label: replace(values) for values in by_metric},
+        summaries=systems.summaries(cluster),
         estimates=tests.estimates(),
         differences=differences,
         heterogeneity=heterogeneity,
-        clusters=clusters,
+        clusters=settings.clusters,
         segments_by_user=None if labels is None else pl.DataFrame(
             [population.users.alias("user"), labels]
         ),
@@ -96,8 +102,6 @@ def compare_tables(
     plan: Plan,
     settings: Settings,
     *,
-    segments: object,
-    clusters: object,
     runs: Mapping[str, Sequence[str]] | None = None,
     side: Side = NO_SIDE,
 ) -> Comparison:
@@ -126,9 +130,9 @@ def compare_tables(
 
     population = by_table[groups[next(iter(groups))][0]]
     by_run = [[by_table[run] for run in of] for of in groups.values()]
+    by_metric = values_of(plan, by_run, population.n_users)
     return compare_by_user(
-        Comparison, plan, settings, [*groups], values_of(plan, by_run, population.n_users),
-        population, segments=segments, clusters=clusters, summaries=summaries,
+        Comparison, plan, settings, Systems([*groups], by_metric, population, summaries),
         facts={"runs": {name: len(of) for name, of in runs.items()} if runs else None},
         kind=systems[groups[next(iter(groups))][0]].origin.kind,
         scored=lambda plan: means(data.run(plan)),
@@ -139,17 +143,15 @@ def compare_results(
     results: Mapping[str, Sequence[Summary]],
     plan: Plan,
     settings: Settings,
-    *,
-    segments: object,
-    clusters: object,
 ) -> Comparison:
     """Compare results, each of one or several runs, that answer the question of a plan."""
     labels = [entry.label for entry in plan.metrics]
     chosen = {name: [with_metrics(run, labels) for run in runs] for name, runs in results.items()}
     every = [run for runs in chosen.values() for run in runs]
     several = len(every) > len(chosen)
-    clusters = _clusters_of(every) if clusters is None else clusters
-    settings.check([*chosen], runs=several, clusters=clusters is not None)
+    if settings.clusters is None:
+        settings = replace(settings, clusters=_clusters_of(every))
+    settings.check([*chosen], runs=several)
     _check(plan, settings)
     population, places = _common_rows([run.scores for run in every])
     by_run = [[run.scores for run in runs] for runs in chosen.values()]
@@ -161,10 +163,9 @@ def compare_results(
         sources = {name: summary.source or _no_source(name) for name, summary in summaries.items()}
         return {name: of.open().run(plan)[of.system] for name, of in sources.items()}
 
+    by_metric = values_of(plan, by_run, len(population.users), places)
     return compare_by_user(
-        Comparison, plan, settings, [*chosen],
-        values_of(plan, by_run, len(population.users), places), population, segments=segments,
-        clusters=clusters, summaries=lambda _: summaries,
+        Comparison, plan, settings, Systems([*chosen], by_metric, population, lambda _: summaries),
         facts={"runs": {name: len(runs) for name, runs in chosen.items()} if several else None},
         kind=every[0].kind,
         scored=scored,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
@@ -172,11 +171,12 @@ class Evaluator:
         >>> evaluator.compare({"old": old, "new": new}, baseline="old")["rr"][0].difference
         0.5
         """
-        settings = functools.partial(
-            Settings, baseline=baseline, test=test, correction=correction, family=family,
-            common=common, alpha=alpha, n_resamples=n_resamples, gatekeeping=gatekeeping,
+        settings = Settings(
+            baseline=baseline, test=test, correction=correction, family=family, common=common,
+            alpha=alpha, n_resamples=n_resamples, margin=margin, gatekeeping=gatekeeping,
+            segments=segments, clusters=self._question.clusters,
         )  # fmt: skip
-        return compared(self._question, systems, settings, margin, segments)
+        return compared(self._question, systems, settings)
 
     def curve(self, rankings: object, max_k: int, metric: str | Metric | None = None) -> Curve:
         """Measure one metric at every cutoff from 1 to `max_k`.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -159,9 +159,10 @@ def compare(
         expected = "a mapping from name to rankings, such as {'A': …, 'B': …}"
         given = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
         raise UsageError(f"`systems` must be {expected}, got {given}", option="systems")
-    settings = functools.partial(
-        Settings, baseline=baseline, test=test, correction=correction, family=family, common=common,
-        alpha=alpha, n_resamples=n_resamples, gatekeeping=gatekeeping,
+    settings = Settings(
+        baseline=baseline, test=test, correction=correction, family=family, common=common,
+        alpha=alpha, n_resamples=n_resamples, margin=margin, gatekeeping=gatekeeping,
+        segments=segments, clusters=clusters,
     )  # fmt: skip
     stored = truth is None and any(map(holds_values, systems.values()))
     if (results := named_results(systems)) or stored:
@@ -173,31 +174,21 @@ def compare(
         }  # fmt: skip
         _refuse_options(only_rankings | choices)
         asked = None if metrics is DEFAULT_METRICS else metrics
-        return _compare_values(systems, results, asked, settings, margin, segments, clusters)
+        return _compare_values(systems, results, asked, settings)
     side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     how = reading(engine, memory)
     question = Question(truth, metrics, like, choices, side_data, columns, how, clusters)
-    return compared(question, systems, settings, margin, segments)
+    return compared(question, systems, settings)
 
 
-def compared(
-    question: Question,
-    systems: Mapping[str, object],
-    settings: Callable[..., Settings],
-    margin: object,
-    segments: object,
-) -> Comparison:
-    """The comparison of rankings, or of the runs of systems; `settings` lack the margin."""
+def compared(question: Question, systems: Mapping[str, object], settings: Settings) -> Comparison:
+    """The comparison of rankings, or of the runs of systems."""
     flat, runs = _separate_runs(systems)
-    chosen = settings(margin=_by_label(margin, question.plan(flat.values())))
-    with_clusters = question.clusters is not None
-    chosen.check((*(runs or flat),), runs=runs is not None, clusters=with_clusters)
+    settings = _margins_by_label(settings, question.plan(flat.values()))
+    settings.check((*(runs or flat),), runs=runs is not None)
     plan, judged, tables, side = question.read(flat)
     with speaking(plan.words):
-        return compare_tables(
-            tables, judged, plan, chosen, segments=segments, clusters=question.clusters, runs=runs,
-            side=side,
-        )  # fmt: skip
+        return compare_tables(tables, judged, plan, settings, runs=runs, side=side)
 
 
 def _runs_of(system: object) -> list[object]:
@@ -230,41 +221,33 @@ def _compare_values(
     systems: Mapping[str, object],
     results: Mapping[str, Summary],
     metrics: str | Metric | Iterable[str | Metric] | None,
-    settings: Callable[..., Settings],
-    margin: object,
-    segments: object,
-    clusters: object,
+    settings: Settings,
 ) -> Comparison:
     """Compare results of evaluations, and stored values of users; `results` are by run."""
     runs = {str(name): _runs_of(system) for name, system in systems.items()}
     evaluated = {name: [run for run in of if isinstance(run, Summary)] for name, of in runs.items()}
     plan = question_of(results, metrics) if results else None
     if plan is not None and evaluated == runs:
-        chosen = settings(margin=_by_label(margin, plan))
         with speaking(plan.words):
-            return compare_results(evaluated, plan, chosen, segments=segments, clusters=clusters)
+            return compare_results(evaluated, plan, _margins_by_label(settings, plan))
     if metrics is not None:
         raise UsageError("`metrics` acts on rankings and results, and stored values are read whole")
-    setting = Setting() if plan is None else plan
-    chosen = settings(margin=margin)
-    return compare_stored(
-        systems, setting, chosen, segments=segments, clusters=clusters, alike=True
-    )
+    return compare_stored(systems, Setting() if plan is None else plan, settings, alike=True)
 
 
-def _by_label(margin: Any, plan: Plan) -> Any:
-    """A margin, or margins by the labels of their metrics, which may be given by any name."""
-    if not isinstance(margin, Mapping):
-        return margin
+def _margins_by_label(settings: Settings, plan: Plan) -> Settings:
+    """Margins by the labels of their metrics, which may be given by any name."""
+    if not isinstance(settings.margin, Mapping):
+        return settings
     by_label: dict[str, Any] = {}
-    for name, size in margin.items():
+    for name, size in settings.margin.items():
         try:
             label = plan[name].label
         except KeyError as error:
             raise UsageError(f"margin for {name!r}: {error.args[0]}") from None
         if by_label.setdefault(label, size) != size:
             raise UsageError(f"`margin` has two values for {label}: {by_label[label]} and {size}")
-    return by_label
+    return replace(settings, margin=by_label)
 
 
 def _separate_runs(

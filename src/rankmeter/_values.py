@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ import polars as pl
 
 from rankmeter._checks import number, unknown
 from rankmeter._choices import Setting, checked
-from rankmeter._compare import compare_by_user
+from rankmeter._compare import Systems, compare_by_user
 from rankmeter._engine import Averaged
 from rankmeter._estimates.segments import Population
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
@@ -28,6 +28,9 @@ from rankmeter._results.values import ValueComparison
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import ADJUSTED, Spec
 from rankmeter.metrics import metric as metric_of
+
+OPTIONS = ("confidence", "interval", "resamples", "seed")
+"""The options of `evaluate` that act on values."""
 
 
 def compare_values(
@@ -106,7 +109,7 @@ def compare_values(
     >>> round(found.difference, 4), found.p
     (1.1667, 0.03125)
     """
-    options = {"confidence": confidence, "interval": interval, "resamples": resamples, "seed": seed}
+    options = dict(zip(OPTIONS, (confidence, interval, resamples, seed), strict=True))
     setting = Setting(**{name: checked(name, value) for name, value in options.items()})
     settings = Settings(
         baseline=baseline,
@@ -118,9 +121,10 @@ def compare_values(
         n_resamples=n_resamples,
         margin=margin,
         gatekeeping=gatekeeping,
+        segments=segments,
+        clusters=clusters,
     )
-    facts = (lower_is_better, scale, options)
-    return compare_stored(values, setting, settings, *facts, segments, clusters, columns)
+    return compare_stored(values, setting, settings, lower_is_better, scale, columns)
 
 
 def compare_stored(
@@ -129,14 +133,11 @@ def compare_stored(
     settings: Settings,
     lower: object = False,
     scale: tuple[float, float] | None = None,
-    facts: Mapping[str, Any] = MappingProxyType({}),
-    segments: object = None,
-    clusters: object = None,
     columns: Mapping[str, str] | None = None,
     *,
     alike: bool = False,
 ) -> ValueComparison:
-    """Compare values that are read here, with checked options; `facts` become settings.
+    """Compare values that are read here, with checked options.
 
     If values are `alike`, every system must have the same metrics.
     """
@@ -168,11 +169,13 @@ def compare_stored(
     ]
     settings.check_margins(metrics)
     n_runs = {name: len(runs) for name, runs in zip(names, by_metric[0].runs, strict=False)}
-    clusters = read.clusters if clusters is None else clusters
-    settings.check(names, runs=bool(n_runs), clusters=clusters is not None)
+    if settings.clusters is None:
+        settings = replace(settings, clusters=read.clusters)
+    settings.check(names, runs=bool(n_runs))
+    facts = {} if alike else {name: getattr(setting, name) for name in OPTIONS}
     return compare_by_user(
-        ValueComparison, setting, settings, names, by_metric, Population(users, textual=True),
-        segments=segments, clusters=clusters,
+        ValueComparison, setting, settings,
+        Systems(names, by_metric, Population(users, textual=True)),
         facts={"runs": n_runs or None, **facts, **read.counts},
         values=read.frame.select("system", "user", "metric", "seed", "value"),
         kind=next(iter(results.values())).kind if results else read.kind,
