@@ -20,7 +20,7 @@ from rankmeter._checks import choice, counted, shown
 from rankmeter._choices import takes_choices_of
 from rankmeter._counts import RankCounts
 from rankmeter._engine import Scores
-from rankmeter._engine.counted import refuse_unknown_candidates, score_queries
+from rankmeter._engine.counted import Counted, refuse_unknown_candidates, score_queries
 from rankmeter._estimates.estimates import Estimate, interval_of_moments
 from rankmeter._ingest._ids import ids as read_ids
 from rankmeter._matrix._kind import plan_of_data
@@ -103,7 +103,7 @@ class _Values:
             raise DataError(NOTHING)
         queries = Queries.concat(self.queries)
         if not self.ids:
-            summary = summary_of(self.plan, queries, tolerance=self.tolerance)
+            summary = summary_of(self.plan, Counted(queries), tolerance=self.tolerance)
             return replace(summary, remarks=(*summary.remarks, REPEATED)) if reduced else summary
         keys = pl.DataFrame([_together(self.ids).alias("user")])
         if queries.target is not None:
@@ -116,8 +116,8 @@ class _Values:
             self._refuse_different(queries, keys["user"], first.to_numpy())
             queries, keys = queries.take(first.to_numpy().astype(np.int64)), keys[first]
         read = {"repeated_users_merged": repeated} if repeated else {}
-        ids = query_ids(queries, keys["user"])
-        return summary_of(self.plan, queries, ids, read=read, tolerance=self.tolerance)
+        counted_queries = Counted(queries, query_ids(queries, keys["user"]))
+        return summary_of(self.plan, counted_queries, read=read, tolerance=self.tolerance)
 
     def _refuse_different(self, queries: Queries, ids: pl.Series, first: Any) -> None:
         """Refuse repeated users whose values are not the same."""

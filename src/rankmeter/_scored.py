@@ -163,10 +163,10 @@ def evaluate_scores(
         _only_samples(target=target, exclude=exclude, candidates=candidates)
         queries = count_samples(scores, negatives, asked)
     ids, read = _ids_of(users, queries)
-    close = asked.tolerance
     return summary_of(
-        plan, queries, ids, groups=groups, clusters=clusters, read=read, tolerance=close
-    )
+        plan, Counted(queries, ids), groups=groups, clusters=clusters, read=read,
+        tolerance=asked.tolerance,
+    )  # fmt: skip
 
 
 @takes_choices_of("ranks")
@@ -240,8 +240,9 @@ def evaluate_ranks(
         refuse_unknown_candidates(plan, queries)
     ids, counts = _ids_of(read.get("users"), queries)
     return summary_of(
-        plan, queries, ids, groups=read.get("groups"), clusters=clusters, read=counts, kind=kind
-    )
+        plan, Counted(queries, ids), groups=read.get("groups"), clusters=clusters, read=counts,
+        kind=kind,
+    )  # fmt: skip
 
 
 def own_users(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -316,8 +317,7 @@ def query_ids(queries: Queries, labels: pl.Series) -> Ids:
 
 def summary_of(
     plan: Plan,
-    queries: Queries,
-    ids: Ids | None = None,
+    data: Counted,
     *,
     groups: Any = None,
     clusters: Any = None,
@@ -326,7 +326,7 @@ def summary_of(
     kind: Kind = POLARS,
 ) -> Summary:
     """Score counted queries and average the values, with notes about ties."""
-    scores = score_queries(plan, queries, ids)
+    queries, (scores,) = data.queries, data.run(plan).values()
     unused: dict[str, int] = {}
     n_rows = queries.facts["rows"]
     cluster_ids: IntArray | None = None
@@ -371,7 +371,7 @@ def summary_of(
         cautions=tuple(cautions),
         remarks=tuple(remarks),
         groups=labels_of_groups,
-        source=Source(Counted(queries, ids).opened, "", lists=False),
+        source=Source(data.opened, "", lists=False),
         kind=kind,
     )
 

@@ -16,6 +16,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, count, sort_key
+from rankmeter._align.packing import Groups
 from rankmeter._align.pairs import is_self
 from rankmeter._align.remainder import Counts, Order, Remainder, changed, needs
 from rankmeter._align.tally import Marks
@@ -353,7 +354,7 @@ class Clustered(Remainder):
         codes = Codes(asked.user.unique().sort())
         code = codes.find(self.kept["user"])
         kept, code = self.kept.filter(series(code >= 0)), code[code >= 0]
-        candidates = Candidates.of(kept, code, codes.n, self.order, kind)
+        candidates = Candidates.of(kept, code, Groups.of(code, codes.n), self.order, kind)
         # Rows outside of all others: each is counted as equal to itself, and before no equal one.
         outside = np.full(len(asked.user), -1)
         gain = np.zeros(len(asked.user))

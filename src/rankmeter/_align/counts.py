@@ -42,14 +42,13 @@ class Candidates:
         cls,
         frame: pl.DataFrame,
         user: IntArray,
-        n_users: int,
+        groups: Groups,
         order: str,
         score_type: str,
         *,
-        groups: Groups | None = None,
         falling: bool = False,
     ) -> Candidates:
-        """Group all rows of a ranking by `user`, the row of evaluation of each ranking row.
+        """All rows of a ranking, in `groups` by `user`, the row of evaluation of each ranking row.
 
         Rows that are only some have a ``number``. If `falling`, scores are left as they are.
         """
@@ -61,7 +60,6 @@ class Candidates:
         else:
             value = frame[order].to_numpy()
             value = compared(value, score_type) if falling else sort_key(value, order, score_type)
-        groups = Groups.of(user, n_users) if groups is None else groups
         return cls(user, number, value, order, IdSeries(frame["item"]), groups, falling)
 
     @classmethod

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from rankmeter._align.counts import Candidates, count
 from rankmeter._align.judged import Judged
+from rankmeter._align.packing import Groups
 from rankmeter._align.pairs import Pairs, best_of, is_self
 from rankmeter._align.placing import ordered
 from rankmeter._align.tally import Marks
@@ -32,9 +33,8 @@ class Rows:
         self.n_users = self.codes.n
         self.falling = falling and self.order == "score"
         self.candidates = Candidates.of(
-            self.frame, user, self.n_users, self.order, score_type,
-            groups=self._pairs.groups, falling=self.falling,
-        )  # fmt: skip
+            self.frame, user, self._pairs.groups, self.order, score_type, falling=self.falling
+        )
         self.end = self.frame.height
 
     def find(self, judged: Judged) -> Marks:
@@ -112,7 +112,8 @@ class Kept(Rows):
             raise UsageError("rankings on disk were listed down to a smaller rank", option="engine")
         frame, code = self.rest.tops, self.codes.find(self.rest.tops["user"])
         frame, code = frame.filter(series(code >= 0)), code[code >= 0]
-        first = Candidates.of(frame, code, self.n_users, self.order, self.score_type)
+        groups = Groups.of(code, self.n_users)
+        first = Candidates.of(frame, code, groups, self.order, self.score_type)
         left = without(first, removed)
         # The rows of the user itself leave no room, but for the second of those with given ranks.
         is_own = is_self(frame["user"], frame["item"])

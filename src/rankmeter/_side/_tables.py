@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align import Candidates, Codes, Listing, bits, distinct, listed, sort
+from rankmeter._align.packing import Groups
 from rankmeter._choices import Alignment
 from rankmeter._hits import BoolArray, IntArray, ratio
 from rankmeter._ingest import Table, as_ids, series
@@ -273,7 +274,8 @@ class SideTables:
             return None
         user = users.find(table.users)
         frame, user = table.frame.filter(series(user >= 0)), user[user >= 0]
-        candidates = Candidates.of(frame, user, users.n, table.order, choices.score_type)
+        groups = Groups.of(user, users.n)
+        candidates = Candidates.of(frame, user, groups, table.order, choices.score_type)
         nothing = np.zeros(0, dtype=np.int64)
         return listed(candidates, nothing, np.zeros(0), choices, self.listing(choices.depth))
 
