@@ -12,18 +12,13 @@ import click
 
 from rankmeter._api import evaluate
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import (
-    TABLES,
-    check_paths,
-    format_of,
-    standard_input,
-    write_frames,
-)
+from rankmeter._cli._files import standard_input
 from rankmeter._cli._gates import exit_on, margins_of, read_comparison_gate
 from rankmeter._cli._options import given, metrics_option, options_of, side_files
-from rankmeter._cli._output import Formats, check_page, page_option
-from rankmeter._cli._show import check_show, print_walks, show_option
+from rankmeter._cli._output import Formats, page_option
+from rankmeter._cli._show import show_option
 from rankmeter._cli._spark import master_option, start_spark
+from rankmeter._cli._summaries import Outputs
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._report.table import one_line
 from rankmeter._results.comparison import Comparison
@@ -54,40 +49,23 @@ def _run(
     truth: str,
     systems: tuple[str, ...],
     segments: str | None,
-    report: str | None,
-    per_user: str | None,
-    worst: str | None,
-    form: str | None,
-    as_json: bool,
-    output: str | None,
-    conditions: tuple[str, ...],
-    show: tuple[str, ...],
     master: str | None,
     **choices: Any,
 ) -> None:
-    form = FORMATS.choose(form, as_json=as_json)
-    check_show(show, form, output)
+    outputs = Outputs.take(FORMATS, choices)
     named = _named(truth, systems)
-    gates = [read_comparison_gate(condition, list(named)) for condition in conditions]
+    gates = [read_comparison_gate(condition, list(named)) for condition in outputs.conditions]
     choices["margin"] = margins_of(gates, choices.get("margin"))
-    check_page(report)
-    for path in filter(None, [per_user, worst]):
-        format_of(path, TABLES)
-    inputs = [truth, *files_of(named), segments, *side_files(choices)]
-    check_paths([output, report, per_user, worst], inputs)
+    outputs.check([truth, *files_of(named), segments, *side_files(choices)])
     start_spark(master, choices.get("engine"))
     with standard_input(truth) as (judged,), working("comparing"):
         comparison = compare(named, judged, segments=segments, **given(choices))
-        walks = [comparison.show(user) for user in show]
-        if report is not None:
-            comparison.report(report)
-    frames: dict[str, Any] = {} if per_user is None else {per_user: comparison.pieces_by_user}
-    if worst is not None:
-        frames[worst] = comparison.moved_users()
-    write_frames(frames)
+        walks = [comparison.show(user) for user in outputs.show]
+        if outputs.report is not None:
+            comparison.report(outputs.report)
     reasons = [(gate, gate.reason(comparison)) for gate in gates]
-    FORMATS.emit(comparison, form, output)
-    print_walks(walks)
+    worst = {} if outputs.worst is None else {outputs.worst: comparison.moved_users()}
+    outputs.write(comparison, walks, worst)
     exit_on(reasons)
 
 

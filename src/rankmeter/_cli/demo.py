@@ -23,7 +23,7 @@ from rankmeter._estimates.segments import by_activity
 from rankmeter._estimates.wording import level, number
 from rankmeter._files import replacing
 from rankmeter._ingest import Interactions
-from rankmeter._interactions.describe import describe
+from rankmeter._interactions.describe import Description, describe
 from rankmeter._interactions.split import part
 from rankmeter._report.table import Table, one_line
 from rankmeter._results.comparison import Comparison
@@ -155,9 +155,22 @@ def _run(ratings: str | None, output: str) -> None:
             where = f"the report is {page}: open it in a browser"
         except MissingDependencyError as error:
             where = f"there is no report: {error}"
+    _print(job, description, rankings, results, comparison)
+    click.echo(f"train, test, rankings and results.json are in {one_line(str(folder))}")
+    click.echo(where)
+
+
+def _print(
+    job: _Job,
+    description: Description,
+    rankings: Mapping[str, pl.DataFrame],
+    results: Mapping[str, Summary],
+    comparison: Comparison,
+) -> None:
+    """Say what was done, and print the tables that answer the questions of the demonstration."""
     if job.made_up:
         click.echo("The MovieLens ratings are not installed: these ratings are made up.\n")
-    click.echo(f"{description!r}\n\n{split!r}\n")
+    click.echo(f"{description!r}\n\n{job.split!r}\n")
     if len(job.new):
         _say(job.about_new)
     best = max(results, key=lambda name: results[name][MAIN].mean)
@@ -169,8 +182,6 @@ def _run(ratings: str | None, output: str) -> None:
     _show(_of_lists(comparison, names, [MAIN, *job.shown]))
     _show(_conventions(best, rankings[best], job))
     _show(_one_user(best, rankings[best], job))
-    click.echo(f"train, test, rankings and results.json are in {one_line(str(folder))}")
-    click.echo(where)
 
 
 def _recommend(job: _Job) -> dict[str, pl.DataFrame]:

@@ -132,18 +132,7 @@ def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]
     alt = require_altair()
     if not shown:
         return []
-    rows = [
-        {
-            "pair": d.a if baseline else f"{d.a} − {d.b}",
-            "difference": d.difference,
-            "low": d.low,
-            "high": d.high,
-            "p": "–" if math.isnan(d.p) else f"{max(d.p_adjusted, 0.0001):.4f}",
-            "users": f"{d.wins:,} / {d.ties:,} / {d.losses:,}" if d.per_user else "–",
-            "verdict": _verdict(d),
-        }
-        for d in shown
-    ]
+    rows = [{"pair": d.a if baseline else f"{d.a} − {d.b}", **_difference_row(d)} for d in shown]
     title = f"difference to {baseline}" if baseline else "difference"
     legend = {"title": "significantly"}
     colour = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
@@ -183,10 +172,17 @@ def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]
     ]
 
 
-def _verdict(d: Difference) -> str:
-    if not d.significant or not d.better:
-        return VERDICTS[2]
-    return VERDICTS[0] if d.better == d.a else VERDICTS[1]
+def _difference_row(d: Difference) -> dict[str, Any]:
+    better, worse, neither = VERDICTS
+    verdict = better if d.better == d.a else worse
+    return {
+        "difference": d.difference,
+        "low": d.low,
+        "high": d.high,
+        "p": "–" if math.isnan(d.p) else f"{max(d.p_adjusted, 0.0001):.4f}",
+        "users": f"{d.wins:,} / {d.ties:,} / {d.losses:,}" if d.per_user else "–",
+        "verdict": verdict if d.significant and d.better else neither,
+    }
 
 
 def curve(metric: str, points: pl.DataFrame, shown: Sequence[str]) -> list[Any]:

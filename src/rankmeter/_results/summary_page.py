@@ -10,6 +10,7 @@ import numpy as np
 
 from rankmeter._engine import Place, Scores, Source
 from rankmeter._estimates.curves import curves_of, distinct_curves, usual_k
+from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.parts import part_means
 from rankmeter._estimates.segments import labels_of
 from rankmeter._estimates.shares import Shares, first_hits, popularity_shown
@@ -76,13 +77,7 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
         "spread": _spread_table(spreads),
         "hits": hits,
         "popularity": popular,
-        "parts": {
-            name: [
-                (part, f"{max(e.n for e in row.values()):,}", *map(MeanCell, row.values()))
-                for part, row in rows.items()
-            ]
-            for name, rows in tables.items()
-        },
+        "parts": {name: _part_rows(rows) for name, rows in tables.items()},
         "extremes": extremes,
         "lists": {e.label: _lists(result, e, extremes[e.label], source) for e in by_user},
         "figures": {
@@ -98,6 +93,14 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
         "n_users": max(e.n for e in result.estimates.values()),
         "counts": {OWN: result.counts},
     }
+
+
+def _part_rows(means: Mapping[str, Mapping[str, Estimate]]) -> list[tuple[Any, ...]]:
+    """The rows of a table of means: the part, its number of users, the mean of each metric."""
+    return [
+        (part, f"{max(e.n for e in row.values()):,}", *map(MeanCell, row.values()))
+        for part, row in means.items()
+    ]
 
 
 def _written(result: Evaluated) -> str:

@@ -13,9 +13,9 @@ from rankmeter._hits import FloatArray
 from rankmeter._trec_eval._files import FORMS, read_judgments, read_results
 from rankmeter._trec_eval._measures import Measure, choose
 from rankmeter._trec_eval._prefs import Preferences
-from rankmeter._trec_eval._topics import Groups, Topics
+from rankmeter._trec_eval._topics import Groups, TopicChoices, Topics
 from rankmeter._trec_eval._zscores import References, read_references, standardised
-from rankmeter.errors import DataError, UsageError
+from rankmeter.errors import DataError
 
 
 def report(
@@ -26,26 +26,18 @@ def report(
     form: str = "qrels",
     per_topic: bool = False,
     summary: bool = True,
-    complete: bool = False,
-    level: int = 1,
-    depth: int | None = None,
-    judged_only: bool = False,
-    n_items: int = 0,
     zscores: str | None = None,
+    **choices: Any,
 ) -> Iterator[str]:
     """Evaluate a run and yield what trec_eval prints, line by line.
 
     A measure may have parameters: ``P.5,10``. The options of trec_eval are ``-R`` (`form`: the
     format of the judgments, which have measures of their own), ``-q`` (`per_topic`),
-    not ``-n`` (`summary`), ``-c`` (`complete`: judged topics without results count, mostly as 0),
-    ``-l`` (`level`: the smallest grade that is relevant; gains do not depend on it), ``-M``
-    (`depth`: results per topic), ``-J`` (`judged_only`: remove unjudged documents), ``-N``
-    (`n_items`: documents in the collection, for ``utility``) and ``-Z`` (`zscores`: a file of means
-    and standard deviations of reference runs, by which values become z-scores). Unless complete, a
-    judged topic without results is a DataError, raised after the lines of the topics before it.
+    not ``-n`` (`summary`), ``-Z`` (`zscores`: a file of means and standard deviations of reference
+    runs, by which values become z-scores), and those of `TopicChoices`. Unless complete, a judged
+    topic without results is a DataError, raised after the lines of the topics before it.
     """
-    if level < 0:
-        raise UsageError(f"the level of relevance must be an integer ≥ 0, got {level}")
+    asked = TopicChoices(**choices)
     chosen = choose(measures, form)
     references = None if zscores is None else read_references(zscores)
     judged = read_judgments(qrels, form)
@@ -53,17 +45,10 @@ def report(
     topics: Topics | Groups | Preferences
     if "level" in FORMS[form].split():
         # Neither what is relevant nor unjudged documents make a difference to preferences.
-        topics = Preferences(judged, results, depth)
+        topics = Preferences(judged, results, asked.depth)
     else:
-        topics = (Groups if form == "qrels_jg" else Topics)(
-            judged,
-            results,
-            level=level,
-            depth=depth,
-            complete=complete,
-            judged_only=judged_only,
-            n_items=n_items,
-        )
+        topics = (Groups if form == "qrels_jg" else Topics)(judged, results, asked)
+    complete = asked.complete
     columns, totals = _table(
         topics, chosen, run_id, references, complete=complete, per_topic=per_topic
     )

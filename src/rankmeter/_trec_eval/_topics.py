@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter._ingest import Ids, Lines, Objects, Table, series
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._trec_eval._files import as_written
-from rankmeter.errors import DuplicateError
+from rankmeter.errors import DuplicateError, UsageError
 from rankmeter.metrics import Metric
 
 Gains = Mapping[int, float]
@@ -54,52 +54,62 @@ class Reading:
             return Memory().open(truth, {"run": run}).run(plan)["run"].averaged(entry).values
 
 
+@dataclass(frozen=True)
+class TopicChoices:
+    """The options of trec_eval that say which topics and documents count."""
+
+    level: int = 1
+    """``-l``: the smallest grade that is relevant; gains do not depend on it."""
+    depth: int | None = None
+    """``-M``: results per topic."""
+    complete: bool = False
+    """``-c``: judged topics without results count, mostly as 0."""
+    judged_only: bool = False
+    """``-J``: remove unjudged documents."""
+    n_items: int = 0
+    """``-N``: documents in the collection, for ``utility``."""
+
+    def __post_init__(self) -> None:
+        if self.level < 0:
+            raise UsageError(f"the level of relevance must be an integer ≥ 0, got {self.level}")
+
+
 class Topics:
     """The judged topics in order of their ids, with their results.
 
     ``missing`` of shape (n_topics,) marks those without results; ``n_above_zero`` counts the
-    judgments above 0, whatever the level. The options are those of `report`.
+    judgments above 0, whatever the level.
     """
 
-    def __init__(
-        self,
-        qrels: Table,
-        run: Table,
-        *,
-        level: int,
-        depth: int | None,
-        complete: bool,
-        judged_only: bool,
-        n_items: int,
-    ) -> None:
+    def __init__(self, qrels: Table, run: Table, choices: TopicChoices) -> None:
         self._names = distinct([qrels.users])
         self.names: list[str] = list(map(as_written, self._names.to_list()))
         grades = _placed(qrels, self._names)
         self.n_above_zero = int((grades.gains > 0).sum())
-        self.n_items = n_items
+        self.n_items = choices.n_items
         results = _placed(run, self._names)
         absent = self._without(results)
         self.missing = np.zeros(len(self.names), dtype=bool)
         self.missing[absent.integers()] = True
-        if complete and len(absent):
+        if choices.complete and len(absent):
             # In place of missing results, trec_eval takes one unjudged document.
             invented = {"item": pl.lit("ceci_nest_pas_un_docno"), "score": pl.lit(1.0)}
             invented_rows = pl.select(user=absent.series()).with_columns(**invented)
             results = results.with_rows(pl.concat([results.frame, invented_rows]))
-        if depth is not None:
+        if choices.depth is not None:
             by = ["user", "score", "item"]
             ordered = results.frame.sort(by, descending=[False, True, True])
-            first = ordered.group_by("user", maintain_order=True).head(depth)
+            first = ordered.group_by("user", maintain_order=True).head(choices.depth)
             results = results.with_rows(first)
         # A negative grade means that a document was pooled but not judged.
         self._judged = _where(grades, grades.gains >= 0)
-        self._pooled = self._judged if judged_only else grades
+        self._pooled = self._judged if choices.judged_only else grades
         self._more = self._pooled.height > self._judged.height
-        if judged_only:
+        if choices.judged_only:
             judged = results.frame.join(self._judged.frame, on=["user", "item"], how="semi")
             results = results.with_rows(judged)
         self._run = results
-        self._level = level
+        self._level = choices.level
         self._graded: dict[tuple[Any, ...], Reading] = {}
 
     @functools.cached_property
@@ -159,7 +169,7 @@ class Groups:
     ``names`` and ``missing`` are those of the topics proper. The options are those of `report`.
     """
 
-    def __init__(self, qrels: Table, run: Table, **choices: Any) -> None:
+    def __init__(self, qrels: Table, run: Table, choices: TopicChoices) -> None:
         grades = qrels.frame
         topics = grades["user"].unique().sort()
         # No name has a space in it.
@@ -169,7 +179,7 @@ class Groups:
         self.sets = Topics(
             qrels.with_rows(grades.select(names, "item", "gain")),
             run.with_rows(results.select(names, "item", "score")),
-            **choices,
+            choices,
         )
         place = {name: i for i, name in enumerate(self.names)}
         self._topic = np.array([place[name.partition(" ")[0]] for name in self.sets.names])
