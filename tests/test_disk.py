@@ -25,14 +25,14 @@ from hypothesis import strategies as st
 
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._align import sift
+from rankmeter._align import collect_judged
 from rankmeter._align.repeats import Repeats
 from rankmeter._align.sift import Sizes
 from rankmeter._choices import CHOICES
 from rankmeter._engine import Memory, choose
 from rankmeter._ingest import Cut, InPieces, meet_all, read_rankings, read_truth
 from rankmeter._plan import resolve
-from rankmeter._progress import followed, listening
+from rankmeter._progress import listening, with_progress
 from rankmeter.conventions import convention_names
 from rankmeter.errors import DataError, InvalidValueError, RankmeterError, UsageError
 
@@ -108,7 +108,7 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
     asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
     for size in (1, chance.randint(2, 9), 1000):
         some = replace(whole, rows=InPieces(whole.frame.head(2), Cut(whole.frame, size)))
-        sifted = {"": sift(some, judged, asked, room=2**21)}
+        sifted = {"": collect_judged(some, judged, asked, room=2**21)}
         for blocks in (1, 3):
             assert_same(Memory(blocks).open(judged, sifted).run(plan)[""], wanted)
 
@@ -415,7 +415,7 @@ def test_a_file_that_changes_between_the_passes_is_refused(tmp_path, monkeypatch
     rankings, truth = some()
     path = tmp_path / "r.parquet"
     rankings.write_parquet(path)
-    original = sift
+    original = collect_judged
 
     def sift_and_write(*args, **kwargs):
         found = original(*args, **kwargs)
@@ -456,7 +456,7 @@ def test_rows_that_change_between_the_passes_are_refused(change):
     pieces.__dict__.update(passes=0, change=change)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     unchecked = resolve("rr(duplicates=unchecked)")
-    sifted = {"": sift(table, judged, [*unchecked.alignments()], room=2**21)}
+    sifted = {"": collect_judged(table, judged, [*unchecked.alignments()], room=2**21)}
     with pytest.raises(DataError, match="changed while"):
         Memory().open(judged, sifted).run(resolve("rr"))
 
@@ -507,7 +507,7 @@ def test_rows_are_counted_by_user(kind):
 def test_progress_has_speed_and_time_left():
     said = []
     with listening(said.append):
-        assert [*followed(iter("abc"), "counting", 3, 900)] == ["a", "b", "c"]
+        assert [*with_progress(iter("abc"), "counting", 3, 900)] == ["a", "b", "c"]
     assert said[-1].startswith("counting: 100%, ")
     assert said[0].endswith(" left")
 
@@ -521,7 +521,7 @@ def test_all_metrics_share_the_two_passes():
     rules = ("item", "expected", "text-descending", "realistic")
     metrics = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
     plan = resolve([*metrics, "rr(pool=judged)", "rr(score_type=float32)"])
-    sifted = {"": sift(table, judged, [*plan.alignments()], room=2**21)}
+    sifted = {"": collect_judged(table, judged, [*plan.alignments()], room=2**21)}
     assert pieces.passes == 1
     opened = Memory(3).open(judged, sifted)
     opened.run(plan)

@@ -33,12 +33,12 @@ from rankmeter._matrix._scores import count_scores
 from rankmeter._plan import Plan
 from rankmeter._results.summary import Summary
 from rankmeter._scored import (
-    asked_of,
-    own_users,
+    count_request,
+    half_caution,
     query_ids,
+    query_remark,
     summary_of,
-    ties_of_half,
-    what_is_a_query,
+    users_from_option,
 )
 from rankmeter._statistics import ExactSums
 from rankmeter.errors import (
@@ -228,8 +228,8 @@ class _Sums:
         counts = {n: c for n, c in self.counts.items() if not n.startswith("undefined ")}
         tied, n = counts.get("tied_hits", 0), counts.pop("targets", 0)
         share = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)" if tied else ""
-        remarks = tuple(filter(None, (share, *what_is_a_query(self.plan, counts), NO_VALUES)))
-        cautions = tuple(ties_of_half(self.half, tied, n))
+        remarks = tuple(filter(None, (share, *query_remark(self.plan, counts), NO_VALUES)))
+        cautions = tuple(half_caution(self.half, tied, n))
         warn(*cautions)
         return Summary(
             self.plan, _no_values(self.plan, counts), counts, estimates,
@@ -272,7 +272,7 @@ class Accumulator:
             "metrics": names, "keep": keep, "like": like, "choices": given,
             "tolerance": None if tolerance is None else list(tolerance),
         }  # fmt: skip
-        self._asked = asked_of(self.plan, tolerance=tolerance, like=like)
+        self._asked = count_request(self.plan, tolerance=tolerance, like=like)
         self._sizes_unused = False  # no metric needs the number of candidates: known once asked
         for entry in self.plan.metrics:
             if entry.spec.of_lists:
@@ -573,7 +573,7 @@ def accumulator(
     >>> result["mrr"].mean, result["recall@1"].mean
     (0.75, 0.25)
     """
-    _, chosen = own_users(users, choices)
+    _, chosen = users_from_option(users, choices)
     return Accumulator(metrics, keep=keep, like=like, choices=chosen, tolerance=tolerance)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from rankmeter._checks import counted, shown
 from rankmeter._choices import CHOICES, acting
 from rankmeter._matrix._kind import plan_of_data
-from rankmeter._scored import RANK_METRICS, evaluate_scores, own_users
+from rankmeter._scored import RANK_METRICS, evaluate_scores, users_from_option
 from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import METRICS, Metric
 from rankmeter.metrics import metric as metric_of
@@ -73,7 +73,7 @@ def _check(metrics: list[str | Metric], options: Mapping[str, Any]) -> None:
     parameters = inspect.signature(evaluate_scores).parameters.keys() - acting(CHOICES, "scores")
     choices = {n: value for n, value in options.items() if n not in parameters}
     users = choices.pop("users", None)
-    plan_of_data(metrics, options.get("like"), own_users(users, choices)[1], "scores")
+    plan_of_data(metrics, options.get("like"), users_from_option(users, choices)[1], "scores")
 
 
 def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], float]:
@@ -134,7 +134,7 @@ class _Scorer:
         way = next(way for way in ways if hasattr(estimator, way))
         scores, target = _matrix(getattr(estimator, way)(X), way), np.asarray(y)
         if target.ndim == 1 and hasattr(estimator, "classes_"):
-            target = _columns(target, np.asarray(estimator.classes_))
+            target = _class_columns(target, np.asarray(estimator.classes_))
         (mean,) = evaluate_scores(scores, target, self.metric, **self.options).values()
         return self.sign * float(mean.mean)
 
@@ -148,7 +148,7 @@ def _matrix(scores: Any, way: str) -> Any:
     return scores
 
 
-def _columns(target: Any, classes: Any) -> Any:
+def _class_columns(target: Any, classes: Any) -> Any:
     """The column of the class of each row."""
     order = np.argsort(classes)
     place = np.minimum(np.searchsorted(classes, target, sorter=order), classes.size - 1)

@@ -360,7 +360,7 @@ RELEVANCE = ("relevant", "gains")
 """The choices that decide which judged items are relevant."""
 
 
-def checked(name: str, value: Any) -> Any:
+def checked_choice(name: str, value: Any) -> Any:
     """The value of a choice in its canonical form; a UsageError if it is not permitted."""
     declared = CHOICES[name]
     if name == "relevant":
@@ -433,7 +433,7 @@ def takes_choices_of(data: Input) -> Callable[[F], F]:
         signature = inspect.signature(function)
         parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         names = acting(CHOICES, data).keys() - {p.name for p in parameters}
-        others = [p for p in _parameters() if p.name in names]
+        others = [p for p in _choice_parameters() if p.name in names]
         function.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=[*parameters, *others]
         )
@@ -454,7 +454,7 @@ takes_choices = takes_choices_of("rankings")
 
 
 @functools.cache
-def _parameters() -> list[inspect.Parameter]:
+def _choice_parameters() -> list[inspect.Parameter]:
     keyword = inspect.Parameter.KEYWORD_ONLY
     hints = typing.get_type_hints(EveryChoice).items()
     return [inspect.Parameter(n, keyword, default=None, annotation=hint) for n, hint in hints]

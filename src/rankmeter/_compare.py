@@ -13,7 +13,7 @@ import polars as pl
 from rankmeter._caution import warn
 from rankmeter._choices import Setting
 from rankmeter._engine import Data, Scores, Source, open_data
-from rankmeter._estimates.notes import clustered_by
+from rankmeter._estimates.notes import clusters_by_metric
 from rankmeter._estimates.paired import PairedTests
 from rankmeter._estimates.segments import Population, clusters_of, labels_of, users_by_segment
 from rankmeter._estimates.settings import Settings
@@ -23,8 +23,8 @@ from rankmeter._ingest import Table as Ingested
 from rankmeter._plan import Plan
 from rankmeter._results.compared import Compared
 from rankmeter._results.comparison import Comparison
-from rankmeter._results.summary import Summary, summarise, summed, with_metrics
-from rankmeter._results.summary_page import reopened
+from rankmeter._results.summary import Summary, average_scores, summarise, with_metrics
+from rankmeter._results.summary_page import reopen_source
 from rankmeter._side import NO_SIDE, Side
 from rankmeter._statistics import CAUTIONS
 from rankmeter.errors import UsageError
@@ -90,7 +90,7 @@ def compare_by_user(
             **tests.facts(),
             **facts,
             **unused,
-            **({"clusters": None} if cluster is None else clustered_by(cluster, tested)),
+            **({"clusters": None} if cluster is None else clusters_by_metric(cluster, tested)),
         },
         **more,
     )  # fmt: skip
@@ -110,7 +110,7 @@ def compare_tables(
     `runs` has the tables of each system that has several training runs.
     """
     groups = {name: [name] for name in systems} if runs is None else runs
-    _check(plan, settings)
+    _refuse_incomparable(plan, settings)
     # The hits are kept for the curves, which may be asked for after the input has changed.
     data = open_data(truth, systems, side=side, keep=True)
     by_table = data.run(plan)
@@ -152,11 +152,11 @@ def compare_results(
     if settings.clusters is None:
         settings = replace(settings, clusters=_clusters_of(every))
     settings.check([*chosen], runs=several)
-    _check(plan, settings)
-    population, places = _common_rows([run.scores for run in every])
+    _refuse_incomparable(plan, settings)
+    population, places = _common_users([run.scores for run in every])
     by_run = [[run.scores for run in runs] for runs in chosen.values()]
     summaries = {
-        name: _checked(name, _mean_result(name, plan, runs)) for name, runs in chosen.items()
+        name: _check_source(name, _mean_result(name, plan, runs)) for name, runs in chosen.items()
     }
 
     def scored(plan: Plan) -> dict[str, Scores]:
@@ -180,12 +180,12 @@ def _no_source(name: str) -> NoReturn:
     )
 
 
-def _checked(name: str, result: Summary) -> Summary:
+def _check_source(name: str, result: Summary) -> Summary:
     """A result that refuses its source when it is opened, if that gives other values by then."""
 
     @functools.cache
     def opened() -> Data:
-        return (reopened(result) or _no_source(name)).open()
+        return (reopen_source(result) or _no_source(name)).open()
 
     return replace(result, source=result.source and replace(result.source, open=opened))
 
@@ -200,10 +200,10 @@ def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:
     cautions = dict.fromkeys(caution for run in runs for caution in run.cautions)
     scores = mean_of_runs([run.scores for run in runs])
     more = {"cautions": (*cautions,), "kind": first.kind}
-    return summed(plan, scores, first.read, clusters=first.clusters, **more)
+    return average_scores(plan, scores, first.read, clusters=first.clusters, **more)
 
 
-def _common_rows(
+def _common_users(
     scores: Sequence[Scores],
 ) -> tuple[Population, Callable[[Scores], IntArray] | None]:
     """The users of all scores, and the row of each user among them if it is another one."""
@@ -234,7 +234,7 @@ def _clusters_of(results: Sequence[Summary]) -> pl.DataFrame | None:
     return pl.concat(tables).unique(maintain_order=True) if tables else None
 
 
-def _check(plan: Plan, settings: Settings) -> None:
+def _refuse_incomparable(plan: Plan, settings: Settings) -> None:
     """Refuse metrics that cannot be compared, and warn of tests that do not compare means."""
     if settings.test in CAUTIONS:
         warn(CAUTIONS[settings.test])

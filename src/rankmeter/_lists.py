@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
-from rankmeter._steps import summed, worked
+from rankmeter._steps import note_formula, note_sum
 from rankmeter.errors import InvalidValueError
 
 
@@ -113,7 +113,7 @@ class Lists:
     def sum(self, values: npt.NDArray[Any]) -> FloatArray:
         """The sum over each user's items, given a value of each item in a list."""
         sums: FloatArray = np.bincount(self.user, values, minlength=self.n_users).astype(np.float64)
-        return summed(sums, values, self)
+        return note_sum(sums, values, self)
 
     def mean(self, values: npt.NDArray[Any], weights: FloatArray | None = None) -> FloatArray:
         """The (weighted) mean over each user's items; NaN without any, or with zero weights."""
@@ -122,7 +122,7 @@ class Lists:
         else:
             whole, part = self.sum(weights), self.sum(values * weights)
         means = ratio(part, whole, nothing=np.nan)
-        return worked(means, "sum / items", sum=part, items=whole)
+        return note_formula(means, "sum / items", sum=part, items=whole)
 
     def blocks(self, cells: int) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         """Users with equally long lists, some at a time.

@@ -22,7 +22,7 @@ from rankmeter._choices import (
     Input,
     Setting,
     acting,
-    checked,
+    checked_choice,
     refuse_inert,
     show,
 )
@@ -343,7 +343,7 @@ def resolve(
                 )
             raise unknown("option", name, CHOICES)
     refuse_inert(given, data)
-    chosen = {name: checked(name, value) for name, value in given.items()}
+    chosen = {name: checked_choice(name, value) for name, value in given.items()}
     convention = load_convention("rankmeter" if like is None else like)
     settings = {name: chosen.pop(name) for name in SETTINGS if name in chosen}
     setting = _settings(convention, data) | settings
@@ -427,4 +427,4 @@ def _candidates(metric: Metric, setting: Setting, data: Input) -> int:
 def _build(kind: type[Any], switches: Mapping[str, Any]) -> Any:
     """An `Alignment` or `Averaging` from the choices that are its own, checked."""
     names = [field.name for field in dataclasses.fields(kind) if field.name in switches]
-    return kind(**{name: checked(name, switches[name]) for name in names})
+    return kind(**{name: checked_choice(name, switches[name]) for name in names})

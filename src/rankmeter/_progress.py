@@ -22,7 +22,7 @@ def listening(show: Callable[[str], None]) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def followed(pieces: Iterable[_T], what: str, n_parts: int, n_rows: int) -> Iterator[_T]:
+def with_progress(pieces: Iterable[_T], what: str, n_parts: int, n_rows: int) -> Iterator[_T]:
     """The parts, with a line after each: what is done, rows per second, time left."""
     show, start = _LISTENER.get(), time.monotonic()
     for done, part in enumerate(pieces, start=1):

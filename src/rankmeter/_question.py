@@ -99,7 +99,7 @@ class Question:
         for table in (judged, *tables.values()):
             warn(*table.cautions)
         side = read_side(self.given, next(iter(tables.values())), plan.n_items)
-        words = words_of(judged, tables)
+        words = vocabulary_of(judged, tables)
         engine = how.said(tables.values())
         return replace(plan, engine=engine, side=side.notes, words=words), judged, tables, side
 
@@ -139,7 +139,7 @@ class Question:
         return tables
 
 
-def words_of(judged: Table, systems: Mapping[str, Table]) -> Words:
+def vocabulary_of(judged: Table, systems: Mapping[str, Table]) -> Words:
     """The words of the ground truth, or of rankings, if they differ from those of the house."""
     words = (table.origin.words for table in (judged, *systems.values()))
     return next((w for w in words if w != USERS), USERS)

@@ -30,7 +30,7 @@ from rankmeter._matrix._ranks import read_ranks
 from rankmeter._matrix._samples import count_samples
 from rankmeter._matrix._scores import Asked, count_scores
 from rankmeter._plan import Plan
-from rankmeter._results.summary import Summary, summed
+from rankmeter._results.summary import Summary, average_scores
 from rankmeter._words import LINKS
 from rankmeter.conventions import load_convention
 from rankmeter.errors import DuplicateError, UsageError
@@ -149,9 +149,9 @@ def evaluate_scores(
     >>> rm.evaluate_scores(scores[:1], [[0, 1]], "recall@1", each=True)["recall@1"].mean
     1.0
     """
-    users, choices = own_users(users, choices)
+    users, choices = users_from_option(users, choices)
     plan = plan_of_data(metrics, like, choices, "scores" if negatives is None else "samples")
-    asked = asked_of(plan, tolerance=tolerance, like=like)
+    asked = count_request(plan, tolerance=tolerance, like=like)
     scores, target, negatives, exclude, candidates = (
         read_array_file(given) if is_path(given) else given
         for given in (scores, target, negatives, exclude, candidates)
@@ -160,9 +160,9 @@ def evaluate_scores(
     if negatives is None:
         queries = count_scores(scores, target, asked, exclude=exclude, candidates=candidates)
     else:
-        _only_samples(target=target, exclude=exclude, candidates=candidates)
+        _refuse_other(target=target, exclude=exclude, candidates=candidates)
         queries = count_samples(scores, negatives, asked)
-    ids, read = _ids_of(users, queries)
+    ids, read = _row_ids(users, queries)
     return summary_of(
         plan, Counted(queries, ids), groups=groups, clusters=clusters, read=read,
         tolerance=asked.tolerance,
@@ -226,7 +226,7 @@ def evaluate_ranks(
     >>> round(result["mrr"].mean, 4), result["hits@3"].mean, result["mr"].mean
     (0.4625, 0.5, 4.25)
     """
-    users, choices = own_users(users, choices)
+    users, choices = users_from_option(users, choices)
     read, kind = read_rank_table(ranks) if is_table(ranks) else ({"ranks": ranks}, POLARS)
     candidates, upper = (
         read_array_file(array) if is_path(array) else array for array in (candidates, upper)
@@ -238,21 +238,21 @@ def evaluate_ranks(
     queries = read_ranks(read["ranks"], read.get("upper"), read.get("candidates"))
     if not queries.sized:
         refuse_unknown_candidates(plan, queries)
-    ids, counts = _ids_of(read.get("users"), queries)
+    ids, counts = _row_ids(read.get("users"), queries)
     return summary_of(
         plan, Counted(queries, ids), groups=read.get("groups"), clusters=clusters, read=counts,
         kind=kind,
     )  # fmt: skip
 
 
-def own_users(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def users_from_option(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Ids of users, also from a file, and the choices with ``users`` if that is a word."""
     if is_array_file(users):
         return read_array_file(users), choices
     return (None, {**choices, "users": users}) if isinstance(users, str) else (users, choices)
 
 
-def asked_of(
+def count_request(
     plan: Plan,
     *,
     tolerance: tuple[float, float] | None = None,
@@ -289,7 +289,7 @@ def _tolerance(given: Any, like: str | None) -> tuple[float, float]:
     return absolute, relative
 
 
-def _ids_of(users: Any, queries: Queries) -> tuple[Ids | None, Counter[str]]:
+def _row_ids(users: Any, queries: Queries) -> tuple[Ids | None, Counter[str]]:
     """An id for each query of those of the rows, and what was converted to read them."""
     counts: Counter[str] = Counter()
     if users is None:
@@ -340,8 +340,8 @@ def summary_of(
     if tied and not queries.facts.get("mean_ranks"):
         score = functools.partial(_scored, queries)
         remarks.append(tie_bounds(plan, score, tied, n))
-    cautions += ties_of_half(queries.half, tied, n)
-    remarks += what_is_a_query(plan, queries.facts)
+    cautions += half_caution(queries.half, tied, n)
+    remarks += query_remark(plan, queries.facts)
     if any(tolerance):
         remarks.append(f"tied within {tolerance[0]:g} + {tolerance[1]:g} · |score of the target|")
     if n_rows and not queries.found.size:
@@ -363,7 +363,7 @@ def summary_of(
         labels_of_groups = row_frame(groups, "groups", n_rows)[queries.row]
         if "relation" in labels_of_groups.columns:
             plan = replace(plan, words=LINKS)
-    return summed(
+    return average_scores(
         plan,
         scores,
         {**queries.facts, **unused, **(read or {})},
@@ -376,7 +376,7 @@ def summary_of(
     )
 
 
-def what_is_a_query(plan: Plan, facts: Mapping[str, int]) -> list[str]:
+def query_remark(plan: Plan, facts: Mapping[str, int]) -> list[str]:
     """A remark, if some rows have several true items."""
     if not (n := facts.get("rows_with_several_targets")):
         return []
@@ -385,7 +385,7 @@ def what_is_a_query(plan: Plan, facts: Mapping[str, int]) -> list[str]:
     return [f"rows with several true items: {n:,} ({rule}; each={plan.each})"]
 
 
-def ties_of_half(half: str, tied: int, n: int) -> list[str]:
+def half_caution(half: str, tied: int, n: int) -> list[str]:
     """A caution if many of the targets are tied in a type of few digits."""
     if not half or tied <= MANY_TIES * n:
         return []
@@ -397,7 +397,7 @@ def _scored(queries: Queries, plan: Plan) -> Any:
     return score_queries(plan, queries)
 
 
-def _only_samples(**given: Any) -> None:
+def _refuse_other(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise UsageError(

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from rankmeter._api import DEFAULT_METRICS
 from rankmeter._choices import Choices, Setting, takes_choices
 from rankmeter._compare import compare_results, compare_tables
-from rankmeter._engine import EngineName, reading
+from rankmeter._engine import EngineName, parse_engine
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._ingest import is_records
 from rankmeter._plan import Plan
@@ -21,7 +21,7 @@ from rankmeter._results.result import Result
 from rankmeter._results.summary import Summary
 from rankmeter._side import Given
 from rankmeter._values import compare_stored, holds_values
-from rankmeter._words import speaking
+from rankmeter._words import use_words
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
 
@@ -176,22 +176,24 @@ def compare(
         asked = None if metrics is DEFAULT_METRICS else metrics
         return _compare_values(systems, results, asked, settings)
     side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    how = reading(engine, memory)
+    how = parse_engine(engine, memory)
     question = Question(truth, metrics, like, choices, side_data, columns, how, clusters)
-    return compared(question, systems, settings)
+    return compare_question(question, systems, settings)
 
 
-def compared(question: Question, systems: Mapping[str, object], settings: Settings) -> Comparison:
+def compare_question(
+    question: Question, systems: Mapping[str, object], settings: Settings
+) -> Comparison:
     """The comparison of rankings, or of the runs of systems."""
     flat, runs = _separate_runs(systems)
     settings = _margins_by_label(settings, question.plan(flat.values()))
     settings.check((*(runs or flat),), runs=runs is not None)
     plan, judged, tables, side = question.read(flat)
-    with speaking(plan.words):
+    with use_words(plan.words):
         return compare_tables(tables, judged, plan, settings, runs=runs, side=side)
 
 
-def _runs_of(system: object) -> list[object]:
+def _as_runs(system: object) -> list[object]:
     """The runs of a system among results and stored values."""
     return [*system] if isinstance(system, list | tuple) else [system]
 
@@ -199,7 +201,7 @@ def _runs_of(system: object) -> list[object]:
 def _refuse_rankings(systems: Mapping[str, object], results: Mapping[str, Summary]) -> None:
     """Refuse rankings next to results or stored values."""
     for name, system in systems.items():
-        if not all(isinstance(run, Summary) or holds_values(run) for run in _runs_of(system)):
+        if not all(isinstance(run, Summary) or holds_values(run) for run in _as_runs(system)):
             other = next(iter(results), "another system")
             raise UsageError(
                 f"{name} is rankings, and {other} is a result: evaluate {name}, too, or compare "
@@ -224,11 +226,11 @@ def _compare_values(
     settings: Settings,
 ) -> Comparison:
     """Compare results of evaluations, and stored values of users; `results` are by run."""
-    runs = {str(name): _runs_of(system) for name, system in systems.items()}
+    runs = {str(name): _as_runs(system) for name, system in systems.items()}
     evaluated = {name: [run for run in of if isinstance(run, Summary)] for name, of in runs.items()}
     plan = question_of(results, metrics) if results else None
     if plan is not None and evaluated == runs:
-        with speaking(plan.words):
+        with use_words(plan.words):
             return compare_results(evaluated, plan, _margins_by_label(settings, plan))
     if metrics is not None:
         raise UsageError("`metrics` acts on rankings and results, and stored values are read whole")

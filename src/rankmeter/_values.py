@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import number, unknown
-from rankmeter._choices import Setting, checked
+from rankmeter._choices import Setting, checked_choice
 from rankmeter._compare import Systems, compare_by_user
 from rankmeter._engine import Averaged
 from rankmeter._estimates.segments import Population
@@ -110,7 +110,7 @@ def compare_values(
     (1.1667, 0.03125)
     """
     options = dict(zip(OPTIONS, (confidence, interval, resamples, seed), strict=True))
-    setting = Setting(**{name: checked(name, value) for name, value in options.items()})
+    setting = Setting(**{name: checked_choice(name, value) for name, value in options.items()})
     settings = Settings(
         baseline=baseline,
         test=test,
@@ -148,7 +148,7 @@ def compare_stored(
         )
     results = named_results(values) if isinstance(values, Mapping) else {}
     check_options(results)
-    frames = {id(result): _frame_of(name, result) for name, result in results.items()}
+    frames = {id(result): _values_by_user(name, result) for name, result in results.items()}
     if isinstance(values, Mapping):
         values = {
             name: [frames.get(id(run), run) for run in data] if isinstance(data, list | tuple)
@@ -205,7 +205,7 @@ def _check_alike(frame: pl.DataFrame, names: Iterable[str], metrics: Iterable[st
             )
 
 
-def _frame_of(name: str, result: Summary) -> pl.DataFrame:
+def _values_by_user(name: str, result: Summary) -> pl.DataFrame:
     """The values of the users of a result, with their clusters if it has any."""
     for entry in result.plan.metrics:
         if entry.averaging.aggregate != "mean" or entry.spec.weighted:

@@ -50,10 +50,10 @@ def movielens(path: str | Path | None = None) -> pl.DataFrame:
     >>> movielens().head(2).rows()
     [(1, 1, 4.0, 964982703), (1, 3, 4.0, 964981247)]
     """
-    return read_interactions(_found(path, "ratings.csv"))
+    return read_interactions(_find_file(path, "ratings.csv"))
 
 
-def _found(path: str | Path | None, name: str) -> Path:
+def _find_file(path: str | Path | None, name: str) -> Path:
     """The file of that name in the folder of the data set."""
     places = [Path(path)] if path is not None else [_CHECKOUT / _FOLDER, Path.cwd() / _FOLDER]
     files = [place / name if place.is_dir() else place for place in places]
@@ -92,7 +92,7 @@ def movielens_items(path: str | Path | None = None) -> pl.DataFrame:
     >>> movielens_items().row(0)[:2]
     (1, 'Toy Story (1995)')
     """
-    movies = pl.read_csv(_found(path, "movies.csv"))
+    movies = pl.read_csv(_find_file(path, "movies.csv"))
     genres = pl.col("genres").str.split("|")
     return movies.select(
         item="movieId",
@@ -161,11 +161,11 @@ def synthetic(
     chance = draws(seed, pl.Series(np.arange(1, n_users + 1)))
     step = max(_CELLS // n_items, 1)
     blocks = [
-        _race(chance[at : at + step], popularity, n_per_user) for at in range(0, n_users, step)
+        _arrivals(chance[at : at + step], popularity, n_per_user) for at in range(0, n_users, step)
     ]
     item = by_popularity[np.concatenate(blocks).ravel()]
     pair = draws(seed, pl.Series(user), pl.Series(item))
-    liking = 3.5 + _bell(draws(seed, pl.Series(item))) + _bell(pair)
+    liking = 3.5 + _bell_shaped(draws(seed, pl.Series(item))) + _bell_shaped(pair)
     start = _NEW_YEAR_2020 + (mix(~chance) % np.uint64(366 * _DAY)).astype(np.int64)
     pause = (mix(~pair) % np.uint64(4 * _DAY)).astype(np.int64).reshape(n_users, n_per_user) + 1
     return pl.DataFrame(
@@ -178,7 +178,9 @@ def synthetic(
     )
 
 
-def _race(chance: NDArray[np.uint64], popularity: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+def _arrivals(
+    chance: NDArray[np.uint64], popularity: NDArray[np.float64], n: int
+) -> NDArray[np.int64]:
     """Find the items that arrive first for each user: (users, n) places in `popularity`."""
     lane = np.arange(len(popularity), dtype=np.uint64)
     arrival = -np.log(_uniform(mix(chance[:, None] ^ lane))) / popularity
@@ -192,7 +194,7 @@ def _uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
-def _bell(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+def _bell_shaped(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Numbers around 0 with a standard deviation of 0.75: a sum of uniform ones, no logarithm."""
     total = np.full(len(words), -1.5)
     for _ in range(3):

@@ -131,7 +131,7 @@ def check_metric(
     >>> check_metric("ndcg", k=10)
     >>> check_metric("err", options={"max_gain": 3})
     """
-    registered = _known(metric)
+    registered = _registered(metric)
     spec = describe(metric, "", low=-np.inf, high=np.inf) if registered is None else registered  # type: ignore[arg-type]
     chosen = {**spec.example, **(options or {})}
     missing = {o.name for o in spec.options.values() if o.required} - chosen.keys()
@@ -177,7 +177,7 @@ class _Subject:
         return self(_evidence(lists))
 
 
-def _known(metric: str | Callable[..., Any]) -> Spec | None:
+def _registered(metric: str | Callable[..., Any]) -> Spec | None:
     if isinstance(metric, str):
         return METRICS[metric]
     spec = METRICS.get(metric.__name__)

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.judged import Judged, offsets_of, perfect, worth
+from rankmeter._align.judged import Judged, gains_of, offsets_of, perfect_hits
 from rankmeter._align.listing import Listing
 from rankmeter._align.lookup import Lookup
 from rankmeter._align.pairs import Refused
-from rankmeter._align.placing import Placed, place
+from rankmeter._align.placing import Placed, assign_ranks
 from rankmeter._align.rows import Kept, Rows
 from rankmeter._align.rules import Ranking, count_candidates
 from rankmeter._choices import Alignment
@@ -77,9 +77,9 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     in_rankings[user] = True
     ranking = _ranking(rankings.rows, rankings, user, truth, listing)
     counts, positive, repeated, shown = count_candidates(ranking, truth, notes, listing)
-    hits, nonrelevant, tied = settle(counts, (truth.relevant, truth.others), choices, positive)
+    hits, nonrelevant, tied = to_hits(counts, (truth.relevant, truth.others), choices, positive)
     if shown is not None:
-        shown = replace(shown, gain=np.where(shown.relevant, worth(shown.gain, choices), 0.0))
+        shown = replace(shown, gain=np.where(shown.relevant, gains_of(shown.gain, choices), 0.0))
     facts = Facts(
         hits.n_relevant,
         hits.n_ranked,
@@ -123,7 +123,7 @@ def relevant_items(truth: Judged, items: Codes) -> Shown:
     """The relevant items of each user, largest gain first, as codes; without items of no code."""
     code = items.find(truth.items)
     kept = np.flatnonzero(truth.choices.is_relevant(truth.gain) & (code >= 0))
-    gain = worth(truth.gain[kept], truth.choices)
+    gain = gains_of(truth.gain[kept], truth.choices)
     order = np.lexsort((code[kept], -gain, truth.code[kept]))
     at, gain = kept[order], gain[order]
     offsets = offsets_of(truth.code[at], truth.codes.n)
@@ -131,38 +131,38 @@ def relevant_items(truth: Judged, items: Codes) -> Shown:
     return Shown(offsets, code[at], rank, gain, np.ones(at.size, dtype=bool), items.n)
 
 
-def settle(
+def to_hits(
     counted: RankCounts,
     ideals: tuple[Hits, Hits],
     choices: Alignment,
     positive: BoolArray | None = None,
 ) -> tuple[Hits, Hits, dict[str, int]]:
-    """From counts to hits: the relevant ones, the others, and the numbers of ties.
+    """Make hits of counts: the relevant ones, the others, and the numbers of ties.
 
-    `ideals` are the perfect rankings, as `perfect` gives them, and `positive` says which of the
+    `ideals` are the perfect rankings that `perfect_hits` gives, and `positive` says which of the
     judged items have a positive score.
     """
     if choices.scope != "all":
-        inside = place(counted, choices.ties, choices.depth)
-        ideals = perfect(inside.user, inside.gain, counted.n_ranked.size, choices, inside.item)
+        inside = assign_ranks(counted, choices.ties, choices.depth)
+        ideals = perfect_hits(inside.user, inside.gain, counted.n_ranked.size, choices, inside.item)
     if choices.retrieved == "positive" and positive is not None:
         counted = counted.only(positive)
     counts = {
         "tied_hits": int(np.count_nonzero(counted.equal)),
         "users_with_tied_hits": int(np.count_nonzero(np.bincount(counted.user[counted.equal > 0]))),
     }
-    placed = place(counted, choices.ties, choices.depth)
+    placed = assign_ranks(counted, choices.ties, choices.depth)
     n_ranked = counted.n_ranked
     if choices.depth is not None:
         n_ranked = np.minimum(n_ranked, choices.depth)
     relevant = choices.is_relevant(placed.gain)
     together = choices.ties == "together"
-    hits = _select(placed, relevant, ideals[0], n_ranked, together=together)
-    nonrelevant = _select(placed, ~relevant, ideals[1], n_ranked, together=together)
-    return replace(hits, gain=worth(hits.gain, choices)), nonrelevant, counts
+    hits = _as_hits(placed, relevant, ideals[0], n_ranked, together=together)
+    nonrelevant = _as_hits(placed, ~relevant, ideals[1], n_ranked, together=together)
+    return replace(hits, gain=gains_of(hits.gain, choices)), nonrelevant, counts
 
 
-def _select(
+def _as_hits(
     placed: Placed, keep: BoolArray, ideal: Hits, n_ranked: IntArray, *, together: bool
 ) -> Hits:
     """Some of the placed items as hits, with the facts about their users."""

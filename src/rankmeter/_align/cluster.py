@@ -18,7 +18,7 @@ from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, count, sort_key
 from rankmeter._align.packing import Groups
 from rankmeter._align.pairs import is_self
-from rankmeter._align.remainder import Counts, Order, Remainder, changed, needs
+from rankmeter._align.remainder import Counts, Order, Remainder, changed_error, needs
 from rankmeter._align.tally import Marks
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._counts import RankCounts
@@ -67,7 +67,7 @@ def gather(
     first = _tally(rows, _asked(kept, rows.order, kind), kind, room)
     sums = {name: int(first.users[name].sum()) for name in ("rows", *_BAD)}
     if sums["rows"] != counted["rows"].sum():
-        raise changed()
+        raise changed_error()
     sums["no_user"] = int(first.users.filter(pl.col("user").is_null())["rows"].sum())
     counts = rows.checked(sums)
     users = _typed(first.users, table)["user"]
@@ -312,7 +312,7 @@ class Clustered(Remainder):
         if value is not None or kind != self._kind:
             tally = _tally(self.query, asked, kind, self.room)
             if not tally.users.equals(self._first.users):
-                raise changed()
+                raise changed_error()
         above, equal = tally.above, tally.equal.copy()
         inside = self._inside(asked, kind, None)
         equal -= inside.equal
@@ -438,4 +438,4 @@ def _plain(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _check(*counts: IntArray) -> None:
     if any((count < 0).any() for count in counts):
-        raise changed()
+        raise changed_error()

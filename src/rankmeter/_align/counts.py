@@ -176,7 +176,7 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
         above = np.minimum(place, c.offsets[t.user + 1]) - c.offsets[t.user]
         equal = np.zeros_like(above)
         return RankCounts(t.user, t.gain, above, equal, equal if ordered else None, n_ranked)
-    above, equal = _spans(c, t)
+    above, equal = _above_and_equal(c, t)
     equal -= c.holds(t)
     before: IntArray | None = None
     if ordered:
@@ -184,14 +184,14 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
         if (tied := equal > 0).any():
             marks = t.only(tied)
             marks = c.numbered(marks) if ties == "input" else marks
-            before[tied] = _tally(c, marks, [ties]).before(ties)
+            before[tied] = _defined_counts(c, marks, [ties]).before(ties)
     return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
 
 
-def _spans(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
+def _above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
     """For each mark, how many candidates of its user are better, and how many have its value."""
     if _compiled.native is None:
-        tally = _tally(c, t)
+        tally = _defined_counts(c, t)
         return tally.above(), tally.equal()
     above, upto = np.empty((2, t.user.size), dtype=np.int64)
     value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
@@ -208,7 +208,7 @@ def _spans(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
     return above, np.subtract(upto, above, out=upto)
 
 
-def _tally(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
+def _defined_counts(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
     """The counts of the candidates of the users of some marks, by their definition."""
     user, at = c.of_users(np.flatnonzero(np.bincount(t.user)))
     value = c.value[at]
@@ -221,12 +221,12 @@ def _tally(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
 
 def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
     """Sort each segment, in place if all have one length."""
-    longest, n = _longest(offsets)
+    longest, n = _segment_sizes(offsets)
     if value.size == n * longest:
         value.reshape(n, longest).sort(axis=1)
         return value
     result = np.empty_like(value)
-    for place, inside, padded in _matrices(value, offsets):
+    for place, inside, padded in _as_matrices(value, offsets):
         padded.sort(axis=1)
         result[place[inside]] = padded[inside]
     return result
@@ -235,26 +235,26 @@ def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
 def order_within(value: FloatArray, offsets: IntArray) -> IntArray:
     """The positions of the numbers of each segment, ascending by value; equal ones by position."""
     result = np.empty(value.size, dtype=np.int64)
-    for place, inside, padded in _matrices(value, offsets):
+    for place, inside, padded in _as_matrices(value, offsets):
         order = np.argsort(padded, axis=1, kind="stable")
         result[place[inside]] = (place[:, :1] + order)[inside]
     return result
 
 
-def _longest(offsets: IntArray) -> tuple[int, int]:
+def _segment_sizes(offsets: IntArray) -> tuple[int, int]:
     """The length of the longest segment, and how many have any number."""
     length = np.diff(offsets)
     return int(length.max(initial=0)), int(np.count_nonzero(length))
 
 
-def _matrices(
+def _as_matrices(
     value: FloatArray, offsets: IntArray
 ) -> Iterator[tuple[IntArray, BoolArray, FloatArray]]:
     """Segments of like length as rows of a matrix: their positions, which are inside, and values.
 
     Rows are filled up with infinity.
     """
-    length, (longest, n) = np.diff(offsets), _longest(offsets)
+    length, (longest, n) = np.diff(offsets), _segment_sizes(offsets)
     width = np.where(length > 0, 1 << np.ceil(np.log2(np.maximum(length, 1))).astype(np.int64), 0)
     if value.size == n * longest:
         width = length
@@ -275,6 +275,6 @@ def _is_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
     return bool(rising.all())
 
 
-def by_item(item: pl.Series, ties: TieRule) -> pl.Series:
+def item_sort_key(item: pl.Series, ties: TieRule) -> pl.Series:
     """Ascending sort key of tied items, for a rule that compares items."""
     return places(item, text=by_text(ties, str(item.dtype)))

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.remainder import Counts, Order, Remainder, changed
+from rankmeter._align.remainder import Counts, Order, Remainder, changed_error
 from rankmeter._align.tally import Marks, Tally
-from rankmeter._align.threads import over
+from rankmeter._align.threads import map_pieces
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import IdSeries, Pieces
 
@@ -35,7 +35,7 @@ class Counted(Remainder):
             rows = self.pieces.read(n, items=False).rows.join(self.kept, on="number", how="anti")
             return rows.group_by(pl.col("user").cast(self.users.dtype)).agg(pl.col("rank").max())
 
-        ranks = pl.concat([*over(self.pieces, look, "finding the last ranks")])
+        ranks = pl.concat([*map_pieces(self.pieces, look, "finding the last ranks")])
         return ranks.group_by("user").agg(pl.col("rank").max())
 
     def _count(
@@ -69,10 +69,10 @@ class Counted(Remainder):
                 tally.add(user, value, row, lambda places: IdSeries(piece["item"][at[places]]))
             return piece.height, inside
 
-        seen = list(over(self.pieces, look, "counting"))
+        seen = list(map_pieces(self.pieces, look, "counting"))
         self.pieces.check()
         if sum(n for n, _ in seen) != self._n_all or sum(n for _, n in seen) != self.kept.height:
-            raise changed()
+            raise changed_error()
         counts = {}
         for kind, ties in orders:
             tally = tallies[kind]
@@ -89,6 +89,6 @@ class Counted(Remainder):
         at = self._number[slice(*span)] - first
         columns = [name for name in ("user", self.order) if name in piece.columns]
         if not piece.select(columns)[at].equals(self.kept.select(columns)[slice(*span)]):
-            raise changed()
+            raise changed_error()
         code[at] = -1
         return at.size

@@ -67,13 +67,13 @@ def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None 
     if not rows.is_index and Pairs.of(code, truth.frame["item"], codes.n).repeated:
         frame, contradictions = unique_judgements(truth, choices, counts)
         rows, code, gain = InFrame(frame), codes.of(frame["user"]), frame["gain"].to_numpy()
-    gain = reached(code, gain, codes.n, choices)
+    gain = reached_gains(code, gain, codes.n, choices)
     item = None if names is None else names.of(rows.items())
-    ideals = perfect(code, gain, codes.n, choices, item)
+    ideals = perfect_hits(code, gain, codes.n, choices, item)
     return Judged(choices, codes, rows, code, gain, *ideals, counts, contradictions, item)
 
 
-def reached(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
+def reached_gains(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
     """The gains of ``gains="reached"``: positive only for users with something relevant."""
     if choices.gains != "reached":
         return gain
@@ -82,7 +82,7 @@ def reached(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) 
     return np.where(has_relevant[user], gain, np.minimum(gain, 0.0))
 
 
-def perfect(
+def perfect_hits(
     user: IntArray,
     gain: FloatArray,
     n_users: int,
@@ -95,12 +95,12 @@ def perfect(
 
     def of(chosen: Any, gains: FloatArray) -> Hits:
         codes = None if item is None else item[chosen]
-        return _perfect(user[chosen], gains, n_users, codes)
+        return _ideal(user[chosen], gains, n_users, codes)
 
-    return of(relevant, worth(gain[relevant], choices)), of(others, gain[others])
+    return of(relevant, gains_of(gain[relevant], choices)), of(others, gain[others])
 
 
-def worth(gain: FloatArray, choices: Alignment) -> FloatArray:
+def gains_of(gain: FloatArray, choices: Alignment) -> FloatArray:
     """The gains that relevant items contribute."""
     if choices.gains != "above":
         return gain
@@ -116,7 +116,7 @@ def offsets_of(user: IntArray, n_users: int) -> IntArray:
     return offsets
 
 
-def _perfect(user: IntArray, gain: FloatArray, n_users: int, item: IntArray | None = None) -> Hits:
+def _ideal(user: IntArray, gain: FloatArray, n_users: int, item: IntArray | None = None) -> Hits:
     offsets = offsets_of(user, n_users)
     if item is not None:
         order = np.lexsort((item, -gain, user))

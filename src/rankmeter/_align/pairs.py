@@ -69,18 +69,18 @@ class Pairs:
             code, judged_item = user[:0], item[:0]
         else:
             code, judged_item = judged["code"].to_numpy(), judged["item"]
-        looked_up = _looked_up(user, item, n_users, code, judged_item)
-        return looked_up or _joined(user, item, n_users, code, judged_item)
+        looked_up = _match_by_table(user, item, n_users, code, judged_item)
+        return looked_up or _match_by_join(user, item, n_users, code, judged_item)
 
 
-def _looked_up(
+def _match_by_table(
     user: IntArray, item: pl.Series, n_users: int, code: IntArray, judged_item: pl.Series
 ) -> Pairs | None:
     """The pairs by a table; None if that cannot be, or two rows seem to have the same pair."""
     if _compiled.native is None:
         return None
     groups, judged = Groups.of(user, n_users), Groups.of(code, n_users)
-    low, width, (of_rows, of_judged) = _numbers([item, judged_item])
+    low, width, (of_rows, of_judged) = _item_keys([item, judged_item])
     row, judgment = np.empty((2, code.size), dtype=np.int64)
     rows = of_rows, groups.order, groups.offsets
     n = _compiled.native.match(
@@ -96,7 +96,7 @@ def _looked_up(
     return Pairs(row, judgment, groups, repeated=False)
 
 
-def _joined(
+def _match_by_join(
     user: IntArray, item: pl.Series, n_users: int, code: IntArray, judged_item: pl.Series
 ) -> Pairs:
     """The pairs by a join of the rows and the judgments."""
@@ -108,7 +108,7 @@ def _joined(
     return Pairs(row, judgment, Groups.of(user, n_users), repeated)
 
 
-def _numbers(items: list[pl.Series]) -> tuple[int, int, list[Keys]]:
+def _item_keys(items: list[pl.Series]) -> tuple[int, int, list[Keys]]:
     """Items as numbers: the lowest, how many places these take if they are dense, and all."""
     size = sum(map(len, items))
     named = [item for item in items if len(item)]

@@ -14,7 +14,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import sort_key
-from rankmeter._align.placing import ordered
+from rankmeter._align.placing import tie_order
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter.errors import DataError
@@ -54,7 +54,7 @@ class Remainder:
         usual = [a for a in alignments if a.pool == "all" and a.scope != "appended"]
         if order == "rank":
             usual = [a for a in usual if a.exclude != "self"]
-        self._orders = [(a.score_type, ordered(a.ties)) for a in usual]
+        self._orders = [(a.score_type, tie_order(a.ties)) for a in usual]
         self._counts: dict[Order, Counts] = {}
 
     def count(
@@ -103,7 +103,7 @@ def needs(alignments: Iterable[Alignment]) -> tuple[bool, bool]:
     return self_items, any(a.duplicates != "unchecked" for a in choices)
 
 
-def changed() -> DataError:
+def changed_error() -> DataError:
     """The error of rankings that are not the same in two passes."""
     return DataError(
         "The rankings changed while they were read. Repeat the evaluation when nothing writes to "

@@ -12,7 +12,7 @@ from rankmeter._align.counts import Candidates, count
 from rankmeter._align.judged import Judged
 from rankmeter._align.packing import Groups
 from rankmeter._align.pairs import Pairs, best_of, is_self
-from rankmeter._align.placing import ordered
+from rankmeter._align.placing import tie_order
 from rankmeter._align.tally import Marks
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
@@ -71,16 +71,16 @@ class Rows:
 
     def first(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
         """The candidates, without some rows, that may then have a rank up to `depth`."""
-        return without(self.candidates, removed)
+        return leave_out(self.candidates, removed)
 
     def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
         """The last given rank of each user, 0 without any; without some rows."""
-        left, last = without(self.candidates, removed), np.zeros(self.n_users)
+        left, last = leave_out(self.candidates, removed), np.zeros(self.n_users)
         np.maximum.at(last, left.user, left.value)
         return last
 
 
-def without(candidates: Candidates, removed: Sequence[Marks]) -> Candidates:
+def leave_out(candidates: Candidates, removed: Sequence[Marks]) -> Candidates:
     """The candidates that are not among some rows."""
     if not removed:
         return candidates
@@ -102,7 +102,7 @@ class Kept(Rows):
         users, rest = self.codes.users.series(), self.rest
         rows = {"user": users.gather(series(marks.user)), "item": marks.item.series()}
         rows["number"] = series(marks.row)
-        others = rest.count(pl.DataFrame(rows), marks.value, ordered(ties), self.score_type)
+        others = rest.count(pl.DataFrame(rows), marks.value, tie_order(ties), self.score_type)
         n_ranked = self._by_code(rest.users, rest.n_rows).astype(np.int64)
         return super().tally(marks, ties) + RankCounts(marks.user, marks.gain, *others, n_ranked)
 
@@ -114,7 +114,7 @@ class Kept(Rows):
         frame, code = frame.filter(series(code >= 0)), code[code >= 0]
         groups = Groups.of(code, self.n_users)
         first = Candidates.of(frame, code, groups, self.order, self.score_type)
-        left = without(first, removed)
+        left = leave_out(first, removed)
         # The rows of the user itself leave no room, but for the second of those with given ranks.
         is_own = is_self(frame["user"], frame["item"])
         gone = ~np.isin(first.number, left.number) & (is_own if self.order == "rank" else ~is_own)

@@ -15,7 +15,7 @@ import polars as pl
 
 from rankmeter._align.counts import Candidates, count
 from rankmeter._align.judged import Judged
-from rankmeter._align.listing import Listing, listed
+from rankmeter._align.listing import Listing, list_first
 from rankmeter._align.pairs import Refused, is_self
 from rankmeter._align.rows import Rows
 from rankmeter._align.tally import Marks, search
@@ -192,7 +192,7 @@ class _Rules:
         numbers = left.number
         at = np.searchsorted(numbers, marks.row)
         is_there = numbers.take(at, mode="clip") == marks.row if numbers.size else marks.row < 0
-        return listed(left, at[is_there], marks.gain[is_there], choices, listing)
+        return list_first(left, at[is_there], marks.gain[is_there], choices, listing)
 
     def _last_ranks(self) -> FloatArray:
         """The last rank of each user that the rules leave, 0 without any."""
@@ -234,11 +234,11 @@ def _moved_up(user: IntArray, rank: FloatArray, gaps: Marks | None) -> FloatArra
     """Given ranks of some users; those below a gap are one rank higher for each gap."""
     if gaps is None:
         return rank
-    ranks, begin, end = _of_users(gaps, user)
+    ranks, begin, end = _gaps_of_users(gaps, user)
     return rank - search(ranks, rank, begin, end, np.less) + begin
 
 
-def _of_users(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+def _gaps_of_users(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
     """The ranks of gaps by user, and where those of some users begin and end."""
     order = np.lexsort((gaps.value, gaps.user))
     users = gaps.user[order]
@@ -250,7 +250,7 @@ def _given_ranks(marks: Marks, gaps: Marks) -> tuple[IntArray, FloatArray]:
 
     It may have been two: the rank of a gap, which another row shared, and the next.
     """
-    rank, begin, end = _of_users(gaps, marks.user)
+    rank, begin, end = _gaps_of_users(gaps, marks.user)
     rank = np.append(rank, np.inf)
     n = end - begin + 1
     at = np.repeat(np.arange(n.size), n)

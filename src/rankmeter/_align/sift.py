@@ -18,12 +18,12 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._align.disk import Counted
-from rankmeter._align.packing import BITS, Keys, bits
+from rankmeter._align.packing import BITS, Keys, bit_width
 from rankmeter._align.pairs import is_self
 from rankmeter._align.remainder import needs
 from rankmeter._align.repeats import Repeats
 from rankmeter._align.tally import search
-from rankmeter._align.threads import over
+from rankmeter._align.threads import map_pieces
 from rankmeter._choices import Alignment
 from rankmeter._hits import IntArray
 from rankmeter._ingest import IdSeries, InPieces, KeptRows, Pieces, Table
@@ -33,7 +33,7 @@ _MANY = 2**22  # rows or counts that are kept before those of one user are put t
 _SMALLEST = 3  # ids that the error of two sides without a common one shows
 
 
-def sift(
+def collect_judged(
     table: Table, truth: Table, alignments: Sequence[Alignment], *, room: int, depth: int = 0
 ) -> Table:
     """The same rankings, of which only the rows with judged items are in memory.
@@ -64,7 +64,7 @@ def sift(
 
     counts = Counter(table.counts)
     kept, empty = [], [table.empty_users.series()]
-    for part in over(pieces, look, "finding judged items"):
+    for part in map_pieces(pieces, look, "finding judged items"):
         kept.append(part.rows)
         tops.add(part.top)
         empty.append(part.empty_users)
@@ -110,12 +110,12 @@ class _Hashes:
         keys.sort()
         self.keys = keys
         # One byte for each value of the first bits: most rows need no search.
-        width = min(bits(16 * keys.size) + 1, 28)
+        width = min(bit_width(16 * keys.size) + 1, 28)
         self._shift = np.uint64(BITS - width)
         self._filter = np.zeros(1 << width, dtype=bool)
         self._filter[self._slots(keys)] = True
         # And the first hash with each value of fewer bits: the others have only a few to compare.
-        width = bits(keys.size) + 1
+        width = bit_width(keys.size) + 1
         self._coarse = np.uint64(BITS - width)
         n = np.bincount((keys >> self._coarse).view(np.int64), minlength=1 << width)
         self._begin = np.concatenate(([0], np.cumsum(n)))
@@ -149,7 +149,7 @@ def _rows_of(pieces: Pieces, types: Mapping[str, Any], hashes: _Hashes) -> pl.Da
         rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
         return rows[hashes.find(_keys(rows))]
 
-    return pl.concat([*over(pieces, look, "reading repeated items")])
+    return pl.concat([*map_pieces(pieces, look, "reading repeated items")])
 
 
 def _examples(pieces: Pieces, types: Mapping[str, Any], truth: Table) -> pl.DataFrame:
@@ -158,14 +158,14 @@ def _examples(pieces: Pieces, types: Mapping[str, Any], truth: Table) -> pl.Data
 
     def look(n: int) -> pl.DataFrame:
         rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
-        return _extremes(rows, rows.filter(pl.col("item").is_in(items)).head(1))
+        return _with_extremes(rows, rows.filter(pl.col("item").is_in(items)).head(1))
 
-    examples = pl.concat([*over(pieces, look, "looking for common ids")])
+    examples = pl.concat([*map_pieces(pieces, look, "looking for common ids")])
     common = examples.filter(pl.col("item").is_in(items)).head(1)
-    return _extremes(examples, common)
+    return _with_extremes(examples, common)
 
 
-def _extremes(rows: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+def _with_extremes(rows: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
     smallest = [
         rows.unique(role, keep="first", maintain_order=True).sort(role).head(_SMALLEST)
         for role in ("user", "item")
@@ -231,7 +231,7 @@ class Sizes:
                 self.table += np.bincount(ids - self.low, minlength=self.table.size)
                 return
         if dense:
-            each, n = _runs(np.sort(ids))
+            each, n = _count_values(np.sort(ids))
             with self._lock:
                 if self.dense:
                     self.table[each - self.low] += n
@@ -281,7 +281,7 @@ class Sizes:
         self.waiting = []
 
 
-def _runs(ids: IntArray) -> tuple[IntArray, IntArray]:
+def _count_values(ids: IntArray) -> tuple[IntArray, IntArray]:
     """The different values of sorted numbers, and how often each occurs."""
     start = np.flatnonzero(np.diff(ids, prepend=ids[0] - 1))
     return ids[start], np.diff(start, append=ids.size)

@@ -106,8 +106,8 @@ class Tally:
         groups, rows = (self._group[at], group), (marks.row, row)
         ids = [marks.item, items()] if {*self._before} - {"input"} else []
         for ties in self._before:
-            key = rows if ties == "input" else _places(ids, ties)
-            before[ties] = at, _preceding(groups, key, rows)
+            key = rows if ties == "input" else _item_order(ids, ties)
+            before[ties] = at, _count_preceding(groups, key, rows)
         return before
 
     def above(self) -> IntArray:
@@ -134,7 +134,7 @@ _Pair: TypeAlias = "tuple[IntArray, IntArray]"
 """Something of marks and of candidates that are tied with them."""
 
 
-def _preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
+def _count_preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
     """How many of the tied candidates of its group are before each mark, by key and by row."""
     low = int(min(map(np.min, key)))
     width = int(max(map(np.max, key))) - low + 1
@@ -154,7 +154,7 @@ def _preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
     return begin - start
 
 
-def _places(ids: Sequence[Ids], ties: TieRule) -> _Pair:
+def _item_order(ids: Sequence[Ids], ties: TieRule) -> _Pair:
     """Numbers in the order of the items."""
     key = places_of(ids, text=by_text(ties, ids[0].type))
     if "descending" in ties:

@@ -46,17 +46,17 @@ TRACEBACK = "RANKMETER_TRACEBACK"
 def exit_code(run: Callable[[], object]) -> int:
     """Run something and return its exit code; a traceback is shown only on request."""
     _fill_closed_streams()
-    _never_lack_characters()
-    with _own_warnings():
+    _replace_unprintable()
+    with _print_warnings():
         try:
             return _run(run)
         except click.ClickException as error:
-            complain(error.format_message())
+            print_error(error.format_message())
             if context := getattr(error, "ctx", None):
                 click.echo(f"try '{context.command_path} --help'", err=True)
             return 2
         except RankmeterError as error:
-            complain(str(error))
+            print_error(str(error))
             return code_of(error)
         except (KeyboardInterrupt, click.Abort) as error:
             # One that Polars raises has no number.
@@ -75,17 +75,17 @@ def exit_code(run: Callable[[], object]) -> int:
             reason = error.strerror or str(error)
             if error.errno == errno.EBADF and not names:
                 reason = "standard output is closed: use --output, or > /dev/null"
-            complain(": ".join(filter(None, [names, reason])))
+            print_error(": ".join(filter(None, [names, reason])))
             return 3
         except MemoryError as error:
             reason = f" ({error})" if str(error) else ""
-            complain(
+            print_error(
                 f"there is not enough memory{reason}: evaluate fewer users at a time, or use a "
                 "machine with more"
             )
             return 3
         except ModuleNotFoundError as error:
-            complain(f"the package {error.name} is not installed: see rankmeter doctor")
+            print_error(f"the package {error.name} is not installed: see rankmeter doctor")
             return 4
         except SystemExit:
             raise
@@ -110,7 +110,7 @@ def _run(run: Callable[[], object]) -> int:
     return code
 
 
-def complain(message: str, *more: str) -> None:
+def print_error(message: str, *more: str) -> None:
     """Write an error and further lines on stderr, without control characters of the terminal."""
     from rankmeter._report.table import one_line
 
@@ -123,7 +123,7 @@ def _report_bug(error: BaseException) -> int:
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
     reason = str(error).strip().partition("\n")[0]
-    complain(
+    print_error(
         f"internal error, {type(error).__name__}: {reason}",
         f"run with {TRACEBACK}=1 for the details, and please report them",
     )
@@ -182,7 +182,7 @@ def _fill_closed_streams() -> None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
-def _never_lack_characters() -> None:
+def _replace_unprintable() -> None:
     """Show a question mark for a character that the terminal lacks, and keep the rest."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -190,7 +190,7 @@ def _never_lack_characters() -> None:
 
 
 @contextmanager
-def _own_warnings() -> Iterator[None]:
+def _print_warnings() -> Iterator[None]:
     """Always write rankmeter's warnings on stderr, each in one line; leave other warnings."""
     with warnings.catch_warnings():
         others = warnings.showwarning

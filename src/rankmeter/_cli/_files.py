@@ -112,12 +112,12 @@ def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()
         for other, what in taken:
             # A folder of Parquet files is one input, and a file in it would become part of it.
             inside = what == "an input" and other in real.parents
-            if real == other or inside or _is_linked(real, other):
+            if real == other or inside or _is_hard_link(real, other):
                 raise UsageError(f"{output} is {what} already: name another file to write to")
         taken.append((real, "an output"))
 
 
-def _is_linked(path: Path, other: Path) -> bool:
+def _is_hard_link(path: Path, other: Path) -> bool:
     """Whether a path is another name of a file, or of one in a folder."""
     if not path.is_file() or path.stat().st_nlink == 1:
         return False
@@ -157,7 +157,7 @@ def _write(frame: pl.DataFrame | InPieces, file: IO[bytes], write: Write | None,
         if write is None and isinstance(frame, pl.DataFrame):
             frame.write_parquet(file)
             return
-        pieces = _cut(frame) if isinstance(frame, pl.DataFrame) else frame(_ROWS)
+        pieces = _slices(frame) if isinstance(frame, pl.DataFrame) else frame(_ROWS)
         if write is None:
             _stream(pieces, file)
             return
@@ -167,7 +167,7 @@ def _write(frame: pl.DataFrame | InPieces, file: IO[bytes], write: Write | None,
         raise DataError(f"{path} cannot be written: {error}. Is .parquet possible?") from error
 
 
-def _cut(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _slices(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
     for start in range(0, max(frame.height, 1), _ROWS):
         yield frame.slice(start, _ROWS)
 

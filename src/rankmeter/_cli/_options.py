@@ -100,7 +100,7 @@ def complete_conventions(ctx: click.Context, param: click.Parameter, incomplete:
     return [name for name in convention_names() if name.startswith(incomplete.lower())]
 
 
-def given(choices: Mapping[str, Any]) -> dict[str, Any]:
+def given_options(choices: Mapping[str, Any]) -> dict[str, Any]:
     """What was given on the command line."""
     return {name: value for name, value in choices.items() if value not in (None, ())}
 
@@ -110,11 +110,11 @@ def side_files(choices: Mapping[str, Any]) -> list[str | None]:
     return [choices.get(name) for name in ("clusters", *HEADINGS[SIDE])]
 
 
-def own_options(
+def options_of_method(
     functions: Mapping[str, Callable[..., Any]], method: str, choices: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Keep what was given on the command line, and check that the method has such options."""
-    chosen = given(choices)
+    chosen = given_options(choices)
     for name in chosen:
         having = [
             other
@@ -182,12 +182,12 @@ def _columns_option(group: str, *, two_sided: bool) -> Option:
         multiple=True,
         default=None,
         metavar="ROLE=NAME",
-        callback=_by_side if two_sided else _by_role,
+        callback=_columns_by_side if two_sided else _parse_columns,
         group=group,
     )
 
 
-def _by_role(
+def _parse_columns(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str] | None:
     """``user=member,item=sku`` as a dictionary; a comma inside a name is part of it."""
@@ -203,11 +203,11 @@ def _by_role(
     return columns or None
 
 
-def _by_side(
+def _columns_by_side(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> Mapping[str, Any] | None:
     """Roles that follow the name of a side and a dot hold for that side, the others for both."""
-    columns = _by_role(ctx, param, texts) or {}
+    columns = _parse_columns(ctx, param, texts) or {}
     both = {role: name for role, name in columns.items() if "." not in role}
     if len(both) == len(columns):
         return both or None

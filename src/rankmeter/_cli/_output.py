@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import click
 
 from rankmeter._cli._command import Option
-from rankmeter._estimates.wording import plain
+from rankmeter._estimates.wording import json_value
 from rankmeter._files import replacing
 from rankmeter.errors import UsageError
 
@@ -76,7 +76,7 @@ def check_page(path: str | None) -> None:
         raise UsageError(f"--report {path}: the report is a page: name an .html file")
 
 
-def answer(result: Mapping[str, Any], text: str, *, as_json: bool) -> None:
+def print_result(result: Mapping[str, Any], text: str, *, as_json: bool) -> None:
     """Write the result of a command on standard output: as JSON, or as equivalent text."""
     click.echo(dumps(result) if as_json else text)
 
@@ -88,5 +88,5 @@ def dumps(result: Mapping[str, Any]) -> str:
     """
     from rankmeter._report.table import as_json
 
-    content = plain({"schema": 1, **result})
+    content = json_value({"schema": 1, **result})
     return as_json(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

@@ -37,7 +37,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
     best mean is bold, the second underlined, and what is significant has a colour besides its
     marker.
     """
-    if not _draws():
+    if not _is_terminal():
         click.echo("\n".join(filter(None, [title, table.to_text()])))
         return
     from rich.text import Text
@@ -63,7 +63,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
 
 def print_walk(walk: Walkthrough) -> None:
     """Write on stdout how the values of a user come about."""
-    if not _draws():
+    if not _is_terminal():
         click.echo(repr(walk))
         return
     from rich.text import Text
@@ -81,12 +81,12 @@ def print_walk(walk: Walkthrough) -> None:
             console.print(Text(one_line(part), style="bold" if heading else ""))
 
 
-def _draws() -> bool:
+def _is_terminal() -> bool:
     """Whether standard output is a terminal, or colour is demanded for what is not one."""
-    return sys.stdout.isatty() or (_forced() and not os.environ.get("NO_COLOR"))
+    return sys.stdout.isatty() or (_is_colour_forced() and not os.environ.get("NO_COLOR"))
 
 
-def _forced() -> bool:
+def _is_colour_forced() -> bool:
     """Whether the environment demands colour: FORCE_COLOR or CLICOLOR_FORCE, as is usual."""
     on = os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0")
     return on or bool(os.environ.get("FORCE_COLOR"))
@@ -97,7 +97,7 @@ def _console(*, wide: bool = False) -> Console:
     from rich.console import Console
 
     width = _ENDLESS if wide or not sys.stdout.isatty() else None
-    return Console(highlight=False, width=width, force_terminal=_forced() or None)
+    return Console(highlight=False, width=width, force_terminal=_is_colour_forced() or None)
 
 
 def _blocks(
@@ -159,12 +159,12 @@ def with_interval(mean: float | None, low: float | None, high: float | None) -> 
     return f"{number(mean)} [{number(low)}, {number(high)}]"
 
 
-def page() -> click.HelpFormatter:
+def text_page() -> click.HelpFormatter:
     """An empty page of the width of the terminal, for texts and lists of terms."""
     return click.HelpFormatter(max_width=100)
 
 
-def note(message: str) -> None:
+def print_progress(message: str) -> None:
     """Show progress, on a terminal only."""
     if sys.stderr.isatty():
         from rankmeter._report.table import one_line
@@ -173,7 +173,7 @@ def note(message: str) -> None:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
+def spinner(what: str) -> Iterator[None]:
     """Show on a terminal that long work is in progress; quick work shows nothing."""
     if not sys.stderr.isatty():
         yield

@@ -14,12 +14,12 @@ from rankmeter._api import evaluate
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._gates import exit_on, margins_of, read_comparison_gate
-from rankmeter._cli._options import given, metrics_option, options_of, side_files
+from rankmeter._cli._options import given_options, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats, page_option
 from rankmeter._cli._show import show_option
 from rankmeter._cli._spark import master_option, start_spark
 from rankmeter._cli._summaries import Outputs
-from rankmeter._cli._terminal import print_table, working
+from rankmeter._cli._terminal import print_table, spinner
 from rankmeter._report.table import one_line
 from rankmeter._results.comparison import Comparison
 from rankmeter._systems import compare
@@ -53,13 +53,13 @@ def _run(
     **choices: Any,
 ) -> None:
     outputs = Outputs.take(FORMATS, choices)
-    named = _named(truth, systems)
+    named = _named_runs(truth, systems)
     gates = [read_comparison_gate(condition, list(named)) for condition in outputs.conditions]
     choices["margin"] = margins_of(gates, choices.get("margin"))
     outputs.check([truth, *files_of(named), segments, *side_files(choices)])
     start_spark(master, choices.get("engine"))
-    with standard_input(truth) as (judged,), working("comparing"):
-        comparison = compare(named, judged, segments=segments, **given(choices))
+    with standard_input(truth) as (judged,), spinner("comparing"):
+        comparison = compare(named, judged, segments=segments, **given_options(choices))
         walks = [comparison.show(user) for user in outputs.show]
         if outputs.report is not None:
             comparison.report(outputs.report)
@@ -69,10 +69,10 @@ def _run(
     exit_on(reasons)
 
 
-def _named(truth: str, systems: tuple[str, ...]) -> Runs:
+def _named_runs(truth: str, systems: tuple[str, ...]) -> Runs:
     """``name=FILE`` as a dictionary; reads the truth to detect a wrong order of the files."""
-    if bare := [text for text in systems if not _parts(text)]:
-        if len(bare) == 1 and _parts(truth) and not Path(truth).exists():
+    if bare := [text for text in systems if not _name_and_file(text)]:
+        if len(bare) == 1 and _name_and_file(truth) and not Path(truth).exists():
             others = [truth, *(text for text in systems if text != bare[0])]
             line = shlex.join(["rankmeter", "compare", bare[0], *others])
             raise UsageError(f"the ground truth comes first: {line}")
@@ -81,15 +81,15 @@ def _named(truth: str, systems: tuple[str, ...]) -> Runs:
             "system has a name, as in rankmeter compare truth.csv BPR=bpr.csv ALS=als.csv. To "
             "measure one system: rankmeter evaluate RANKINGS TRUTH"
         )
-    return names_of(systems) or {}
+    return runs_by_name(systems) or {}
 
 
-def names_of(texts: Sequence[str]) -> Runs | None:
+def runs_by_name(texts: Sequence[str]) -> Runs | None:
     """``name=FILE`` as a dictionary; None unless all texts are of this form.
 
     Several training runs are files with commas in between.
     """
-    pairs = [_parts(text) for text in texts]
+    pairs = [_name_and_file(text) for text in texts]
     named: dict[str, str] = {}
     for name, path in filter(None, pairs):
         if named.setdefault(name, path) != path:
@@ -112,7 +112,7 @@ def files_of(named: Runs) -> list[str]:
     return [str(path) for runs in several for path in runs]
 
 
-def _parts(text: str) -> tuple[str, str] | tuple[()]:
+def _name_and_file(text: str) -> tuple[str, str] | tuple[()]:
     """The name and the file of ``name=FILE``; nothing if the text is not of this form."""
     name, _, path = text.partition("=")
     return (name, path) if name and path else ()

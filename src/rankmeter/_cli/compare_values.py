@@ -9,10 +9,10 @@ import click
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._gates import exit_on, margins_of, read_comparison_gate
-from rankmeter._cli._options import given, options_of, side_files
+from rankmeter._cli._options import given_options, options_of, side_files
 from rankmeter._cli._summaries import Outputs
-from rankmeter._cli._terminal import working
-from rankmeter._cli.compare import FORMATS, fail_if_option, files_of, names_of
+from rankmeter._cli._terminal import spinner
+from rankmeter._cli.compare import FORMATS, fail_if_option, files_of, runs_by_name
 from rankmeter._values import compare_values
 from rankmeter.errors import UsageError
 
@@ -24,7 +24,7 @@ def _run(
     **choices: Any,
 ) -> None:
     outputs = Outputs.take(FORMATS, choices)
-    named = names_of(files)
+    named = runs_by_name(files)
     if named is None and len(files) > 1:
         raise UsageError("several files need names of the systems: A=a.csv B=b.csv")
     outputs.check([*files_of(named or {"": files[0]}), segments, *side_files(choices)])
@@ -32,8 +32,8 @@ def _run(
         choices["lower_is_better"] = lower_is_better
     gates = [read_comparison_gate(condition, None) for condition in outputs.conditions]
     choices["margin"] = margins_of(gates, choices.get("margin"))
-    with standard_input(files[0] if named is None else None) as (file,), working("comparing"):
-        comparison = compare_values(named or file, segments=segments, **given(choices))
+    with standard_input(files[0] if named is None else None) as (file,), spinner("comparing"):
+        comparison = compare_values(named or file, segments=segments, **given_options(choices))
     reasons = [(gate, gate.reason(comparison)) for gate in gates]
     outputs.write(comparison)
     exit_on(reasons)

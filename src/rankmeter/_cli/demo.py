@@ -18,7 +18,7 @@ from rankmeter._choices import Choices
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, write_frames
 from rankmeter._cli._output import dumps
-from rankmeter._cli._terminal import note, print_table, with_interval, working
+from rankmeter._cli._terminal import print_progress, print_table, spinner, with_interval
 from rankmeter._estimates.segments import by_activity
 from rankmeter._estimates.wording import level, number
 from rankmeter._files import replacing
@@ -126,18 +126,18 @@ def _run(ratings: str | None, output: str) -> None:
     numbers, page = str(folder / "results.json"), str(folder / "report.html")
     inputs = [ratings] if ratings and Path(ratings).is_file() else []
     check_paths([*paths.values(), numbers, page], inputs)
-    with working("reading and splitting the ratings"):
+    with spinner("reading and splitting the ratings"):
         job = _Job.read(ratings)
         description, split = describe(job.data), job.split
-    with working("recommending"):
+    with spinner("recommending"):
         rankings = _recommend(job)
     metrics = [*(f"ndcg@{k}" for k in CUTOFFS), "recall@10", "mrr@10"]
-    with working("evaluating"):
+    with spinner("evaluating"):
         results = {
             name: evaluate(ranked, split.test, metrics, **job.choices)
             for name, ranked in rankings.items()
         }
-    with working("comparing"):
+    with spinner("comparing"):
         first = next(iter(rankings))
         segments = by_activity(split.train, bins=3, users=split.test)
         comparison = compare(
@@ -149,7 +149,7 @@ def _run(ratings: str | None, output: str) -> None:
     measured = {"baselines": {name: result.to_dict() for name, result in results.items()}}
     with replacing(numbers) as file:
         file.write(dumps(measured).encode())
-    with working("writing the report"):
+    with spinner("writing the report"):
         try:
             comparison.report(page)
             where = f"the report is {page}: open it in a browser"
@@ -193,7 +193,7 @@ def _recommend(job: _Job) -> dict[str, pl.DataFrame]:
     users = job.data["user"].unique()
     usual = popularity(train, users=job.new) if len(job.new) else None
     for name, make in BASELINES.items():
-        note(f"baseline {name}")
+        print_progress(f"baseline {name}")
         try:
             lists = make(train, users=users)
         except ColumnError as error:

@@ -11,12 +11,12 @@ from rankmeter._api import evaluate
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import STDIN, standard_input
 from rankmeter._cli._gates import exit_on, read_gate
-from rankmeter._cli._options import given, metrics_option, options_of, side_files
+from rankmeter._cli._options import given_options, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats, page_option
 from rankmeter._cli._show import show_option
 from rankmeter._cli._spark import master_option, start_spark
 from rankmeter._cli._summaries import Outputs
-from rankmeter._cli._terminal import print_table, working
+from rankmeter._cli._terminal import print_table, spinner
 from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 
@@ -47,8 +47,8 @@ def _run(
         raise UsageError("--segments is for the page: add --report FILE.html", option="segments")
     outputs.check([rankings, truth, segments, *side_files(choices)])
     start_spark(master, choices.get("engine"))
-    with standard_input(rankings, truth) as (ranked, judged), working("evaluating"):
-        result = evaluate(ranked, judged, **given(choices))
+    with standard_input(rankings, truth) as (ranked, judged), spinner("evaluating"):
+        result = evaluate(ranked, judged, **given_options(choices))
         walks = [result.show(user) for user in outputs.show]
         if outputs.report is not None:
             result.report(outputs.report, segments=segments)

@@ -9,9 +9,9 @@ import click
 from rankmeter._checks import refused
 from rankmeter._cli._command import Command
 from rankmeter._cli._files import standard_input
-from rankmeter._cli._options import given, metrics_option, options_of
+from rankmeter._cli._options import given_options, metrics_option, options_of
 from rankmeter._cli._summaries import FORMATS, Outputs, files_of, output_options, write
-from rankmeter._cli._terminal import working
+from rankmeter._cli._terminal import spinner
 from rankmeter._matrix._array_files import is_array_file
 from rankmeter._scored import evaluate_ranks
 
@@ -19,7 +19,7 @@ from rankmeter._scored import evaluate_ranks
 def _run(ranks: str, **choices: Any) -> None:
     outputs = Outputs.take(FORMATS, choices)
     outputs.check([ranks, *files_of(choices)])
-    chosen = given(choices)
+    chosen = given_options(choices)
     candidates = chosen.get("candidates")
     if candidates is not None and not is_array_file(candidates):
         try:
@@ -27,7 +27,7 @@ def _run(ranks: str, **choices: Any) -> None:
         except ValueError:
             expected = "an integer ≥ 1, or a .npy, .npz or .json file"
             raise refused("candidates", expected, candidates) from None
-    with standard_input(ranks) as (path,), working("evaluating"):
+    with standard_input(ranks) as (path,), spinner("evaluating"):
         result = evaluate_ranks(path, **chosen)
     write(outputs, result, choices.get("like"))
 

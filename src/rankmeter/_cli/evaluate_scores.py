@@ -8,19 +8,19 @@ import click
 
 from rankmeter._checks import refused
 from rankmeter._cli._command import Command
-from rankmeter._cli._options import given, metrics_option, options_of
+from rankmeter._cli._options import given_options, metrics_option, options_of
 from rankmeter._cli._summaries import FORMATS, Outputs, files_of, output_options, write
-from rankmeter._cli._terminal import working
+from rankmeter._cli._terminal import spinner
 from rankmeter._scored import evaluate_scores
 
 
 def _run(scores: str, target: str | None, **choices: Any) -> None:
     outputs = Outputs.take(FORMATS, choices)
     outputs.check([scores, target, *files_of(choices)])
-    chosen = given(choices)
+    chosen = given_options(choices)
     if "tolerance" in chosen:
         chosen["tolerance"] = _two_numbers(chosen["tolerance"])
-    with working("evaluating"):
+    with spinner("evaluating"):
         result = evaluate_scores(scores, target, **chosen)
     write(outputs, result, choices.get("like"))
 

@@ -9,9 +9,9 @@ import click
 from rankmeter._api import evaluate
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, standard_input
-from rankmeter._cli._options import complete_conventions, given, metrics_option, options_of
+from rankmeter._cli._options import complete_conventions, given_options, metrics_option, options_of
 from rankmeter._cli._output import Formats
-from rankmeter._cli._terminal import print_table, working
+from rankmeter._cli._terminal import print_table, spinner
 from rankmeter._explain import explain
 from rankmeter._results.explanation import Explanation
 from rankmeter.errors import UsageError
@@ -46,8 +46,8 @@ def _run(
     if len(metrics) > 1:
         raise UsageError(f"expected one metric, got {' and '.join(metrics)}")
     check_paths([output], [rankings, truth])
-    with standard_input(rankings, truth) as (ranked, judged), working("explaining"):
-        explanation = explain(ranked, judged, metrics[0], **given(choices))
+    with standard_input(rankings, truth) as (ranked, judged), spinner("explaining"):
+        explanation = explain(ranked, judged, metrics[0], **given_options(choices))
     FORMATS.emit(explanation, form, output)
     if explanation.target and not explanation.matches:
         click.get_current_context().exit(1)

@@ -22,20 +22,20 @@ def _run(read: str, as_json: bool) -> None:
         click.echo(dumps(result))
         return
     if "systems" not in result:
-        print_table(_of_one(result))
+        print_table(_evaluation_table(result))
         return
-    print_table(_means(result))
+    print_table(_comparison_table(result))
     click.echo()
     click.echo("\n".join(one_line(difference["sentence"]) for difference in result["differences"]))
 
 
-def _of_one(result: dict[str, Any]) -> Table:
+def _evaluation_table(result: dict[str, Any]) -> Table:
     """Each mean of one evaluation with its interval."""
     rows = [(name, _cell(e), f"{e['n_users']:,}") for name, e in result["metrics"].items()]
     return Table(("metric", "mean", "users"), rows, result["notes"])
 
 
-def _means(result: dict[str, Any]) -> Table:
+def _comparison_table(result: dict[str, Any]) -> Table:
     """Systems × metrics, each mean with its interval."""
     rows = [
         (name, *(_cell(means[name]) for means in result["metrics"].values()))

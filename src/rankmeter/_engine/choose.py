@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from rankmeter._align import THREADS, gather, sift
+from rankmeter._align import THREADS, collect_judged, gather
 from rankmeter._checks import choice, refused
 from rankmeter._ingest import (
     AnyRows,
@@ -41,7 +41,7 @@ _LARGEST_PIECE = 2**21  # rows
 _PER_ROW = 250  # bytes for a row of each piece that is worked on
 
 
-_KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {InPieces: sift, InSpark: gather}
+_KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {InPieces: collect_judged, InSpark: gather}
 """What keeps the rows that matter, of rows that are not in memory."""
 
 
@@ -144,10 +144,10 @@ class Reading:
         return needed > (self.memory or _SHARE * (available_memory() or float("inf")))
 
 
-def reading(engine: Any, memory: Any) -> Reading:
+def parse_engine(engine: Any, memory: Any) -> Reading:
     """How rankings are read, from the options of the public functions."""
     engine_name: EngineName = choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
-    limit = _bytes(memory)
+    limit = _parse_bytes(memory)
     if engine_name == "memory" and limit is not None:
         raise UsageError(
             "`memory` has no effect with engine='memory': choose 'auto' or 'disk'", option="memory"
@@ -155,7 +155,7 @@ def reading(engine: Any, memory: Any) -> Reading:
     return Reading(engine_name, limit)
 
 
-def _bytes(memory: Any) -> int | None:
+def _parse_bytes(memory: Any) -> int | None:
     """``"2GiB"`` as a number of bytes."""
     if memory is None:
         return None

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rankmeter._align import THREADS, Share, in_order, in_threads, shares
+from rankmeter._align import THREADS, Share, in_threads, is_grouped, partitions
 from rankmeter._engine.block import Block
 from rankmeter._engine.counted import Counted
 from rankmeter._engine.scores import Scores
-from rankmeter._engine.whole import check
+from rankmeter._engine.whole import check_whole
 from rankmeter._ingest import PER_MEASURED_ROW, Table, check_memory
 from rankmeter._plan import Plan
 from rankmeter._side import NO_SIDE, Side, SideTables
@@ -96,17 +96,17 @@ class Memory:
         whole = keep or any(table.rows.is_index for table in systems.values())
         blocks = self.blocks or 1
         if self.blocks is None and not whole:
-            viewed = all(map(in_order, systems.values()))
-            blocks = _blocks(rows, truth.height, viewed=viewed)
+            viewed = all(map(is_grouped, systems.values()))
+            blocks = _n_blocks(rows, truth.height, viewed=viewed)
         if room is not None:
             blocks = max(blocks, rows * _PER_KEPT_ROW // room)
-        makers = _cut(truth, systems, blocks, functools.partial(Block, tables=tables, keep=keep))
+        makers = _makers(truth, systems, blocks, functools.partial(Block, tables=tables, keep=keep))
         if keep:
             makers = [functools.cache(make) for make in makers]
         return Tables(truth, dict(systems), tables, makers)
 
 
-def _blocks(rows: int, judged: int, *, viewed: bool) -> int:
+def _n_blocks(rows: int, judged: int, *, viewed: bool) -> int:
     """One block where rows or judgments are few; fewer are worth a cut if rows are only viewed.
 
     A judgment needs about five times the memory of a row, and a few blocks are worked on at once.
@@ -115,7 +115,7 @@ def _blocks(rows: int, judged: int, *, viewed: bool) -> int:
     return 1 if rows < least or judged * share < rows else min(rows // size, 12)
 
 
-def _cut(
+def _makers(
     truth: Table, systems: Mapping[str, Table], blocks: int, block: Callable[..., Block]
 ) -> list[Callable[[], Block]]:
     """What makes one block, or each of several with about as many rows."""
@@ -126,7 +126,9 @@ def _cut(
         codes, (truth_of_part, *others) = share()
         return block(truth_of_part, dict(zip(systems, others, strict=True)), codes=codes)
 
-    return [functools.partial(made, share) for share in shares(blocks, [truth, *systems.values()])]
+    return [
+        functools.partial(made, share) for share in partitions(blocks, [truth, *systems.values()])
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +155,7 @@ class Tables:
         by_block = [block.score(plan) for block in self._ready(plan)]
         merged = {name: Scores.merge(part[name] for part in by_block) for name in self.systems}
         return {
-            name: check(plan, scores, self.truth, self.systems[name])
+            name: check_whole(plan, scores, self.truth, self.systems[name])
             for name, scores in merged.items()
         }
 

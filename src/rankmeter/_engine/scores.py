@@ -166,7 +166,7 @@ class Scores:
                 label: functools.reduce(operator.add, (p.states[label] for p in scores)).take(order)
                 for label in first.states
             },
-            _worst(scores),
+            _worst_errors(scores),
             all(part.textual for part in scores),
             {label: min(part.lowest[label] for part in scores) for label in first.lowest},
         )
@@ -256,7 +256,7 @@ class Scores:
         )
 
 
-def _worst(blocks: Sequence[Scores]) -> dict[str, RankmeterError]:
+def _worst_errors(blocks: Sequence[Scores]) -> dict[str, RankmeterError]:
     """The error with the largest extent of each metric, for any division into blocks."""
     worst: dict[str, RankmeterError] = {}
     for part in blocks:

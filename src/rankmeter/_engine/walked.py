@@ -20,14 +20,14 @@ from rankmeter._align import Aligned
 from rankmeter._checks import counted, exact
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import Block
-from rankmeter._engine.called import adjusted, call, no_lists
+from rankmeter._engine.called import adjusted_for_chance, call_metric, no_lists
 from rankmeter._engine.counted import Counted, aligned_queries
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._forks import refuse_dead_threads
 from rankmeter._hits import Hits
 from rankmeter._lists import Features, Lists
 from rankmeter._plan import MetricPlan
-from rankmeter._steps import Column, Formula, Step, Sum, Value, noting
+from rankmeter._steps import Column, Formula, Step, Sum, Value, note_steps
 from rankmeter.metrics import Exposure
 
 
@@ -191,7 +191,7 @@ class _Desk:
         hits = self.aligned.hits
         for j, i in enumerate(self.hits):
             if i >= 0 and self.lists.tied:
-                places[i].rank = _ranks(*_ends_of(hits, j))
+                places[i].rank = _ranks(*_rank_span(hits, j))
                 order[i] = float(hits.rank[j])
         self.order = np.argsort(order, kind="stable").tolist()
         self.place_of = {i: n for n, i in enumerate(self.order)}
@@ -267,7 +267,7 @@ class _Counts:
         self.hits, self.others = [*range(hits.rank.size)], [*range(hits.rank.size, n)]
         self.ranks: list[float] = [*hits.rank.tolist(), *others.rank.tolist()]
         self.tied: list[str] = []  # the ranks of unknown items in unresolved ties
-        ends = [_ends_of(of, j) for of in (hits, others) for j in range(of.rank.size)]
+        ends = [_rank_span(of, j) for of in (hits, others) for j in range(of.rank.size)]
         for low, high in dict.fromkeys((low, high) for low, high in ends if low < high):
             free = iter(range(int(low), int(high) + 1))
             for i in [i for i, end in enumerate(ends) if end == (low, high)]:
@@ -283,7 +283,7 @@ class _Counts:
         """The judged items by rank, and the relevant ones that are not ranked."""
         hits, others = self.aligned.hits, self.aligned.nonrelevant
         places = [
-            Place(_ranks(*_ends_of(of, j)), self.item, gain, relevant=of is hits)
+            Place(_ranks(*_rank_span(of, j)), self.item, gain, relevant=of is hits)
             for of in (hits, others)
             for j, gain in enumerate(of.gain.tolist())
         ]
@@ -300,7 +300,7 @@ class _Counts:
         return Grid([Place(exact(rank), self.item, gain, relevant=True) for rank, gain in both])
 
 
-def _ends_of(hits: Hits, j: int) -> tuple[float, float]:
+def _rank_span(hits: Hits, j: int) -> tuple[float, float]:
     """The first and the last rank that a hit may have."""
     if hits.open is None:
         return float(hits.rank[j]), float(hits.rank[j])
@@ -419,7 +419,7 @@ def _desk(block: Block | Counted, name: str, choices: Alignment) -> _Desk | _Cou
     return _Desk(block, name, choices)
 
 
-def walks(
+def walk_metrics(
     block: Block | Counted, name: str, entries: Iterable[MetricPlan], scores: Scores, row: int
 ) -> Iterator[Walk]:
     """How the values of the only user of some data come about; `row` is its row of the scores.
@@ -441,16 +441,16 @@ def walks(
 def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int) -> Walk:
     steps: list[Step] = []
     aligned = desk.aligned
-    with noting(steps):
+    with note_steps(steps):
         if entry.candidates is not None:
-            values = adjusted(entry, aligned)[0].per_user(nothing=math.nan)
+            values = adjusted_for_chance(entry, aligned)[0].per_user(nothing=math.nan)
         else:
-            values = call(entry, aligned, entry.spec.function, desk.evidence)
+            values = call_metric(entry, aligned, entry.spec.function, desk.evidence)
     value = float(values[0])
     inside = np.flatnonzero(averaged.users == row)
     counted = float(averaged.values[inside[0]]) if inside.size else math.nan
     if isinstance(averaged.state, Exposure) and isinstance(desk, _Desk):
-        steps, value = _of_all(averaged.state, desk, inside), averaged.state.value()
+        steps, value = _state_steps(averaged.state, desk, inside), averaged.state.value()
     walker = _Walker(desk)
     walker.take(steps, entry.label)
     return Walk(
@@ -463,7 +463,7 @@ def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int
         walker.categories,
         tuple(walker.lines),
         _rule(entry, aligned, value),
-        _facts(desk),
+        _facts_that_hold(desk),
         entry.spec.whole,
     )
 
@@ -474,12 +474,12 @@ def _rule(entry: MetricPlan, aligned: Aligned, value: float) -> str:
     return f"{name}={getattr(entry.averaging, name)}"
 
 
-def _facts(desk: _Desk | _Counts) -> tuple[str, ...]:
+def _facts_that_hold(desk: _Desk | _Counts) -> tuple[str, ...]:
     facts = {**desk.facts, "nothing is relevant": not desk.aligned.hits.n_relevant[0]}
     return tuple(name for name, holds in facts.items() if holds)
 
 
-def _of_all(state: Exposure, desk: _Desk, inside: Any) -> list[Step]:
+def _state_steps(state: Exposure, desk: _Desk, inside: Any) -> list[Step]:
     """The steps to a number of the lists of all users, and how often this user's items are in them.
 
     The number without the user comes first.
@@ -490,6 +490,6 @@ def _of_all(state: Exposure, desk: _Desk, inside: Any) -> list[Step]:
         steps.append(Value("without_this_user", state.take(rest).value(), None))
     lists = state.take(inside).lists
     steps.append(Column("lists with it", state.shown()[lists.item], desk.lists, lists.rank))
-    with noting(steps):
+    with note_steps(steps):
         state.value()
     return steps

@@ -126,7 +126,7 @@ class CurveNumbers:
         near = (
             k
             for k, mean in part.select("k", "mean").rows()
-            if k in pairs and self._kept(mean, best) >= -_se(pairs[k])
+            if k in pairs and self._kept(mean, best) >= -_se_of_kept(pairs[k])
         )
         return min(near, default=first)
 
@@ -145,8 +145,8 @@ class CurveNumbers:
             if pair is None or not pair["df"] >= 1:
                 return False
             mean, other = (best, means[k]) if reverse else (means[k], best)
-            se = _se(pair, self._share(tolerance), UNSEEN_CHANGES, reverse=reverse)
-            se = max(se, _losing(pair, tolerance * abs(other)))
+            se = _se_of_kept(pair, self._share(tolerance), UNSEEN_CHANGES, reverse=reverse)
+            se = max(se, _se_if_unseen(pair, tolerance * abs(other)))
             return self._kept(mean, other, tolerance) >= t_quantile(level, pair["df"]) * se
 
         if start < max(means):  # chosen among all, so at the level of all
@@ -309,13 +309,13 @@ def _unseen_variances(
     return variances
 
 
-def _losing(pair: Mapping[str, float], loss: float) -> float:
+def _se_if_unseen(pair: Mapping[str, float], loss: float) -> float:
     """Standard error of a loss of this size, if it is all by units that lose the largest change."""
     largest = math.sqrt(pair["unseen"] * pair["df"] * (pair["df"] + 1))
     return math.sqrt(pair["ties"] * max(loss * (largest - loss), 0.0) / pair["df"])
 
 
-def _se(
+def _se_of_kept(
     pair: Mapping[str, float], share: float = 1.0, unseen: float = 0.0, *, reverse: bool = False
 ) -> float:
     """Standard error of a mean less a share of the best one, with changes that were not seen.

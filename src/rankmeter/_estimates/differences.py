@@ -202,10 +202,10 @@ class Difference:
             return self._equivalent(where) + self.sources()
         if self.verdict == "undecided":
             return self._undecided(where) + self.sources()
-        d = turned(self, self.better)
+        d = seen_from(self, self.better)
         if (d.difference < 0) == d.increasing:
-            return _contradictory(d, where)
-        return _beats(d, where) + self.sources()
+            return _contradiction(d, where)
+        return _significant(d, where) + self.sources()
 
     def _undecided(self, where: str) -> str:
         """The sentence of a difference that is not significant."""
@@ -281,7 +281,7 @@ class Difference:
         return f" (the interval, {what}, {verb} 0)"
 
 
-def _beats(d: Difference, where: str) -> str:
+def _significant(d: Difference, where: str) -> str:
     """The sentence of a significant difference in favour of a."""
     lower = "" if d.increasing else ", where lower is better,"
     ends = [d.low, d.high] if d.increasing else [-d.high, -d.low]
@@ -292,11 +292,11 @@ def _beats(d: Difference, where: str) -> str:
     return (
         f"{d.a} beats {d.b} on {d.metric}{lower}{where} by "
         f"{abs(d.difference):.4f}{gain}, interval [{ends[0]:+z.4f}, {ends[1]:+z.4f}]"
-        f"{d.other_method()}, {d.p_text()}; {_by_user(d)}{effect}."
+        f"{d.other_method()}, {d.p_text()}; {_wins_clause(d)}{effect}."
     )
 
 
-def _by_user(d: Difference) -> str:
+def _wins_clause(d: Difference) -> str:
     """For how many users a is better."""
     users = counted(d.n, "user")
     if not d.per_user:
@@ -304,16 +304,16 @@ def _by_user(d: Difference) -> str:
     return f"better for {d.wins:,}, worse for {d.losses:,} of {users}"
 
 
-def _contradictory(d: Difference, where: str) -> str:
+def _contradiction(d: Difference, where: str) -> str:
     """The sentence of a test that favours a, which has the worse mean."""
     return (
         f"The results for {d.a} and {d.b} on {d.metric}{where} contradict each other: "
-        f"the {d.method} test favours {d.a} ({d.p_text()}; {_by_user(d)}), but the mean "
+        f"the {d.method} test favours {d.a} ({d.p_text()}; {_wins_clause(d)}), but the mean "
         f"of {d.b} is better by {abs(d.difference):.4f}."
     )
 
 
-def turned(d: Difference, system: str) -> Difference:
+def seen_from(d: Difference, system: str) -> Difference:
     """The same difference with `system` as a; if that was b, the relative gain has no bounds."""
     if d.a == system:
         return d
@@ -342,7 +342,7 @@ def turned(d: Difference, system: str) -> Difference:
     )
 
 
-def moved(
+def most_moved_users(
     users: pl.Series,
     x: FloatArray,
     y: FloatArray,

@@ -103,14 +103,14 @@ def estimate_of(
     values = averaged.parts
     cluster_ids = None if clusters is None else clusters[averaged.users]
     summary = moments(values)
-    if averaged.state is None and not _on(scale, values):
+    if averaged.state is None and not _on_scale(scale, values):
         scale = UNBOUNDED
     if averaged.alone:
         mean, low, high = _aggregate(values, summary, how, setting, cluster_ids, scale)
     else:  # no user has a value on the scale
         _, *ends = _aggregate(values, summary, how, setting, cluster_ids, UNBOUNDED)
         mean = averaged.state.value() if averaged.state else math.nan  # without rounding
-        low, high = inside(scale, mean, *ends)
+        low, high = clip(scale, mean, *ends)
     n, _, sd = summary
     return Estimate(label, mean, low, high, sd, n, averaged.undefined, averaged.missing)
 
@@ -134,13 +134,13 @@ def macro_estimate(
         cluster_ids = None if clusters is None else [clusters[part.users] for _, part in defined]
         spread = stratified([part.parts for _, part in defined], cluster_ids)
         scale = defined[0][1].scale(entry)
-        bounded = all(part.alone and _on(scale, part.values) for _, part in defined)
+        bounded = all(part.alone and _on_scale(scale, part.values) for _, part in defined)
         if bounded and _bounded(plan, mean, scale) and not math.isnan(spread.se):
             se, df, units = spread.se, spread.df, spread.units
             low, high = score_interval(mean, se, df, units, scale, plan.confidence)
         else:
             half = t_quantile(0.5 + 0.5 * plan.confidence, spread.df) * spread.se
-            low, high = inside(scale, mean, mean - half, mean + half)
+            low, high = clip(scale, mean, mean - half, mean + half)
     elif defined:
         ends = np.array([e.interval for e, _ in defined])
         reach = np.sqrt(np.square(ends - means[:, None]).sum(axis=0)) / n
@@ -148,14 +148,14 @@ def macro_estimate(
     return Estimate(entry.label, mean, low, high, sd, n, 0, 0)
 
 
-def inside(scale: tuple[float, float], mean: float, low: float, high: float) -> tuple[float, float]:
+def clip(scale: tuple[float, float], mean: float, low: float, high: float) -> tuple[float, float]:
     """The part of an interval on the scale, if the number is there."""
     if scale[0] <= mean <= scale[1]:
         return max(low, scale[0]), min(high, scale[1])
     return low, high
 
 
-def _on(scale: tuple[float, float], values: FloatArray) -> bool:
+def _on_scale(scale: tuple[float, float], values: FloatArray) -> bool:
     """Whether all values are on the scale, which NDCG of negative gains leaves."""
     return bool(
         scale[0] - 1e-9 <= values.min(initial=np.inf)
@@ -217,7 +217,7 @@ def mean_interval(
     if _bounded(setting, summary.mean, scale):
         return wilson_interval(values, setting.confidence, scale=scale, clusters=clusters)
     ends = t_interval(values, setting.confidence, clusters=clusters)
-    return _cut(setting, scale, summary.mean, ends)
+    return _clipped(setting, scale, summary.mean, ends)
 
 
 def interval_of_moments(
@@ -225,7 +225,7 @@ def interval_of_moments(
 ) -> tuple[float, float]:
     """Interval of a mean of independent values, of which only the moments are known."""
     if summary.n < 2 or not _bounded(setting, summary.mean, scale):
-        return _cut(setting, scale, summary.mean, t_interval_of(summary, setting.confidence))
+        return _clipped(setting, scale, summary.mean, t_interval_of(summary, setting.confidence))
     n, se = summary.n, summary.sd / math.sqrt(summary.n)
     return score_interval(summary.mean, se, n - 1, n, scale, setting.confidence)
 
@@ -236,11 +236,11 @@ def _bounded(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
     return on and setting.interval == "wilson"
 
 
-def _cut(
+def _clipped(
     setting: Setting, scale: tuple[float, float], mean: float, ends: tuple[float, float]
 ) -> tuple[float, float]:
     """The part of Student's interval on the scale, unless that interval was asked for as it is."""
-    return inside(scale, mean, *ends) if setting.interval == "wilson" else ends
+    return clip(scale, mean, *ends) if setting.interval == "wilson" else ends
 
 
 def crossed_estimate(
@@ -252,10 +252,10 @@ def crossed_estimate(
     """
     low, high = crossed_interval(crossed, setting.confidence)
     if not alone:
-        low, high = inside(scale, crossed.mean, low, high)
+        low, high = clip(scale, crossed.mean, low, high)
     elif _bounded(setting, crossed.mean, scale):
         confidence = setting.confidence
         low, high = score_interval(crossed.mean, crossed.se, crossed.df, mean.n, scale, confidence)
     else:
-        low, high = _cut(setting, scale, crossed.mean, (low, high))
+        low, high = _clipped(setting, scale, crossed.mean, (low, high))
     return replace(mean, low=low, high=high)

@@ -20,7 +20,7 @@ from rankmeter._estimates.wording import number
 from rankmeter._hits import BoolArray, IntArray
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._statistics import effective, skewed
+from rankmeter._statistics import effective_clusters, skewed
 from rankmeter._words import in_words
 
 Facts = Mapping[str, str]
@@ -86,17 +86,17 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
 
     `counts` are those of the data that were read, as `counts_of` gives them.
     """
-    facts = {"relevant": by_name({entry.label: _relevant(entry) for entry in plan.metrics})}
-    special = {entry.label: _special(entry, scores) for entry in plan.metrics}
+    facts = {"relevant": by_name({entry.label: _relevance_rule(entry) for entry in plan.metrics})}
+    special = {entry.label: _special_cases(entry, scores) for entry in plan.metrics}
     for what in dict.fromkeys(what for of in special.values() for what in of):
         each = {label: of.get(what, (0, "")) for label, of in special.items()}
         numbers = {count for count, _ in each.values()}
         if len(numbers) > 1:
-            by_label = {label: _ruled(f"{n:,}", r) for label, (n, r) in each.items() if n}
+            by_label = {label: _with_rule(f"{n:,}", r) for label, (n, r) in each.items() if n}
             facts[what] = _behind_names(by_label)
         elif any(numbers):
             rule = by_name({label: rule for label, (_, rule) in each.items()})
-            facts[what] = _ruled(f"{numbers.pop():,}", rule)
+            facts[what] = _with_rule(f"{numbers.pop():,}", rule)
     asked = [entry for entry in plan.metrics if entry.spec.of_hits or not entry.spec.of_lists]
     if none := [entry.label for entry in asked if _without_hits(scores.facts[entry.alignment])]:
         some = f" ({', '.join(none)})" if len(none) < len(asked) else ""
@@ -111,14 +111,14 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
     return facts
 
 
-def alike(estimates: Iterable[Estimate]) -> Facts:
+def uninformative(estimates: Iterable[Estimate]) -> Facts:
     """The metrics whose interval is not informative, as a fact."""
     labels = [e.label for e in estimates if e.n > 1 and e.low == e.high]
     what = "identical for all users, so the interval is not informative"
     return {what: ", ".join(labels)} if labels else {}
 
 
-def uneven(plan: Plan, scores: Scores) -> list[str]:
+def uneven_weights(plan: Plan, scores: Scores) -> list[str]:
     """A caution for each metric whose weights leave less than a tenth of the relevant items."""
     sizes = {entry.label: scores.effective(entry) for entry in plan.metrics}
     return [
@@ -141,7 +141,7 @@ def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
     together = (
         [in_words("of the lists of all users together: ") + ", ".join(whole)] if whole else []
     )
-    others = _groups(
+    others = _by_fact(
         {
             entry.label: f"{AGGREGATES[entry.averaging.aggregate]} in place of mean"
             for entry in plan.metrics
@@ -149,17 +149,17 @@ def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
         }
     )
     aggregates = [f"{', '.join(labels)}: {what}" for what, labels in others.items()]
-    return [convention, *plan.notes, *compared(facts, {"relevant"}), *together, *aggregates]
+    return [convention, *plan.notes, *fact_notes(facts, {"relevant"}), *together, *aggregates]
 
 
-def compared(by_system: Mapping[str, Facts], left_out: Collection[str] = ()) -> list[str]:
+def fact_notes(by_system: Mapping[str, Facts], left_out: Collection[str] = ()) -> list[str]:
     """Facts by system, or by convention, as notes, except those already known."""
     notes = []
     every = dict.fromkeys(itertools.chain(*by_system.values()))
     for what in every:
         if what in left_out:
             continue
-        groups = _groups({name: facts[what] for name, facts in by_system.items() if what in facts})
+        groups = _by_fact({name: facts[what] for name, facts in by_system.items() if what in facts})
         what = in_words(what)  # noqa: PLW2901
         if [*groups.values()] == [[*by_system]]:
             notes.append(f"{what}: {next(iter(groups))}")
@@ -182,7 +182,7 @@ def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
     def sentence(n: int) -> str:
         return counted(n, f"user without a ranking {singular}", f"users without a ranking {many}")
 
-    groups = _groups({name: sentence(n) for name, n in missing.items() if n})
+    groups = _by_fact({name: sentence(n) for name, n in missing.items() if n})
     return [
         f"{'All systems' if len(names) == len(missing) else ', '.join(names)}: {n}."
         for n, names in [*groups.items()][:MAX_GROUPS]
@@ -198,17 +198,19 @@ def unused_labels(counts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def clustered(clusters: IntArray) -> dict[str, int]:
+def count_clusters(clusters: IntArray) -> dict[str, int]:
     """The number of clusters, and how many of equal size are worth these, rounded."""
     sizes = np.unique(clusters, return_counts=True)[1]
-    return {"clusters": sizes.size, "effective_clusters": round(effective(sizes))}
+    return {"clusters": sizes.size, "effective_clusters": round(effective_clusters(sizes))}
 
 
-def clustered_by(clusters: IntArray, users: Mapping[str, BoolArray]) -> dict[str, Any]:
+def clusters_by_metric(clusters: IntArray, users: Mapping[str, BoolArray]) -> dict[str, Any]:
     """The numbers of clusters of the users of all metrics, and by metric of its own users."""
     return {
-        **clustered(clusters[np.any([*users.values()], axis=0)]),
-        "clusters_by_metric": {label: clustered(clusters[mask]) for label, mask in users.items()},
+        **count_clusters(clusters[np.any([*users.values()], axis=0)]),
+        "clusters_by_metric": {
+            label: count_clusters(clusters[mask]) for label, mask in users.items()
+        },
     }
 
 
@@ -224,7 +226,7 @@ def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], what: str) -> list
     """How many clusters each metric has, as `clustered` gives them, and whether they are few."""
     notes: dict[str, list[str]] = {}
     for label, counts in by_metric.items():
-        for note in _of_clusters(counts, what):
+        for note in _cluster_notes(counts, what):
             notes.setdefault(note, []).append(label)
     return [
         note if len(labels) == len(by_metric) else f"{', '.join(labels)}: {note}"
@@ -232,7 +234,7 @@ def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], what: str) -> list
     ]
 
 
-def _of_clusters(counts: Mapping[str, int], what: str) -> list[str]:
+def _cluster_notes(counts: Mapping[str, int], what: str) -> list[str]:
     n = counts["clusters"]
     if not n:
         return []
@@ -249,15 +251,15 @@ def by_name(facts: Mapping[str, str]) -> str:
 
     ``ndcg@2 zero; precision@2, recall@2 skip``
     """
-    groups = _groups(facts)
+    groups = _by_fact(facts)
     return next(iter(groups)) if len(groups) == 1 else _behind_names(facts)
 
 
 def _behind_names(facts: Mapping[str, str]) -> str:
-    return "; ".join(f"{', '.join(names)} {fact}" for fact, names in _groups(facts).items())
+    return "; ".join(f"{', '.join(names)} {fact}" for fact, names in _by_fact(facts).items())
 
 
-def _groups(facts: Mapping[str, str]) -> dict[str, list[str]]:
+def _by_fact(facts: Mapping[str, str]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for name, fact in facts.items():
         groups.setdefault(fact, []).append(name)
@@ -277,17 +279,17 @@ def _without_hits(facts: AlignmentFacts) -> bool:
     return facts.n_hits == 0 and bool(facts.n_relevant.any())
 
 
-def _ruled(count: str, rule: str) -> str:
+def _with_rule(count: str, rule: str) -> str:
     return f"{count} ({rule})" if rule else count
 
 
-def _special(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
     """How many users or hits of one metric are special cases, and by which rule they count."""
     averaging, facts = entry.averaging, scores.facts[entry.alignment]
     if averaging.users == "ranked":
         lost = scores.in_rankings & np.isnan(scores.values[entry.label])
         n = int(np.count_nonzero(lost))
-        return {"users without a value": (n, averaging.undefined), **_merged(facts.counts.items())}
+        return {"users without a value": (n, averaging.undefined), **_cases(facts.counts.items())}
     judged, ranked = scores.in_truth, scores.in_rankings
     nothing = judged & (facts.n_relevant == 0)
     averaged = judged & ranked if averaging.missing == "skip" else judged
@@ -301,23 +303,23 @@ def _special(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
     return {
         **{what: (int(np.count_nonzero(mask)), rule) for what, (mask, rule) in users.items()},
         "hits tied in score": (facts.counts["tied_hits"], entry.alignment.ties),
-        **_effective(entry, scores),
-        **_merged(facts.counts.items()),
+        **_effective_size(entry, scores),
+        **_cases(facts.counts.items()),
     }
 
 
-def _effective(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+def _effective_size(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
     size = scores.effective(entry)
     if size is None:
         return {}
     return {"effective sample size": (round(size[0]), f"of {size[1]:,} relevant items")}
 
 
-def _merged(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:
+def _cases(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:
     return {name.replace("_", " "): (n, "") for name, n in counts if name not in TIES}
 
 
-def _relevant(entry: MetricPlan) -> str:
+def _relevance_rule(entry: MetricPlan) -> str:
     """Which judged items are hits of a metric."""
     alignment = entry.alignment
     others = {

@@ -15,7 +15,7 @@ import numpy as np
 from rankmeter import _statistics as st
 from rankmeter._choices import Setting
 from rankmeter._estimates.differences import Difference, Heterogeneity
-from rankmeter._estimates.estimates import Estimate, inside, mean_interval
+from rankmeter._estimates.estimates import Estimate, clip, mean_interval
 from rankmeter._estimates.notes import SKEWED
 from rankmeter._estimates.settings import Settings
 from rankmeter._estimates.values import Values
@@ -279,7 +279,7 @@ class _Pair:
         half = -st.t_quantile(0.5 * corrected.interval_level, spread.df) * spread.se
         ends = spread.mean - half, spread.mean + half
         low, high = group.values.scale
-        return inside((low - high, high - low), spread.mean, *ends) if steady else ends
+        return clip((low - high, high - low), spread.mean, *ends) if steady else ends
 
     def detectable(self, corrected: _Corrected) -> float:
         """The smallest difference that as many users show, at the level of the family."""
@@ -451,7 +451,7 @@ class PairedTests:
                 cluster_ids, rows, units = None, users, table
                 if self.clusters is not None:
                     cluster_ids = self.clusters[users]
-                    rows, units = np.unique(cluster_ids), _by_cluster(table, cluster_ids)
+                    rows, units = np.unique(cluster_ids), _cluster_sums(table, cluster_ids)
                 names = [self.names[i] for i in columns]
                 runs = [values.of_runs(users, i) for i in columns] if values.runs else []
                 data = (table, cluster_ids, rows, units, runs)
@@ -541,9 +541,9 @@ class PairedTests:
         if "tukey" in test:
             level = 1.0 - (1.0 - confidence) / n_segments
             if test == "tukey":
-                return _checked(st.tukey_hsd(table, confidence=level), table, columns, level)
+                return _correct_uneven(st.tukey_hsd(table, confidence=level), table, columns, level)
             randomized = st.randomized_tukey_hsd(table, confidence=level, **seeded)
-            return _checked(randomized, table, columns, level)
+            return _correct_uneven(randomized, table, columns, level)
         if test == "randomization":
             return st.randomization_tests(table, columns, **seeded)
         with warnings.catch_warnings():
@@ -566,7 +566,7 @@ class PairedTests:
         testable = [group for group in family if len(group.rows) > 1]
         seeded = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
         levels = (self.settings.alpha, 1.0 - self.setting.confidence)
-        step_down = st.step_down(_stacked(testable), levels=levels, single=single, **seeded)
+        step_down = st.step_down(_stack_groups(testable), levels=levels, single=single, **seeded)
         numbers = itertools.count()
         corrected = []
         for group in family:
@@ -600,7 +600,7 @@ class PairedTests:
                 yield Heterogeneity(d.metric, d.a, d.b, q, p, len(pairs))
 
 
-def _stacked(groups: Sequence[_Group]) -> list[st.Hypotheses]:
+def _stack_groups(groups: Sequence[_Group]) -> list[st.Hypotheses]:
     """The groups as tables with disjoint rows: a table for each segment, or one of clusters."""
     tables: dict[str, list[_Group]] = {}
     for group in groups:
@@ -635,7 +635,7 @@ def _correct_margins(by_group: dict[int, list[Difference]], places: Sequence[int
         ]
 
 
-def _checked(
+def _correct_uneven(
     results: Sequence[st.TestResult],
     table: FloatArray,
     pairs: Sequence[tuple[int, int]],
@@ -658,7 +658,7 @@ def _checked(
     return checked
 
 
-def _by_cluster(table: FloatArray, clusters: IntArray) -> FloatArray:
+def _cluster_sums(table: FloatArray, clusters: IntArray) -> FloatArray:
     """One row per cluster, whose mean over clusters is the mean over users.
 
     Rows of a cluster resemble each other; their sums do not, and a test of sums is a test of the

@@ -51,13 +51,13 @@ def labels_of(
         values = values.fill_null(others)
         label_counts.pop(f"users_without_{column}", None)
     elif averaged is not None:
-        label_counts = without(values, averaged, label_counts)
+        label_counts = unlabelled(values, averaged, label_counts)
     if counts is not None:
         counts.update(label_counts)
     return values
 
 
-def without(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> dict[str, int]:
+def unlabelled(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> dict[str, int]:
     """The counts of labels, with users without one counted only if they are averaged."""
     n = int((values.is_null().to_numpy() & averaged).sum())
     name = f"users_without_{values.name}"
@@ -73,16 +73,16 @@ def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
     groups = pl.DataFrame({"label": labels.gather(labelled), "user": labelled.cast(pl.Int64)})
     groups = groups.group_by("label", maintain_order=True).agg("user")
     users = dict(zip(groups["label"], groups["user"], strict=True))
-    return {label: users[label].to_numpy() for label in _sorted(groups["label"])}
+    return {label: users[label].to_numpy() for label in _sort_labels(groups["label"])}
 
 
-def _sorted(labels: pl.Series) -> list[str]:
+def _sort_labels(labels: pl.Series) -> list[str]:
     if isinstance(labels.dtype, pl.Enum):
         return labels.sort().to_list()
-    return sorted(labels, key=_by_numbers)
+    return sorted(labels, key=_natural_sort_key)
 
 
-def _by_numbers(label: str) -> tuple[list[str | int], str]:
+def _natural_sort_key(label: str) -> tuple[list[str | int], str]:
     """A key in which 10 comes after 2, as text and as a part of it."""
     pieces = re.split("([0-9]+)", label)
     return [int(piece) if at % 2 else piece for at, piece in enumerate(pieces)], label
@@ -99,10 +99,10 @@ def clusters_of(
     `counts` and `averaged` are as in `labels_of`.
     """
     labels = labels_of(clusters, "cluster", scores, counts, averaged)
-    return None if labels is None else numbered(labels)
+    return None if labels is None else number_labels(labels)
 
 
-def numbered(labels: pl.Series) -> IntArray:
+def number_labels(labels: pl.Series) -> IntArray:
     """Labels as numbers; those without a label each have their own."""
     code = labels.cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
     alone = np.flatnonzero(code == 0)

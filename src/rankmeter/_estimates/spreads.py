@@ -44,7 +44,7 @@ def spread_of(values: FloatArray, *, increasing: bool) -> Spread:
     return Spread(values.size, int(np.count_nonzero(values == worst)), worst, quartiles)
 
 
-def ends(
+def worst_and_best_users(
     users: pl.Series, values: FloatArray, *, increasing: bool, top: int = 5
 ) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
     """The users with the worst values and those with the best, who differ from the worst.

@@ -115,12 +115,12 @@ def values_of(
     several = any(len(runs) > 1 for runs in systems)
     values = []
     for entry in plan.metrics:
-        runs = [[_placed(scores.averaged(entry), scores, places) for scores in each]
+        runs = [[_at_shared_rows(scores.averaged(entry), scores, places) for scores in each]
                 for each in systems]  # fmt: skip
         scale = runs[0][0].scale(entry)
         if several:
-            runs = [_common(each, n_users) for each in runs]
-        means = [_mean(each) if several else each[0] for each in runs]
+            runs = [_common_users(each, n_users) for each in runs]
+        means = [_mean_of_runs(each) if several else each[0] for each in runs]
         spec = entry.spec
         values.append(
             Values(
@@ -131,7 +131,7 @@ def values_of(
     return values
 
 
-def _placed(
+def _at_shared_rows(
     averaged: Averaged, scores: Scores, places: Callable[[Scores], IntArray] | None
 ) -> Averaged:
     """Averaged values whose users are shared rows."""
@@ -150,13 +150,13 @@ def mean_of_runs(runs: Sequence[Scores]) -> Scores:
     )
 
 
-def _common(runs: Sequence[Averaged], n_users: int) -> list[Averaged]:
+def _common_users(runs: Sequence[Averaged], n_users: int) -> list[Averaged]:
     """The runs of a system over the users who have a value in all of them."""
     n_runs = np.bincount(np.concatenate([run.users for run in runs]), minlength=n_users)
     return [run.only(np.flatnonzero(n_runs == len(runs))) for run in runs]
 
 
-def _mean(runs: Sequence[Averaged]) -> Averaged:
+def _mean_of_runs(runs: Sequence[Averaged]) -> Averaged:
     """The mean of the runs of a system."""
     states = tuple(run.state for run in runs if run.state is not None)
     values = np.mean([run.values for run in runs], axis=0)

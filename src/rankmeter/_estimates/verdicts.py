@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import counted
-from rankmeter._estimates.differences import Difference, turned
+from rankmeter._estimates.differences import Difference, seen_from
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import number, p_text, signed
 from rankmeter._hits import FloatArray
@@ -81,7 +81,7 @@ def verdict(
     """
     ranked = _ranked(means, increasing=increasing)
     best = ranked[0]
-    mine = [turned(d, best) for d in differences if best in (d.a, d.b)]
+    mine = [seen_from(d, best) for d in differences if best in (d.a, d.b)]
     # The baseline first, then the others by rank.
     mine.sort(key=lambda d: (d.b != baseline, ranked.index(d.b)))
     beaten = sum(d.significant and d.better == best for d in mine)
@@ -95,7 +95,7 @@ def _ranked(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
     return sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
 
 
-def places(means: Sequence[str], *, increasing: bool) -> list[int]:
+def printed_places(means: Sequence[str], *, increasing: bool) -> list[int]:
     """1 for the best of some means as they are printed, 2 for the second of at least three.
 
     Equal ones have the same place; if all are equal, no mean has one.
@@ -116,7 +116,7 @@ def _printed(text: str) -> float | None:
 def leaders(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
     """The systems with the best mean as it is printed, which are several if these are equal."""
     with_mean = [name for name, e in means.items() if not math.isnan(e.mean)]
-    ranks = places([number(means[name].mean) for name in with_mean], increasing=increasing)
+    ranks = printed_places([number(means[name].mean) for name in with_mean], increasing=increasing)
     return [name for name, place in zip(with_mean, ranks, strict=True) if place == 1] or with_mean
 
 
@@ -223,7 +223,7 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
     else:
         del where["no difference shown"]
     answers = [
-        f"{verb} in {_named(names) if len(names) < len(within) else f'all {len(names)}'}"
+        f"{verb} in {_some_names(names) if len(names) < len(within) else f'all {len(names)}'}"
         for verb, names in where.items()
         if names
     ]
@@ -231,7 +231,7 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
     return ": ".join(filter(None, [start, ", ".join(answers)]))
 
 
-def _named(names: Sequence[str]) -> str:
+def _some_names(names: Sequence[str]) -> str:
     """Some names, or the first of many."""
     most = MAX_NAMED if len(names) > MAX_NAMED + 1 else len(names)
     rest = f" and {len(names) - most} more" if len(names) > most else ""
@@ -255,7 +255,7 @@ def headline(
     if baseline and verdict.best == baseline:
         title = f"No system beats {baseline} on {metric}"
     elif verdict.sure and (baseline or verdict.beaten == verdict.others):
-        title = f"{verdict.best} beats {d.b} on {metric}{_gain(d)}"
+        title = f"{verdict.best} beats {d.b} on {metric}{_gain_text(d)}"
     elif d.verdict == "equivalent":
         title = f"{d.a} and {d.b} are equivalent on {metric} within ±{d.margin:.4f}"
     elif baseline:
@@ -278,7 +278,7 @@ def headline(
             f" {d.a} is better for {counted(d.wins, 'user')}, equal for {d.ties:,}, worse for "
             f"{d.losses:,}."
         )
-    sentences = [size, _certainty(d, correction, sure=verdict.sure)]
+    sentences = [size, _certainty_text(d, correction, sure=verdict.sure)]
     if verdict.others > 1:
         beaten = f"{verdict.beaten or 'none'} {'is' if verdict.beaten <= 1 else 'are'}"
         sentences.append(
@@ -311,14 +311,14 @@ def by_segment(
     return f"{best_in} The difference {difference} {verb} between segments ({p_text(p)})."
 
 
-def _gain(d: Difference) -> str:
+def _gain_text(d: Difference) -> str:
     size = abs(d.gain)
     return (
         f" by {size:.1%}" if math.isfinite(size) and size < 10 else f" by {abs(d.difference):.4f}"
     )
 
 
-def _certainty(d: Difference, correction: str, *, sure: bool) -> str:
+def _certainty_text(d: Difference, correction: str, *, sure: bool) -> str:
     family = counted(d.family, "comparison")
     alone = correction == "none" or d.family == 1
     corrected = "" if alone else f" after correction ({correction}, {family})"

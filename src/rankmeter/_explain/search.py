@@ -25,7 +25,7 @@ from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._results.explanation import Explanation, Match
 from rankmeter._results.summary import Summary
-from rankmeter.conventions import by_use, convention_names, has_metric
+from rankmeter.conventions import convention_names, has_metric, usage_rank
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import metric
 
@@ -90,7 +90,7 @@ def search(
                 matches.append(match)
         if matches:
             break
-    matches.sort(key=lambda m: (len(m.switches), m.convention != like, by_use(m.convention)))
+    matches.sort(key=lambda m: (len(m.switches), m.convention != like, usage_rank(m.convention)))
     return Explanation(
         base.label,
         like,
@@ -154,7 +154,7 @@ class _Space:
     def _settings(self, switched: Iterable[tuple[str, Switches]]) -> list[_Setting]:
         settings = []
         for tool, switches in switched:
-            plan = turn(self.bases[tool], switches)
+            plan = with_options(self.bases[tool], switches)
             if plan.alignment.gains != "above" or plan.alignment.relevant != "any":
                 settings.append(_Setting(tool, switches, plan))
         return settings
@@ -164,7 +164,9 @@ class _Space:
         names = list(setting.switches)
         for size in range(len(names)):
             for changed in itertools.combinations(names, size):
-                yield turn(self.bases[setting.tool], {n: setting.switches[n] for n in changed})
+                yield with_options(
+                    self.bases[setting.tool], {n: setting.switches[n] for n in changed}
+                )
 
     def _levels(self, tool: str) -> Iterator[Switches]:
         """Every other threshold that occurs in the data."""
@@ -322,7 +324,7 @@ class _Means:
         return self._prints[alignment]
 
 
-def turn(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
+def with_options(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
     """The plan of a metric with some options changed."""
 
     def switches_of(part: Any) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from typing import Any, Unpack
 import numpy as np
 import polars as pl
 
-from rankmeter._align import by_item
+from rankmeter._align import item_sort_key
 from rankmeter._api import ONE
 from rankmeter._checks import exact, refused
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import open_data
-from rankmeter._estimates.notes import compared
-from rankmeter._explain.search import search, turn
+from rankmeter._estimates.notes import fact_notes
+from rankmeter._explain.search import search, with_options
 from rankmeter._ingest import Table
 from rankmeter._matrix._kind import plan_of
 from rankmeter._plan import MetricPlan, Plan
@@ -116,10 +116,10 @@ def explain(
     """
     given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     question = Question(truth, metric, like, choices, given, columns)
-    return explained(question, rankings, metric, between, target)
+    return explain_question(question, rankings, metric, between, target)
 
 
-def explained(
+def explain_question(
     question: Question,
     rankings: object,
     metric: str | Metric,
@@ -137,7 +137,7 @@ def explained(
         if not (pair and all(isinstance(name, str) for name in between)):
             raise refused("between", "two conventions", between)
     names = between or ("rankmeter" if like is None else like,)
-    metrics = _understood(metric, names)
+    metrics = _metric_by_convention(metric, names)
     if target is not None:
         metrics |= _meant_by_others(metric, metrics[names[0]])
 
@@ -150,7 +150,7 @@ def explained(
     plan, judged, systems, side = first.read({ONE: rankings})
     bench = _Bench(judged, systems, plan, side)
     if between is not None:
-        return _walk(bench, entry(between[0]), entry(between[1]), between)
+        return _walk_between(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None
     asked = metrics[names[0]]
     held = {name for name, value in choices.items() if value is not None}
@@ -159,7 +159,7 @@ def explained(
     return search(bench.data, bench.truth, plan, entry, start, target, held)
 
 
-def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:
+def _metric_by_convention(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:
     """The metric as each convention understands its name.
 
     For a convention that lacks the name, or means another metric by it, it is the metric of the
@@ -196,7 +196,7 @@ def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
     return by_name
 
 
-def _walk(
+def _walk_between(
     bench: _Bench, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
 ) -> Explanation:
     start, end = bench.run(first, names[0]), bench.run(second, names[1])
@@ -209,7 +209,7 @@ def _walk(
     current, value = first, start[first.label].mean
     steps = []
     while left:
-        name, current, now = _next(bench, current, b, left)
+        name, current, now = _next_option(bench, current, b, left)
         left.remove(name)
         change = now - value
         share = change / total if total else math.nan
@@ -221,16 +221,16 @@ def _walk(
         start[first.label],
         end[second.label],
         steps=tuple(steps),
-        users=_changed(bench, start, end, first),
+        users=_most_changed_users(bench, start, end, first),
         cautions=start.cautions,
         notes=(
             *dict.fromkeys((*start.plan.notes, *end.plan.notes)),
-            *compared({names[0]: start.facts(), names[1]: end.facts()}),
+            *fact_notes({names[0]: start.facts(), names[1]: end.facts()}),
         ),
     )
 
 
-def _next(
+def _next_option(
     bench: _Bench, current: MetricPlan, after: Mapping[str, Any], left: Sequence[str]
 ) -> tuple[str, MetricPlan, float]:
     """The first option that leaves a number, or else the first: its plan and the mean."""
@@ -238,7 +238,7 @@ def _next(
     undefined = None
     for name in left:
         try:
-            turned = turn(current, {name: after[name]})
+            turned = with_options(current, {name: after[name]})
             value = bench.run(turned)[turned.label].mean
         except RankmeterError as error:  # such as users without a ranking under missing="raise"
             refused = refused or error
@@ -252,7 +252,7 @@ def _next(
     return undefined
 
 
-def _changed(
+def _most_changed_users(
     bench: _Bench, start: Summary, end: Summary, entry: MetricPlan
 ) -> tuple[UserChange, ...]:
     """The users whose value changes most, with the top of their rankings."""
@@ -296,5 +296,5 @@ def _in_order(
         by, descending = [*by, "gain"], [*descending, ties == "optimistic"]
     if ties != "input":
         by, descending = [*by, "place"], [*descending, ties.endswith("descending")]
-    frame = frame.with_columns(gain, place=by_item(frame["item"], ties))
+    frame = frame.with_columns(gain, place=item_sort_key(frame["item"], ties))
     return frame.sort(by, descending=descending, maintain_order=True)

@@ -290,7 +290,7 @@ class Grades(Kind):
     data = "grades"
 
     def __init__(self, lists: Any, *, n_relevant: Any = None, users: Any = None) -> None:
-        gains = [_gains(row, gain) for row, gain in enumerate(lists)]
+        gains = [_row_gains(row, gain) for row, gain in enumerate(lists)]
         self.lengths = np.array([gain.size for gain in gains], dtype=np.int64)
         self.gains = np.concatenate([*gains, np.zeros(0)])
         self.users = _ids_of(users, self.lengths.size, Counter())
@@ -336,7 +336,7 @@ class Grades(Kind):
         return np.where(self.gains > 0, nth, self.listed[self.row] - nth - 1)
 
 
-def _gains(row: int, data: Any) -> npt.NDArray[np.float64]:
+def _row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:
     gains = host(asarray(data, "lists"))
     wrong = gains.ndim != 1 or (gains.size and gains.dtype.kind not in "iufb")
     if wrong or not (np.isfinite(gains) & (gains >= 0)).all():

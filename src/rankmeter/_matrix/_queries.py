@@ -101,21 +101,21 @@ class Queries:
             np.concatenate([part.found for part in blocks]),
             np.concatenate([part.positive for part in blocks]),
             np.concatenate([p.row + n for p, n in zip(blocks, rows[:-1], strict=True)]),
-            _joined([part.target for part in blocks]),
-            functools.reduce(_added, (part.facts for part in blocks)),
+            _join_columns([part.target for part in blocks]),
+            functools.reduce(_add_facts, (part.facts for part in blocks)),
             next((part.half for part in blocks if part.half), ""),
             all(part.sized for part in blocks),
-            _joined([part.column for part in blocks]),
+            _join_columns([part.column for part in blocks]),
         )
 
 
-def _joined(columns: list[IntArray | None]) -> IntArray | None:
+def _join_columns(columns: list[IntArray | None]) -> IntArray | None:
     """Numbers of all parts; None if one has none."""
     numbers = [part for part in columns if part is not None]
     return np.concatenate(numbers) if len(numbers) == len(columns) else None
 
 
-def _added(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+def _add_facts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """Facts of both; the number of columns is the largest."""
     names = dict.fromkeys([*first, *second])
     how = {"columns": max}

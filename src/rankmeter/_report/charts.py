@@ -19,7 +19,7 @@ from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.shares import Shares
 from rankmeter._estimates.verdicts import Histogram
-from rankmeter._estimates.wording import level, plain
+from rankmeter._estimates.wording import json_value, level
 from rankmeter._words import in_words
 from rankmeter.errors import MissingDependencyError
 
@@ -93,7 +93,7 @@ def as_svg(spec: dict[str, Any]) -> str:
 
 def _data(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Rows as Altair takes them; a number that does not exist is not drawn."""
-    return require_altair().Data(values=plain([*rows]))
+    return require_altair().Data(values=json_value([*rows]))
 
 
 def _tooltip(**fields: str) -> list[Any]:

@@ -19,7 +19,7 @@ from rankmeter._estimates.wording import level, number, signed
 from rankmeter._files import replacing
 from rankmeter._report.drawn import Drawing, drawing
 from rankmeter._report.table import MeanCell, Table, visible
-from rankmeter._report.walks import named
+from rankmeter._report.walks import item_with_title
 from rankmeter._version import __version__
 from rankmeter._words import in_words
 from rankmeter.errors import FileFormatError, MissingDependencyError
@@ -139,7 +139,7 @@ def render(template: str, content: Mapping[str, Any], result: Mapping[str, Any])
             policy=_policy(style, script),
             style=style,
             script=script,
-            named=named,
+            named=item_with_title,
             counted=counted,
             max_printed=MAX_PRINTED,
             max_rows=MAX_ROWS,

@@ -19,7 +19,7 @@ def safe_name(label: str) -> str:
     return re.sub(r"\W+", "_", label.replace("@", "_at_")).strip("_").replace("__", "_") or "_"
 
 
-def flat(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[str, float]:
+def flatten(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[str, float]:
     """Numbers by safe name: ``mean`` under the name alone, the others with their kind at the end.
 
     A group is the parts of a name, and numbers by kind. NaN is left out: a tracker would draw it as

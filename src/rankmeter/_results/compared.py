@@ -13,7 +13,7 @@ import polars as pl
 from rankmeter._checks import counted, unknown
 from rankmeter._choices import Setting
 from rankmeter._engine import Scores
-from rankmeter._estimates.differences import Difference, Heterogeneity, segment_notes, turned
+from rankmeter._estimates.differences import Difference, Heterogeneity, seen_from, segment_notes
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import cluster_notes, missing_users, unused_labels
 from rankmeter._estimates.values import Values
@@ -21,7 +21,7 @@ from rankmeter._estimates.verdicts import (
     Headline,
     Verdict,
     headline,
-    places,
+    printed_places,
     segments_clause,
     verdict,
 )
@@ -31,16 +31,16 @@ from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table
 from rankmeter._results.comparison_tables import (
+    difference_notes,
     letters_of,
     marks_of,
     mean_styles,
-    own_notes,
     significance_note,
     table_of_differences,
 )
-from rankmeter._results.result import Result, drawn_notes, plain_mean
+from rankmeter._results.result import Result, bootstrap_notes, plain_mean
 from rankmeter._results.summary import Summary
-from rankmeter._words import in_its_words, in_words
+from rankmeter._words import in_words, in_words_of_result
 from rankmeter.errors import UsageError
 
 
@@ -144,7 +144,7 @@ class Compared(Result):
         label = self.label(metric)
         return tuple(d for d in self.differences if d.metric == label and not d.segment)
 
-    @in_its_words
+    @in_words_of_result
     def sentences(self) -> tuple[str, ...]:
         """One sentence in plain words per comparison."""
         return tuple(difference.sentence() for difference in self.differences)
@@ -153,7 +153,7 @@ class Compared(Result):
         """One row per comparison, a column per attribute of `Difference`."""
         return pl.DataFrame([vars(d) for d in self.differences])
 
-    @in_its_words
+    @in_words_of_result
     def table(self) -> Table:
         """Systems × metrics: means, with significance markers against the baseline.
 
@@ -176,7 +176,7 @@ class Compared(Result):
 
     def places(self, means: Mapping[str, Estimate], label: str) -> dict[str, int]:
         """By system, 1 for the best mean of a metric as it is printed, 2 for the second, else 0."""
-        place = places(
+        place = printed_places(
             [number(e.mean) for e in means.values()], increasing=self.by_metric[label].increasing
         )
         return dict(zip(means, place, strict=True))
@@ -209,7 +209,7 @@ class Compared(Result):
         """What the markers mean, and how differences were tested."""
         return significance_note(self.differences, self.baseline, self.settings)
 
-    @in_its_words
+    @in_words_of_result
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
         return table_of_differences(self.differences, self.confidence)
@@ -231,7 +231,7 @@ class Compared(Result):
         means, differences = self.means_of(metric), self[metric]
         return verdict(metric, means, differences, self.baseline, increasing=increasing)
 
-    @in_its_words
+    @in_words_of_result
     def headline(self, metric: str | None = None) -> Headline:
         """The answer in a line, and the sentences that give its size and certainty.
 
@@ -251,10 +251,10 @@ class Compared(Result):
 
     def _segments_clause(self, d: Difference) -> str:
         """In which segments the answer is another one, for the system that is not the baseline."""
-        d = turned(d, d.b) if d.a == self.baseline else d
+        d = seen_from(d, d.b) if d.a == self.baseline else d
         pair = {d.a, d.b}
         within = [
-            turned(part, d.a)
+            seen_from(part, d.a)
             for part in self.differences
             if part.segment and part.metric == d.metric and {part.a, part.b} == pair
         ]
@@ -286,7 +286,7 @@ class Compared(Result):
         return tuple(dict.fromkeys(every))
 
     @property
-    @in_its_words
+    @in_words_of_result
     def notes(self) -> tuple[str, ...]:
         """The notes below the table."""
         s = self.settings
@@ -300,7 +300,7 @@ class Compared(Result):
         ]
         groups = s.get("clusters_by_metric", {})
         notes += [*more, *unused_labels(s), *cluster_notes(groups, "tests and intervals")]
-        notes += drawn_notes(self.plan)
+        notes += bootstrap_notes(self.plan)
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
@@ -308,7 +308,7 @@ class Compared(Result):
             *self.cautions,
             *notes,
             *self.segment_notes(),
-            *own_notes(self.differences, self.labels),
+            *difference_notes(self.differences, self.labels),
         )
 
     def _content(self) -> dict[str, Any]:

@@ -12,11 +12,11 @@ import polars as pl
 from rankmeter._checks import choice, integer
 from rankmeter._engine import Walk
 from rankmeter._estimates.curves import distinct_curves
-from rankmeter._estimates.differences import moved
+from rankmeter._estimates.differences import most_moved_users
 from rankmeter._estimates.notes import (
-    alike,
     chance_notes,
     notes_of,
+    uninformative,
 )
 from rankmeter._forks import refuse_dead_threads
 from rankmeter._ingest import Frame
@@ -33,7 +33,7 @@ from rankmeter._results.walkthrough import (
     entries_of,
     walk_user,
 )
-from rankmeter._words import in_its_words
+from rankmeter._words import in_words_of_result
 from rankmeter.errors import UsageError
 
 
@@ -64,7 +64,7 @@ class Comparison(Compared):
             for piece in summary.pieces_by_user(size):
                 yield piece.select(pl.lit(name).alias("system"), pl.all())
 
-    @in_its_words
+    @in_words_of_result
     def show(
         self,
         user: object,
@@ -103,7 +103,7 @@ class Comparison(Compared):
         facts = self.summaries[names[0]].facts()
         return Walkthrough(user, pairs, choices_of(self.plan, facts), self.words)
 
-    @in_its_words
+    @in_words_of_result
     def to_latex(
         self,
         *,
@@ -130,7 +130,7 @@ class Comparison(Compared):
         """
         return self._printed(digits, intervals=intervals).to_latex(caption, label)
 
-    @in_its_words
+    @in_words_of_result
     def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
         """All tables in Markdown; means as in `to_latex`."""
         means = self._printed(digits, intervals=intervals).to_markdown()
@@ -223,7 +223,7 @@ class Comparison(Compared):
         if self.by_metric[label].whole:
             raise UsageError(f"{label} is one number for the lists of all users: no user has one")
         most = None if n is None else integer("n", n, least=1)
-        return moved(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
+        return most_moved_users(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
                      falling=worst == self.by_metric[label].increasing)  # fmt: skip
 
     def _two(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
@@ -262,7 +262,7 @@ class Comparison(Compared):
         label = self.label(metric)
         return curves(self, [label], max_k)[label]
 
-    @in_its_words
+    @in_words_of_result
     def plot(
         self,
         kind: ChartKind = "forest",
@@ -302,7 +302,7 @@ class Comparison(Compared):
             raise UsageError(f"nothing to draw as {kind!r}: no metric has the values for it")
         return charts.side_by_side(panes)
 
-    @in_its_words
+    @in_words_of_result
     def report(self, path: str | Path) -> None:
         """Write a self-contained page that opens offline and can be read back.
 
@@ -328,7 +328,7 @@ class Comparison(Compared):
         facts = {
             name: {
                 **summary.facts(),
-                **alike(self.estimates[label, name] for label in self.labels),
+                **uninformative(self.estimates[label, name] for label in self.labels),
             }
             for name, summary in self.summaries.items()
         }

@@ -133,7 +133,7 @@ def page_of(result: Compared) -> dict[str, Any]:
         "lists": {label: _lists(result, label, sides) for label, sides in extreme.items()},
         "figures": figures,
         "plan": plan.describe(),
-        "call": _written(result),
+        "call": _python_call(result),
         "n_users": max(e.n for e in result.estimates.values()),
         "counts": {name: summary.counts for name, summary in result.summaries.items()},
     }
@@ -160,7 +160,7 @@ def _means_and_notes(result: Compared) -> dict[str, Any]:
     return {"means": rows, "notes": notes}
 
 
-def _written(result: Compared) -> str:
+def _python_call(result: Compared) -> str:
     """The call in Python that gives this result from the same data, or nothing."""
     s = result.settings
     usual = {

@@ -68,7 +68,7 @@ def significance_note(
     return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, alpha {settings['alpha']:g})"
 
 
-def own_notes(differences: Sequence[Difference], metrics: Sequence[str]) -> list[str]:
+def difference_notes(differences: Sequence[Difference], metrics: Sequence[str]) -> list[str]:
     """The notes of single differences, with the metrics and segments if they are of some."""
     noted: dict[str, list[Difference]] = {}
     for d in differences:

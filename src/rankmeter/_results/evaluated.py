@@ -16,12 +16,12 @@ from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import (
     UNUSED_LABELS,
     Facts,
-    alike,
     chance_notes,
     cluster_notes,
-    clustered,
+    count_clusters,
     facts_of,
     notes_of,
+    uninformative,
     unused_labels,
 )
 from rankmeter._estimates.parts import part_frame, part_means
@@ -31,8 +31,8 @@ from rankmeter._hits import IntArray
 from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table
-from rankmeter._results.result import Result, decimals, drawn_notes, plain_mean
-from rankmeter._words import in_its_words, in_words
+from rankmeter._results.result import Result, bootstrap_notes, decimals, plain_mean
+from rankmeter._words import in_words, in_words_of_result
 from rankmeter.errors import UsageError
 
 
@@ -123,7 +123,7 @@ class Evaluated(Result):
             raise UsageError(f"no group to report by: {hint}", option="group")
         return choice("group", names[0] if group is None else group, names)
 
-    @in_its_words
+    @in_words_of_result
     def group_table(self, group: str | None = None) -> Table:
         """`by_group` as a table that can be rendered: text, Markdown, LaTeX, HTML.
 
@@ -188,12 +188,12 @@ class Evaluated(Result):
         frame = pl.DataFrame([vars(e) for e in self.estimates.values()])
         return frame.rename({"label": "metric", "n": "n_users"})
 
-    @in_its_words
+    @in_words_of_result
     def table(self) -> Table:
         """The result as a table that can be rendered: text, Markdown, LaTeX, HTML."""
         return self._printed()
 
-    @in_its_words
+    @in_words_of_result
     def to_latex(self, *, digits: int = 4, caption: str = "", label: str = "") -> str:
         """The means with their intervals in LaTeX, with the rules of the booktabs package.
 
@@ -206,7 +206,7 @@ class Evaluated(Result):
         """
         return self._printed(digits).to_latex(caption, label)
 
-    @in_its_words
+    @in_words_of_result
     def to_markdown(self, *, digits: int = 4) -> str:
         """The table in Markdown, with `digits` after the point."""
         return self._printed(digits).to_markdown()
@@ -240,18 +240,20 @@ class Evaluated(Result):
         if self.clusters is None:
             return {}
         return {
-            entry.label: clustered(self.clusters[self.scores.averaged(entry).users])
+            entry.label: count_clusters(self.clusters[self.scores.averaged(entry).users])
             for entry in self.plan.metrics
         }
 
     @property
-    @in_its_words
+    @in_words_of_result
     def notes(self) -> tuple[str, ...]:
         """The facts, how intervals were made, and which values are not means."""
-        notes = notes_of(self.plan, {"": {**self.facts(), **alike(self.estimates.values())}})
+        notes = notes_of(
+            self.plan, {"": {**self.facts(), **uninformative(self.estimates.values())}}
+        )
         notes += chance_notes(self.random, self.plan)
         notes += [*unused_labels(self.counts), *cluster_notes(self._clustered(), "intervals")]
-        notes += drawn_notes(self.plan)
+        notes += bootstrap_notes(self.plan)
         return (*self.cautions, *notes, *self.remarks)
 
     def _plan_text(self) -> str:

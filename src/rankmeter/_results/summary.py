@@ -12,12 +12,12 @@ import polars as pl
 
 from rankmeter._caution import warn
 from rankmeter._checks import choice, refused
-from rankmeter._engine import Scores, chance
+from rankmeter._engine import Scores, chance_scores
 from rankmeter._estimates.estimates import Estimate, estimate
 from rankmeter._estimates.notes import (
-    clustered,
+    count_clusters,
     counts_of,
-    uneven,
+    uneven_weights,
 )
 from rankmeter._estimates.parts import gap_frame, part_frame, part_means
 from rankmeter._estimates.segments import labels_of
@@ -30,7 +30,7 @@ from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.result import Lacking
-from rankmeter._words import in_its_words
+from rankmeter._words import in_words_of_result
 from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         """
         return self.kind.frame(self.values_by_user.clone())
 
-    @in_its_words
+    @in_words_of_result
     def show(self, user: object, metrics: str | Iterable[str] | None = None) -> Walkthrough:
         """How the values of one user come about, rank by rank.
 
@@ -265,7 +265,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         std = e.std / abs(size)
         return replace(e, mean=mean, low=min(bound, other), high=max(bound, other), std=std)
 
-    @in_its_words
+    @in_words_of_result
     def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:
         """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
 
@@ -289,7 +289,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         ]
         return charts.side_by_side(shares)
 
-    @in_its_words
+    @in_words_of_result
     def report(self, path: str | Path, *, segments: object = None) -> None:
         """Write a self-contained page that opens offline and can be read back.
 
@@ -344,9 +344,9 @@ def summarise(
     `clusters` has the cluster of each user, and `unused` the counts of labels without effect.
     """
     random, perfect = by_chance(plan, scores, truth)
-    doubts = uneven(plan, scores)
+    doubts = uneven_weights(plan, scores)
     warn(*doubts)
-    return summed(
+    return average_scores(
         plan,
         scores,
         {**counts_of(rankings, truth), **(unused or {})},
@@ -358,7 +358,7 @@ def summarise(
     )
 
 
-def summed(
+def average_scores(
     plan: Plan,
     scores: Scores,
     read: Mapping[str, int],
@@ -371,7 +371,9 @@ def summed(
         entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
-    cluster_counts = {} if clusters is None else clustered(clusters[scores.ever_averaged(plan)])
+    cluster_counts = (
+        {} if clusters is None else count_clusters(clusters[scores.ever_averaged(plan)])
+    )
     counts = {**scores.counts, **read, **cluster_counts}
     return Summary(plan, scores, counts, estimates, clusters, **more)
 
@@ -396,7 +398,7 @@ def by_chance(plan: Plan, scores: Scores, truth: Read) -> tuple[dict[str, float]
     entries = [entry for entry in plan.metrics if entry.averaging.aggregate == "mean"]
     if plan.n_items is None or not entries or scores.ids is None:
         return means
-    pair = chance(truth, plan, plan.n_items)
+    pair = chance_scores(truth, plan, plan.n_items)
     for entry in entries:
         users = scores.users.gather(scores.averaged(entry).users)
         both = []

@@ -14,7 +14,7 @@ from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.parts import part_means
 from rankmeter._estimates.segments import labels_of
 from rankmeter._estimates.shares import Shares, first_hits, popularity_shown
-from rankmeter._estimates.spreads import Spread, ends, headline_of, spread_of
+from rankmeter._estimates.spreads import Spread, headline_of, spread_of, worst_and_best_users
 from rankmeter._estimates.verdicts import histogram_of
 from rankmeter._estimates.wording import number
 from rankmeter._plan import MetricPlan, Plan
@@ -31,7 +31,7 @@ OWN = "rankings"
 """What the rankings of one evaluation are called."""
 
 
-def reopened(result: Evaluated) -> Source | None:
+def reopen_source(result: Evaluated) -> Source | None:
     """The data of a result opened once more; None if they are gone, or give other values."""
     if result.source is None:
         return None
@@ -55,8 +55,8 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
         e.label: spread_of(averaged[e.label].values, increasing=e.spec.increasing) for e in by_user
     }
     bins = {label: histogram_of(of.values) for label, of in averaged.items()}
-    extremes = {entry.label: _ends(scores, entry) for entry in by_user}
-    source, tables = reopened(result), _parts(result, segments)
+    extremes = {entry.label: _worst_and_best(scores, entry) for entry in by_user}
+    source, tables = reopen_source(result), _means_by_part(result, segments)
     first = plan.metrics[0].label
     random = result.random.get(first)
     by_part = {
@@ -67,7 +67,7 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
         }
         for name, rows in tables.items()
     }  # fmt: skip
-    hits, popular, again = _read_again(result, source)
+    hits, popular, again = _read_rankings_again(result, source)
     return {
         "headline": headline_of(
             result.estimates[first], spreads.get(first), result.confidence, random
@@ -89,7 +89,7 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
             **by_part,
         },
         "plan": plan.describe(),
-        "call": _written(result),
+        "call": _python_call(result),
         "n_users": max(e.n for e in result.estimates.values()),
         "counts": {OWN: result.counts},
     }
@@ -103,7 +103,7 @@ def _part_rows(means: Mapping[str, Mapping[str, Estimate]]) -> list[tuple[Any, .
     ]
 
 
-def _written(result: Evaluated) -> str:
+def _python_call(result: Evaluated) -> str:
     """The call in Python that gives this result from the same rankings, or nothing."""
     if result.source is None or not result.source.system:
         return ""  # of scores, ranks or batches
@@ -111,7 +111,7 @@ def _written(result: Evaluated) -> str:
     return written_call(result.plan, "evaluate", "rankings, truth", clusters=clusters)
 
 
-def _read_again(
+def _read_rankings_again(
     result: Evaluated, source: Source | None
 ) -> tuple[Shares | None, tuple[int, Shares] | None, dict[str, Any]]:
     """The ranks of first hits, the popularity of what is shown, and charts with curves."""
@@ -136,7 +136,7 @@ def _read_again(
     return hits, popular, figures
 
 
-def _parts(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
+def _means_by_part(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
     """Means by way to divide the users, part and metric."""
     groups = () if result.groups is None else result.groups.iter_columns()
     ways = {column.name: column for column in groups}
@@ -153,11 +153,11 @@ def _parts(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
     }
 
 
-def _ends(scores: Scores, entry: MetricPlan) -> dict[str, list[tuple[str, float]]]:
+def _worst_and_best(scores: Scores, entry: MetricPlan) -> dict[str, list[tuple[str, float]]]:
     """The users with the worst values and with the best ones."""
     averaged = scores.averaged(entry)
     users = scores.users.gather(averaged.users)
-    sides = ends(users, averaged.values, increasing=entry.spec.increasing)
+    sides = worst_and_best_users(users, averaged.values, increasing=entry.spec.increasing)
     return {name: side for name, side in zip(("worst", "best"), sides, strict=True) if side}
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 
 from rankmeter._checks import near, shown
-from rankmeter._engine import Grid, Place, Scores, Source, Walk, ranking_of, walks
+from rankmeter._engine import Grid, Place, Scores, Source, Walk, ranking_of, walk_metrics
 from rankmeter._estimates.notes import Facts, notes_of
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report.table import Table, as_markdown, one_line, visible
 from rankmeter._report.walks import Heading, parts_of
 from rankmeter._results.result import Result
-from rankmeter._words import USERS, Words, in_its_words, in_words
+from rankmeter._words import USERS, Words, in_words, in_words_of_result
 from rankmeter.errors import DataError, UsageError
 
 TOP, MOST = 10, 20
@@ -45,7 +45,7 @@ class Walkthrough(Result):
     notes: tuple[str, ...] = ()
     words: Words = USERS
 
-    @in_its_words
+    @in_words_of_result
     def parts(self) -> list[str | Table]:
         """Headings, tables and lines in the order in which they are read."""
         return [*self._parts()]
@@ -170,7 +170,7 @@ def walk_user(
     user = scores.users[row]
     block = source.open().of_user(user)
     found_all = []
-    for walk in walks(block, source.system, entries, scores, row):
+    for walk in walk_metrics(block, source.system, entries, scores, row):
         value = scores.values[walk.label][row]
         if not (walk.whole or walk.value == value or math.isnan(walk.value + value)):
             raise DataError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._align import Candidates, Codes, Listing, bits, distinct, listed, sort
+from rankmeter._align import Candidates, Codes, Listing, bit_width, distinct, list_first, sort_keys
 from rankmeter._align.packing import Groups
 from rankmeter._choices import Alignment
 from rankmeter._hits import BoolArray, IntArray, ratio
@@ -186,7 +186,7 @@ class SideTables:
             return None
         users, n = Codes(distinct([as_ids(train["user"])])), self.items.n
         pair = users.of(train["user"]) * n + self.items.of(train["item"])
-        keys, order = sort(pair.astype(np.uint64), bits(users.n * n))
+        keys, order = sort_keys(pair.astype(np.uint64), bit_width(users.n * n))
         first = np.flatnonzero(np.diff(keys.view(np.int64), prepend=-1))
         weight = np.ones(first.size)
         if "rating" in train.columns:
@@ -277,7 +277,7 @@ class SideTables:
         groups = Groups.of(user, users.n)
         candidates = Candidates.of(frame, user, groups, table.order, choices.score_type)
         nothing = np.zeros(0, dtype=np.int64)
-        return listed(candidates, nothing, np.zeros(0), choices, self.listing(choices.depth))
+        return list_first(candidates, nothing, np.zeros(0), choices, self.listing(choices.depth))
 
     def _places(self, ids: pl.Series) -> IntArray:
         """The row of each code among some ids, -1 without one."""

@@ -109,10 +109,10 @@ def crossed_margin_tests(
     change, n = pseudo_change(changes, span), changes.size
     extra = PSEUDO_CHANGES * change * change / (n * (n - 1)) if n > 1 else math.nan
     lower, higher = crossed_variance(a, (1.0 - share) * b), crossed_variance((1.0 + share) * b, a)
-    return Margins(size, *(_above(crossed, shift, extra) for crossed in (lower, higher)))
+    return Margins(size, *(_p_above(crossed, shift, extra) for crossed in (lower, higher)))
 
 
-def _above(crossed: Crossed, shift: float, extra: float) -> float:
+def _p_above(crossed: Crossed, shift: float, extra: float) -> float:
     """The one-sided p of a mean above ``-shift``; `extra` is added to its variance."""
     se = math.sqrt(crossed.users + crossed.runs + extra)
     if math.isnan(se) or se == 0.0:

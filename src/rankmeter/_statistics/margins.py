@@ -99,11 +99,11 @@ def _not_lower(
     p = t_tail(error.mean / se, error.df) if se > noise else float(error.mean <= 0.0)
     losers = int(np.count_nonzero(changes < 0))
     if losers < FEW_CHANGES and not np.any(changes > 0):
-        p = max(p, _at_most(losers, n, min(size / most, 1.0)))
+        p = max(p, _binomial_tail(losers, n, min(size / most, 1.0)))
     return positive_p(p)
 
 
-def _at_most(count: int, n: int, share: float) -> float:
+def _binomial_tail(count: int, n: int, share: float) -> float:
     """The binomial probability of at most so many of n."""
     return math.fsum(
         math.comb(n, i) * share**i * (1.0 - share) ** (n - i) for i in range(min(count, n) + 1)

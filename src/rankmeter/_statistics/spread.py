@@ -83,7 +83,7 @@ def spread(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
     if clusters is None:
         return Spread(mean, sd / math.sqrt(n) if n else math.nan, n, float(n))
     _, sizes = cluster_sums(x, clusters)
-    units, equal = sizes.size, effective(sizes)
+    units, equal = sizes.size, effective_clusters(sizes)
     if units < 2:
         return Spread(mean, math.nan, units, equal)
     return Spread(mean, math.sqrt(covariance([x], clusters)[0, 0]), units, equal)
@@ -149,7 +149,7 @@ def cluster_sums(x: Floats, clusters: npt.ArrayLike) -> tuple[Floats, Floats]:
     return sums, np.bincount(number).astype(np.float64)
 
 
-def effective(sizes: npt.ArrayLike) -> float:
+def effective_clusters(sizes: npt.ArrayLike) -> float:
     """How many clusters of equal size are worth these: (Σ n)² / Σ n²; 0 without any."""
     rows = np.asarray(sizes, dtype=np.float64)
     return float(rows.sum() ** 2 / np.square(rows).sum()) if rows.size else 0.0

@@ -98,14 +98,14 @@ def step_down(
     if not blocks:
         return StepDown(np.empty(0), np.empty(0), tuple(levels), 0)
     if sum(part.active.size for part in blocks) <= _EXACT_ROWS:
-        return _Family(blocks, _all_signs(blocks)).result(levels, single=single)
-    family = _Family(blocks, _drawn(blocks, n_resamples, seed), n_resamples)
+        return _Family(blocks, _sums_of_all_signs(blocks)).result(levels, single=single)
+    family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
     result = family.result(levels, single=single)
     error = 3.0 * math.sqrt(levels[0] * (1.0 - levels[0]) / n_resamples)
     cells = sum(part.scores.size for part in blocks)
     if cells <= _BORDERLINE_CELLS and np.any(np.abs(result.adjusted - levels[0]) < error):
         n_resamples = 10 * (n_resamples + 1) - 1
-        family = _Family(blocks, _drawn(blocks, n_resamples, seed), n_resamples)
+        family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
         result = family.result(levels, single=single)
     return result
 
@@ -263,7 +263,7 @@ def _scores_of_counts(n: int) -> _Scores:
     return np.array(scores, dtype=np.float32)
 
 
-def _all_signs(blocks: Sequence[_Part]) -> list[Floats]:
+def _sums_of_all_signs(blocks: Sequence[_Part]) -> list[Floats]:
     """The sums of the columns of each table under every choice of signs."""
     n = sum(part.active.size for part in blocks)
     signs = 1.0 - 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
@@ -272,7 +272,7 @@ def _all_signs(blocks: Sequence[_Part]) -> list[Floats]:
     return [(s @ part.scores[part.active]).T for s, part in zip(by_block, blocks, strict=True)]
 
 
-def _drawn(tables: Sequence[_Part], n_resamples: int, seed: int) -> list[Floats]:
+def _sums_of_random_signs(tables: Sequence[_Part], n_resamples: int, seed: int) -> list[Floats]:
     """The sums of the columns of each table, observed and under drawn signs of its own."""
     table_sums = []
     for number, part in enumerate(tables):
@@ -283,12 +283,12 @@ def _drawn(tables: Sequence[_Part], n_resamples: int, seed: int) -> list[Floats]
                 for start in range(0, n_resamples, FLIPS)
             ]
         else:
-            blocks = [_limit(part.scores, n_resamples, seed, number)]
+            blocks = [_normal_limit_sums(part.scores, n_resamples, seed, number)]
         table_sums.append(np.concatenate([part.scores.sum(axis=0)[:, None], *blocks], axis=1))
     return table_sums
 
 
-def _limit(scores: Floats, n_resamples: int, seed: int, number: int) -> Floats:
+def _normal_limit_sums(scores: Floats, n_resamples: int, seed: int, number: int) -> Floats:
     """Drawn sums under many flips: normal, with the products of the columns as covariances."""
     values, vectors = np.linalg.eigh(scores.T @ scores)
     normal = generator(seed, number).standard_normal((len(values), n_resamples))

@@ -54,11 +54,11 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     if bad.height:
         value = bad["gain"][0]
         raise InvalidValueError(
-            f"{path}: the {what} {exact(value)} of {_named(bad, keys)} is {fault}"
+            f"{path}: the {what} {exact(value)} of {_first_judged(bad, keys)} is {fault}"
         )
     twice = frame.filter(pl.struct(keys).is_duplicated())
     if twice.height:
-        raise DuplicateError(f"{path}: {_named(twice, keys)} is judged twice")
+        raise DuplicateError(f"{path}: {_first_judged(twice, keys)} is judged twice")
     frame = frame.rename({"topic": "user", "document": "item"})
     return Table(InFrame(frame), "list", origin=origin)
 
@@ -73,12 +73,12 @@ def read_results(path: str) -> tuple[Table, str]:
         rows = columns.lists
         rows.numbers[rows.numbers == 0] = 0.0
     else:
-        rows = InFrame(_scored(columns, path).with_columns(pl.col("score") + 0.0))
+        rows = InFrame(_rows_of_run(columns, path).with_columns(pl.col("score") + 0.0))
     run_id = _last_line(text).split()[5].decode("utf-8", "surrogateescape")
     return Table(rows, "score", origin=Origin(path, textual=True)), run_id
 
 
-def _scored(columns: Columns, path: str) -> pl.DataFrame:
+def _rows_of_run(columns: Columns, path: str) -> pl.DataFrame:
     """The rows of a run, whose scores can be ordered."""
     frame = pl.DataFrame(columns.fetch(("user", "item", "value"))).rename({"value": "score"})
     bad = frame.filter(pl.col("score").is_nan())
@@ -133,6 +133,6 @@ def _cleaned(content: bytes | bytearray) -> bytes | bytearray:
     return content
 
 
-def _named(frame: pl.DataFrame, keys: list[str]) -> str:
+def _first_judged(frame: pl.DataFrame, keys: list[str]) -> str:
     """What the first row judges, such as ``topic 1 document a``."""
     return " ".join(f"{key} {as_written(frame[key][0])}" for key in keys)

@@ -102,7 +102,7 @@ def _metric(name: str) -> tuple[Metric, str]:
     return metric(**{**options, **dict(metric.options)}), how
 
 
-def _value(reading: Reading, name: str, point: float | None = None) -> FloatArray:
+def _value_at(reading: Reading, name: str, point: float | None = None) -> FloatArray:
     """The metric of a measure, at a cutoff or level."""
     metric, _ = _metric(name)
     metric = metric if point is None else metric @ point
@@ -110,15 +110,15 @@ def _value(reading: Reading, name: str, point: float | None = None) -> FloatArra
 
 
 def _binary(topics: Topics, name: str, point: float | None = None) -> FloatArray:
-    return _value(topics.binary, name, point)
+    return _value_at(topics.binary, name, point)
 
 
 def _pooled(topics: Topics, name: str) -> FloatArray:
-    return _value(topics.pooled, name)
+    return _value_at(topics.pooled, name)
 
 
 def _graded(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
-    return _value(topics.graded(_gains(values)), name)
+    return _value_at(topics.graded(_gains(values)), name)
 
 
 def _per_group(groups: Groups, name: str, point: float | None = None) -> FloatArray:
@@ -131,7 +131,7 @@ def _preferred(preferences: Preferences, name: str) -> FloatArray:
 
 
 def _graded_at(topics: Topics, name: str, k: int) -> FloatArray:
-    return _value(topics.graded({}), name, k)
+    return _value_at(topics.graded({}), name, k)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]
 
 def _ideal_dcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
     # Gains below 0 count in a ranking and never in the ideal one.
-    return _value(topics.graded(_gains(values), ideal=True), name)
+    return _value_at(topics.graded(_gains(values), ideal=True), name)
 
 
 def _ndcg(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
@@ -207,7 +207,9 @@ def _rndcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
 def _rbp(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
     p, gains = _persistence(values)
     hits = topics.scaled(gains).hits
-    return (1.0 - p) * hits.sum(hits.gain * _powers(p, hits.rank.max(initial=0.0))[_place(hits)])
+    return (1.0 - p) * hits.sum(
+        hits.gain * _powers(p, hits.rank.max(initial=0.0))[_from_zero(hits)]
+    )
 
 
 def _rbp_resid(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
@@ -216,7 +218,7 @@ def _rbp_resid(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
     length = hits.n_ranked
     powers = _powers(p, length.max(initial=0))
     unknown = np.arange(powers.size)[:-1] < length[:, None]
-    unknown[hits.user, _place(hits)] = False
+    unknown[hits.user, _from_zero(hits)] = False
     user, place = np.nonzero(unknown)
     total = powers[length] + (1.0 - p) * hits.sum(powers[place], user)
     return np.where(unknown.any(axis=1), total, 0.0)
@@ -227,7 +229,7 @@ def _powers(p: float, n: float) -> FloatArray:
     return np.multiply.accumulate(np.append(1.0, np.full(int(n), p)))
 
 
-def _place(hits: Hits) -> IntArray:
+def _from_zero(hits: Hits) -> IntArray:
     """Ranks, counted from 0."""
     return hits.rank.astype(np.int64) - 1
 
@@ -355,7 +357,7 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 """Names for several measures."""
 
 
-def choose(
+def choose_measures(
     texts: Iterable[str], form: str = "qrels"
 ) -> dict[str, tuple[Measure | None, str | None]]:
     """The requested measures, in order of printing, with their parameters.
@@ -370,7 +372,7 @@ def choose(
         name, dot, parameters = text.partition(".")
         meant = NICKNAMES.get(name, (name,))
         if not measures.keys() >= set(meant):
-            raise _misplaced(name, meant, form)
+            raise _other_format(name, meant, form)
         measure = measures.get(name)
         if dot and (measure is None or measure.read is None):
             raise UsageError(f"{name} takes no parameters, got {text!r}")
@@ -385,7 +387,7 @@ def choose(
     return {name: (measure, given.get(name)) for name, measure in measures.items() if name in names}
 
 
-def _misplaced(name: str, meant: Sequence[str], form: str) -> UsageError:
+def _other_format(name: str, meant: Sequence[str], form: str) -> UsageError:
     """Build the error for a name that is not a measure of a format of judgments."""
     forms = [f"-R {name}" for name, names in MEASURES.items() if names.keys() >= set(meant)]
     if not forms:

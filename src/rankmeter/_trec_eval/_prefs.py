@@ -68,12 +68,12 @@ class Preferences:
         self.names = list(map(as_written, ids))
         self.missing = ~ids.is_in(results["user"].unique().implode()).to_numpy()
         # One topic after the other: a matrix has a row for each judged document.
-        every = [dict(_evaluated(topic, judged.source)) for topic in topics]
+        every = [dict(_topic_measures(topic, judged.source)) for topic in topics]
         names = (*COUNTS, *RATIOS)
         self.values = {name: np.array([topic[name] for topic in every]) for name in names}
 
 
-def _evaluated(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, float]]:
+def _topic_measures(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, float]]:
     """Every measure of one topic, and a few that trec_eval has no name for."""
     where = f"{source}: topic {as_written(frame['user'][0])}"
     groups = [_Group.of(rows, where) for rows in frame.partition_by("group", maintain_order=True)]
@@ -171,7 +171,7 @@ def _counts(better: BoolArray, r: int, scope: str) -> tuple[int, int]:
 
 def _average(counts: Sequence[tuple[int, int]]) -> float:
     shares = [fulfilled / possible if possible else 0.0 for fulfilled, possible in counts]
-    return _total(shares) / len(shares)
+    return _sum_in_order(shares) / len(shares)
 
 
 def _by_pair(tally: IntArray, r: int, scope: str) -> float:
@@ -183,9 +183,9 @@ def _by_pair(tally: IntArray, r: int, scope: str) -> float:
     if scope != "_ret":
         blocks.append((either[:r, r:], tally[:r, r:]))
     shares = np.concatenate([part[whole > 0] / whole[whole > 0] for whole, part in blocks])
-    return _total(shares) / n if n else 0.0
+    return _sum_in_order(shares) / n if n else 0.0
 
 
-def _total(shares: npt.ArrayLike) -> float:
+def _sum_in_order(shares: npt.ArrayLike) -> float:
     """The sum, added up one after the other like trec_eval: the last digit may depend on it."""
     return float(np.add.accumulate(np.append(0.0, shares))[-1])

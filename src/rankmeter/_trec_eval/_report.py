@@ -11,10 +11,10 @@ import numpy as np
 from rankmeter._choices import GEOMETRIC_FLOOR
 from rankmeter._hits import FloatArray
 from rankmeter._trec_eval._files import FORMS, read_judgments, read_results
-from rankmeter._trec_eval._measures import Measure, choose
+from rankmeter._trec_eval._measures import Measure, choose_measures
 from rankmeter._trec_eval._prefs import Preferences
 from rankmeter._trec_eval._topics import Groups, TopicChoices, Topics
-from rankmeter._trec_eval._zscores import References, read_references, standardised
+from rankmeter._trec_eval._zscores import References, read_references, to_zscores
 from rankmeter.errors import DataError
 
 
@@ -38,7 +38,7 @@ def report(
     topic without results is a DataError, raised after the lines of the topics before it.
     """
     asked = TopicChoices(**choices)
-    chosen = choose(measures, form)
+    chosen = choose_measures(measures, form)
     references = None if zscores is None else read_references(zscores)
     judged = read_judgments(qrels, form)
     results, run_id = read_results(run)
@@ -88,11 +88,11 @@ def _table(
         show = _FORMATS.get(how, _real) if not z or how == "none" else _real
         for label, values in measure.values(name, given, topics):
             if complete:
-                _clear(label, values, topics)
+                _clear_missing(label, values, topics)
             mark = ""
             if references is not None and isinstance(values, np.ndarray):
                 mark, plain = z, _logarithms(values) if how == "geometric" else values
-                values = standardised(plain, label, topics.names, references)  # noqa: PLW2901
+                values = to_zscores(plain, label, topics.names, references)  # noqa: PLW2901
             if per_topic and how != "geometric":
                 pairs = zip(topics.names, map(show, values), strict=True)
                 columns.append([mark + _line(label, topic, value) for topic, value in pairs])
@@ -119,7 +119,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {"none": "'{}'".format, "sum": "{:.0
 """How values are printed, by how they are averaged; `_real` prints all others."""
 
 
-def _clear(
+def _clear_missing(
     label: str, values: FloatArray | list[str], topics: Topics | Groups | Preferences
 ) -> None:
     """Subtract the value of the made-up document of a topic without results.

@@ -50,7 +50,7 @@ class Reading:
         try:
             return self._data.run(plan)["run"].averaged(entry).values
         except DuplicateError:  # the message is about names
-            run, truth = (_named(table, self._names) for table in self._tables)
+            run, truth = (_with_names(table, self._names) for table in self._tables)
             return Memory().open(truth, {"run": run}).run(plan)["run"].averaged(entry).values
 
 
@@ -84,10 +84,10 @@ class Topics:
     def __init__(self, qrels: Table, run: Table, choices: TopicChoices) -> None:
         self._names = distinct([qrels.users])
         self.names: list[str] = list(map(as_written, self._names.to_list()))
-        grades = _placed(qrels, self._names)
+        grades = _with_places(qrels, self._names)
         self.n_above_zero = int((grades.gains > 0).sum())
         self.n_items = choices.n_items
-        results = _placed(run, self._names)
+        results = _with_places(run, self._names)
         absent = self._without(results)
         self.missing = np.zeros(len(self.names), dtype=bool)
         self.missing[absent.integers()] = True
@@ -102,7 +102,7 @@ class Topics:
             first = ordered.group_by("user", maintain_order=True).head(choices.depth)
             results = results.with_rows(first)
         # A negative grade means that a document was pooled but not judged.
-        self._judged = _where(grades, grades.gains >= 0)
+        self._judged = _select_rows(grades, grades.gains >= 0)
         self._pooled = self._judged if choices.judged_only else grades
         self._more = self._pooled.height > self._judged.height
         if choices.judged_only:
@@ -137,7 +137,7 @@ class Topics:
         negative = min(gains.values(), default=0.0) < 0 and not ideal
         key = (negative, *sorted(gains.items()))
         if key not in self._graded:
-            worth = _with_gains(self._judged, _worth(self._judged, gains))
+            worth = _with_gains(self._judged, _gains_of(self._judged, gains))
             self._graded[key] = self._reading(worth, "any" if negative else ">0")
         return self._graded[key]
 
@@ -147,7 +147,7 @@ class Topics:
         top = each.to_series().to_numpy()
         span = {grade: _range(int(grade), gains) for grade in np.unique(top).tolist()}
         low, high = np.array([span[grade] for grade in top.tolist()]).reshape(-1, 2).T
-        worth = _worth(self._judged, gains)
+        worth = _gains_of(self._judged, gains)
         beyond = (low < 0) | (high > 1)
         worth[beyond] = (worth[beyond] - low[beyond]) / (high[beyond] - low[beyond])
         return self._reading(_with_gains(self._judged, worth), ">0")
@@ -195,7 +195,7 @@ def _topics(places: IntArray) -> Ids:
     return Objects(places.tolist(), "Int64")
 
 
-def _placed(table: Table, names: Ids) -> Table:
+def _with_places(table: Table, names: Ids) -> Table:
     """The rows of some users, by the place among `names` instead of the name.
 
     The rows of a user mostly follow each other, so each such run of rows is looked up once.
@@ -209,10 +209,10 @@ def _placed(table: Table, names: Ids) -> Table:
     runs = table.frame["user"].rle().struct.unnest()
     place = np.repeat(Codes(names).find(runs["value"]), runs["len"].to_numpy())
     placed = table.with_rows(table.frame.with_columns(user=series(place)))
-    return _where(placed, place >= 0)
+    return _select_rows(placed, place >= 0)
 
 
-def _where(table: Table, kept: npt.NDArray[np.bool_]) -> Table:
+def _select_rows(table: Table, kept: npt.NDArray[np.bool_]) -> Table:
     """Some of the rows."""
     if kept.all():
         return table
@@ -229,14 +229,14 @@ def _with_gains(judged: Table, gains: FloatArray) -> Table:
     return judged.with_rows(judged.frame.with_columns(gain=series(gains)))
 
 
-def _named(table: Table, names: Ids) -> Table:
+def _with_names(table: Table, names: Ids) -> Table:
     """The table with names again in place of their places."""
     named = table.frame.with_columns(user=names.series().gather(table.frame["user"]))
     empty_users = names.take(table.empty_users.integers())
     return replace(table.with_rows(named), empty_users=empty_users)
 
 
-def _worth(judged: Table, gains: Gains) -> FloatArray:
+def _gains_of(judged: Table, gains: Gains) -> FloatArray:
     grade = judged.gains
     worth = grade.copy()
     for level, gain in gains.items():

@@ -39,7 +39,7 @@ def read_references(path: str) -> References:
     return references
 
 
-def standardised(
+def to_zscores(
     values: FloatArray, label: str, topics: Sequence[str], references: References
 ) -> FloatArray:
     """The values of a measure, one for each topic, as z-scores."""

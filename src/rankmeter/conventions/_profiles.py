@@ -113,7 +113,7 @@ def convention_names() -> tuple[str, ...]:
     return tuple(sorted(_files()))
 
 
-def by_use(name: str) -> int:
+def usage_rank(name: str) -> int:
     """The place of a convention among the widely used ones; all others share the last."""
     return WIDELY_USED.index(name) if name in WIDELY_USED else len(WIDELY_USED)
 

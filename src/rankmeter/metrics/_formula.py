@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankmeter._hits import FloatArray, ratio
-from rankmeter._steps import worked
+from rankmeter._steps import note_formula
 
 
 def formula(text: str, *, name: str = "", nothing: float = 0.0, **terms: Any) -> FloatArray:
@@ -42,7 +42,7 @@ def formula(text: str, *, name: str = "", nothing: float = 0.0, **terms: Any) ->
     divide = functools.partial(_divide, nothing=nothing)
     value = eval(_compiled(text), {**_FUNCTIONS, "divide": divide}, values)  # noqa: S307
     result: FloatArray = np.asarray(value, dtype=np.float64)
-    return worked(result, text, name, **terms)
+    return note_formula(result, text, name, **terms)
 
 
 def _divide(part: Any, whole: Any, nothing: float) -> FloatArray:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankmeter._checks import LARGEST, integer, near, refused, shown
-from rankmeter._choices import CHOICES, SETTINGS, checked
+from rankmeter._choices import CHOICES, SETTINGS, checked_choice
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics._registry import ADJUSTED, METRICS, SYNONYMS, Option, Spec
 
@@ -84,7 +84,7 @@ class Metric:
                     f"{self.name}(…)"
                 )
             elif name in CHOICES:
-                choices[name] = checked(name, value)
+                choices[name] = checked_choice(name, value)
             elif name == ADJUSTED:
                 choices.pop(name, None)
                 choices |= {name: True} if _checked(self.name, _SWITCH, value) else {}

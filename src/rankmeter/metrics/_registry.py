@@ -23,7 +23,7 @@ import numpy as np
 from rankmeter._choices import CHOICES
 from rankmeter._hits import BoolArray, FloatArray, Hits
 from rankmeter._lists import Lists
-from rankmeter._steps import valued
+from rankmeter._steps import note_value
 from rankmeter.errors import UsageError
 from rankmeter.metrics.exposures import Exposure
 from rankmeter.metrics.states import Ratio, State, Weighted
@@ -375,7 +375,7 @@ def describe(
             if np.shape(values) != (evidence.n_users,):
                 raise TypeError(f"{name} must return one value per user, got {values!r}")
             values = np.where(undefined(evidence), np.nan, values)
-        return valued(values, name, args[0] if args else None), computed
+        return note_value(values, name, args[0] if args else None), computed
 
     @functools.wraps(function)
     def metric(*args: Any, **options: Any) -> FloatArray:

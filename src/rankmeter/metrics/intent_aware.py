@@ -10,7 +10,7 @@ import numpy as np
 from rankmeter._checks import fraction, number
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists
-from rankmeter._steps import column, summed
+from rankmeter._steps import column, note_sum
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
@@ -317,7 +317,7 @@ def _gains(
         terms = gain * weights
         column(gain[0], "new gain", top, top.rank[positions[0]])
         column(weights[0], "discount", top, top.rank[positions[0]])
-        gains[users] = summed(terms.sum(axis=1), terms[0], top, top.rank[positions[0]])
+        gains[users] = note_sum(terms.sum(axis=1), terms[0], top, top.rank[positions[0]])
     if greedy == "greedy":
         for users, item, _ in relevant.blocks(max(1, CELLS // width)):
             rows = categories.rows(item.ravel()).reshape(*item.shape, width)

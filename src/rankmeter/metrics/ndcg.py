@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._steps import column, worked
+from rankmeter._steps import column, note_formula
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
@@ -152,7 +152,7 @@ def ndcg(
     # Negative gains can make an ideal negative: only an ideal of nothing is undefined.
     result: FloatArray = np.full(hits.n_users, nothing)
     np.divide(value, best, out=result, where=best != 0)
-    return worked(result, "dcg / ideal", dcg=value, ideal=best)
+    return note_formula(result, "dcg / ideal", dcg=value, ideal=best)
 
 
 # ---------------------------------------------------------------------------------------------
