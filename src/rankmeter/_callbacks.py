@@ -51,7 +51,7 @@ def compute_metrics(
 
 @dataclass(frozen=True)
 class _Computing:
-    """What `compute_metrics` makes: unlike a function inside another, it can be pickled."""
+    """The callable that `compute_metrics` returns; unlike a closure, it can be pickled."""
 
     metrics: list[str | Metric]
     options: Mapping[str, Any]
@@ -120,7 +120,7 @@ def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], fl
 
 @dataclass(frozen=True)
 class _Scorer:
-    """What `scorer` makes; it can be pickled, for several processes."""
+    """The callable that `scorer` returns; it can be pickled, for several processes."""
 
     metric: str | Metric
     options: Mapping[str, Any]

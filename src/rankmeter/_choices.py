@@ -397,7 +397,7 @@ def _threshold(value: Any) -> str:
 
 
 def acting(choices: Mapping[str, Any], data: Input) -> dict[str, Any]:
-    """Those of some choices that can act on the data; other options are left out, too."""
+    """Select the choices that can act on the data; other options are left out, too."""
     return {n: value for n, value in choices.items() if n in CHOICES and data in CHOICES[n].inputs}
 
 
@@ -462,7 +462,7 @@ def _choice_parameters() -> list[inspect.Parameter]:
 
 @functools.cache
 def _documentation(names: frozenset[str]) -> str:
-    """Some choices as entries of a numpydoc section."""
+    """The choices of some names as entries of a numpydoc section."""
     lines = []
     for declared in sorted(CHOICES.values(), key=lambda c: c.rare):
         if declared.name not in names:

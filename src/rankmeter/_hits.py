@@ -209,7 +209,7 @@ class Hits:
         )
 
     def where(self, keep: BoolArray) -> Hits:
-        """Some of the hits of all users; the counts of the users stay as they are.
+        """Select hits by mask; the counts of the users stay as they are.
 
         Parameters
         ----------

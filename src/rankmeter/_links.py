@@ -69,17 +69,17 @@ class LinkQueries:
 
     @property
     def exclude(self) -> tuple[IntArray, IntArray]:
-        """What `rankmeter.evaluate_scores` takes as ``exclude``."""
+        """The argument ``exclude`` of `rankmeter.evaluate_scores`."""
         return self.known
 
     @property
     def clusters(self) -> pl.Series:
-        """What it takes as ``clusters``: the queries without their targets."""
+        """The argument ``clusters``: the queries without their targets."""
         return self.frame["key"]
 
     @property
     def groups(self) -> pl.DataFrame:
-        """What it takes as ``groups``: side and relation, and the degree of the target in fourths.
+        """The argument ``groups``: side and relation, and the degree of the target in fourths.
 
         Means by relation weigh all its triples alike; the rows ``macro`` weigh relations alike.
         """

@@ -253,7 +253,7 @@ def _of_users(evidence: Evidence, users: IntArray) -> Evidence:
 
 
 def _renamed(evidence: Evidence, code: IntArray) -> Evidence:
-    """The same with other codes of the items: item i becomes code[i]."""
+    """Recode the items in all evidence: item i becomes code[i]."""
     back = np.argsort(code)
     profiles: Profiles = evidence["profiles"]
     order = np.lexsort((code[profiles.item], profiles.user))

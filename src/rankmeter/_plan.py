@@ -80,7 +80,7 @@ class MetricPlan:
 
     @property
     def borders(self) -> set[Border]:
-        """Where the metric separates popular items from others."""
+        """The borders between popular items and others that the metric uses."""
         of = self.spec.borders
         return set() if of is None else set(of(dict(self.metric.options)))
 
@@ -197,7 +197,7 @@ class Plan(Setting):
         return groups
 
     def depths(self) -> dict[Alignment, int | None]:
-        """How many ranks of the lists the metrics of each alignment need; None is all of them."""
+        """By alignment, the number of ranks of the lists that metrics need; None is all of them."""
         depths: dict[Alignment, int | None] = {}
         for entry in self.metrics:
             if entry.spec.of_lists:
@@ -356,7 +356,7 @@ def resolve(
 
 
 def _settings(convention: Convention, data: Input) -> dict[str, Any]:
-    """What a convention chooses for all metrics."""
+    """The choices of a convention that hold for all metrics."""
     return {n: v for n, v in acting(convention.switches, data).items() if n in SETTINGS}
 
 

@@ -204,7 +204,7 @@ def _differences(pilot: object) -> FloatArray:
 
 
 def _vary(differences: FloatArray, assurance: float | None) -> tuple[float, float | None, float]:
-    """How differences vary: sd; of hits and misses also the share that differ, and by how much.
+    """Standard deviation of differences; of hits and misses also their share and their size.
 
     With an assurance, the upper limits.
     """

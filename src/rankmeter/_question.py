@@ -46,7 +46,7 @@ class Question:
             object.__setattr__(self, "metrics", [*self.metrics])
 
     def bound(self) -> Question:
-        """The same question with ground truth and side data read, so that they are read once."""
+        """Read ground truth and side data now, so that they are read once for all rankings."""
         self.given.read()
         if self.truth is None:
             return self

@@ -125,7 +125,7 @@ def group_metric(
 
 @dataclass  # CatBoost sets attributes of it
 class _GroupMetric:
-    """What `group_metric` makes; trainers look at its parameters and at its name."""
+    """The callable that `group_metric` returns; trainers look at its parameters and at its name."""
 
     metric: Metric
     groups: tuple[IntArray, ...]

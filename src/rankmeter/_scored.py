@@ -258,7 +258,7 @@ def count_request(
     tolerance: tuple[float, float] | None = None,
     like: str | None = None,
 ) -> Asked:
-    """What has to be counted for the metrics of a plan.
+    """The request to count for the metrics of a plan.
 
     Raises
     ------
@@ -280,7 +280,7 @@ def count_request(
 
 
 def _tolerance(given: Any, like: str | None) -> tuple[float, float]:
-    """How close scores are tied, absolute and relative: as given, or as the tool does it."""
+    """The absolute and the relative tolerance of ties: as given, or that of the tool."""
     if given is None:
         return load_convention("rankmeter" if like is None else like).tolerance
     if not isinstance(given, list | tuple) or len(given) != 2:

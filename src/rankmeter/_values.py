@@ -249,7 +249,7 @@ def _metrics(
 
 
 def _spec(label: str) -> Spec | None:
-    """What a metric of rankmeter is; None for one of another tool or adjusted for chance."""
+    """The registry entry of a metric; None for one of another tool or adjusted for chance."""
     try:
         metric = metric_of(label)
     except RankmeterError:

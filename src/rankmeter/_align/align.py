@@ -165,7 +165,7 @@ def to_hits(
 def _as_hits(
     placed: Placed, keep: BoolArray, ideal: Hits, n_ranked: IntArray, *, together: bool
 ) -> Hits:
-    """Some of the placed items as hits, with the facts about their users."""
+    """Make hits of the placed items that are kept, with the counts of their users."""
     kept = placed.only(keep)
     return Hits(
         offsets_of(kept.user, n_ranked.size),

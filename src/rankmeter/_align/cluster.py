@@ -273,8 +273,6 @@ class Clustered(Remainder):
         super().__init__(kept, users, n[has_rows], order=rows.order, end=end, **how)
 
     def last_ranks(self) -> pl.DataFrame:
-        """See `Rest`."""
-
         def others(rows: Query, kept: pl.DataFrame) -> Any:
             last_of_others = rows.candidates.join(rows.send(kept), _PAIR, "anti")
             return rows.grouped(last_of_others, ["user"], "max(rank) AS rank")

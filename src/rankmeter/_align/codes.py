@@ -97,7 +97,7 @@ class Codes:
         return pl.Enum(self.users.series())
 
     def mark(self, *columns: Ids | pl.Series) -> npt.NDArray[np.bool_]:
-        """Which users occur in any of the parts."""
+        """Return a mask of the users that occur in any of the columns."""
         present = np.zeros(self.n, dtype=bool)
         for part in columns:
             present[self.of(part)] = True

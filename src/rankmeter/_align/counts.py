@@ -64,7 +64,7 @@ class Candidates:
 
     @classmethod
     def few(cls, marks: Marks, n_users: int, order: str, *, falling: bool = False) -> Candidates:
-        """Some rows as candidates."""
+        """Group marks as candidates of their own."""
         groups = Groups.of(marks.user, n_users)
         return cls(marks.user, marks.row, marks.value, order, marks.item, groups, falling)
 
@@ -75,7 +75,7 @@ class Candidates:
 
     @property
     def offsets(self) -> IntArray:
-        """Where the rows of each user begin among these, and the end."""
+        """The first row of each user among the grouped rows, and the end."""
         return self.groups.offsets
 
     @cached_property
@@ -96,7 +96,7 @@ class Candidates:
         return np.repeat(users, n), at if self.grouped is None else self.grouped[at]
 
     def holds(self, marks: Marks) -> BoolArray:
-        """Which of the marks are among these, with the same value."""
+        """Return a mask of the marks that are among these rows with the same value."""
         if not self.value.size:
             return np.zeros(marks.row.size, dtype=bool)
         at = marks.row
@@ -133,11 +133,11 @@ class Candidates:
         )
 
     def only(self, at: IntArray) -> Candidates:
-        """Some of the rows, by ascending position."""
+        """Select rows by their positions, which ascend."""
         return self._like(self.marks(at))
 
     def followed_by(self, marks: Marks) -> Candidates:
-        """With more rows, whose numbers are higher."""
+        """Append rows whose numbers are higher."""
         rows = self.marks(np.arange(self.user.size))
         items = IdSeries(pl.concat([rows.item.series(), marks.item.series()]))
         at = rows.user.size + np.arange(marks.user.size)

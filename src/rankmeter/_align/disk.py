@@ -29,8 +29,6 @@ class Counted(Remainder):
         super().__init__(kept, users, n_rows, end=max(pieces.n_rows, self._n_all), **how)
 
     def last_ranks(self) -> pl.DataFrame:
-        """See `Rest`."""
-
         def look(n: int) -> pl.DataFrame:
             rows = self.pieces.read(n, items=False).rows.join(self.kept, on="number", how="anti")
             return rows.group_by(pl.col("user").cast(self.users.dtype)).agg(pl.col("rank").max())

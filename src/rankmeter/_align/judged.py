@@ -109,7 +109,7 @@ def gains_of(gain: FloatArray, choices: Alignment) -> FloatArray:
 
 
 def offsets_of(user: IntArray, n_users: int) -> IntArray:
-    """Where the items of each user begin, given the user of each item, and the end."""
+    """The first item of each user, given the user of each item, and the end."""
     offsets = np.zeros(n_users + 1, dtype=np.int64)
     if user.size:
         np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])

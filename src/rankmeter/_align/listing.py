@@ -20,7 +20,7 @@ from rankmeter._lists import Lists
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """Which part of the rankings to list: so many ranks, or all; and the codes of the items."""
+    """The part of the rankings to list: a number of ranks, or all; and the codes of the items."""
 
     items: Codes
     depth: int | None = None

@@ -38,7 +38,6 @@ class Lookup:
         )
 
     def find(self, judged: Judged) -> Marks:
-        """See `Ranking`."""
         at = self._place[judged.code]
         order = np.argsort(at, kind="stable")
         order = order[: np.searchsorted(at, self.code.size, sorter=order)]
@@ -48,7 +47,6 @@ class Lookup:
         return self._look_up(at[order], sought, judged.gain, judged.items, order)
 
     def selves(self) -> Marks:
-        """See `Ranking`."""
         users, item_type = self.lists.users, self.lists.item_type
         at = np.arange(len(users))
         if users.type != item_type:
@@ -65,7 +63,6 @@ class Lookup:
         """See `Ranking`."""
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        """See `Ranking`."""
         at = self._place[marks.user]
         counts = count(self._all, replace(marks, user=at), ties)
         n_ranked = np.zeros(self.n_users, dtype=np.int64)
@@ -73,7 +70,6 @@ class Lookup:
         return replace(counts, user=marks.user, n_ranked=n_ranked)
 
     def numbered(self, marks: Marks) -> Marks:
-        """See `Ranking`."""
         numbered = self._all.numbered(replace(marks, user=self._place[marks.user]))
         return replace(marks, row=numbered.row)
 
@@ -99,7 +95,6 @@ class _Places(Candidates):
     lists: ByUser
 
     def items_at(self, at: IntArray) -> Ids:
-        """See `Candidates.items_at`."""
         return self.lists.take(at)
 
     def holds(self, marks: Marks) -> BoolArray:
@@ -108,7 +103,6 @@ class _Places(Candidates):
         return is_there
 
     def numbered(self, marks: Marks) -> Marks:
-        """See `Candidates.numbered`."""
         row = marks.row.copy()
         unnumbered = np.flatnonzero(row < 0)
         unnumbered = unnumbered[np.argsort(marks.user[unnumbered], kind="stable")]

@@ -16,7 +16,7 @@ BITS = 64
 
 
 def bit_width(n: int) -> int:
-    """How many bits the numbers below `n` need."""
+    """Number of bits that integers below `n` need."""
     return max(n - 1, 0).bit_length()
 
 

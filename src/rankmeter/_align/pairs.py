@@ -128,7 +128,7 @@ def _hashes(item: pl.Series) -> Keys:
 
 
 def is_self(user: pl.Series, item: pl.Series) -> npt.NDArray[np.bool_]:
-    """Where the item has the id of the user."""
+    """Return a mask of the rows whose item has the id of the user."""
     if user.dtype != item.dtype:
         user, item = user.cast(pl.String), item.cast(pl.String)
     return (user == item).to_numpy()

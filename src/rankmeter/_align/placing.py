@@ -35,7 +35,7 @@ class Placed:
     item: IntArray | None = None  # codes
 
     def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Placed:
-        """Some of the items, by mask or place."""
+        """Select items by mask or position."""
         if chosen.dtype == bool:
             if chosen.all():
                 return self

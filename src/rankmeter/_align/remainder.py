@@ -79,7 +79,6 @@ class Remainder:
         return above[at], equal[at], None if before is None else before[at]
 
     def tied(self) -> BoolArray:
-        """See `Rest`."""
         value = self._values(self.kept, "float64")
         return self.count(self.kept, value, None, "float64")[1] > 0
 

@@ -38,7 +38,6 @@ class Rows:
         self.end = self.frame.height
 
     def find(self, judged: Judged) -> Marks:
-        """See `Ranking`."""
         row, judgment = self._pairs.row, self._pairs.judgment
         c, given = self.candidates, None
         if self.order != "list":
@@ -47,13 +46,11 @@ class Rows:
         return Marks(*where, judged.items, judgment, given)
 
     def selves(self) -> Marks:
-        """See `Ranking`."""
         return self.candidates.marks(
             np.flatnonzero(is_self(self.frame["user"], self.frame["item"]))
         )
 
     def twice(self) -> Marks | None:
-        """See `Ranking`."""
         if not self._pairs.repeated:
             return None
         again = self.frame.with_row_index("row")
@@ -62,11 +59,9 @@ class Rows:
         return self.candidates.marks(worse.astype(np.int64))
 
     def numbered(self, marks: Marks) -> Marks:
-        """See `Ranking`."""
         return marks
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        """See `Ranking`."""
         return count(self.candidates, marks, ties)
 
     def first(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
@@ -98,7 +93,6 @@ class Kept(Rows):
         self.rest, self.end, self.source = rest, rest.end, rankings.source
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        """See `Ranking`."""
         users, rest = self.codes.users.series(), self.rest
         rows = {"user": users.gather(series(marks.user)), "item": marks.item.series()}
         rows["number"] = series(marks.row)
@@ -107,7 +101,6 @@ class Kept(Rows):
         return super().tally(marks, ties) + RankCounts(marks.user, marks.gain, *others, n_ranked)
 
     def first(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:
-        """See `Rows`."""
         if depth is None or depth > self.rest.depth:
             raise UsageError("rankings on disk were listed down to a smaller rank", option="engine")
         frame, code = self.rest.tops, self.codes.find(self.rest.tops["user"])
@@ -130,7 +123,6 @@ class Kept(Rows):
         return left
 
     def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
-        """See `Rows`."""
         last = self.rest.last_ranks()
         return np.maximum(super().last_ranks(removed), self._by_code(last["user"], last["rank"]))
 

@@ -49,7 +49,7 @@ class Ranking(Protocol):
         ...
 
     def twice(self) -> Marks | None:
-        """All but the best row of each item that a user has several times; None without any."""
+        """All rows but the best one of each item that a user has several times, or None."""
         ...
 
     def numbered(self, marks: Marks) -> Marks:
@@ -62,7 +62,7 @@ class Ranking(Protocol):
 
 
 class Counted(NamedTuple):
-    """What is counted at the judged items of a ranking."""
+    """The counts at the judged items of a ranking, and the rows that rules changed."""
 
     counts: RankCounts
     positive: BoolArray | None  # which of the items have a positive score, if there are scores
@@ -246,7 +246,7 @@ def _gaps_of_users(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, I
 
 
 def _given_ranks(marks: Marks, gaps: Marks) -> tuple[IntArray, FloatArray]:
-    """What the rank of each mark was before `_moved_up`: positions, and the rank that it was there.
+    """Undo `_moved_up` for marks: their positions, and the rank that each was given.
 
     It may have been two: the rank of a gap, which another row shared, and the next.
     """

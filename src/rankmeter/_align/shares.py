@@ -99,7 +99,7 @@ class _Parts:
 
 
 def _number_by_range(n: int, tables: Sequence[Table]) -> Callable[[Ids], npt.NDArray[Any]] | None:
-    """What gives the range that an id is in, if ids are integers."""
+    """Return a function from ids to the number of their range; None unless ids are integers."""
     users = [table.users for table in tables if table.height]
     if not users or users[0].type == "String":
         return None

@@ -36,7 +36,7 @@ _SMALLEST = 3  # ids that the error of two sides without a common one shows
 def collect_judged(
     table: Table, truth: Table, alignments: Sequence[Alignment], *, room: int, depth: int = 0
 ) -> Table:
-    """The same rankings, of which only the rows with judged items are in memory.
+    """Read rankings in pieces, and keep only the rows with judged items in memory.
 
     Those of repeated items are, too, which are found in about half of `room` bytes, and of items
     with the id of their user, where an alignment needs them. The rows of each user down to rank
@@ -95,7 +95,7 @@ def _any_judged(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:
 
 
 class _Sifted(NamedTuple):
-    """What remains of a piece."""
+    """The rows of a piece that are kept."""
 
     rows: pl.DataFrame
     top: pl.DataFrame
@@ -104,7 +104,7 @@ class _Sifted(NamedTuple):
 
 
 class _Hashes:
-    """Some hashes of user and item, and where they occur."""
+    """Hashes of user and item, to be found among those of other rows."""
 
     def __init__(self, keys: Keys) -> None:
         keys.sort()
@@ -185,7 +185,7 @@ class _Tops:
         self._n = 0
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Those of some rows. Scores that are equal as float32 count as tied, so none is lost."""
+        """Select the rows that may be in the top; scores that are equal as float32 are tied."""
         if self.order == "rank":
             return rows.filter(pl.col("rank") <= self.depth + self.with_self)
         value = -pl.col("score").cast(pl.Float32) if self.order == "score" else pl.col("number")

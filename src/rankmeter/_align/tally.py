@@ -40,7 +40,7 @@ class Marks:
         return self.items if self.at is None else self.items.take(self.at)
 
     def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Marks:
-        """Some of the marks, by mask or place."""
+        """Select marks by mask or position."""
         if chosen.dtype == bool and chosen.all():
             return self
         at = np.arange(self.user.size) if self.at is None else self.at
@@ -59,7 +59,7 @@ class Marks:
 
 
 class Tally:
-    """How many candidates are above, equal to and before some marks, as candidates are added.
+    """Counts of candidates above, equal to and before marks, to which candidates are added.
 
     Lower values are better. Marks are of users below `n_users`.
     """
@@ -135,7 +135,7 @@ _Pair: TypeAlias = "tuple[IntArray, IntArray]"
 
 
 def _count_preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
-    """How many of the tied candidates of its group are before each mark, by key and by row."""
+    """Count the tied candidates of its group that come before each mark, by key and by row."""
     low = int(min(map(np.min, key)))
     width = int(max(map(np.max, key))) - low + 1
     if width * (int(group[0].max()) + 1) >= 2**63:
@@ -169,7 +169,7 @@ def search(
     end: IntArray,
     before: np.ufunc,
 ) -> IntArray:
-    """Where the numbers before each `limit` end in its sorted segment, all at once."""
+    """Search all sorted segments at once: the end of the numbers before each `limit`."""
     ends, longest = begin.copy(), int((end - begin).max(initial=0))
     for start in range(0, ends.size, _AT_ONCE):
         part = slice(start, start + _AT_ONCE)

@@ -102,7 +102,7 @@ class Command(click.Command):
 
 
 def flag(name: str) -> str:
-    """How an option is written on the command line."""
+    """The name of an option as it is typed."""
     return "--" + name.replace("_", "-")
 
 
@@ -114,7 +114,7 @@ def write_example(formatter: click.HelpFormatter, example: str) -> None:
 
 
 def reworded(error: RankmeterError, message: str) -> RankmeterError:
-    """The same error with another message."""
+    """Copy an error with another message."""
     other = type(error)(message)
     vars(other).update(vars(error))
     return other

@@ -45,7 +45,7 @@ def read_docstring(thing: Callable[..., Any]) -> Docstring:
 
 
 def parameter_text(function: Callable[..., Any], name: str) -> str:
-    """What a docstring says about a parameter, in plain text.
+    """The text of a docstring about a parameter, without markup.
 
     A docstring that does not repeat itself is followed: ``As in `leave_k_out`.`` or a text that
     names the function without listing the parameter leads there.

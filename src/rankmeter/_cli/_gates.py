@@ -66,7 +66,7 @@ class Gate(NamedTuple):
         return math.isnan(value) or bool(_COMPARE[self.sign](value, self.limit))
 
     def reason(self, value: float) -> str:
-        """What holds, or nothing."""
+        """The condition that holds, in words; empty if it does not."""
         found = "does not exist" if math.isnan(value) else f"is {value:.6g}"
         return f"{_FIGURES[self.figure]} {found}" if self.trips(value) else ""
 
@@ -166,7 +166,7 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
 
 
 def _instead(text: str) -> str:
-    """What to write in place of a text that is not a condition, or leaves open what is shown."""
+    """Suggest a condition in place of a text that is none, or that leaves open what is shown."""
     unclear = _AMBIGUOUS.fullmatch(text)
     a, b, metric = (
         ("new", "prod", "ndcg@10") if unclear is None else unclear.group("a", "b", "metric")

@@ -68,7 +68,7 @@ def options_of(
 
 
 def _heading(name: str, group: str) -> str:
-    """Where the help of a command that measures shows an option."""
+    """The heading below which the help of a command that measures shows an option."""
     if name in CHOICES and CHOICES[name].rare:
         return RARE
     return next((heading for heading, names in HEADINGS.items() if name in names), group)
@@ -101,7 +101,7 @@ def complete_conventions(ctx: click.Context, param: click.Parameter, incomplete:
 
 
 def given_options(choices: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given on the command line."""
+    """The options that were given on the command line."""
     return {name: value for name, value in choices.items() if value not in (None, ())}
 
 
@@ -129,7 +129,7 @@ def options_of_method(
 
 
 def summaries(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
-    """What each method does, in a line."""
+    """One line about each method."""
     return {
         method: plain(read_docstring(function).summary) for method, function in functions.items()
     }
@@ -149,7 +149,7 @@ def _option(name: str, kind: click.ParamType[Any], text: str, group: str) -> Opt
 
 
 def _default(parameter: inspect.Parameter) -> str:
-    """How the help shows a default."""
+    """The default of an option, as the help shows it."""
     default = parameter.default
     if isinstance(default, bool):
         default = "yes" if default else "no"

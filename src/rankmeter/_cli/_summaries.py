@@ -28,7 +28,7 @@ R = TypeVar("R", Summary, "Comparison")
 
 @dataclass(frozen=True)
 class Outputs(Generic[R]):
-    """Where the result of a command goes: the values of its options of the group ``Output``."""
+    """The files and formats of a result: the options of a command in the group ``Output``."""
 
     formats: Formats[R]
     form: str
@@ -130,7 +130,7 @@ def output_options() -> list[Option]:
 
 
 def files_of(choices: Mapping[str, Any]) -> list[str | None]:
-    """What may be files of the input among the options."""
+    """The options that may be input files."""
     names = ("negatives", "exclude", "candidates", "upper", "users", "groups", "clusters")
     return [choices.get(name) for name in names]
 

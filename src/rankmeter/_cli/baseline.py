@@ -37,7 +37,7 @@ def _run(train: str, method: str, output: str, users: str | None, **choices: Any
 
 
 def _short_lists(rankings: pl.DataFrame, n_users: int, k: int) -> str | None:
-    """How many users get no items, or fewer than requested."""
+    """A sentence about users who get no items, or fewer than requested."""
     lengths = rankings.group_by("user").len()["len"]
     none, fewer = n_users - len(lengths), int((lengths < k).sum())
     nothing = counted(none, "gets no items", "get no items")

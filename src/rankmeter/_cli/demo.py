@@ -91,7 +91,7 @@ class _Job:
 
     @property
     def about_new(self) -> str:
-        """What was done with the new users, in a sentence."""
+        """A sentence about the new users."""
         left_out = self.held.train.height - self.split.train.height
         return (
             f"One user in {NEW} is new: the other {left_out:,} ratings of "
@@ -107,7 +107,7 @@ class _Job:
 
     @cached_property
     def known(self) -> dict[str, Any]:
-        """What is known besides the rankings."""
+        """The side data."""
         given: dict[str, Any] = {"train": self.split.train, "catalogue": self.data["item"].unique()}
         if self.items is not None:
             given["items"] = self.items
@@ -251,7 +251,7 @@ def _of_lists(comparison: Comparison, names: list[str], metrics: list[str]) -> d
 
 
 def _conventions(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]:
-    """The same lists as four tools measure them."""
+    """The same lists, measured by the conventions of four tools."""
     rows = []
     for tool in TOOLS:
         mean = evaluate(ranked, job.split.test, MAIN, like=tool, **job.choices)[MAIN]

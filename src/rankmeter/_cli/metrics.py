@@ -78,7 +78,7 @@ def _values(option: Option) -> str:
 
 
 def _option_text(spec: Spec, name: str, option: Option) -> str:
-    """What an option does, and its default, separated from the last item of a list."""
+    """The effect of an option and its default, separated from the last item of a list."""
     text = parameter_text(spec.function, name)
     default = f"default: {'none' if option.default is None else option.default}"
     apart = "\n\n" if "\n" in text else " "

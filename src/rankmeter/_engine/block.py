@@ -83,16 +83,16 @@ class Block:
 
     @functools.cached_property
     def _has_truth(self) -> npt.NDArray[np.bool_]:
-        """Which users have judgments."""
+        """A mask of the users that have judgments."""
         return self._codes.mark(self.truth.users)
 
     @functools.cached_property
     def _in_truth(self) -> npt.NDArray[np.bool_]:
-        """Which users the truth names, with judgments or without."""
+        """A mask of the users that the truth names, with judgments or without."""
         return self._has_truth | self._codes.mark(self.truth.empty_users)
 
     def _of_plan(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
-        """What gives the hits of one system in an alignment of a plan."""
+        """Return a function from alignments of a plan to the hits of one system."""
         depths, named = plan.depths(), plan.named()
         return lambda choices: self.aligned(
             name, choices, depths.get(choices, 0), named=choices in named

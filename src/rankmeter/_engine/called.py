@@ -36,7 +36,7 @@ def call_metric(
     function: Callable[..., Any],
     evidence: Evidence = no_lists,
 ) -> Any:
-    """What a metric function makes of the evidence that it names."""
+    """Call a metric function with the evidence that it names."""
     metric, spec = entry.metric, entry.spec
     ranked = {"hits": aligned.hits, "nonrelevant": aligned.nonrelevant, "lists": aligned.lists}
 
@@ -81,7 +81,7 @@ def chance_values(
 
 
 def adjusted_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float]:
-    """How far each user is on the way from chance to perfection, and the lowest possible value.
+    """Scale the value of each user from 0 (chance) to 1 (perfect); also the lowest possible value.
 
     A user for whom all rankings are alike has a way of length 0.
     """

@@ -47,7 +47,7 @@ _KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {InPieces: collect_judged,
 
 @dataclass(frozen=True)
 class Reading:
-    """How rankings are read.
+    """The engine and its memory limit, which decide how rankings are read.
 
     Attributes
     ----------
@@ -106,12 +106,12 @@ class Reading:
         )
 
     def opened(self, data: object) -> object:
-        """What Spark is to read as a Spark DataFrame; all else unchanged."""
+        """Open data of the engine ``spark`` as a Spark DataFrame; return other data unchanged."""
         return in_spark(data) if self.engine == "spark" else data
 
     @staticmethod
     def said(tables: Iterable[Table]) -> str:
-        """How some rankings were read, if that is worth knowing."""
+        """A note on how rankings were read; empty if they are in memory."""
         return "; ".join(
             dict.fromkeys(table.origin.engine for table in tables if table.origin.engine)
         )
@@ -145,7 +145,7 @@ class Reading:
 
 
 def parse_engine(engine: Any, memory: Any) -> Reading:
-    """How rankings are read, from the options of the public functions."""
+    """Check the options ``engine`` and ``memory``."""
     engine_name: EngineName = choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
     limit = _parse_bytes(memory)
     if engine_name == "memory" and limit is not None:

@@ -42,7 +42,6 @@ class Counted:
         return self
 
     def of_user(self, user: object) -> Counted:
-        """See `Data.of_user`."""
         number = user if self.ids is None else (self.ids.series() == user).arg_true()[0]
         row = np.array([number], dtype=np.int64)
         return replace(self, queries=self.queries.take(row), ids=None)

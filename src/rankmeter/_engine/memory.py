@@ -45,7 +45,7 @@ class Data(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Where the rankings of a result came from: data that can be opened again, and the system."""
+    """Data of a result that can be opened again, and the name of the system."""
 
     open: Callable[[], Data] = field(repr=False)  # it holds the rankings
     system: str
@@ -86,7 +86,6 @@ class Memory:
         side: Side = NO_SIDE,
         keep: bool = False,
     ) -> Tables:
-        """See `Engine.open`."""
         tables = SideTables(side, systems, truth)
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
@@ -118,7 +117,7 @@ def _n_blocks(rows: int, judged: int, *, viewed: bool) -> int:
 def _makers(
     truth: Table, systems: Mapping[str, Table], blocks: int, block: Callable[..., Block]
 ) -> list[Callable[[], Block]]:
-    """What makes one block, or each of several with about as many rows."""
+    """Return a function for each block, which builds it; blocks have about as many rows."""
     if blocks == 1:
         return [lambda: block(truth, systems)]
 
@@ -141,7 +140,6 @@ class Tables:
     blocks: Sequence[Callable[[], Block]]  # made when they are needed, and freed if not kept
 
     def of_user(self, user: object) -> Block:
-        """See `Data.of_user`."""
         if not all(table.rows.in_memory for table in self.systems.values()):
             raise UsageError(
                 "rankings that were read in pieces are not in memory: evaluate the rows of one "
@@ -151,7 +149,6 @@ class Tables:
         return Block(self.truth.of_user(user), systems, tables=self.side, keep=True)
 
     def run(self, plan: Plan) -> dict[str, Scores]:
-        """See `Data.run`."""
         by_block = [block.score(plan) for block in self._ready(plan)]
         merged = {name: Scores.merge(part[name] for part in by_block) for name in self.systems}
         return {

@@ -106,7 +106,7 @@ class Scores:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """What was merged, resolved or missing; of several alignments the largest count."""
+        """Counts of rows merged, resolved or missing; of several alignments the largest count."""
         counts: dict[str, int] = {}
         for facts in self.facts.values():
             without = int(np.count_nonzero(self.in_truth & (facts.n_relevant == 0)))
@@ -172,7 +172,7 @@ class Scores:
         )
 
     def ever_averaged(self, plan: Plan) -> BoolArray:
-        """Which users any metric of the plan averages."""
+        """A mask of the users that any metric of the plan averages."""
         is_averaged = np.zeros(self.n_users, dtype=bool)
         for entry in plan.metrics:
             is_averaged[self.averaged(entry).users] = True
@@ -237,7 +237,7 @@ class Scores:
         return Averaged(_values(values[rows], state), rows, *counts, state, lowest)
 
     def effective(self, entry: MetricPlan) -> tuple[float, int] | None:
-        """How many relevant items of equal weight vary as much, and of how many.
+        """The effective number of weighted relevant items, and their number.
 
         None for a metric without weights.
         """

@@ -94,7 +94,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Walk:
-    """How the value of one metric comes about for one user.
+    """The list of one user, and the steps from it to the value of a metric.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ class _Desk:
 
     @property
     def facts(self) -> dict[str, bool]:
-        """What may be special about the user."""
+        """Special cases, and whether each is that of the user."""
         aligned = self.aligned
         return {
             "no ranking": not aligned.in_rankings[0],
@@ -422,7 +422,7 @@ def _desk(block: Block | Counted, name: str, choices: Alignment) -> _Desk | _Cou
 def walk_metrics(
     block: Block | Counted, name: str, entries: Iterable[MetricPlan], scores: Scores, row: int
 ) -> Iterator[Walk]:
-    """How the values of the only user of some data come about; `row` is its row of the scores.
+    """Trace the values of the only user of some data; `row` is its row of the scores.
 
     Raises
     ------

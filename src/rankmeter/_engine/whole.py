@@ -52,7 +52,7 @@ def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | No
 
 
 def _chunks_hint(rankings: Table) -> str:
-    """What to do about documents that are repeated because their chunks are ranked."""
+    """A hint about documents that are repeated because their chunks are ranked."""
     if rankings.origin.words != RETRIEVAL:
         return ""
     return (

@@ -156,11 +156,11 @@ class CurveNumbers:
         return start - sum(1 for _ in itertools.takewhile(keeps, range(start - 1, 0, -1)))
 
     def _share(self, tolerance: float) -> float:
-        """What must remain of the best mean."""
+        """The share of the best mean that must remain."""
         return 1.0 - tolerance if self.increasing else 1.0 + tolerance
 
     def _kept(self, mean: float, best: float, tolerance: float = 0.0) -> float:
-        """How far a mean is on the good side of what may remain of the best one."""
+        """Distance of a mean from the worst one that is good enough; above 0 if it is better."""
         gap = mean - self._share(tolerance) * best
         return gap if self.increasing else -gap
 
@@ -196,7 +196,7 @@ def distinct_curves(plan: Plan) -> dict[str, str]:
 
 
 def usual_k(plan: Plan) -> int:
-    """Where a curve ends that is not asked for: at the largest cutoff of the plan, at least 20."""
+    """The default end of a curve: the largest cutoff of the plan, at least 20."""
     return min(max([entry.metric.k or 0 for entry in plan.metrics] + [20]), MOST)
 
 
@@ -260,7 +260,7 @@ def curves_of(
 def _losses(
     name: str, line: Mapping[int, MetricPlan], scores: Scores, clusters: IntArray | None
 ) -> list[tuple[Any, ...]]:
-    """How the cutoffs of a curve go together with the best one, over their common users."""
+    """Variances and covariances of each cutoff and the best one, over their common users."""
     points = {k: scores.averaged(point) for k, point in line.items()}
     users = functools.reduce(np.intersect1d, (point.users for point in points.values()))
     if users.size == 0:
@@ -287,7 +287,7 @@ def _losses(
 def _unseen_variances(
     values: Mapping[int, FloatArray], best: int, clusters: IntArray | None, span: float
 ) -> dict[int, tuple[float, float]]:
-    """What one more unit with the largest change, half up and half down, adds to the variance.
+    """The variance that one more unit with the largest change, half up and half down, would add.
 
     The second number is the share of ties among the changes. Where too few units change between a
     cutoff and the best one, the largest change is that of the next cutoff, further away from the

@@ -231,7 +231,7 @@ class Difference:
         )
 
     def _limits(self) -> str:
-        """What the tests against the margin exclude."""
+        """A clause about the margin that the tests exclude."""
         if math.isnan(self.margin):
             return ""
         shown = "excluded" if self.not_worse else "not excluded"
@@ -272,7 +272,7 @@ class Difference:
         return f"adjusted {p} ({self.family:,} comparisons)" if self.family > 1 else p
 
     def other_method(self) -> str:
-        """That the interval and the test disagree, if they do."""
+        """A clause that says that the interval and the test disagree, if they do."""
         if not self.disagrees:
             return ""
         verb = "includes" if self.significant else "excludes"
@@ -314,7 +314,7 @@ def _contradiction(d: Difference, where: str) -> str:
 
 
 def seen_from(d: Difference, system: str) -> Difference:
-    """The same difference with `system` as a; if that was b, the relative gain has no bounds."""
+    """Swap the systems unless `system` is a; the relative gain of the other has no bounds."""
     if d.a == system:
         return d
     return replace(
@@ -394,7 +394,7 @@ def segment_notes(
     *,
     gated: bool,
 ) -> list[str]:
-    """How segments were tested, and which differences are not the same in all of them.
+    """Notes on the tests within segments, and on differences that segments do not share.
 
     `clauses` say by metric, a and b in which segments the answer is another one.
     """

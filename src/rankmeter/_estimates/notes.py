@@ -215,7 +215,7 @@ def clusters_by_metric(clusters: IntArray, users: Mapping[str, BoolArray]) -> di
 
 
 def chance_notes(random: Mapping[str, float], plan: Plan) -> list[str]:
-    """What random rankings of all candidates would reach, if their number is known."""
+    """A note on the means of random rankings, if the number of candidates is known."""
     if not random:
         return []
     shown = ", ".join(f"{label} {number(value)}" for label, value in random.items())
@@ -223,7 +223,7 @@ def chance_notes(random: Mapping[str, float], plan: Plan) -> list[str]:
 
 
 def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], what: str) -> list[str]:
-    """How many clusters each metric has, as `clustered` gives them, and whether they are few."""
+    """Notes on the numbers of clusters by metric, and on those with few."""
     notes: dict[str, list[str]] = {}
     for label, counts in by_metric.items():
         for note in _cluster_notes(counts, what):
@@ -284,7 +284,7 @@ def _with_rule(count: str, rule: str) -> str:
 
 
 def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
-    """How many users or hits of one metric are special cases, and by which rule they count."""
+    """Numbers of users and hits of one metric that are special cases, and the rules for them."""
     averaging, facts = entry.averaging, scores.facts[entry.alignment]
     if averaging.users == "ranked":
         lost = scores.in_rankings & np.isnan(scores.values[entry.label])
@@ -320,7 +320,7 @@ def _cases(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:
 
 
 def _relevance_rule(entry: MetricPlan) -> str:
-    """Which judged items are hits of a metric."""
+    """The rule by which judged items are hits of a metric."""
     alignment = entry.alignment
     others = {
         "positive": ">0",

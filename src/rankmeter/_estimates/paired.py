@@ -114,7 +114,7 @@ class _Pair:
 
     @property
     def span(self) -> float:
-        """How far values can be apart: the span of the metric, or that of the values seen."""
+        """Largest possible difference of two values: by the metric, or between the values seen."""
         low, high = self.group.values.scale
         if math.isfinite(high - low):
             return high - low
@@ -122,7 +122,7 @@ class _Pair:
 
     @property
     def widening(self) -> float:
-        """How rare differences widen an interval; 0 if Student's t was asked for as it is."""
+        """The change by which rare differences widen an interval; 0 for plain Student's t."""
         if self.setting.interval != "wilson" or self.settings.test == "t":
             return 0.0
         return st.pseudo_change(self.changes, self.span)
@@ -231,7 +231,7 @@ class _Pair:
         }
 
     def note(self) -> str:
-        """What a reader must know of the differences of users or clusters."""
+        """A note on differences that are few or skewed; empty for others."""
         if self.changes.size < FEW_USERS:
             what = in_words("users" if self.group.clusters is None else "clusters")
             return f"only {self.changes.size} {what}: read differences with care"
@@ -370,7 +370,7 @@ class PairedTests:
         return self.correction != "none" or "tukey" in self.settings.test
 
     def facts(self) -> dict[str, Any]:
-        """How the systems are compared, for the settings of a result."""
+        """The settings of the comparison, for a result."""
         settings = self.settings
         return {
             "test": settings.test,
@@ -620,7 +620,7 @@ def _stack_groups(groups: Sequence[_Group]) -> list[st.Hypotheses]:
 
 
 def _n_tests(family: Sequence[_Group]) -> int:
-    """How many comparisons have a test: those of two units or more."""
+    """Number of comparisons with a test: those of two units or more."""
     return sum(len(group.pairs) for group in family if len(group.rows) > 1)
 
 

@@ -226,7 +226,7 @@ def _binned(frame: pl.DataFrame, bins: Bins, what: str) -> pl.DataFrame:
 
 
 def _edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -> list[float]:
-    """Where the second segment begins, the third and so on."""
+    """The values at which the second segment begins, the third and so on."""
     edges = [
         number("bins", edge) for edge in (bins.values() if isinstance(bins, Mapping) else bins)
     ]

@@ -18,7 +18,7 @@ from rankmeter._words import in_words
 
 @dataclass(frozen=True)
 class Spread:
-    """Some quantiles of the values of the users, and how many users have the worst value of all.
+    """Quantiles of the values of the users, and the number of users with the worst value.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Spread:
 
 
 def spread_of(values: FloatArray, *, increasing: bool) -> Spread:
-    """How values are spread; NaN without any."""
+    """Quantiles of values; NaN without any."""
     if not values.size:
         return Spread(0, 0, math.nan, (math.nan,) * 3)
     worst = float(values.min() if increasing else values.max())

@@ -69,7 +69,7 @@ class Values:
         return np.stack([averaged.only(users).parts for averaged in systems], axis=1)
 
     def tested(self, common: str) -> BoolArray:
-        """Which users are compared: those of all systems, or of any two."""
+        """A mask of the users that are compared: those of all systems, or of any two."""
         n: IntArray = self.members.sum(axis=1)
         return n >= (len(self.averaged) if common == "all" else 2)
 

@@ -30,7 +30,7 @@ BINS = 20  # on each side of 0
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which system is best on a metric, and how sure that is.
+    """The best system on a metric, and the difference that its lead rests on.
 
     `ranked` has all systems, the best first, and `mean` is that of the best. `difference` is the
     best minus its rival: the baseline, or the runner-up if no baseline is given or the baseline is
@@ -134,7 +134,7 @@ def pairs_shown(
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many users have differences of which size; equal users are counted separately.
+    """Numbers of users by size of their difference; equal users are counted separately.
 
     There is one more edge than counts; 0 is among the edges.
     """
@@ -241,7 +241,7 @@ def _some_names(names: Sequence[str]) -> str:
 def headline(
     verdict: Verdict, baseline: str, correction: str, segments: tuple[str, str] = ("", "")
 ) -> Headline:
-    """Which is better, by how much, how sure; `correction` names the correction of the p-values.
+    """The answer in one line, with sentences on its size and certainty.
 
     `segments` names a system, and says in which segments it has another answer.
     """
@@ -291,7 +291,7 @@ def headline(
 def by_segment(
     metric: str, best: Mapping[str, Sequence[str]], difference: str, p: float, alpha: float
 ) -> str:
-    """Which systems are best in which segment, and whether a `difference` is the same there.
+    """Name the best systems of each segment, and say whether a `difference` is the same in all.
 
     `best` is by segment; `p` is that of equal differences, NaN if they were not tested.
     """

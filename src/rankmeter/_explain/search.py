@@ -200,7 +200,7 @@ class _Space:
                     yield {name: word}
 
     def described(self, left: int) -> str:
-        """What the rounds searched, in words, and how many settings were left out."""
+        """A sentence on the rounds of the search, and on the settings that were left out."""
         levels = ""
         if self.grades and "relevant" not in self.held:
             share = f" ({len(self.grades)} of {self.n_grades})"
@@ -228,12 +228,12 @@ class _Means:
 
     @property
     def tried(self) -> int:
-        """How many different plans were computed."""
+        """Number of different plans that were computed."""
         return len(self._means)
 
     @property
     def left(self) -> int:
-        """How many plans were left out because they would have taken too long."""
+        """Number of plans that were left out because they would have taken too long."""
         return len(self._left)
 
     def known(self, plan: MetricPlan) -> float:

@@ -44,7 +44,7 @@ class Counts(NamedTuple):
         return cls(*(np.zeros(n, dtype=np.int64) for _ in range(3)))
 
     def plus(self, other: Counts, sign: int = 1) -> Counts:
-        """With the cells of the other, or with `sign` -1 without them."""
+        """Add the counts of other cells, or subtract them with `sign` -1."""
         return Counts(*(a + sign * b for a, b in zip(self, other, strict=True)))
 
 
@@ -229,7 +229,7 @@ def _meet(cells: Cells, cell_value: Any, row: IntArray, level: Level, column: In
 def count_before(
     scores: Any, row: IntArray, level: Level, column: IntArray, *, single: bool = False
 ) -> IntArray:
-    """How many cells of its row equal each pair and have a lower column."""
+    """Count the cells of each row that equal the pair and have a lower column."""
     before = np.zeros(row.size, dtype=np.int64)
     columns = on_device_of(scores, np.arange(scores.shape[1]))
     for part in _row_parts(scores, row.size):

@@ -152,7 +152,6 @@ class _Counted(Kind):
         return _judgments(frame, self.users.series().head(0), type(self).__name__)
 
     def counted(self) -> Queries:
-        """See `Kind.counted`."""
         return self.queries
 
 
@@ -197,7 +196,6 @@ class Sampled(_Counted):
         super().__init__(count_samples(self.positives, self.negatives, Asked()), users)
 
     def count(self, *, single: bool, tolerance: tuple[float, float]) -> Queries:
-        """See `_Counted.count`."""
         if not single and not any(tolerance):
             return self.queries
         asked = Asked(single=single, tolerance=tolerance)
@@ -348,7 +346,7 @@ def _row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:
 
 
 def _n_relevant(given: Any, listed: IntArray) -> IntArray:
-    """How many relevant items each user has."""
+    """Number of relevant items of each user."""
     if given is None:
         return listed
     numbers = host(asarray(given, "n_relevant"))

@@ -62,7 +62,7 @@ class Queries:
         return int(np.count_nonzero(self.counts.equal[self.found]))
 
     def take(self, chosen: IntArray) -> Queries:
-        """Some of the queries, in this order; the facts stay those of all."""
+        """Select queries in this order; the facts stay those of all."""
         place = np.full(self.n, -1)
         place[chosen] = np.arange(chosen.size)
         user = place[self.counts.user]

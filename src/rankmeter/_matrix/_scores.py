@@ -48,7 +48,7 @@ Blocks = Callable[[], Iterable[Any]]
 
 @dataclass(frozen=True)
 class Asked:
-    """What is counted, and how.
+    """The request to count: each target alone or not, ties in order or not, precision, tolerance.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
 
 
 def _floating(blocks: Blocks) -> Iterator[Any]:
-    """The same blocks, in which small integers do not overflow."""
+    """Convert integers of blocks to floats, so that small types do not overflow."""
     return map(floating, blocks())
 
 

@@ -263,7 +263,7 @@ def _own(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """What the browser may run and load: our own script and style, and nothing from anywhere."""
+    """The content security policy: only our own script and style, and nothing from elsewhere."""
 
     def digest(text: str) -> str:
         return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -60,7 +60,7 @@ class Means:
         return floated(lines, self.notes, caption, label)
 
     def _below(self) -> list[str]:
-        """What the marks mean, in rows about as wide as the others."""
+        """Rows that explain the marks, about as wide as the others."""
         if not any(self.marks.values()):
             return []
         rows = [[title, *self._cells(name, _plain_cell)] for name, title in self.titles.items()]

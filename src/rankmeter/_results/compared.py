@@ -206,7 +206,7 @@ class Compared(Result):
         )
 
     def tested(self) -> str:
-        """What the markers mean, and how differences were tested."""
+        """A note on the markers, and on how differences were tested."""
         return significance_note(self.differences, self.baseline, self.settings)
 
     @in_words_of_result

@@ -54,7 +54,7 @@ def mean_styles(
 def significance_note(
     differences: Sequence[Difference], baseline: str, settings: Mapping[str, Any]
 ) -> str:
-    """What the markers mean, and how differences were tested."""
+    """A note on the markers, and on how differences were tested."""
     correction = f", {settings['correction']} over {settings['family']}"
     marks = (
         f"▲ ▼ significantly better, worse than {baseline}"

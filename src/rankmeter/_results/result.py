@@ -177,7 +177,7 @@ def plain_mean(e: Estimate) -> dict[str, float]:
 
 
 def bootstrap_notes(plan: Setting) -> list[str]:
-    """How bootstrap intervals were made, for the notes below a table."""
+    """A note on the resamples of bootstrap intervals."""
     draws = f"{plan.resamples:,} samples, seed {plan.seed}"
     return [f"intervals by {plan.interval} bootstrap, {draws}"] if plan.draws else []
 

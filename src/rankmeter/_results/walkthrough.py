@@ -152,7 +152,7 @@ def choices_of(plan: Plan, facts: Facts) -> tuple[str, ...]:
 def walk_user(
     source: Source | None, scores: Scores, user: object, entries: Iterable[MetricPlan]
 ) -> list[Walk]:
-    """How the values of some metrics come about for one user.
+    """Trace the values of some metrics for one user.
 
     Raises
     ------

@@ -59,7 +59,7 @@ class Given:
 
     @cached_property
     def features(self) -> Items | None:
-        """What is known of the items."""
+        """Categories or features of the items."""
         read = None if self.items is None else read_items(self.items)
         if read is not None and not len(read.ids):
             raise DataError("items= has no items")
@@ -96,7 +96,7 @@ class Given:
 
     @cached_property
     def collapsing(self) -> Collapse | None:
-        """What ranked items are parts of."""
+        """The rule that maps ranked items to the whole items that they are parts of."""
         return read_collapse(self.collapse)
 
 

@@ -67,11 +67,11 @@ class SideTables:
         return Codes(distinct([*map(as_ids, columns)]))
 
     def listing(self, depth: int | None) -> Listing:
-        """How to list the items of rankings, down to a rank."""
+        """The number of ranks to list, with the codes of all items."""
         return Listing(self.items, depth)
 
     def evidence(self, name: str, users: Codes, choices: Alignment) -> Any:
-        """What a metric asks for, for the users of a block, in their order.
+        """Evidence of a metric by name, for the users of a block in their order.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class SideTables:
     def counts(
         self, lists: Lists, users: Codes, borders: Collection[Border] = ()
     ) -> dict[str, int]:
-        """How many places of the lists have items that metrics may treat in a special way."""
+        """Numbers of places in the lists whose items metrics may treat in a special way."""
         masks, item = {}, lists.item
         profiles = self.profiles(users)
         if profiles is not None and self.popularity is not None:
@@ -154,7 +154,7 @@ class SideTables:
     def counts_of_relevant(
         self, item: IntArray, borders: Collection[Border] = ()
     ) -> dict[str, int]:
-        """How many relevant items metrics may treat in a special way."""
+        """Numbers of relevant items that metrics may treat in a special way."""
         masks = {}
         if self.popularity is not None:
             masks["relevant_items_without_training_data"] = ~self.popularity.known[item]
@@ -170,7 +170,7 @@ class SideTables:
 
     @cached_property
     def propensity(self) -> Propensity | None:
-        """How likely each item was seen."""
+        """The probability of each item that it was seen."""
         given = self.side.propensity
         if given is None:
             return None
@@ -200,7 +200,7 @@ class SideTables:
 
     @cached_property
     def popularity(self) -> Popularity | None:
-        """How often each item occurs in the training data."""
+        """Numbers of interactions and users of each item in the training data."""
         train, history = self.side.train, self.history
         if train is None or history is None:
             return None
@@ -233,7 +233,7 @@ class SideTables:
 
     @cached_property
     def categories(self) -> Features | None:
-        """Which categories each item belongs to."""
+        """The categories of each item, as a matrix of 0 and 1."""
         items = self.side.items
         if items is None or items.categories is None:
             return None
@@ -247,7 +247,7 @@ class SideTables:
 
     @cached_property
     def likeness(self) -> Likeness:
-        """What says how alike two items are, of which each metric takes what it needs."""
+        """The data from which similarities of items are computed."""
         side = self.side
         history = None if self.history is None else self.history[1]
         items, given = side.items, None

@@ -30,7 +30,7 @@ class Crossed(NamedTuple):
 
     @property
     def share_of_runs(self) -> float:
-        """How much of the variance more runs would reduce, and more users would not."""
+        """Share of the variance that more runs would reduce, and more users would not."""
         total = self.users + self.runs
         return self.runs / total if total else math.nan
 

@@ -125,7 +125,7 @@ def score_interval(
 
 
 def _effective_users(most: float, variance: float, n: int) -> float:
-    """How many users with hits and misses, of the variance `most`, give this one to a mean."""
+    """Number of users with hits and misses, of the variance `most`, that give this variance."""
     steadied = n * (n * most + PRIOR_HITS) / (n * n * variance + PRIOR_HITS)
     return min(most / variance, steadied)
 

@@ -201,7 +201,7 @@ def _grid(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _tolerance(n: int, *units: float) -> float:
-    """How far rounding to the grid can have moved a sum of n differences and the observed one."""
+    """Largest error of a sum of n differences, and of the observed one, by rounding to the grid."""
     return n * float(sum(units))
 
 

@@ -36,7 +36,7 @@ class Spread(NamedTuple):
         return max(self.effective - 1.0, 1.0)
 
     def steadied(self, change: float, weight: float = 1.0) -> Spread:
-        """The same mean, its variance with one more unit, half at +change and half at -change.
+        """Add one unit to the variance, half at +change and half at -change; the mean stays.
 
         Units that differ rarely may just not have been met, so that the variance of differences
         is too small, or 0. Agresti and Min (Statistics in Medicine 24, 2005) add such
@@ -150,6 +150,6 @@ def cluster_sums(x: Floats, clusters: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 
 def effective_clusters(sizes: npt.ArrayLike) -> float:
-    """How many clusters of equal size are worth these: (Σ n)² / Σ n²; 0 without any."""
+    """Number of clusters of equal size that are worth these: (Σ n)² / Σ n²; 0 without any."""
     rows = np.asarray(sizes, dtype=np.float64)
     return float(rows.sum() ** 2 / np.square(rows).sum()) if rows.size else 0.0

@@ -134,5 +134,5 @@ def _cleaned(content: bytes | bytearray) -> bytes | bytearray:
 
 
 def _first_judged(frame: pl.DataFrame, keys: list[str]) -> str:
-    """What the first row judges, such as ``topic 1 document a``."""
+    """The topic and document of the first row, such as ``topic 1 document a``."""
     return " ".join(f"{key} {as_written(frame[key][0])}" for key in keys)

@@ -252,7 +252,7 @@ class Measure:
     how: str | None = None
 
     def aggregate(self, name: str) -> str:
-        """How the values of all topics are combined: ``mean``, ``sum``, ``geometric``, ``none``.
+        """The way to combine all topics: ``mean``, ``sum``, ``geometric``, ``none``.
 
         Sums are printed as integers, geometric means for all topics only.
         """

@@ -119,7 +119,7 @@ class Topics:
 
     @functools.cached_property
     def pooled(self) -> Reading:
-        """The same, with the documents that were pooled but not judged."""
+        """Relevant or not, by the level, with documents that were pooled but not judged."""
         return self._reading(self._pooled, f">={self._level}") if self._more else self.binary
 
     @functools.cached_property
@@ -213,7 +213,7 @@ def _with_places(table: Table, names: Ids) -> Table:
 
 
 def _select_rows(table: Table, kept: npt.NDArray[np.bool_]) -> Table:
-    """Some of the rows."""
+    """Select rows by mask."""
     if kept.all():
         return table
     if isinstance(table.rows, Lines):

@@ -147,7 +147,7 @@ def _unbracket(text: str) -> tuple[str, frozenset[str], frozenset[str]]:
 def _split_suffix(
     bare: str, options: frozenset[str], profile: Convention
 ) -> tuple[str, frozenset[str]]:
-    """The same with an option that is a suffix, ``ndcg-l2`` of ranx, among the options."""
+    """Move an option that is a suffix, such as ``ndcg-l2`` of ranx, to the options."""
     head, dash, tail = bare.rpartition("-")
     if dash and dash + tail in profile.options:
         return head, options | {dash + tail}
