@@ -471,7 +471,7 @@ def test_repeated_numbers_are_found_in_memory_and_on_disk():
         for part in np.array_split(numbers.copy(), 7):
             seen.add(part)
         assert bool(seen.files) == (limit == 2**14)
-        np.testing.assert_array_equal(seen.found(), wanted)
+        np.testing.assert_array_equal(seen.repeated(), wanted)
 
 
 def test_a_disk_without_room_is_said_before_the_work(monkeypatch):
@@ -498,7 +498,7 @@ def test_rows_are_counted_by_user(kind):
     for start in (0, 10, 900, 2500):
         stop = {0: 10, 10: 900, 900: 2500, 2500: 4000}[start]
         sizes.add(series[start:stop])
-    each, n = sizes.counted()
+    each, n = sizes.by_user()
     wanted = series.value_counts().sort("user")
     assert each.to_list() == wanted["user"].to_list()
     assert n.tolist() == wanted["count"].to_list()
@@ -541,13 +541,13 @@ def test_nothing_is_left_behind_after_a_signal(number, tmp_path):
     temporary.mkdir()
     code = (
         "import os, sys\n"
-        "from rankmeter._align import sift\n"
+        "from rankmeter._align import collect_judged\n"
         "from rankmeter.__main__ import main\n"
-        "original = sift.__globals__['_keys']\n"
+        "original = collect_judged.__globals__['_keys']\n"
         "def keys(rows):\n"
         f"    os.kill(os.getpid(), {int(number)})\n"
         "    return original(rows)\n"
-        "sift.__globals__['_keys'] = keys\n"
+        "collect_judged.__globals__['_keys'] = keys\n"
         "sys.argv = ['rankmeter', 'evaluate', 'r.csv', 't.csv', '--engine', 'disk']\n"
         "sys.exit(main())\n"
     )
@@ -576,7 +576,7 @@ whole = {item: item // 3 for item in rankings["item"].unique()}
 def count():
     seen = Repeats(3_000_000, 2**20)
     seen.add(np.arange(3_000_000, dtype=np.uint64) << np.uint64(40))
-    seen.found()
+    seen.repeated()
 
 for work in (
     lambda: rm.evaluate("r.parquet", truth, "rr", engine="disk", collapse=whole),

@@ -293,7 +293,7 @@ def test_a_block_and_its_scores_can_be_sent_to_another_process():
 def test_users_are_coded_in_the_order_of_their_ids():
     judged, tables = meet_all(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
     users = Codes.of_tables(judged, *tables.values()).users
-    assert Codes(users).of(users).tolist() == list(range(len(users)))
+    assert Codes(users).encode(users).tolist() == list(range(len(users)))
 
 
 def test_every_choice_of_alignment_and_averaging_is_in_a_plan():
@@ -330,7 +330,7 @@ def test_each_user_is_in_one_of_the_parts(ids, n):
     for share in partitions(n, [table(*users)]):
         codes, (part,) = share()
         assert codes.users.to_list() == sorted({*part.users})
-        assert codes.users.take(codes.of(part.users)).to_list() == part.users.to_list()
+        assert codes.users.take(codes.encode(part.users)).to_list() == part.users.to_list()
         seen += codes.users.to_list()
     assert sorted(seen) == sorted({*users})
 
@@ -357,7 +357,7 @@ def test_parts_of_text_in_order_are_neighbours(n):
         for side, part in enumerate(parts):
             rows[side] += part.frame.rows()
             for named in (part.users, part.empty_users):
-                assert codes.users.take(codes.of(named)).to_list() == named.to_list()
+                assert codes.users.take(codes.encode(named)).to_list() == named.to_list()
                 here |= {*named}
         assert codes.users.to_list() == sorted(here)
         everyone += here

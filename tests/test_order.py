@@ -254,6 +254,6 @@ def test_lists_that_are_sorted_are_seen_and_never_changed(seed):
     frame = pl.DataFrame({"item": np.arange(30), "score": score})
     candidates = Candidates.of(frame, user, Groups.of(user, 8), "score", "float64")
     wanted = [sorted(-score[user == one]) for one in range(8)]
-    assert candidates.ascending.tolist() == list(itertools.chain.from_iterable(wanted))
+    assert candidates.sorted_values.tolist() == list(itertools.chain.from_iterable(wanted))
     assert candidates.value.tolist() == (-score).tolist()
-    assert (candidates.ascending is candidates.value) == (seed % 6 == 2)
+    assert (candidates.sorted_values is candidates.value) == (seed % 6 == 2)

@@ -105,7 +105,7 @@ def test_users_are_those_that_a_slow_look_finds(kind):
         users = codes.users.to_list()
         assert users == sorted({*ranked, *judged, *empty})
         for part in (*series, rankings.users, truth.users):  # the last two are known
-            assert [users[at] for at in codes.of(part).tolist()] == part.to_list()
+            assert [users[at] for at in codes.encode(part).tolist()] == part.to_list()
             assert codes.mark(part).tolist() == [user in part.to_list() for user in users]
 
     check()

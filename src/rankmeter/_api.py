@@ -149,7 +149,7 @@ def evaluate_question(question: Question, rankings: object) -> Summary:
     plan, judged, systems, side = question.read({ONE: rankings})
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
-    averaged = None if question.clusters is None else scores.ever_averaged(plan)
+    averaged = None if question.clusters is None else scores.in_any_mean(plan)
     cluster_ids = clusters_of(question.clusters, scores, unused, averaged)
     with use_words(plan.words):
         summary = summarise(plan, scores, judged, systems[ONE], cluster_ids, unused)

@@ -60,7 +60,7 @@ def compare_by_user(
     """
     unused = {"users_without_segment": 0}
     population, by_metric = systems.population, systems.by_metric
-    tested = {values.label: values.tested(settings.common) for values in by_metric}
+    tested = {values.label: values.compared(settings.common) for values in by_metric}
     averaged = np.any([*tested.values()], axis=0)
     labels = labels_of(settings.segments, "segment", population, unused, averaged)
     cluster = clusters_of(settings.clusters, population, unused, averaged)

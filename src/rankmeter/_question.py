@@ -51,7 +51,7 @@ class Question:
         if self.truth is None:
             return self
         columns = _columns_by_side(self.columns)["truth"]
-        return replace(self, truth=self.how.judged(self.truth, columns))
+        return replace(self, truth=self.how.read_truth(self.truth, columns))
 
     def plan(self, systems: Iterable[object] = ()) -> Plan:
         """The metrics with the value of every choice, for some rankings."""
@@ -90,17 +90,17 @@ class Question:
         if truth is None:
             judged = no_judgments(next(iter(tables.values())))
         else:
-            judged = how.judged(truth, by_side["truth"])
+            judged = how.read_truth(truth, by_side["truth"])
         judged, tables = meet_all(judged.doubted(look_like_labels(judged)), tables)
         if plan.assumes_relevance:
             judged = judged.doubted(all_relevant(judged))
-        tables = {name: how.sifted(t, judged, plan) for name, t in tables.items()}
+        tables = {name: how.load_judged(t, judged, plan) for name, t in tables.items()}
         tables = {name: t.doubted(look_misread(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
             warn(*table.cautions)
         side = read_side(self.given, next(iter(tables.values())), plan.n_items)
         words = vocabulary_of(judged, tables)
-        engine = how.said(tables.values())
+        engine = how.describe(tables.values())
         return replace(plan, engine=engine, side=side.notes, words=words), judged, tables, side
 
     def _refuse(self, systems: Mapping[str, object]) -> None:

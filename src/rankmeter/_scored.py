@@ -331,7 +331,7 @@ def summary_of(
     n_rows = queries.facts["rows"]
     cluster_ids: IntArray | None = None
     if isinstance(clusters, Mapping | str) or hasattr(clusters, "columns"):
-        cluster_ids = clusters_of(clusters, scores, unused, scores.ever_averaged(plan))
+        cluster_ids = clusters_of(clusters, scores, unused, scores.in_any_mean(plan))
     elif clusters is not None:
         labels = row_labels(clusters, "clusters", n_rows)
         cluster_ids = labels.rank("dense").to_numpy().astype(np.int64)[queries.row] - 1

@@ -73,7 +73,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     """
     choices, codes, notes = truth.choices, truth.codes, dict(truth.counts)
     in_rankings = codes.mark(rankings.empty_users)
-    user = codes.of(rankings.users)
+    user = codes.encode(rankings.users)
     in_rankings[user] = True
     ranking = _ranking(rankings.rows, rankings, user, truth, listing)
     counts, positive, repeated, shown = count_candidates(ranking, truth, notes, listing)

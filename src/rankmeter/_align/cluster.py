@@ -356,7 +356,7 @@ class Clustered(Remainder):
         # Rows outside of all others: each is counted as equal to itself, and before no equal one.
         outside = np.full(len(asked.user), -1)
         gain = np.zeros(len(asked.user))
-        targets = Marks(codes.of(asked.user), gain, outside, asked.value, IdSeries(asked.item))
+        targets = Marks(codes.encode(asked.user), gain, outside, asked.value, IdSeries(asked.item))
         return count(candidates, targets, ties or "expected")
 
 

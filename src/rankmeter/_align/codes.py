@@ -38,11 +38,11 @@ class Codes:
         folded = [_collapse_runs(ids.series()) for ids in named]
         codes = cls(_unique([values for values, _ in folded]))
         codes._known = [
-            (ids, codes._unfolded(*fold)) for ids, fold in zip(named, folded, strict=True)
+            (ids, codes._repeat_codes(*fold)) for ids, fold in zip(named, folded, strict=True)
         ]
         return codes
 
-    def of(self, ids: Ids | pl.Series) -> IntArray:
+    def encode(self, ids: Ids | pl.Series) -> IntArray:
         """Codes of ids that all belong to the universe."""
         ids = as_ids(ids)
         for column, code in self._known:
@@ -53,9 +53,9 @@ class Codes:
             return dense
         if self._are_few(ids):
             return self._one_by_one(ids)
-        return self._unfolded(*_collapse_runs(ids.series()))
+        return self._repeat_codes(*_collapse_runs(ids.series()))
 
-    def _unfolded(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
+    def _repeat_codes(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
         """Codes of runs of ids, each repeated."""
         code = self._look_up(values)
         return code if lengths is None else np.repeat(code, lengths)
@@ -100,7 +100,7 @@ class Codes:
         """Return a mask of the users that occur in any of the columns."""
         present = np.zeros(self.n, dtype=bool)
         for part in columns:
-            present[self.of(part)] = True
+            present[self.encode(part)] = True
         return present
 
 

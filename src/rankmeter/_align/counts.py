@@ -63,13 +63,15 @@ class Candidates:
         return cls(user, number, value, order, IdSeries(frame["item"]), groups, falling)
 
     @classmethod
-    def few(cls, marks: Marks, n_users: int, order: str, *, falling: bool = False) -> Candidates:
+    def of_marks(
+        cls, marks: Marks, n_users: int, order: str, *, falling: bool = False
+    ) -> Candidates:
         """Group marks as candidates of their own."""
         groups = Groups.of(marks.user, n_users)
         return cls(marks.user, marks.row, marks.value, order, marks.item, groups, falling)
 
     @property
-    def grouped(self) -> IntArray | None:
+    def row_order(self) -> IntArray | None:
         """The positions of the rows by user; None if they are."""
         return self.groups.order
 
@@ -79,12 +81,12 @@ class Candidates:
         return self.groups.offsets
 
     @cached_property
-    def ascending(self) -> FloatArray:
+    def sorted_values(self) -> FloatArray:
         """The sort keys of each user's rows, ascending; `value` itself if they are."""
-        if self.grouped is None or _is_sorted(self.user, self.offsets[[0, -1]]):
+        if self.row_order is None or _is_sorted(self.user, self.offsets[[0, -1]]):
             value = self.value
         else:
-            value = self.value[self.grouped]
+            value = self.value[self.row_order]
         if _is_sorted(value, self.offsets):
             return value
         return sort_within(value.copy() if value is self.value else value, self.offsets)
@@ -93,7 +95,7 @@ class Candidates:
         """The user and the position of each row of some users."""
         begin, n = self.offsets[users], self.offsets[users + 1] - self.offsets[users]
         at = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum())
-        return np.repeat(users, n), at if self.grouped is None else self.grouped[at]
+        return np.repeat(users, n), at if self.row_order is None else self.row_order[at]
 
     def holds(self, marks: Marks) -> BoolArray:
         """Return a mask of the marks that are among these rows with the same value."""
@@ -118,7 +120,7 @@ class Candidates:
         """The number of each row among all rows."""
         return np.arange(self.user.size) if self.row is None else self.row
 
-    def numbers(self, at: IntArray) -> IntArray:
+    def numbers_at(self, at: IntArray) -> IntArray:
         """The numbers of the rows at some positions."""
         return at if self.row is None else self.row[at]
 
@@ -129,7 +131,7 @@ class Candidates:
     def marks(self, at: IntArray) -> Marks:
         """The rows at some positions as marks without a gain."""
         return Marks(
-            self.user[at], np.zeros(at.size), self.numbers(at), self.value[at], self.item, at
+            self.user[at], np.zeros(at.size), self.numbers_at(at), self.value[at], self.item, at
         )
 
     def only(self, at: IntArray) -> Candidates:
@@ -145,7 +147,7 @@ class Candidates:
         return self._like(replace(rows, items=items).followed_by(more))
 
     def _like(self, marks: Marks) -> Candidates:
-        return Candidates.few(marks, self.offsets.size - 1, self.order, falling=self.falling)
+        return Candidates.of_marks(marks, self.offsets.size - 1, self.order, falling=self.falling)
 
 
 def sort_key(number: FloatArray, order: str, score_type: str = "float64") -> FloatArray:
@@ -169,9 +171,9 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
     ordered = ties in ORDERED
     if c.row is None and c.order == "list":  # marks beyond all rows are at the end
         place = t.row
-        if c.grouped is not None:
+        if c.row_order is not None:
             places = np.empty(c.user.size + 1, dtype=np.int64)
-            places[c.grouped], places[-1] = np.arange(c.user.size), c.user.size
+            places[c.row_order], places[-1] = np.arange(c.user.size), c.user.size
             place = places[np.minimum(t.row, c.user.size)]
         above = np.minimum(place, c.offsets[t.user + 1]) - c.offsets[t.user]
         equal = np.zeros_like(above)
@@ -199,7 +201,7 @@ def _above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
     if np.any(user[1:] < user[:-1]):
         order = np.argsort(user, kind="stable")
         user, mark_value = user[order], mark_value[order]
-    _compiled.native.count(value, c.grouped, c.offsets, user, mark_value, above, upto)
+    _compiled.native.count(value, c.row_order, c.offsets, user, mark_value, above, upto)
     if order is not None:
         above[order], upto[order] = above.copy(), upto.copy()
     if c.falling:
@@ -215,7 +217,7 @@ def _defined_counts(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> T
     if c.falling:
         value, t = -value, replace(t, value=-t.value)
     tally = Tally(t, c.offsets.size - 1, rules)
-    tally.add(user, value, c.numbers(at), lambda places: c.items_at(at[places]))
+    tally.add(user, value, c.numbers_at(at), lambda places: c.items_at(at[places]))
     return tally
 
 

@@ -29,11 +29,11 @@ class Counted(Remainder):
         super().__init__(kept, users, n_rows, end=max(pieces.n_rows, self._n_all), **how)
 
     def last_ranks(self) -> pl.DataFrame:
-        def look(n: int) -> pl.DataFrame:
+        def scan(n: int) -> pl.DataFrame:
             rows = self.pieces.read(n, items=False).rows.join(self.kept, on="number", how="anti")
             return rows.group_by(pl.col("user").cast(self.users.dtype)).agg(pl.col("rank").max())
 
-        ranks = pl.concat([*map_pieces(self.pieces, look, "finding the last ranks")])
+        ranks = pl.concat([*map_pieces(self.pieces, scan, "finding the last ranks")])
         return ranks.group_by("user").agg(pl.col("rank").max())
 
     def _count(
@@ -44,7 +44,7 @@ class Counted(Remainder):
     ) -> dict[Order, Counts]:
         """See `Remainder`; all orders take one pass."""
         codes = Codes(rows["user"].unique().sort())
-        code = codes.of(rows["user"])
+        code = codes.encode(rows["user"])
         tallies, item = {}, IdSeries(rows["item"])
         for score_type in dict.fromkeys(kind for kind, _ in orders):
             rules = [ties for kind, ties in orders if kind == score_type and ties is not None]
@@ -56,10 +56,10 @@ class Counted(Remainder):
         columns += [] if self.order == "list" else [self.order]
         types = {role: rows.schema[role] for role in columns if role in ("user", "item")}
 
-        def look(n: int) -> tuple[int, int]:
+        def scan(n: int) -> tuple[int, int]:
             piece = self.pieces.read(n, items=by_item).rows.select(columns).cast(types)  # type: ignore[arg-type]
             user = codes.find(piece["user"])
-            inside = self._skip(piece, user)
+            inside = self._drop_kept(piece, user)
             at = np.flatnonzero(user >= 0)
             user, row = user[at], piece["number"].to_numpy()[at]
             for score_type, tally in tallies.items():
@@ -67,7 +67,7 @@ class Counted(Remainder):
                 tally.add(user, value, row, lambda places: IdSeries(piece["item"][at[places]]))
             return piece.height, inside
 
-        seen = list(map_pieces(self.pieces, look, "counting"))
+        seen = list(map_pieces(self.pieces, scan, "counting"))
         self.pieces.check()
         if sum(n for n, _ in seen) != self._n_all or sum(n for _, n in seen) != self.kept.height:
             raise changed_error()
@@ -78,7 +78,7 @@ class Counted(Remainder):
             counts[kind, ties] = tally.above(), tally.equal(), before
         return counts
 
-    def _skip(self, piece: pl.DataFrame, code: IntArray) -> int:
+    def _drop_kept(self, piece: pl.DataFrame, code: IntArray) -> int:
         """Leave out the rows of a piece that were kept, and make sure that they are as before."""
         if not piece.height:
             return 0

@@ -61,14 +61,14 @@ class Judged:
 def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None = None) -> Judged:
     """Prepare the ground truth of a block for `align`; with `names` hits have the item codes."""
     counts: dict[str, int] = {}
-    code, rows, contradictions = codes.of(truth.users), truth.rows, Refused()
+    code, rows, contradictions = codes.encode(truth.users), truth.rows, Refused()
     code, gain = rows.by_row(code), truth.gains
     # An index has no item twice for a user.
     if not rows.is_index and Pairs.of(code, truth.frame["item"], codes.n).repeated:
         frame, contradictions = unique_judgements(truth, choices, counts)
-        rows, code, gain = InFrame(frame), codes.of(frame["user"]), frame["gain"].to_numpy()
+        rows, code, gain = InFrame(frame), codes.encode(frame["user"]), frame["gain"].to_numpy()
     gain = reached_gains(code, gain, codes.n, choices)
-    item = None if names is None else names.of(rows.items())
+    item = None if names is None else names.encode(rows.items())
     ideals = perfect_hits(code, gain, codes.n, choices, item)
     return Judged(choices, codes, rows, code, gain, *ideals, counts, contradictions, item)
 

@@ -64,7 +64,7 @@ def list_first(
         gained[relevant] = gain_or_nan[relevant]
     return Lists(
         begin,
-        listing.items.of(c.item if isinstance(at, slice) else c.item.take(at)),
+        listing.items.encode(c.item if isinstance(at, slice) else c.item.take(at)),
         rank,
         gained,
         relevant,
@@ -100,7 +100,7 @@ def _within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | slice, I
     last = np.minimum(length, depth) - 1
     has_rows = length > 0
     bound = np.full(length.size, np.inf)
-    bound[has_rows] = c.ascending[(c.offsets[:-1] + last)[has_rows]]
+    bound[has_rows] = c.sorted_values[(c.offsets[:-1] + last)[has_rows]]
     first = np.flatnonzero(c.value <= bound[c.user])
     groups = Groups.of(c.user[first], n_users)
     return first if groups.order is None else first[groups.order], groups.offsets

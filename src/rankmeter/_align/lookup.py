@@ -44,9 +44,9 @@ class Lookup:
         sought = judged.sought(self.lists)
         if not np.array_equal(order, np.arange(at.size)):
             sought = sought.take(order)
-        return self._look_up(at[order], sought, judged.gain, judged.items, order)
+        return self._marks_of(at[order], sought, judged.gain, judged.items, order)
 
-    def selves(self) -> Marks:
+    def self_items(self) -> Marks:
         users, item_type = self.lists.users, self.lists.item_type
         at = np.arange(len(users))
         if users.type != item_type:
@@ -56,10 +56,10 @@ class Lookup:
             users = IdSeries(ids)
         items, n = users.take(at), at.size
         sought = self.lists.sought(items)
-        marks = self._look_up(at, sought, np.zeros(n), items, np.arange(n))
+        marks = self._marks_of(at, sought, np.zeros(n), items, np.arange(n))
         return marks if self.order == "list" else replace(marks, row=marks.row - 1)
 
-    def twice(self) -> None:
+    def repeats(self) -> None:
         """See `Ranking`."""
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
@@ -73,7 +73,7 @@ class Lookup:
         numbered = self._all.numbered(replace(marks, user=self._place[marks.user]))
         return replace(marks, row=numbered.row)
 
-    def _look_up(
+    def _marks_of(
         self, at: IntArray, sought: Any, gain: FloatArray, items: Ids, which: IntArray
     ) -> Marks:
         """The marks of items that are in the lists `at`; `which` are their gains and names."""

@@ -45,7 +45,7 @@ class Remainder:
     ) -> None:
         n_rows = n_rows.copy()
         kept_rows = kept["user"].value_counts(name="n")
-        n_rows[Codes(users).of(kept_rows["user"])] -= kept_rows["n"].to_numpy()
+        n_rows[Codes(users).encode(kept_rows["user"])] -= kept_rows["n"].to_numpy()
         self.users, self.n_rows, self.end, self.room = users, n_rows, end, room
         self.tops, self.depth = tops
         self.kept, self.order = kept, order

@@ -42,15 +42,15 @@ class Rows:
         c, given = self.candidates, None
         if self.order != "list":
             given = self.frame[self.order].to_numpy()[row]
-        where = c.user[row], judged.gain[judgment], c.numbers(row), c.value[row]
+        where = c.user[row], judged.gain[judgment], c.numbers_at(row), c.value[row]
         return Marks(*where, judged.items, judgment, given)
 
-    def selves(self) -> Marks:
+    def self_items(self) -> Marks:
         return self.candidates.marks(
             np.flatnonzero(is_self(self.frame["user"], self.frame["item"]))
         )
 
-    def twice(self) -> Marks | None:
+    def repeats(self) -> Marks | None:
         if not self._pairs.repeated:
             return None
         again = self.frame.with_row_index("row")
@@ -64,7 +64,7 @@ class Rows:
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
         return count(self.candidates, marks, ties)
 
-    def first(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
+    def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
         """The candidates, without some rows, that may then have a rank up to `depth`."""
         return leave_out(self.candidates, removed)
 
@@ -100,7 +100,7 @@ class Kept(Rows):
         n_ranked = self._by_code(rest.users, rest.n_rows).astype(np.int64)
         return super().tally(marks, ties) + RankCounts(marks.user, marks.gain, *others, n_ranked)
 
-    def first(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:
+    def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:
         if depth is None or depth > self.rest.depth:
             raise UsageError("rankings on disk were listed down to a smaller rank", option="engine")
         frame, code = self.rest.tops, self.codes.find(self.rest.tops["user"])

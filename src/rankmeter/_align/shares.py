@@ -39,14 +39,14 @@ def partitions(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
 
 def _by_neighbours(n: int, tables: Sequence[Table], longest: Table) -> list[Callable[[], Share]]:
     codes = Codes.of_tables(*tables)
-    user = codes.of(longest.users)
+    user = codes.encode(longest.users)
     first = np.flatnonzero(np.diff(user, prepend=-1))
     of_user = np.arange(codes.n) * n // codes.n  # of those who are not in the longest table
     of_user[user[first[::-1]]] = first[::-1] * n // user.size  # of several places, the first one
     of_user = of_user.astype(np.min_scalar_type(n))
-    divisions = [_Parts(of_user[codes.of(ids)]) for table in tables for ids in _users_of(table)]
+    divisions = [_Parts(of_user[codes.encode(ids)]) for table in tables for ids in _users_of(table)]
 
-    def make(number: int) -> Share:
+    def build(number: int) -> Share:
         chosen = of_user == number
         place_in_part = np.cumsum(chosen) - 1
         known_codes, divided = list[tuple[Ids, IntArray]](), list[Table]()
@@ -56,17 +56,17 @@ def _by_neighbours(n: int, tables: Sequence[Table], longest: Table) -> list[Call
             for all_ids, ids, at in zip(
                 _users_of(table), _users_of(divided[-1]), places, strict=True
             ):
-                known_codes.append((ids, place_in_part[codes.of(all_ids)[at]]))
+                known_codes.append((ids, place_in_part[codes.encode(all_ids)[at]]))
         return Codes(codes.users.where(chosen), known_codes), divided
 
-    return [partial(make, number) for number in np.unique(of_user).tolist()]
+    return [partial(build, number) for number in np.unique(of_user).tolist()]
 
 
 def _by_id(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
     part_of = _number_by_range(n, tables) or partial(_number_by_hash, n)
     divisions = [_Parts(part_of(ids)) for table in tables for ids in _users_of(table)]
 
-    def make(number: int) -> Share:
+    def build(number: int) -> Share:
         divided = [
             table.only(rows.at(number), empty.at(number))
             for table, rows, empty in zip(tables, divisions[::2], divisions[1::2], strict=True)
@@ -76,7 +76,7 @@ def _by_id(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
     filled = np.zeros(n, dtype=bool)
     for part in divisions:
         filled[part.numbers] = True
-    return [partial(make, number) for number in np.flatnonzero(filled).tolist() or [0]]
+    return [partial(build, number) for number in np.flatnonzero(filled).tolist() or [0]]
 
 
 def _users_of(table: Table) -> tuple[Ids, Ids]:

@@ -49,7 +49,7 @@ def collect_judged(
     seen = Repeats(pieces.n_rows, limit) if repeats else None
     tops = _Tops(table.order, depth, with_self=with_self)
 
-    def look(n: int) -> _Sifted:
+    def scan(n: int) -> _Sifted:
         piece = pieces.read(n)
         rows = piece.rows.cast(types)  # type: ignore[arg-type]
         keys = _keys(rows)
@@ -64,22 +64,22 @@ def collect_judged(
 
     counts = Counter(table.counts)
     kept, empty = [], [table.empty_users.series()]
-    for part in map_pieces(pieces, look, "finding judged items"):
+    for part in map_pieces(pieces, scan, "finding judged items"):
         kept.append(part.rows)
         tops.add(part.top)
         empty.append(part.empty_users)
         counts.update(part.counts)
     rows = pl.concat(kept)
     if seen is not None:
-        again = np.setdiff1d(seen.found(), judged.keys, assume_unique=True)
+        again = np.setdiff1d(seen.repeated(), judged.keys, assume_unique=True)
         if again.size:
             rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(again))])
             rows = (rows.unique("number") if with_self else rows).sort("number")
     if not _any_judged(rows, truth.frame):
         rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
-    users, n_rows = sizes.counted()
-    first_rows = tops.found(), tops.depth
+    users, n_rows = sizes.by_user()
+    first_rows = tops.rows(), tops.depth
     how = {"alignments": alignments, "order": table.order, "room": limit, "tops": first_rows}
     rest = Counted(pieces, rows, users, n_rows, **how)
     others = pl.concat(empty)
@@ -145,22 +145,22 @@ def _keys(rows: pl.DataFrame) -> Keys:
 def _rows_of(pieces: Pieces, types: Mapping[str, Any], hashes: _Hashes) -> pl.DataFrame:
     """The rows with some hashes."""
 
-    def look(n: int) -> pl.DataFrame:
+    def scan(n: int) -> pl.DataFrame:
         rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
         return rows[hashes.find(_keys(rows))]
 
-    return pl.concat([*map_pieces(pieces, look, "reading repeated items")])
+    return pl.concat([*map_pieces(pieces, scan, "reading repeated items")])
 
 
 def _examples(pieces: Pieces, types: Mapping[str, Any], truth: Table) -> pl.DataFrame:
     """Rows with the smallest users and items, and one with a judged item if any has one."""
     items = truth.frame["item"].unique().implode()
 
-    def look(n: int) -> pl.DataFrame:
+    def scan(n: int) -> pl.DataFrame:
         rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
         return _with_extremes(rows, rows.filter(pl.col("item").is_in(items)).head(1))
 
-    examples = pl.concat([*map_pieces(pieces, look, "looking for common ids")])
+    examples = pl.concat([*map_pieces(pieces, scan, "looking for common ids")])
     common = examples.filter(pl.col("item").is_in(items)).head(1)
     return _with_extremes(examples, common)
 
@@ -203,7 +203,7 @@ class _Tops:
             self._kept = [self.of(pl.concat(self._kept))]
             self._n = min(self._kept[0].height, _MANY // 2)
 
-    def found(self) -> pl.DataFrame:
+    def rows(self) -> pl.DataFrame:
         """The rows of all pieces, in their order."""
         return self.of(pl.concat(self._kept)).sort("number")
 
@@ -226,7 +226,7 @@ class Sizes:
         ids: IntArray = users.to_numpy() if self.dense else np.zeros(1, np.int64)
         with self._lock:
             self.n_rows += len(users)
-            dense = self._reaches(int(ids.min()), int(ids.max()))
+            dense = self._extend_to(int(ids.min()), int(ids.max()))
             if dense and self.table.size <= 4 * len(users):
                 self.table += np.bincount(ids - self.low, minlength=self.table.size)
                 return
@@ -244,21 +244,21 @@ class Sizes:
             if sum(map(len, self.waiting)) > _MANY + self.frame.height:
                 self._merge()
 
-    def counted(self) -> tuple[pl.Series, IntArray]:
+    def by_user(self) -> tuple[pl.Series, IntArray]:
         """All users, ascending, and the number of rows of each."""
-        self._spread()
+        self._table_rows()
         self._merge()
         frame = self.frame.sort("user")
         return frame["user"], frame["n"].to_numpy()
 
-    def _reaches(self, low: int, high: int) -> bool:
+    def _extend_to(self, low: int, high: int) -> bool:
         """Make the table reach these ids, if it does not become too large for the rows seen."""
         if not self.dense:
             return False
         if self.table.size:
             low, high = min(low, self.low), max(high, self.low + self.table.size - 1)
         if high - low >= 4 * self.n_rows + 1_000_000:
-            self._spread()
+            self._table_rows()
             self.dense = False
             return False
         if high - low >= self.table.size:
@@ -268,7 +268,7 @@ class Sizes:
             self.low, self.table = low, table
         return True
 
-    def _spread(self) -> None:
+    def _table_rows(self) -> None:
         """The counts of the table as rows."""
         if self.table.size:
             at = np.flatnonzero(self.table)

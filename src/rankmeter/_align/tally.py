@@ -113,17 +113,17 @@ class Tally:
     def above(self) -> IntArray:
         """The number of candidates above each mark."""
         total = np.concatenate(([0], np.cumsum(self._first)))
-        return self._given(total[1:] - total[self.begin[self.marks.user]])
+        return self._in_given_order(total[1:] - total[self.begin[self.marks.user]])
 
     def equal(self) -> IntArray:
         """The number of those as good as each."""
-        return self._given(self._tied[self._group])
+        return self._in_given_order(self._tied[self._group])
 
     def before(self, ties: TieRule) -> IntArray:
         """The number of these that a rule puts before each."""
-        return self._given(self._before[ties])
+        return self._in_given_order(self._before[ties])
 
-    def _given(self, count: IntArray) -> IntArray:
+    def _in_given_order(self, count: IntArray) -> IntArray:
         """Counts in the order in which the marks were given."""
         result = np.empty_like(count)
         result[self._place] = count

@@ -166,7 +166,7 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
 
 
 def _instead(text: str) -> str:
-    """Suggest a condition in place of a text that is none, or that leaves open what is shown."""
+    """Suggest a condition in place of a text that cannot be read as one."""
     unclear = _AMBIGUOUS.fullmatch(text)
     a, b, metric = (
         ("new", "prod", "ndcg@10") if unclear is None else unclear.group("a", "b", "metric")

@@ -70,7 +70,7 @@ class Reading:
             if columns and {"score", "rank"} & columns.keys():
                 raise UsageError(f"columns= names columns, which {type(data).__name__} lacks")
             return data.read(plan)
-        data = self.opened(data)
+        data = self.open(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table = open_spark(data, columns=columns, bad_scores=plan.bad_scores)
             how = "spark: rankings are counted in the cluster"
@@ -99,18 +99,16 @@ class Reading:
         how = f"memory: {table.source} cannot be read in pieces"
         return replace(table, origin=replace(table.origin, engine=how))
 
-    def judged(self, truth: object, columns: Mapping[str, str] | None) -> Table:
+    def read_truth(self, truth: object, columns: Mapping[str, str] | None) -> Table:
         """The ground truth, unless rankings brought it."""
-        return (
-            truth if isinstance(truth, Table) else read_truth(self.opened(truth), columns=columns)
-        )
+        return truth if isinstance(truth, Table) else read_truth(self.open(truth), columns=columns)
 
-    def opened(self, data: object) -> object:
+    def open(self, data: object) -> object:
         """Open data of the engine ``spark`` as a Spark DataFrame; return other data unchanged."""
         return in_spark(data) if self.engine == "spark" else data
 
     @staticmethod
-    def said(tables: Iterable[Table]) -> str:
+    def describe(tables: Iterable[Table]) -> str:
         """A note on how rankings were read; empty if they are in memory."""
         return "; ".join(
             dict.fromkeys(table.origin.engine for table in tables if table.origin.engine)
@@ -122,7 +120,7 @@ class Reading:
         free = available_memory()
         return self.memory or min(_USUAL, int(_SHARE * (free or _USUAL)))
 
-    def sifted(self, table: Table, truth: Table, plan: Plan) -> Table:
+    def load_judged(self, table: Table, truth: Table, plan: Plan) -> Table:
         """The rankings with everything that measuring needs in memory, if they are in pieces."""
         keep = _KEEP.get(type(table.rows))
         if keep is None:

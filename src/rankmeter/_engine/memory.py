@@ -121,12 +121,12 @@ def _makers(
     if blocks == 1:
         return [lambda: block(truth, systems)]
 
-    def made(share: Callable[[], Share]) -> Block:
+    def build(share: Callable[[], Share]) -> Block:
         codes, (truth_of_part, *others) = share()
         return block(truth_of_part, dict(zip(systems, others, strict=True)), codes=codes)
 
     return [
-        functools.partial(made, share) for share in partitions(blocks, [truth, *systems.values()])
+        functools.partial(build, share) for share in partitions(blocks, [truth, *systems.values()])
     ]
 
 
@@ -149,14 +149,14 @@ class Tables:
         return Block(self.truth.of_user(user), systems, tables=self.side, keep=True)
 
     def run(self, plan: Plan) -> dict[str, Scores]:
-        by_block = [block.score(plan) for block in self._ready(plan)]
+        by_block = [block.score(plan) for block in self._aligned_blocks(plan)]
         merged = {name: Scores.merge(part[name] for part in by_block) for name in self.systems}
         return {
             name: check_whole(plan, scores, self.truth, self.systems[name])
             for name, scores in merged.items()
         }
 
-    def _ready(self, plan: Plan) -> Iterator[Block]:
+    def _aligned_blocks(self, plan: Plan) -> Iterator[Block]:
         """The blocks; threads find their hits, unless that may read rankings once more."""
         if not all(table.rows.in_memory for table in self.systems.values()):
             return (make() for make in self.blocks)

@@ -171,7 +171,7 @@ class Scores:
             {label: min(part.lowest[label] for part in scores) for label in first.lowest},
         )
 
-    def ever_averaged(self, plan: Plan) -> BoolArray:
+    def in_any_mean(self, plan: Plan) -> BoolArray:
         """A mask of the users that any metric of the plan averages."""
         is_averaged = np.zeros(self.n_users, dtype=bool)
         for entry in plan.metrics:
@@ -236,7 +236,7 @@ class Scores:
         lowest = self.lowest.get(entry.label)
         return Averaged(_values(values[rows], state), rows, *counts, state, lowest)
 
-    def effective(self, entry: MetricPlan) -> tuple[float, int] | None:
+    def effective_size(self, entry: MetricPlan) -> tuple[float, int] | None:
         """The effective number of weighted relevant items, and their number.
 
         None for a metric without weights.

@@ -145,13 +145,13 @@ class _Desk:
         self.items: list[Any] = block.tables.items.users.take(lists.item).to_list()
         judged = block.judged(choices).frame
         self.gains: dict[Any, float] = dict(judged.select("item", "gain").iter_rows())
-        self.hits = self._matched(self.aligned.hits, lists.relevant, lists.gain)
+        self.hits = self._places_of_hits(self.aligned.hits, lists.relevant, lists.gain)
         self.ranks: list[float] = lists.rank.tolist()
         self.evidence = block.evidence
         others = np.array([self.gains.get(item, math.nan) for item in self.items])
-        self.others = self._matched(self.aligned.nonrelevant, ~lists.relevant, others)
+        self.others = self._places_of_hits(self.aligned.nonrelevant, ~lists.relevant, others)
 
-    def _matched(self, hits: Hits, chosen: Any, gains: Any) -> list[int]:
+    def _places_of_hits(self, hits: Hits, chosen: Any, gains: Any) -> list[int]:
         """The place in the list of each hit, -1 if unknown.
 
         Of tied items with equal gains it does not matter which is which, so hits of one gain are in
@@ -165,7 +165,7 @@ class _Desk:
         ]  # fmt: skip
 
     @cached_property
-    def _runs(self) -> list[tuple[int, int]]:
+    def _tie_spans(self) -> list[tuple[int, int]]:
         """The first and the last rank of the items with which each item is tied."""
         table, lists = self.block.systems[self.name], self.lists
         ranks = lists.rank.tolist()
@@ -183,7 +183,7 @@ class _Desk:
     def ranking(self) -> Grid:
         """The whole list, and the relevant items that it lacks."""
         places, order = [], []
-        for i, (item, (low, high)) in enumerate(zip(self.items, self._runs, strict=True)):
+        for i, (item, (low, high)) in enumerate(zip(self.items, self._tie_spans, strict=True)):
             relevant = bool(self.lists.relevant[i])
             gain = float(self.lists.gain[i]) if relevant else self.gains.get(item, math.nan)
             places.append(Place(_ranks(low, high), item, gain, relevant))
@@ -199,9 +199,9 @@ class _Desk:
         lost = [(g, item) for item, g in self._relevant() if item not in ranked]
         places = [places[i] for i in self.order]
         places += [Place("", item, g, relevant=True) for g, item in lost]
-        return Grid(self._titled(places))
+        return Grid(self._with_titles(places))
 
-    def _titled(self, places: list[Place]) -> list[Place]:
+    def _with_titles(self, places: list[Place]) -> list[Place]:
         """The places with the titles of their items, where these are known."""
         items = None if self.block.tables is None else self.block.tables.side.items
         if items is not None and items.titles is not None:
@@ -233,7 +233,7 @@ class _Desk:
             Place(exact(rank), left[g].pop(0) if left.get(g) else None, g, relevant=True)
             for rank, g in zip(best.rank.tolist(), best.gain.tolist(), strict=True)
         ]
-        return Grid(self._titled(places))
+        return Grid(self._with_titles(places))
 
     def names_of(self, groups: Features) -> list[str]:
         """The names of groups of items, if these are the categories."""
@@ -321,41 +321,41 @@ class _Walker:
         self.lines: list[Line] = []
         self.by_rank = {r: i for i, r in reversed([*enumerate(desk.ranks)])}
 
-    def take(self, steps: Sequence[Step], label: str) -> None:
+    def put_steps(self, steps: Sequence[Step], label: str) -> None:
         """Put all steps in their places."""
         for step in steps:
             if isinstance(step, Column | Sum):
-                self._put(step)
+                self._put_step(step)
             elif isinstance(step, Formula):
-                self._line(Line(step.name, step.text, step.parts, step.value))
+                self._add_line(Line(step.name, step.text, step.parts, step.value))
             else:
-                self._value(step)
+                self._add_value(step)
         if self.lines:
             self.lines[-1] = replace(self.lines[-1], name=label)
 
-    def _line(self, line: Line) -> None:
+    def _add_line(self, line: Line) -> None:
         if line not in self.lines:
             self.lines.append(line)
 
-    def _value(self, step: Value) -> None:
+    def _add_value(self, step: Value) -> None:
         """Name the last line if the value is its own; else it is a line."""
         name = step.name + "_of_the_ideal" * self._is_perfect(step.of)
         last = self.lines[-1] if self.lines else None
         if last is None or not math.isclose(last.value, step.value, rel_tol=1e-12):
-            self._line(Line(name, "", {}, step.value))
+            self._add_line(Line(name, "", {}, step.value))
         elif not last.name:
             self.lines[-1] = replace(last, name=name, value=step.value)
         elif last.name != name:
-            self._line(Line(name, last.name, {last.name: last.value}, step.value))
+            self._add_line(Line(name, last.name, {last.name: last.value}, step.value))
 
     def _is_perfect(self, of: Any) -> bool:
         return isinstance(of, Hits) and of.ideal is None
 
-    def _put(self, step: Column | Sum) -> None:
+    def _put_step(self, step: Column | Sum) -> None:
         values = np.asarray(step.values, dtype=np.float64).ravel()
         if isinstance(step, Sum):
-            self._line(Line("", "", {}, step.total))
-        grid, at = self._places(step, values.size)
+            self._add_line(Line("", "", {}, step.total))
+        grid, at = self._grid_of(step, values.size)
         at = at if len(at) == values.size else [-1] * values.size  # rows of another kind
         pairs = [(i, v) for i, v in zip(at, values.tolist(), strict=True) if i >= 0]
         if isinstance(step, Column):
@@ -368,7 +368,7 @@ class _Walker:
             running.append((i, total))
         grid.put({"hit": "hits"}.get(step.name, "sum"), running)
 
-    def _places(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
+    def _grid_of(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
         """The grid of some evidence, and the place of each of its values there."""
         desk, of = self.desk, step.of
         if isinstance(of, Features):
@@ -378,10 +378,10 @@ class _Walker:
                 self.ideal = desk.ideal(of)
             return self.ideal, range(n)
         if isinstance(of, Hits | Lists):
-            return self.ranking, [desk.place_of.get(i, -1) for i in self._rows(step)]
+            return self.ranking, [desk.place_of.get(i, -1) for i in self._rows_of_values(step)]
         return self._by_category(n), range(n)
 
-    def _rows(self, step: Column | Sum) -> Sequence[int]:
+    def _rows_of_values(self, step: Column | Sum) -> Sequence[int]:
         """The places in the list of the values of a step."""
         desk, of = self.desk, step.of
         if step.at is None and of is desk.aligned.hits:
@@ -452,7 +452,7 @@ def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int
     if isinstance(averaged.state, Exposure) and isinstance(desk, _Desk):
         steps, value = _state_steps(averaged.state, desk, inside), averaged.state.value()
     walker = _Walker(desk)
-    walker.take(steps, entry.label)
+    walker.put_steps(steps, entry.label)
     return Walk(
         entry.label,
         entry.metric.k,

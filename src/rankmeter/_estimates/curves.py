@@ -117,7 +117,7 @@ class CurveNumbers:
         if tolerance is None:
             return {name: self._within_one_se(name, part) for name, part in self._systems()}
         fraction("tolerance", tolerance)
-        return {name: self._shown(name, part, tolerance) for name, part in self._systems()}
+        return {name: self._smallest_shown(name, part, tolerance) for name, part in self._systems()}
 
     def _within_one_se(self, name: str, part: pl.DataFrame) -> int:
         """The smallest k whose mean is within one standard error of the best."""
@@ -126,11 +126,11 @@ class CurveNumbers:
         near = (
             k
             for k, mean in part.select("k", "mean").rows()
-            if k in pairs and self._kept(mean, best) >= -_se_of_kept(pairs[k])
+            if k in pairs and self._distance(mean, best) >= -_se_of_kept(pairs[k])
         )
         return min(near, default=first)
 
-    def _shown(self, name: str, part: pl.DataFrame, tolerance: float) -> int | None:
+    def _smallest_shown(self, name: str, part: pl.DataFrame, tolerance: float) -> int | None:
         """The last k, from the longest best list down, that is shown to keep enough of the best.
 
         A best list that is not the longest one must be shown, too, to keep enough of every other.
@@ -147,7 +147,7 @@ class CurveNumbers:
             mean, other = (best, means[k]) if reverse else (means[k], best)
             se = _se_of_kept(pair, self._share(tolerance), UNSEEN_CHANGES, reverse=reverse)
             se = max(se, _se_if_unseen(pair, tolerance * abs(other)))
-            return self._kept(mean, other, tolerance) >= t_quantile(level, pair["df"]) * se
+            return self._distance(mean, other, tolerance) >= t_quantile(level, pair["df"]) * se
 
         if start < max(means):  # chosen among all, so at the level of all
             level = 1.0 - (1.0 - self.confidence) / len(means)
@@ -159,7 +159,7 @@ class CurveNumbers:
         """The share of the best mean that must remain."""
         return 1.0 - tolerance if self.increasing else 1.0 + tolerance
 
-    def _kept(self, mean: float, best: float, tolerance: float = 0.0) -> float:
+    def _distance(self, mean: float, best: float, tolerance: float = 0.0) -> float:
         """Distance of a mean from the worst one that is good enough; above 0 if it is better."""
         gap = mean - self._share(tolerance) * best
         return gap if self.increasing else -gap

@@ -120,7 +120,7 @@ def uninformative(estimates: Iterable[Estimate]) -> Facts:
 
 def uneven_weights(plan: Plan, scores: Scores) -> list[str]:
     """A caution for each metric whose weights leave less than a tenth of the relevant items."""
-    sizes = {entry.label: scores.effective(entry) for entry in plan.metrics}
+    sizes = {entry.label: scores.effective_size(entry) for entry in plan.metrics}
     return [
         f"{label}: {counted(size[1], 'relevant item')} with these weights vary as much as "
         f"{number(size[0])} of equal weight, so a few rare items decide: choose `clip`, or a "
@@ -309,7 +309,7 @@ def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, st
 
 
 def _effective_size(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
-    size = scores.effective(entry)
+    size = scores.effective_size(entry)
     if size is None:
         return {}
     return {"effective sample size": (round(size[0]), f"of {size[1]:,} relevant items")}

@@ -360,7 +360,7 @@ class PairedTests:
         """The correction that applies: flips of signs allow maxT, and Tukey needs none."""
         if "tukey" in self.settings.test:
             return "none"
-        if self.settings.correction == "maxt" and self._test() != "randomization":
+        if self.settings.correction == "maxt" and self._test_name() != "randomization":
             return "holm"
         return self.settings.correction
 
@@ -384,7 +384,7 @@ class PairedTests:
             "gatekeeping": settings.gatekeeping,
         }
 
-    def _test(self) -> str:
+    def _test_name(self) -> str:
         """The test by name, which depends on the number of users alone."""
         if any(values.runs for values in self.values):
             return "crossed"
@@ -406,20 +406,22 @@ class PairedTests:
         users is significant.
         """
         gated = self.settings.gatekeeping
-        overall, left = self._compared(
+        overall, left = self._compare_groups(
             self._groups("", self._everyone), single=bool(segments) and gated
         )
         groups = [group for name, users in segments.items() for group in self._groups(name, users)]
-        within, _ = self._compared(groups, n_segments=max(len(segments), 1), together=not gated)
+        within, _ = self._compare_groups(
+            groups, n_segments=max(len(segments), 1), together=not gated
+        )
         if gated:
             gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
             within = [
-                self._gated(d, gates[d.metric, d.a, d.b], left[self._family_of(d.metric)])
+                self._gate(d, gates[d.metric, d.a, d.b], left[self._family_of(d.metric)])
                 for d in within
             ]
         return (*overall, *within), tuple(self._heterogeneity(overall, groups))
 
-    def _gated(self, d: Difference, gate: float, left: float) -> Difference:
+    def _gate(self, d: Difference, gate: float, left: float) -> Difference:
         """A difference within a segment, as significant as over all users and `left` allow."""
         if math.isnan(d.p_adjusted):
             return d
@@ -461,7 +463,7 @@ class PairedTests:
     def _pairs_of(self, group: _Group) -> list[_Pair]:
         return [_Pair(group, columns, self.setting, self.settings) for columns in group.pairs]
 
-    def _compared(
+    def _compare_groups(
         self,
         groups: Sequence[_Group],
         *,
@@ -484,7 +486,7 @@ class PairedTests:
         left: dict[str, float] = {}
         for name, places in families.items():
             family = [groups[at] for at in places]
-            results, left[name] = self._family(family, n_segments, single=single)
+            results, left[name] = self._test_family(family, n_segments, single=single)
             corrected = iter(results)
             size = _n_tests(family) if self._corrects else 1
             for at in places:
@@ -496,15 +498,15 @@ class PairedTests:
                 _correct_margins(by_group, places)
         return [d for at in range(len(groups)) for d in by_group[at]], left
 
-    def _family(
+    def _test_family(
         self, family: Sequence[_Group], n_segments: int, *, single: bool
     ) -> tuple[list[_Corrected], float]:
         """The tests of one family in order, with their adjusted p, and what is left of alpha."""
-        test, how = self._test(), self.correction
+        test, how = self._test_name(), self.correction
         size = _n_tests(family)
         if test == "randomization" and how == "maxt":
             return self._step_down(family, size, single=single)
-        tested = (self._tested(group, test, n_segments, size) for group in family)
+        tested = (self._tests(group, test, n_segments, size) for group in family)
         results = [*itertools.chain(*tested)]
         p = np.array([result.p for result in results])
         if "tukey" in test:  # corrected over the pairs already, but not over segments
@@ -515,15 +517,15 @@ class PairedTests:
         level = self.settings.alpha / (max(size, 1) if self._corrects else 1)
         alone = 1.0 - self.setting.confidence
         tests = [_Corrected(r, float(q), level, alone) for r, q in zip(results, p, strict=True)]
-        return tests, self._left(p[~np.isnan(p)], how)
+        return tests, self._share_left(p[~np.isnan(p)], how)
 
-    def _left(self, p: FloatArray, how: str) -> float:
+    def _share_left(self, p: FloatArray, how: str) -> float:
         """The share of alpha that a single step leaves to the segments."""
         if how == "bonferroni":
             return float(np.mean(p <= self.settings.alpha)) if p.size else 1.0
         return float(np.all(p <= self.settings.alpha)) if "tukey" in self.settings.test else 1.0
 
-    def _tested(self, group: _Group, test: str, n_segments: int, size: int) -> list[st.TestResult]:
+    def _tests(self, group: _Group, test: str, n_segments: int, size: int) -> list[st.TestResult]:
         """The tests of one group, not yet corrected."""
         confidence, alpha = self.setting.confidence, self.settings.alpha
         table, columns, pairs = group.units, group.pairs, self._pairs_of(group)

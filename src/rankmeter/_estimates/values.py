@@ -68,7 +68,7 @@ class Values:
     def _parts(self, systems: Sequence[Averaged], users: IntArray) -> FloatArray:
         return np.stack([averaged.only(users).parts for averaged in systems], axis=1)
 
-    def tested(self, common: str) -> BoolArray:
+    def compared(self, common: str) -> BoolArray:
         """A mask of the users that are compared: those of all systems, or of any two."""
         n: IntArray = self.members.sum(axis=1)
         return n >= (len(self.averaged) if common == "all" else 2)
@@ -85,13 +85,15 @@ class Values:
         if common:
             users = users[self.members[users].all(axis=1)]
         if self.runs:
-            return [self._of_runs(setting, system, users) for system in range(len(self.runs))]
+            return [
+                self._estimate_of_runs(setting, system, users) for system in range(len(self.runs))
+            ]
         return [
             estimate_of(setting, self.label, self.scale, averaged.only(users), clusters)
             for averaged in self.averaged
         ]
 
-    def _of_runs(self, setting: Setting, system: int, users: IntArray) -> Estimate:
+    def _estimate_of_runs(self, setting: Setting, system: int, users: IntArray) -> Estimate:
         """The mean over users and runs."""
         averaged = self.averaged[system].only(users)
         mean = estimate_of(setting, self.label, self.scale, averaged)

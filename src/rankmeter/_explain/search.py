@@ -76,13 +76,13 @@ def search(
     matches: list[Match] = []
     seen: list[tuple[float, int, Match]] = []
     for number, settings in enumerate(space.rounds()):
-        by_plan = means.of([setting.plan for setting in settings])
+        by_plan = means.compute([setting.plan for setting in settings])
         for setting in settings:
             value = by_plan[setting.plan]
             if isinstance(value, RankmeterError) or math.isnan(value):
                 continue  # a combination that the data or the metric does not allow
             match = Match(setting.tool, setting.switches, value)
-            simpler = (means.known(simple) for simple in space.simpler(setting))
+            simpler = (means.mean(simple) for simple in space.simpler(setting))
             if any(math.isclose(value, mean, rel_tol=1e-12) for mean in simpler):
                 continue
             seen.append((abs(value - goal), number, match))
@@ -101,7 +101,7 @@ def search(
         matches=tuple(matches),
         tried=means.tried,
         nearest=() if matches else _nearest(seen),
-        searched=space.described(means.left),
+        searched=space.describe(means.left),
         notes=tuple(notes_of(start.plan, {like: start.facts()})),
         cautions=start.cautions,
     )
@@ -199,7 +199,7 @@ class _Space:
                 if pools and word not in (now[name], "raise", "error", "unchecked"):
                     yield {name: word}
 
-    def described(self, left: int) -> str:
+    def describe(self, left: int) -> str:
         """A sentence on the rounds of the search, and on the settings that were left out."""
         levels = ""
         if self.grades and "relevant" not in self.held:
@@ -236,17 +236,17 @@ class _Means:
         """Number of plans that were left out because they would have taken too long."""
         return len(self._left)
 
-    def known(self, plan: MetricPlan) -> float:
+    def mean(self, plan: MetricPlan) -> float:
         """The mean of a computed plan; NaN if the plan was not computed or failed."""
         value = self._means.get(plan, math.nan)
         return math.nan if isinstance(value, RankmeterError) else value
 
-    def of(self, plans: Iterable[MetricPlan]) -> Mapping[MetricPlan, float | RankmeterError]:
+    def compute(self, plans: Iterable[MetricPlan]) -> Mapping[MetricPlan, float | RankmeterError]:
         """The mean of each plan, or why it has none; as many as the size of the data allows."""
         groups: dict[Alignment, list[MetricPlan]] = {}
         for plan in dict.fromkeys(plans):
             if plan not in self._means:
-                groups.setdefault(self._same(plan.alignment), []).append(plan)
+                groups.setdefault(self._representative(plan.alignment), []).append(plan)
         for alignment, members in sorted(groups.items(), key=lambda group: -len(group[1])):
             if self._rows > MAX_ROWS:
                 self._left.update(members)
@@ -280,7 +280,7 @@ class _Means:
                 mean = error
             self._means[plan] = mean
 
-    def _same(self, alignment: Alignment) -> Alignment:
+    def _representative(self, alignment: Alignment) -> Alignment:
         """The representative of all alignments that find the same hits in these data."""
         if alignment.gains in ("positive", "all"):
             alignment = dataclasses.replace(alignment, relevant=">0")
@@ -305,11 +305,12 @@ class _Means:
             coarse = Alignment(relevant="any", score_type="float32", duplicates="each")
             coarse = dataclasses.replace(coarse, judgements="max")
             settings: list[dict[str, Any]] = [{name: CHOICES[name].default}, {name: word}]
-            prints = [self._print(dataclasses.replace(coarse, **setting)) for setting in settings]
+            changed = (dataclasses.replace(coarse, **setting) for setting in settings)
+            prints = [*map(self._fingerprint, changed)]
             self._inert[name, word] = prints[0] is not None and prints[0] == prints[1]
         return self._inert[name, word]
 
-    def _print(self, alignment: Alignment) -> list[bytes] | None:
+    def _fingerprint(self, alignment: Alignment) -> list[bytes] | None:
         """A key that differs between alignments with different hits; None if the data refuse it."""
         if alignment not in self._prints:
             entries = (MetricPlan(p, metric(p), alignment, Averaging()) for p in _PROBES)

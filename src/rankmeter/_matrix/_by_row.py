@@ -247,12 +247,12 @@ class CountedRanking:
         user, gain = judged.code[at], judged.gain[at]
         return Marks(user, gain, row, score, judged.items, at, score)
 
-    def selves(self) -> Marks:
+    def self_items(self) -> Marks:
         """See `Ranking`; an item without an id is that of no user."""
         nothing, no_numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
         return Marks(nothing, no_numbers, nothing, no_numbers, Objects([], "Int64"))
 
-    def twice(self) -> None:
+    def repeats(self) -> None:
         """See `Ranking`."""
 
     def numbered(self, marks: Marks) -> Marks:

@@ -205,7 +205,7 @@ class Compared(Result):
             self.heterogeneity, self.settings["alpha"], clauses, gated=self.settings["gatekeeping"]
         )
 
-    def tested(self) -> str:
+    def significance_note(self) -> str:
         """A note on the markers, and on how differences were tested."""
         return significance_note(self.differences, self.baseline, self.settings)
 
@@ -292,7 +292,7 @@ class Compared(Result):
         s = self.settings
         first, more = self._more_notes()
         different = "" if s["common"] == "all" else ", so that means are over different users"
-        notes = [self.tested(), *first]
+        notes = [self.significance_note(), *first]
         notes += [
             f"{label}: {counted(n, 'user')} not common to all systems{in_words(different)}"
             for label, n in self.dropped.items()

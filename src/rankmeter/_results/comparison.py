@@ -128,15 +128,15 @@ class Comparison(Compared):
         caption, label : str
             Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
         """
-        return self._printed(digits, intervals=intervals).to_latex(caption, label)
+        return self._paper_means(digits, intervals=intervals).to_latex(caption, label)
 
     @in_words_of_result
     def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
         """All tables in Markdown; means as in `to_latex`."""
-        means = self._printed(digits, intervals=intervals).to_markdown()
+        means = self._paper_means(digits, intervals=intervals).to_markdown()
         return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
 
-    def _printed(self, digits: int, *, intervals: bool) -> Means:
+    def _paper_means(self, digits: int, *, intervals: bool) -> Means:
         labels, table = self.labels, self.table()
         marks = {label: self.marks(label) for label in labels}
         return Means(
@@ -144,7 +144,7 @@ class Comparison(Compared):
             self.estimates,
             {label: self.by_metric[label].increasing for label in labels},
             {(label, name): marks[label][name] for label in labels for name in self.systems},
-            self.tested(),
+            self.significance_note(),
             table.notes,
             decimals(digits),
             intervals,
@@ -219,14 +219,14 @@ class Comparison(Compared):
     ) -> pl.DataFrame:
         """`worst` or `best` in Polars."""
         label = self.label(metric or self.labels[0])
-        a, b = self._two(label, system, against)
+        a, b = self._two_systems(label, system, against)
         if self.by_metric[label].whole:
             raise UsageError(f"{label} is one number for the lists of all users: no user has one")
         most = None if n is None else integer("n", n, least=1)
         return most_moved_users(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
                      falling=worst == self.by_metric[label].increasing)  # fmt: skip
 
-    def _two(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
+    def _two_systems(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
         """The two systems to look at: those of the headline, unless they are given."""
         for option, name in (("system", system), ("against", against)):
             if name is not None:

@@ -142,7 +142,7 @@ def page_of(result: Compared) -> dict[str, Any]:
 def _means_and_notes(result: Compared) -> dict[str, Any]:
     """The table of means with its marks, and the notes: how differences were tested comes first."""
     crowded = not result.baseline and len(result.systems) > MAX_SYSTEMS  # too many letters to read
-    tested = result.tested()
+    tested = result.significance_note()
     apart = {*result.segment_notes()[1:]}  # has a table
     notes = [tested, *(note for note in result.notes if note != tested and note not in apart)]
     if crowded:

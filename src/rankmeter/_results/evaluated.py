@@ -191,7 +191,7 @@ class Evaluated(Result):
     @in_words_of_result
     def table(self) -> Table:
         """The result as a table that can be rendered: text, Markdown, LaTeX, HTML."""
-        return self._printed()
+        return self._means_table()
 
     @in_words_of_result
     def to_latex(self, *, digits: int = 4, caption: str = "", label: str = "") -> str:
@@ -204,14 +204,14 @@ class Evaluated(Result):
         caption, label : str
             Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
         """
-        return self._printed(digits).to_latex(caption, label)
+        return self._means_table(digits).to_latex(caption, label)
 
     @in_words_of_result
     def to_markdown(self, *, digits: int = 4) -> str:
         """The table in Markdown, with `digits` after the point."""
-        return self._printed(digits).to_markdown()
+        return self._means_table(digits).to_markdown()
 
-    def _printed(self, digits: int = 4) -> Table:
+    def _means_table(self, digits: int = 4) -> Table:
         digits = decimals(digits)
         undefined = any(e.undefined for e in self.estimates.values())
         columns = ["metric", "mean", f"{level(self.confidence)} interval", in_words("users")]

@@ -371,9 +371,7 @@ def average_scores(
         entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
-    cluster_counts = (
-        {} if clusters is None else count_clusters(clusters[scores.ever_averaged(plan)])
-    )
+    cluster_counts = {} if clusters is None else count_clusters(clusters[scores.in_any_mean(plan)])
     counts = {**scores.counts, **read, **cluster_counts}
     return Summary(plan, scores, counts, estimates, clusters, **more)
 

@@ -103,7 +103,7 @@ class SideTables:
         named = np.zeros(self.items.n, dtype=bool)
         for table in (self.truth, *self.systems.values()):
             for items in table.rows.listed():
-                named[self.items.of(items)] = True
+                named[self.items.encode(items)] = True
         evidence = [self.popularity, self.propensity, self.features, self.categories]
         names = ("popularity", "propensity", "features", "categories")
         about = {
@@ -175,7 +175,7 @@ class SideTables:
         if given is None:
             return None
         value = np.full(self.items.n, np.nan)
-        value[self.items.of(given["item"])] = given["value"].to_numpy()
+        value[self.items.encode(given["item"])] = given["value"].to_numpy()
         return Propensity(value)
 
     @cached_property
@@ -185,7 +185,7 @@ class SideTables:
         if train is None:
             return None
         users, n = Codes(distinct([as_ids(train["user"])])), self.items.n
-        pair = users.of(train["user"]) * n + self.items.of(train["item"])
+        pair = users.encode(train["user"]) * n + self.items.encode(train["item"])
         keys, order = sort_keys(pair.astype(np.uint64), bit_width(users.n * n))
         first = np.flatnonzero(np.diff(keys.view(np.int64), prepend=-1))
         weight = np.ones(first.size)
@@ -205,7 +205,7 @@ class SideTables:
         if train is None or history is None:
             return None
         users, profiles = history
-        interactions = np.bincount(self.items.of(train["item"]), minlength=self.items.n)
+        interactions = np.bincount(self.items.encode(train["item"]), minlength=self.items.n)
         each = np.bincount(profiles.item, minlength=self.items.n)
         return Popularity(each, interactions, users.n, train.height)
 
@@ -238,8 +238,8 @@ class SideTables:
         if items is None or items.categories is None:
             return None
         names = items.categories["category"].unique().sort()
-        item = self.items.of(items.categories["item"])
-        column = Codes(names).of(items.categories["category"])
+        item = self.items.encode(items.categories["item"])
+        column = Codes(names).encode(items.categories["category"])
         matrix = np.zeros((self.items.n, len(names)))
         matrix[item, column] = 1.0
         described: BoolArray = matrix.max(axis=1, initial=0.0) > 0
@@ -263,7 +263,7 @@ class SideTables:
         side = self.side
         if side.catalogue is not None:
             inside = np.zeros(self.items.n, dtype=bool)
-            inside[self.items.of(side.catalogue)] = True
+            inside[self.items.encode(side.catalogue)] = True
             return Catalogue(len(side.catalogue), inside)
         return None if side.size is None else Catalogue(side.size)
 
@@ -282,5 +282,5 @@ class SideTables:
     def _places(self, ids: pl.Series) -> IntArray:
         """The row of each code among some ids, -1 without one."""
         place = np.full(self.items.n, -1)
-        place[self.items.of(ids)] = np.arange(len(ids))
+        place[self.items.encode(ids)] = np.arange(len(ids))
         return place
