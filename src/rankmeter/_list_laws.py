@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter._lists import (
@@ -22,8 +23,10 @@ from rankmeter._lists import (
 )
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Exposure, Spec
+from rankmeter.metrics._registry import Option
 
 _N_ITEMS = 24
+ROUNDING = 1e-12
 _CUTOFFS = (None, 1, 3, 5)
 Evidence = dict[str, Any]
 
@@ -49,7 +52,7 @@ def check_list_metric(
     _check_renamed_items(spec, evidence, value, rng)
     if k is not None:
         below = {**evidence, "lists": evidence["lists"].top(k)}
-        assert _same(value(below), value(evidence)), f"{spec.name} depends on items below k"
+        assert are_close(value(below), value(evidence)), f"{spec.name} depends on items below k"
     if spec.whole:
         _check_state(spec, evidence, options, k)
     else:
@@ -76,13 +79,13 @@ def _check_users(spec: Spec, evidence: Evidence, value: Callable[..., FloatArray
     got, n = value(evidence), evidence["lists"].n_users
     for users in (np.arange(1), np.arange(7, n), np.arange(n)[::-1], np.arange(0)):
         part = value(_of_users(evidence, users))
-        assert _same(got[users], part), f"{spec.name} depends on the other users"
+        assert are_close(got[users], part), f"{spec.name} depends on the other users"
 
 
 def _check_renamed_items(
     spec: Spec, evidence: Evidence, value: Callable[..., FloatArray], rng: np.random.Generator
 ) -> None:
-    assert _same(value(evidence), value(_renamed(evidence, rng.permutation(_N_ITEMS)))), (
+    assert are_close(value(evidence), value(_renamed(evidence, rng.permutation(_N_ITEMS)))), (
         f"{spec.name} depends on the codes of the items"
     )
 
@@ -102,12 +105,12 @@ def _check_state(spec: Spec, evidence: Evidence, options: Mapping[str, Any], k: 
     whole = state(np.arange(n))
     halves = state(np.arange(n // 3)) + state(np.arange(n // 3, n))
     for other in (halves, state(np.arange(n)[::-1]), whole.take(np.arange(n)[::-1])):
-        assert _same(np.array([whole.value()]), np.array([other.value()])), (
+        assert are_close(np.array([whole.value()]), np.array([other.value()])), (
             f"{spec.name} depends on the order of users, or on how they are divided"
         )
     influence = whole.influence()
     assert influence.shape == (n,), f"{spec.name} needs an influence of each user"
-    assert _same(np.array([influence.mean()]), np.array([whole.value()])), (
+    assert are_close(np.array([influence.mean()]), np.array([whole.value()])), (
         f"the influences of the users on {spec.name} do not average to it"
     )
     nothing = whole.take(np.arange(0))
@@ -131,20 +134,31 @@ def _check_options(
     cutoffs = _CUTOFFS if spec.cutoff else (None,)
     for option in spec.options.values():
         assert len(option.values) > 1, f"option {option.name} of {spec.name} needs another Example"
-        others = [{n: v for n, v in options.items() if n != option.name} for options in tried]
-        changes = False
-        for rest, at in itertools.product(others, cutoffs):
-            outcomes = [outcome({**rest, option.name: word}, at) for word in option.values]
-            given = [values for values in outcomes if values is not None]
-            changes |= 0 < len(given) < len(outcomes)
-            changes |= any(not _same(given[0], values) for values in given[1:])
-            if changes:
-                break
+        changes = option_changes(option, outcome, tried, cutoffs)
         assert changes, f"the values of the option {option.name} of {spec.name} change nothing"
     if spec.cutoff:
         both = [(outcome(options, 1), outcome(options, None)) for options in tried]
-        same = all(a is not None and b is not None and _same(a, b) for a, b in both)
+        same = all(a is not None and b is not None and are_close(a, b) for a, b in both)
         assert not same, f"the cutoff of {spec.name} changes nothing"
+
+
+def option_changes(
+    option: Option,
+    outcome: Callable[[Mapping[str, Any], int | None], FloatArray | None],
+    tried: Iterable[Mapping[str, Any]],
+    cutoffs: Iterable[int | None],
+) -> bool:
+    """Whether values of an option have different outcomes, with any other options or cutoff."""
+    rests = [{n: v for n, v in options.items() if n != option.name} for options in tried]
+    different = {repr(sorted(rest.items())): rest for rest in rests}
+    for rest, k in itertools.product(different.values(), cutoffs):
+        outcomes = [outcome({**rest, option.name: value}, k) for value in option.values]
+        given = [values for values in outcomes if values is not None]
+        if 0 < len(given) < len(outcomes):
+            return True
+        if any(not are_close(given[0], values) for values in given[1:]):
+            return True
+    return False
 
 
 # ---------------------------------------------------------------------------------------------
@@ -296,5 +310,6 @@ def _arrays(evidence: Evidence) -> Iterator[Any]:
     yield from (evidence["popularity"].users, evidence["profiles"].item)
 
 
-def _same(a: FloatArray, b: FloatArray) -> bool:
-    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True))
+def are_close(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
+    """Whether numbers are equal but for rounding."""
+    return bool(np.allclose(a, b, rtol=1e-9, atol=ROUNDING, equal_nan=True))

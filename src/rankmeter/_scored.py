@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -338,8 +337,7 @@ def summary_of(
     n, tied = int(np.count_nonzero(queries.found)), queries.tied
     remarks, cautions = [], []
     if tied and not queries.facts.get("mean_ranks"):
-        score = functools.partial(_scored, queries)
-        remarks.append(tie_bounds(plan, score, tied, n))
+        remarks.append(tie_bounds(plan, lambda plan: score_queries(plan, queries), tied, n))
     cautions += half_caution(queries.half, tied, n)
     remarks += query_remark(plan, queries.facts)
     if any(tolerance):
@@ -391,10 +389,6 @@ def half_caution(half: str, tied: int, n: int) -> list[str]:
         return []
     share = f"{100 * tied / n:.3g} % of the targets are tied in {half}, which has few digits"
     return [f"{share}: compute the scores in float32"]
-
-
-def _scored(queries: Queries, plan: Plan) -> Any:
-    return score_queries(plan, queries)
 
 
 def _refuse_other(**given: Any) -> None:

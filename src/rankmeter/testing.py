@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
-from rankmeter._list_laws import check_list_metric
+from rankmeter._list_laws import ROUNDING, are_close, check_list_metric, option_changes
 from rankmeter._lists import Popularity, Propensity
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Spec
@@ -22,7 +21,7 @@ __all__ = ["check_metric", "random_hits", "variants"]
 Lists = list[tuple[FloatArray, FloatArray]]
 """For each user: the gains of the ranked items, NaN if unjudged; the gains of missed items."""
 
-ROUNDING = 1e-12
+
 CUTOFFS = (None, 1, 3, 5, 10)
 
 
@@ -253,10 +252,6 @@ def _arrays(evidence: Mapping[str, Any]) -> Iterator[Any]:
     yield from (evidence["popularity"].interactions, np.nan_to_num(evidence["propensity"].value))
 
 
-def _same(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
-    return bool(np.allclose(a, b, rtol=1e-9, atol=ROUNDING, equal_nan=True))
-
-
 # ---------------------------------------------------------------------------------------------
 # The laws
 
@@ -310,7 +305,7 @@ def _check_ties(subject: _Subject, rng: np.random.Generator) -> None:
         values = subject.of(every)
         defined = values[~np.isnan(values)]
         mean = defined.mean() if defined.size else np.nan
-        assert _same(got[user], mean), (
+        assert are_close(got[user], mean), (
             f"{subject.name} is {got[user]} for unresolved ties, but the mean over all orders is "
             f"{mean}"
         )
@@ -340,7 +335,7 @@ def _check_best(subject: _Subject, lists: Lists) -> None:
         perfect.append((-np.sort(-every[every > 0]), every[every <= 0]))
     got = dataclasses.replace(subject, k=None).of(perfect)
     got = got[[ranked.size > 0 for ranked, _ in perfect]]
-    assert _same(got, np.full(got.size, best)), (
+    assert are_close(got, np.full(got.size, best)), (
         f"{subject.name} of the ideal ranking is not {best}: if that is right, declare "
         f"reached=False"
     )
@@ -353,7 +348,7 @@ def _check_misses(subject: _Subject, lists: Lists) -> None:
         (np.pad(r, (0, 20), constant_values=np.nan)[: max(r.size, subject.k)], m) for r, m in lists
     ]
     longer = [(np.append(ranked, [np.nan, np.nan]), missed) for ranked, missed in full]
-    assert _same(subject.of(full), subject.of(longer)), (
+    assert are_close(subject.of(full), subject.of(longer)), (
         f"{subject.name} depends on unjudged items below the cutoff"
     )
 
@@ -388,18 +383,9 @@ def _check_options(spec: Spec, rng: np.random.Generator) -> None:
             f"option {option.name} of {spec.name} has only one value to try: give it another "
             f"Example"
         )
-        rest = [{n: v for n, v in options.items() if n != option.name} for options in tried]
-        like = {repr(sorted(options.items())): options for options in rest}
-        changes = False
-        for others, k in itertools.product(like.values(), CUTOFFS if spec.cutoff else (None,)):
-            outcomes = [outcome({**others, option.name: value}, k) for value in option.values]
-            given = [values for values in outcomes if values is not None]
-            changes |= 0 < len(given) < len(outcomes)
-            changes |= any(not _same(given[0], values) for values in given[1:])
-            if changes:
-                break
+        changes = option_changes(option, outcome, tried, CUTOFFS if spec.cutoff else (None,))
         assert changes, f"the values of the option {option.name} of {spec.name} change nothing"
     if spec.cutoff:
         cut, whole = (outcome(tried[0], k) for k in (1, None))
-        same = cut is not None and whole is not None and _same(cut, whole)
+        same = cut is not None and whole is not None and are_close(cut, whole)
         assert not same, f"the cutoff of {spec.name} changes nothing"

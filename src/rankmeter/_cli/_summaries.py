@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 import polars as pl
@@ -20,17 +20,14 @@ from rankmeter._report.table import Table
 from rankmeter._results.summary import Summary
 
 if TYPE_CHECKING:
-    from rankmeter._results.comparison import Comparison
     from rankmeter._results.walkthrough import Walkthrough
-
-R = TypeVar("R", Summary, "Comparison")
 
 
 @dataclass(frozen=True)
-class Outputs(Generic[R]):
+class Outputs:
     """The files and formats of a result: the options of a command in the group ``Output``."""
 
-    formats: Formats[R]
+    formats: Formats[Any]
     form: str
     output: str | None
     report: str | None = None
@@ -40,7 +37,7 @@ class Outputs(Generic[R]):
     show: tuple[str, ...] = ()
 
     @classmethod
-    def take(cls, formats: Formats[R], options: dict[str, Any]) -> Outputs[R]:
+    def take(cls, formats: Formats[Any], options: dict[str, Any]) -> Outputs:
         """Take the options of the output out of all options of a command."""
         form = formats.choose(options.pop("form"), as_json=options.pop("as_json"))
         names = [field.name for field in fields(cls) if field.name in options]
@@ -58,7 +55,7 @@ class Outputs(Generic[R]):
 
     def write(
         self,
-        result: R,
+        result: Any,
         walks: Iterable[Walkthrough] = (),
         frames: Mapping[str, Any] = MappingProxyType({}),
         before: str | None = None,
@@ -135,7 +132,7 @@ def files_of(choices: Mapping[str, Any]) -> list[str | None]:
     return [choices.get(name) for name in names]
 
 
-def write(outputs: Outputs[Summary], result: Summary, like: str | None) -> None:
+def write(outputs: Outputs, result: Summary, like: str | None) -> None:
     """Write the result and its values; exit with code 1 if a condition holds."""
     walks = [result.show(user) for user in outputs.show]
     gates = [read_gate(condition, like) for condition in outputs.conditions]

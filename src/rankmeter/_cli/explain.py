@@ -8,9 +8,10 @@ import click
 
 from rankmeter._api import evaluate
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import check_paths, standard_input
+from rankmeter._cli._files import standard_input
 from rankmeter._cli._options import complete_conventions, given_options, metrics_option, options_of
 from rankmeter._cli._output import Formats
+from rankmeter._cli._summaries import Outputs
 from rankmeter._cli._terminal import print_table, spinner
 from rankmeter._explain.walk import explain
 from rankmeter._results.explanation import Explanation
@@ -37,18 +38,15 @@ def _run(
     rankings: str,
     truth: str,
     metrics: tuple[str, ...],
-    form: str | None,
-    as_json: bool,
-    output: str | None,
     **choices: Any,
 ) -> None:
-    form = FORMATS.choose(form, as_json=as_json)
+    outputs = Outputs.take(FORMATS, choices)
     if len(metrics) > 1:
         raise UsageError(f"expected one metric, got {' and '.join(metrics)}")
-    check_paths([output], [rankings, truth])
+    outputs.check([rankings, truth])
     with standard_input(rankings, truth) as (ranked, judged), spinner("explaining"):
         explanation = explain(ranked, judged, metrics[0], **given_options(choices))
-    FORMATS.emit(explanation, form, output)
+    outputs.write(explanation)
     if explanation.target and not explanation.matches:
         click.get_current_context().exit(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -64,13 +65,9 @@ def minimum_detectable_share(
         power_by_changes = np.exp(ways + better * odds[2] + worse * loss).sum(axis=1, where=shown)
         return float(np.exp(choices + number * odds[0] + (n - number) * odds[1]) @ power_by_changes)
 
-    low, high = 0.0, top / n
-    if reached(high) < power:
+    if reached(top / n) < power:
         return math.nan
-    while high - low > 1e-4 * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if reached(middle) >= power else (middle, high)
-    return high
+    return _bisect(reached, power, 0.0, top / n, 1e-4)[1]
 
 
 def detectable_share(n: int, share: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
@@ -101,10 +98,17 @@ def _noncentrality(df: int, power: float, alpha: float) -> float:
     low, high = 0.0, critical
     while reached(high) < power:
         low, high = high, 2.0 * high
-    while high - low > 1e-10 * high:
+    return 0.5 * sum(_bisect(reached, power, low, high, 1e-10))
+
+
+def _bisect(
+    reached: Callable[[float], float], power: float, low: float, high: float, precision: float
+) -> tuple[float, float]:
+    """Narrow the bounds of the point where a power is reached, to a relative precision."""
+    while high - low > precision * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if reached(middle) >= power else (middle, high)
-    return 0.5 * (low + high)
+    return low, high
 
 
 def _relative_deviations(df: int) -> list[tuple[float, float]]:
