@@ -34,7 +34,13 @@ from rankmeter._ingest import Cut, InPieces, meet_all, read_rankings, read_truth
 from rankmeter._plan import resolve
 from rankmeter._progress import listening, with_progress
 from rankmeter.conventions import convention_names
-from rankmeter.errors import DataError, InvalidValueError, RankmeterError, UsageError
+from rankmeter.errors import (
+    DataError,
+    InvalidValueError,
+    NotEnoughMemoryError,
+    RankmeterError,
+    UsageError,
+)
 
 RULES = ("ties", "duplicates", "judgements", "scope", "pool", "exclude", "retrieved", "score_type")
 SCORES = [-np.inf, -1.0, -0.0, 0.0, 0.5, 1.0, 1.0 + 1e-9, 2.0, np.inf]
@@ -203,8 +209,10 @@ def texts(folder, frame, *, words):
 
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("words", [False, True])
-def test_text_is_read_in_chunks(words, tmp_path):
+@pytest.mark.parametrize("ordered", [False, True])
+def test_text_is_read_in_chunks(words, ordered, tmp_path):
     rankings, truth = some()
+    rankings = rankings.sort("user") if ordered else rankings
     judged = named(truth) if words else truth
     for path in texts(tmp_path, rankings, words=words):
         wanted = outcome(path, judged)
@@ -241,14 +249,30 @@ def test_bad_text_is_named_with_its_lines(tmp_path):
     assert outcome(path, truth, engine="disk")[0] is outcome(path, truth)[0]
 
 
-@pytest.mark.parametrize("content", ['{"1": [2, 3]}', "[1, 2]\n[3, 4]", "[[1, 2], [3]]"])
+def test_users_of_text_are_looked_up_in_large_pieces():
+    rankings = named(
+        pl.DataFrame({"user": np.arange(30_000) // 10, "item": np.arange(30_000) % 10})
+    )
+    rankings = rankings.with_columns(score=pl.lit(1.0))
+    truth = rankings.filter(pl.col("item") == "i3").drop("score")
+    assert outcome(rankings, truth, engine="disk") == outcome(rankings, truth)
+
+
+LISTS = '{"user": 0, "items": [2]}\n{"user": 1, "items": [3]}'
+
+
+@pytest.mark.parametrize("content", ['{"1": [2, 3]}', "[1, 2]\n[3, 4]", "[[1, 2], [3]]", LISTS])
 def test_text_that_is_one_value_is_not_read_in_pieces(content, tmp_path, monkeypatch):
     path = tmp_path / "r.json"
     path.write_text(content)
     with pytest.raises(UsageError, match=r"cannot read .* in pieces"):
         rm.evaluate(path, {0: [2], 1: [2]}, engine="disk")
-    monkeypatch.setattr("rankmeter._ingest._opened._PER_BYTE", 2**30)
-    plan = rm.evaluate(path, {0: [2], 1: [2]}, memory="64MiB", no_overlap="allow").plan
+    monkeypatch.setattr("rankmeter._ingest._memory.PER_BYTE", 2**40)
+    with pytest.raises(
+        NotEnoughMemoryError, match=r"more than memory=67\.1 MB, and cannot be read"
+    ):
+        rm.evaluate(path, {0: [2], 1: [2]}, memory="64MiB")
+    plan = rm.evaluate(path, {0: [2], 1: [2]}, no_overlap="allow").plan
     assert plan.engine == f"memory: {path} cannot be read in pieces"
 
 
@@ -366,7 +390,7 @@ def test_auto_reads_in_pieces_what_does_not_fit(tmp_path, monkeypatch):
     path = tmp_path / "r.parquet"
     rankings.write_parquet(path)
     assert rm.evaluate(path, truth).plan.engine == ""
-    monkeypatch.setattr("rankmeter._ingest._opened._PER_ROW", 2**20)
+    monkeypatch.setattr("rankmeter._ingest._opened.PER_ROW", 2**20)
     for form in (path, str(tmp_path), pl.scan_parquet(path), ds.dataset(path)):
         plan = rm.evaluate(form, truth, memory="64MiB").plan
         assert plan.engine == "disk: rankings are read in pieces, 67.1 MB of memory"

@@ -8,7 +8,7 @@ import pytest
 
 from rankmeter._ingest import read_interactions, read_rankings, read_truth
 from rankmeter._ingest._columns import SYNONYMS, plain
-from rankmeter.errors import ColumnError, UsageError
+from rankmeter.errors import ColumnError, InvalidValueError, UsageError
 
 SPELLINGS = {
     "user": "user user_id uid userid query_id qid q_id userID topic_id session session_id "
@@ -154,6 +154,64 @@ def test_numbers_of_an_unknown_name_are_never_passed_over(read, role, rest, hold
         read(data)
     for word in ("numbers in 'clicks'", f"columns={{'{role}': 'clicks'}}", rest, "drop it"):
         assert word in str(caught.value)
+
+
+YES_AND_NO = ["yes No", "Y N", "T F", "true false", "positive negative", "pos neg", "on off",
+              "relevant irrelevant", "Relevant not-relevant", "like dislike"]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", YES_AND_NO)
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_labels_in_words_are_asked_about_and_read_as_the_message_says(words, hold, tmp_path):
+    data = frame(user=[1, 1], item=[2, 3], title=["a", "b"], liked=words.split())
+    given = hold(data, tmp_path)
+    with pytest.raises(ColumnError, match=r"in 'liked'.* columns={'gain': 'liked'}") as caught:
+        read_truth(given)
+    assert "If every row is a relevant item, drop it" in str(caught.value)
+    assert read_truth(given, columns={"gain": "liked"}).frame["gain"].to_list() == [1.0, 0.0]
+    assert read_truth(hold(data.rename({"liked": "label"}), tmp_path)).gains.tolist() == [1.0, 0.0]
+    if hold in (HOLDERS["polars"], HOLDERS["pandas"]):
+        as_types = data.with_columns(liked=pl.col("liked").cast(pl.Categorical))
+        as_types = hold(as_types, tmp_path)
+        assert read_truth(as_types, columns={"gain": "liked"}).gains.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("words", ["1★ 5★", "★ ★★★★★", "1-star 5-stars", "good bad", "high medium"])
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_labels_in_other_words_are_refused(words, hold, tmp_path):
+    data = hold(frame(user=[1, 1], item=[2, 3], title=["a", "b"], x=words.split()), tmp_path)
+    with pytest.raises(ColumnError, match=r"in 'x'.* columns={'gain': 'x'}"):
+        read_truth(data)
+    with pytest.raises(InvalidValueError, match=r"not a number.*or all to words: yes, no"):
+        read_truth(data, columns={"gain": "x"})
+
+
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_two_words_of_the_only_further_column_are_asked_about(hold, tmp_path):
+    data = frame(user=[1, 1, 1], item=[2, 3, 4], found=["hit", "miss", "hit"])
+    with pytest.raises(ColumnError, match="labels in 'found'"):
+        read_truth(hold(data, tmp_path))
+    others = [
+        data.with_columns(title=pl.Series([*"abc"])),
+        data.with_columns(found=pl.Series([*"abc"])),
+    ]
+    for other in others:
+        assert read_truth(hold(other, tmp_path)).counts["assumed_gains"] == 3
+    assert read_rankings(hold(data, tmp_path)).order == "list"
+
+
+def test_labels_in_lists_are_asked_about():
+    lists = [{"user": 1, "items": [2, 3], "liked": ["yes", "no"]}]
+    for data in (lists, pl.DataFrame(lists)):
+        with pytest.raises(ColumnError, match="labels in 'liked'"):
+            read_truth(data)
+        assert read_truth(data, columns={"gain": "liked"}).gains.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("read", [read_rankings, read_truth])
+def test_half_a_surrogate_pair_in_an_unused_column_is_read(read):
+    texts = pd.Series(["a", "\ud800b"], dtype=object)
+    assert read(pd.DataFrame({"user": [1, 1], "item": [2, 3], "title": texts})).height == 2
 
 
 @pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)

@@ -139,6 +139,23 @@ class TestSeveral:
         assert row == {"x": 0.5, "y": 1.0, "users": 9, "side": "better"}
 
 
+def test_many_metrics_have_charts_of_the_first_and_tables_of_all(monkeypatch, tmp_path):
+    monkeypatch.setattr("rankmeter._estimates.verdicts.MAX_METRICS", 2)
+    metrics = ["ndcg@5", "coverage@5", "rr", "recall@5"]
+    for result in (
+        rm.evaluate(RANKINGS, TRUTH, metrics, catalogue=500),
+        rm.compare({"one": RANKINGS, "two": cases.batch(1)[0]}, TRUTH, metrics, catalogue=500),
+    ):
+        result.report(tmp_path / "report.html")
+        page = (tmp_path / "report.html").read_text("utf-8")
+        assert "4 metrics: the charts and the lists show the first 2" in page
+        assert re.findall(r"<summary><h3>(.*?)</h3>", page) == ["ndcg@5"]  # no user has a coverage
+        assert re.findall(r'<p class="name">(.*?)</p>', page.replace("<wbr>", "")) == metrics
+        assert "<figcaption><strong>ndcg@5" in page
+        assert not re.search(r"<figcaption><strong>(rr|recall)", page)
+        assert read_page(tmp_path / "report.html") == json.loads(json.dumps(result.to_dict()))
+
+
 class TestHits:
     def test_shares_are_those_of_the_hit_rate(self, single, result):
         again = rm.evaluate(RANKINGS, TRUTH, "hr@1,2,3,5,10")

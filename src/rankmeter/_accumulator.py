@@ -266,13 +266,13 @@ class Accumulator:
     ) -> None:
         self.keep = cast("Keep", choice("keep", keep, Keep))
         self.plan: Plan = plan_of_data(metrics, like, choices, "batches")
+        self._asked = count_request(self.plan, tolerance=tolerance, like=like)
         given = {name: value for name, value in choices.items() if value is not None}
         names = [entry.label for entry in self.plan.metrics]
         self._settings = {
             "metrics": names, "keep": keep, "like": like, "choices": given,
             "tolerance": None if tolerance is None else list(tolerance),
         }  # fmt: skip
-        self._asked = count_request(self.plan, tolerance=tolerance, like=like)
         self._sizes_unused = False  # no metric needs the number of candidates: known once asked
         for entry in self.plan.metrics:
             if entry.spec.of_lists:

@@ -11,6 +11,7 @@ import numpy as np
 
 from rankmeter._checks import integer, number, refused
 from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._matrix._arrays import asarray
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric, read_metric
 from rankmeter.metrics.link_prediction import chance_of_hit, chance_of_rank, chance_of_reciprocal
@@ -62,7 +63,10 @@ def adjust(
     """
     if not isinstance(results, Mapping):
         raise refused("results", "a mapping from metric to mean, such as {'mrr': 0.3}", results)
-    sizes = [integer("candidates", size, least=1) for size in np.atleast_1d(candidates).tolist()]
+    sizes = [
+        integer("candidates", size, least=1)
+        for size in np.atleast_1d(asarray(candidates, "candidates")).tolist()
+    ]
     if not sizes:
         raise refused("candidates", "an integer, or one for each query", candidates)
     n_ranked = np.array(sizes, dtype=np.int64)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter._checks import counted, shown
+from rankmeter._checks import counted, refused, several, shown
 from rankmeter._choices import CHOICES, acting
+from rankmeter._matrix._arrays import asarray
 from rankmeter._matrix._kind import plan_of_data
 from rankmeter._scored import RANK_METRICS, evaluate_scores, users_from_option
 from rankmeter.errors import DataError, UsageError
@@ -44,7 +45,7 @@ def compute_metrics(
     >>> function((np.array([[0.1, 0.9, 0.5]]), np.array([2])))
     {'mrr': 0.5, 'hits_at_1': 0.0}
     """
-    names = [metrics] if isinstance(metrics, str | Metric) else [*metrics]
+    names = [metrics] if isinstance(metrics, Metric) else several("metrics", "metrics", metrics)
     _check(names, options)
     return _Computing(names, options)
 
@@ -60,9 +61,12 @@ class _Computing:
         return f"compute_metrics({self.metrics})"
 
     def __call__(self, prediction: Any) -> dict[str, float]:
-        named = hasattr(prediction, "predictions")
-        scores = prediction.predictions if named else prediction[0]
-        labels = prediction.label_ids if named else prediction[1]
+        pair = prediction
+        if hasattr(prediction, "predictions"):
+            pair = (prediction.predictions, prediction.label_ids)
+        if not isinstance(pair, tuple | list) or len(pair) < 2:
+            raise refused("prediction", "predictions and label ids, as of a trainer", prediction)
+        scores, labels = pair[:2]
         scores = scores[0] if isinstance(scores, tuple) else scores  # logits come first
         result = evaluate_scores(scores, labels, self.metrics, **self.options)
         return {name.replace("@", "_at_"): float(row.mean) for name, row in result.items()}
@@ -131,8 +135,10 @@ class _Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:  # noqa: N803 - as scikit-learn
         ways = ("predict_proba", "decision_function", "predict")
-        way = next(way for way in ways if hasattr(estimator, way))
-        scores, target = _matrix(getattr(estimator, way)(X), way), np.asarray(y)
+        way = next((way for way in ways if hasattr(estimator, way)), "")
+        if not way:
+            raise refused("estimator", f"an object with {' or '.join(ways)}", estimator)
+        scores, target = _matrix(getattr(estimator, way)(X), way), asarray(y, "y")
         if target.ndim == 1 and hasattr(estimator, "classes_"):
             target = _class_columns(target, np.asarray(estimator.classes_))
         (mean,) = evaluate_scores(scores, target, self.metric, **self.options).values()
@@ -151,7 +157,10 @@ def _matrix(scores: Any, way: str) -> Any:
 def _class_columns(target: Any, classes: Any) -> Any:
     """The column of the class of each row."""
     order = np.argsort(classes)
-    place = np.minimum(np.searchsorted(classes, target, sorter=order), classes.size - 1)
+    try:
+        place = np.minimum(np.searchsorted(classes, target, sorter=order), classes.size - 1)
+    except TypeError:
+        raise refused("y", "the true class of each row", target.tolist()) from None
     column = order[place]
     wrong = np.flatnonzero(classes[column] != target)
     if wrong.size:

@@ -94,6 +94,21 @@ def choice(name: str, value: Any, allowed: Any) -> str:
     raise refused(name, f"one of {', '.join(map(repr, words))}", value, words, hint)
 
 
+def text(name: str, value: Any) -> str:
+    """``value`` as text."""
+    if isinstance(value, str):
+        return str(value)
+    raise refused(name, "a text", value)
+
+
+def several(name: str, expected: str, value: Any) -> list[Any]:
+    """The values of an iterable, or a text alone; `expected` says which ones in a message."""
+    try:
+        return [value] if isinstance(value, str) else [*value]
+    except Exception:  # noqa: BLE001 - not an iterable, or whatever a foreign class raises
+        raise refused(name, expected, value) from None
+
+
 def flag(name: str, value: Any) -> bool:
     """``value`` as True or False."""
     if type(value).__name__ in ("bool", "bool_"):  # Python's, and NumPy's before and since 2.0

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from rankmeter._checks import refused
 from rankmeter.errors import DataError
 
 
@@ -22,7 +23,18 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     that it ends with the process, however that ends; else under a random name, and it is removed if
     anything goes wrong. What was at `path` is still there then. Pipes and devices are written
     directly.
+
+    Raises
+    ------
+    UsageError
+        If `path` is not a text or `os.PathLike`, or cannot be the name of a file.
     """
+    try:
+        is_name = isinstance(path, str | os.PathLike) and b"\0" not in os.fsencode(path)
+    except (TypeError, UnicodeError):
+        is_name = False
+    if not is_name:
+        raise refused("path", "the path of a file, as text", path)
     if is_special(path):
         try:
             with Path(path).open("wb") as file:

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice, counted, exact, shown
+from rankmeter._checks import choice, counted, exact, several, shown
 from rankmeter._hits import IntArray
-from rankmeter._matrix._arrays import host
+from rankmeter._matrix._arrays import asarray, host
 from rankmeter.errors import DataError, UsageError
 
 Side = Literal["head", "tail"]
@@ -151,7 +151,7 @@ def link_queries(
     ends = np.concatenate([true[:, 0], true[~loops, 2]])
     every, times = np.unique(ends, return_counts=True)
     frames, rows, entities, first = [], [], [], 0
-    which = [sides] if isinstance(sides, str) else sides
+    which = several("sides", "head, tail or both", sides)
     for side in dict.fromkeys(choice("sides", given_side, SIDES) for given_side in which):
         target = 0 if side == "head" else 2
         other = 2 - target
@@ -197,7 +197,7 @@ def _as_sets(filters: Any) -> list[Any]:
         return []
     if hasattr(filters, "columns") or getattr(filters, "ndim", 3) < 3:
         return [filters]
-    sets = list(filters)
+    sets = several("filters", "triples, or several sets of them", filters)
     triples = bool(sets) and all(len(entry) == 3 and np.ndim(entry[0]) == 0 for entry in sets)
     return [sets] if triples else sets
 
@@ -211,7 +211,7 @@ def _triples(data: Any, name: str) -> IntArray:
         roles = ("head", "relation", "tail")
         array = np.column_stack([np.asarray(data[named[role]]) for role in roles])
     else:
-        array = np.asarray(host(data) if hasattr(data, "shape") else data)
+        array = host(asarray(data, name))
     if array.size == 0:
         return np.zeros((0, 3), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":

@@ -136,6 +136,9 @@ class Plan(Setting):
 
     def __getitem__(self, label: str) -> MetricPlan:
         """The plan of one metric, by any of its metric strings."""
+        if not isinstance(label, str | Metric):
+            raise UnknownMetricError(f"a metric has a name, such as 'mrr', got {shown(label)}")
+        label = str(label)
         for entry in self.metrics:
             if label == entry.label:
                 return entry

@@ -170,7 +170,7 @@ def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str
 
 def holds_systems(data: object) -> bool:
     """Whether this is a mapping from name to rankings, so not ground truth."""
-    return isinstance(data, Mapping) and bool(data) and all(map(holds_lists, data.values()))
+    return isinstance(data, Mapping) and len(data) > 0 and all(map(holds_lists, data.values()))
 
 
 def holds_lists(data: object) -> bool:

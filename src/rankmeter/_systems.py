@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from rankmeter._api import DEFAULT_METRICS
+from rankmeter._checks import refused
 from rankmeter._choices import Choices, Setting, takes_choices
 from rankmeter._compare import compare_results, compare_tables
 from rankmeter._engine import EngineName, parse_engine
@@ -256,6 +257,8 @@ def _separate_runs(
     systems: Mapping[str, object],
 ) -> tuple[dict[str, object], dict[str, list[str]] | None]:
     """Every run under a name of its own, and the runs of each system if any has several."""
+    if not isinstance(systems, Mapping):
+        raise refused("systems", "a mapping from name to rankings, such as {'A': …}", systems)
     flat: dict[str, object] = {}
     names: dict[str, list[str]] = {}
     for name, rankings in systems.items():

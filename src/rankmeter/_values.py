@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import number, unknown
+from rankmeter._checks import number, refused, several, unknown
 from rankmeter._choices import Setting, checked_choice
 from rankmeter._compare import Systems, compare_by_user
 from rankmeter._engine import Averaged
@@ -227,15 +227,15 @@ def _metrics(
 ) -> dict[str, tuple[bool, tuple[float, float]]]:
     """By label, whether larger is better, and the scale."""
     labels = frame["metric"].unique(maintain_order=True).to_list()
-    named = {lower} if isinstance(lower, str) else set() if isinstance(lower, bool) else None
-    if named is None:
-        named = set(lower)  # type: ignore[call-overload]
-    for name in named - set(labels):
-        raise unknown("metric in lower_is_better", name, labels)
+    named = [] if isinstance(lower, bool) else several("lower_is_better", "names of metrics", lower)
+    for name in named:
+        if not isinstance(name, str) or name not in labels:
+            raise unknown("metric in lower_is_better", name, labels)
     if scale is not None:
-        low, high = (number("scale", end) for end in scale)
-        if low >= high:
-            raise UsageError(f"`scale` must be (lowest, highest), got {scale}")
+        of_scale = [number("scale", end) for end in several("scale", "(lowest, highest)", scale)]
+        if len(of_scale) != 2 or of_scale[0] >= of_scale[1]:
+            raise refused("scale", "(lowest, highest)", scale)
+        low, high = of_scale
         scale = low, high
     about = {}
     for label in labels:

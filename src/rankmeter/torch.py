@@ -101,7 +101,8 @@ class _Counted:
     def extra_repr(self) -> str:
         """The metrics, inside the parentheses of the name."""
         metrics = self.options[0]
-        return metrics if isinstance(metrics, str) else ", ".join(map(str, metrics))
+        single = isinstance(metrics, str | Metric)
+        return str(metrics) if single else ", ".join(map(str, metrics))
 
     def summary(self) -> Any:
         """The result with intervals, values by user and notes."""

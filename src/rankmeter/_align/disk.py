@@ -59,13 +59,15 @@ class Counted(Remainder):
         def scan(n: int) -> tuple[int, int]:
             piece = self.pieces.read(n, items=by_item).rows.select(columns).cast(types)  # type: ignore[arg-type]
             user = codes.find(piece["user"])
-            inside = self._drop_kept(piece, user)
-            at = np.flatnonzero(user >= 0)
+            kept = self._kept_in(piece)
+            others = user >= 0
+            others[kept] = False
+            at = np.flatnonzero(others)
             user, row = user[at], piece["number"].to_numpy()[at]
             for score_type, tally in tallies.items():
                 value = self._values(piece, score_type)[at]
                 tally.add(user, value, row, lambda places: IdSeries(piece["item"][at[places]]))
-            return piece.height, inside
+            return piece.height, kept.size
 
         seen = list(map_pieces(self.pieces, scan, "counting"))
         self.pieces.check()
@@ -78,15 +80,14 @@ class Counted(Remainder):
             counts[kind, ties] = tally.above(), tally.equal(), before
         return counts
 
-    def _drop_kept(self, piece: pl.DataFrame, code: IntArray) -> int:
-        """Leave out the rows of a piece that were kept, and make sure that they are as before."""
+    def _kept_in(self, piece: pl.DataFrame) -> IntArray:
+        """The rows of a piece that were kept, if they are as before."""
         if not piece.height:
-            return 0
+            return np.empty(0, dtype=np.int64)
         first = int(piece["number"][0])
         span = np.searchsorted(self._number, [first, first + piece.height])
         at = self._number[slice(*span)] - first
         columns = [name for name in ("user", self.order) if name in piece.columns]
         if not piece.select(columns)[at].equals(self.kept.select(columns)[slice(*span)]):
             raise changed_error()
-        code[at] = -1
-        return at.size
+        return at

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._align import THREADS, collect_judged, gather
@@ -14,6 +16,7 @@ from rankmeter._ingest import (
     InPieces,
     InSpark,
     Table,
+    at_most,
     available_memory,
     in_spark,
     is_spark,
@@ -26,7 +29,7 @@ from rankmeter._ingest import (
 )
 from rankmeter._matrix._kind import Kind
 from rankmeter._plan import Plan
-from rankmeter.errors import UsageError
+from rankmeter.errors import NotEnoughMemoryError, UsageError
 
 EngineName: TypeAlias = Literal["auto", "memory", "disk", "spark"]
 
@@ -81,19 +84,30 @@ class Reading:
                 f"path of Parquet files.",
                 option="engine",
             )
-        if self.engine == "memory" or (self.engine == "auto" and not self._too_large(data)):
+        if self.engine == "memory":
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
+        if self.engine == "auto" and needed_memory(data, self._most) <= self._most:
+            with suppress(NotEnoughMemoryError), at_most(self._most):  # else it is read in pieces
+                return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         rows = min(self.limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
         in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=plan.bad_scores)
         if in_pieces is not None:
             how = f"disk: rankings are read in pieces, {size(self.limit)} of memory"
             return replace(in_pieces, origin=replace(in_pieces.origin, engine=how))
+        what = data if isinstance(data, str | PathLike) else type(data).__name__
+        why = (
+            "in pieces: it is one value, or has lists of items. Write it as Parquet or CSV, with a"
+        )
         if self.engine == "disk":
             raise UsageError(
-                f"engine='disk' cannot read {data} in pieces: it is one value, or has lists of "
-                f"items. Write it as Parquet or CSV, with a row for each item, or choose "
+                f"engine='disk' cannot read {what} {why} row for each item, or choose "
                 f"engine='memory'.",
                 option="engine",
+            )
+        if self.memory is not None:
+            raise NotEnoughMemoryError(
+                f"{what} takes more than memory={size(self.memory)}, and cannot be read {why} row "
+                f"for each item, or give it more `memory`."
             )
         table = read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         how = f"memory: {table.source} cannot be read in pieces"
@@ -135,11 +149,10 @@ class Reading:
         depth = max((depth for depth in depths if depth is not None), default=0)
         return keep(table, truth, [*plan.alignments()], room=self.limit, depth=depth)
 
-    def _too_large(self, data: object) -> bool:
-        needed = needed_memory(data)
-        if not needed:
-            return False
-        return needed > (self.memory or _SHARE * (available_memory() or float("inf")))
+    @property
+    def _most(self) -> float:
+        """Bytes that rankings may take in memory."""
+        return self.memory or _SHARE * (available_memory() or float("inf"))
 
 
 def parse_engine(engine: Any, memory: Any) -> Reading:

@@ -355,12 +355,12 @@ class PairedTests:
             )
         }
 
-    @property
+    @functools.cached_property
     def correction(self) -> str:
         """The correction that applies: flips of signs allow maxT, and Tukey needs none."""
         if "tukey" in self.settings.test:
             return "none"
-        if self.settings.correction == "maxt" and self._test_name() != "randomization":
+        if self.settings.correction == "maxt" and self._test_name != "randomization":
             return "holm"
         return self.settings.correction
 
@@ -384,6 +384,7 @@ class PairedTests:
             "gatekeeping": settings.gatekeeping,
         }
 
+    @functools.cached_property
     def _test_name(self) -> str:
         """The test by name, which depends on the number of users alone."""
         if any(values.runs for values in self.values):
@@ -502,7 +503,7 @@ class PairedTests:
         self, family: Sequence[_Group], n_segments: int, *, single: bool
     ) -> tuple[list[_Corrected], float]:
         """The tests of one family in order, with their adjusted p, and what is left of alpha."""
-        test, how = self._test_name(), self.correction
+        test, how = self._test_name, self.correction
         size = _n_tests(family)
         if test == "randomization" and how == "maxt":
             return self._step_down(family, size, single=single)

@@ -13,7 +13,7 @@ import polars as pl
 from rankmeter._checks import exact, integer, number, refused
 from rankmeter._engine import Scores
 from rankmeter._hits import BoolArray, FloatArray, IntArray
-from rankmeter._ingest import Frame, Interactions, read_interactions, read_labels, read_users
+from rankmeter._ingest import Frame, Interactions, in_one_type, read_labels, read_users
 
 Bins: TypeAlias = "int | Sequence[float] | Mapping[str, float]"
 
@@ -198,9 +198,18 @@ def by_popularity(
     """
     read = Interactions.read(train, columns=columns)
     popularity = read.frame.group_by("item").len("value")
-    seen = read_interactions(truth, columns=columns).join(popularity, on="item", how="left")
+    judged = Interactions.read(truth, columns=columns)
+    seen, known = in_one_type(
+        judged.frame["item"],
+        popularity["item"],
+        f"truth ({judged.source})",
+        "train",
+        textual=judged.textual or read.textual,
+    )
+    popularity = popularity.with_columns(known)
+    rows = judged.frame.with_columns(seen).join(popularity, on="item", how="left")
     mean = pl.col("value").fill_null(0).mean()
-    users = seen.group_by("user").agg(mean).sort("user")
+    users = rows.group_by("user").agg(mean).sort("user")
     return read.kind.frame(_binned(users, bins, "popularity"))
 
 

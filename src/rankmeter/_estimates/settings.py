@@ -7,7 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rankmeter._checks import choice, exact, flag, integer, number, refused, significance, unknown
+from rankmeter._checks import (
+    choice,
+    exact,
+    flag,
+    integer,
+    number,
+    refused,
+    shown,
+    significance,
+    unknown,
+)
 from rankmeter._choices import MOST_RESAMPLES
 from rankmeter.errors import UsageError
 
@@ -70,6 +80,12 @@ class Settings:
             )
         if not 2 <= len(names) <= MOST_SYSTEMS:
             raise UsageError(f"compare 2 to {MOST_SYSTEMS} systems, got {len(names)}")
+        for name in names:
+            if str(name) != str(name).encode(errors="replace").decode():
+                raise UsageError(
+                    f"the name of the system {shown(name)} has bytes or half characters that are "
+                    "not UTF-8: give it another one"
+                )
         if self.baseline is not None:
             choice("baseline", self.baseline, names)
 

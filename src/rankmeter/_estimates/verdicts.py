@@ -21,6 +21,8 @@ from rankmeter._words import in_words
 
 MAX_SYSTEMS = 10
 """Systems in one chart: as many as there are distinct colours."""
+MAX_METRICS = 30
+"""Metrics with charts and lists on a page; its tables have all."""
 MAX_NAMED = 3
 """Segments that a title names."""
 MAX_PAIRS = 20
@@ -172,6 +174,15 @@ def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
         (low + i * step, low + j * step, m)
         for i, j, m in zip(*points.tolist(), n.tolist(), strict=True)
     ]
+
+
+def drawn_of(labels: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """The metrics that get charts and lists, and a note about the others if there are any."""
+    note = (
+        f"{len(labels)} metrics: the charts and the lists show the first {MAX_METRICS}, the tables "
+        "and the machine-readable result all; pass the metrics to look at first"
+    )
+    return labels[:MAX_METRICS], [note] if len(labels) > MAX_METRICS else []
 
 
 def histogram_of(values: FloatArray) -> tuple[list[int], list[float]]:

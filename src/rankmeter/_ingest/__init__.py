@@ -28,11 +28,11 @@ from rankmeter._ingest._collapse import Collapse, read_collapse
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
 from rankmeter._ingest._id_columns import Ids, IdSeries, Objects, as_ids, series
 from rankmeter._ingest._items import Items, read_item_ids, read_item_numbers, read_items
-from rankmeter._ingest._keyed import Keyed, fit_ids, read_labels, read_users
+from rankmeter._ingest._keyed import Keyed, fit_ids, in_one_type, read_labels, read_users
 from rankmeter._ingest._kind import POLARS, Frame, Kind, to_pandas
 from rankmeter._ingest._lines import Lines
-from rankmeter._ingest._lists import Lists
-from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory, size
+from rankmeter._ingest._lists import CHANGED, Lists
+from rankmeter._ingest._memory import PER_MEASURED_ROW, at_most, check_memory, size
 from rankmeter._ingest._memory import available as available_memory
 from rankmeter._ingest._opened import needed_memory, open_rankings
 from rankmeter._ingest._order import places, places_of
@@ -50,6 +50,7 @@ from rankmeter._ingest._spark import in_spark, is_spark, spark_session
 from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments
 
 __all__ = [
+    "CHANGED",
     "PER_MEASURED_ROW",
     "POLARS",
     "AnyRows",
@@ -78,9 +79,11 @@ __all__ = [
     "Table",
     "all_relevant",
     "as_ids",
+    "at_most",
     "available_memory",
     "check_memory",
     "fit_ids",
+    "in_one_type",
     "in_spark",
     "is_records",
     "is_spark",

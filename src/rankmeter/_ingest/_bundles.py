@@ -15,14 +15,19 @@ from typing import Any
 from rankmeter._checks import shown
 from rankmeter._ingest._columns import Column, Columns, Side
 from rankmeter._ingest._frames import from_duckdb
-from rankmeter._ingest._messages import some
+from rankmeter._ingest._messages import some, unreadable
 from rankmeter.errors import DataError, FileFormatError
 
 
 def local(data: str | PathLike[str]) -> Path:
     """A path, in which ``~`` is the home of a user."""
     # Path.expanduser raises where there is no such user; then the name can be a file.
-    return Path(os.path.expanduser(data))  # noqa: PTH111
+    path = Path(os.path.expanduser(data))  # noqa: PTH111
+    try:
+        path.exists()
+    except OSError as error:  # such as a name that is too long
+        raise unreadable(path, error) from error
+    return path
 
 
 def parted(data: str | PathLike[str]) -> tuple[Path, str]:

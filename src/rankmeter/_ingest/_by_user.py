@@ -33,6 +33,11 @@ class Stored(ABC):
         return len(self)
 
     @property
+    def changed(self) -> bool:
+        """Whether somebody else has changed these since they were read."""
+        return False
+
+    @property
     def room(self) -> int | None:
         """Bytes of memory for measuring these, if they are not all rows."""
         return None

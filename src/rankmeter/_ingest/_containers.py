@@ -31,10 +31,10 @@ from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import some
 from rankmeter._ingest._values import (
     are_scored,
-    implied,
     is_only_hit,
     is_pair,
     items_of,
+    numbers_of_all,
     refuse_twice,
 )
 from rankmeter.errors import ColumnError, DataError
@@ -58,6 +58,8 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
     ``{"user": [...], "item": [...]}`` is read as columns, and a single row or record as a list of
     one.
     """
+    if type(data) is dict:
+        data = data.copy()  # at once, whatever another thread does meanwhile
     if side in OF_USERS:
         return _users_of_mapping(data, side, source)
     if is_bundle(data):
@@ -89,7 +91,8 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
         items = data if isinstance(data, AbstractSet) else values
         return replace(_flattened(range(1), [items], side, source), shape="flat")
     if is_only_hit(values[0], side) or (is_pair(values[0]) and are_scored(values, named=False)):
-        return replace(_flattened(range(1), [values], side, source), shape="pairs")
+        read = _flattened(range(1), [values], side, source)
+        return replace(read, shape="pairs" if "value" in (read.roles or ()) else "flat")
     _refuse_tuples(values, side, source)
     read = _flattened(range(len(values)), values, side, source)
     return replace(read, shape="rows" if len(values) > 1 else "")
@@ -204,7 +207,8 @@ def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
     def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
         return {name: [_value(name, row) for row in rows] for name in chosen}
 
-    lists = fetch([name for name in names if holds_lists([_value(name, rows[0])])])
+    first = {name: _value(name, rows[0]) for name in names}
+    lists = fetch([name for name in names if first[name] is None or holds_lists([first[name]])])
     nested = frozenset(name for name, column in lists.items() if holds_lists(column))
     return Columns(names, fetch, source, nested=nested | _lists_in(rows[0]))
 
@@ -256,12 +260,12 @@ def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
         return
     if any(not isinstance(row, tuple) or len(row) != len(first) for row in rows):
         return
-    names = ["user", "item", VALUE[side], "time"][: len(first)]
+    names = ["user", "item", VALUE.get(side, "value"), "time"][: len(first)]
     raise DataError(
         f"Row 1 of {source} is the tuple {shown(first)}, and whether its fields are "
         f"{', '.join(names)} or all of them items is not certain. For rows, pass "
         f"pl.DataFrame(rows, schema={names}, orient='row'); for items of users, {{user: [items]}} "
-        f"or a list of lists; for items of one user, {{item: {VALUE[side]}}}."
+        f"or a list of lists; for items of one user, {{item: {VALUE.get(side, 'value')}}}."
     )
 
 
@@ -323,8 +327,8 @@ def _flattened(given: Collection[Any], values: Sequence[Any], side: Side, source
     """Long columns ``user``, ``item`` and, if any value has numbers, ``value``.
 
     Users that are a range are numbers of rows, and those that are keys differ. Values are lists of
-    items, mappings item → number or `Numbered`; they may be mixed. A user must not occur twice,
-    except in interactions. Rankings and truth whose values need no closer look stay where they are.
+    items, or mappings item → number and `Numbered`. A user must not occur twice, except in
+    interactions. Rankings and truth whose values need no closer look stay where they are.
     """
     users = given if isinstance(given, range) else [*given]
     if not users:
@@ -341,10 +345,8 @@ def _flattened(given: Collection[Any], values: Sequence[Any], side: Side, source
         else list(chain.from_iterable(map(repeat, users, lengths))),
         "item": list(chain.from_iterable(items for items, _ in pairs)),
     }
-    if any(numbers is not None for _, numbers in pairs):
-        columns["value"] = list(
-            chain.from_iterable(implied(len(items), side) if n is None else n for items, n in pairs)
-        )
+    if (numbers := numbers_of_all(users, pairs, side, source)) is not None:
+        columns["value"] = numbers
     empty = [user for user, n in zip(users, lengths, strict=True) if n == 0]
     return Columns.by_role(columns, source, empty_users=empty)
 

@@ -26,7 +26,7 @@ from rankmeter._ingest._bundles import (
 from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._json import read_json, read_json_lines
-from rankmeter._ingest._memory import PER_TEXT_BYTE, available, check_memory, size
+from rankmeter._ingest._memory import PER_TEXT_BYTE, TextNeeds, available, check_memory, size
 from rankmeter._ingest._messages import unreadable
 from rankmeter._ingest._parquet import PARQUET, matching, read_parquet
 from rankmeter._ingest._text import START, Text, read_delimited, read_lines, state_of
@@ -169,12 +169,13 @@ def read_content(path: Path) -> bytes | bytearray:
         raise unreadable(path, error) from error
     if not packing(content[:4]):
         return content
-    text, free = bytearray(), available()
+    text, free, needs = bytearray(), available(), TextNeeds()
     with unpacked(BytesIO(content), path) as file:
         while piece := file.read(_PIECE):
             text += piece
             what = f"{path} ({size(len(content))} that hold {size(len(text))} or more of text)"
             check_memory(len(text) * PER_TEXT_BYTE, what, free)
+            needs.refuse(text, what)
     return text
 
 

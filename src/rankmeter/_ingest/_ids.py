@@ -91,8 +91,8 @@ def _canonical(
     if dtype == pl.Boolean and otherwise:
         todo = otherwise
     raise IdTypeError(
-        f"The {role} ids of {source} are of type {dtype}, for example {shown(series[0])}; ids are "
-        f"integers or strings. {todo}"
+        f"The {role} ids of {source} are of type {dtype}, for example {shown(series.first())}; ids "
+        f"are integers or strings. {todo}"
     )
 
 

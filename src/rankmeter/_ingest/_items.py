@@ -19,6 +19,7 @@ from rankmeter._ingest._messages import some
 from rankmeter._ingest._numbers import typed
 from rankmeter.errors import DataError, InvalidValueError
 
+_LARGEST = 1e150  # whose square is still a float
 _NO_CATEGORY = "(no genres listed)"  # in MovieLens
 _TITLES = ("title", "movietitle", "itemtitle", "producttitle", "name", "itemname", "productname")
 _CATEGORIES = frozenset({"category", "categories", "genre", "genres", "topic", "topics", "tags"})
@@ -257,15 +258,25 @@ def _stacked(vectors: pl.Series, source: str) -> np.ndarray[Any, Any]:
     values = vectors.arr.to_list() if vectors.dtype == pl.Array else vectors
     _refuse_lengths({*values.list.len()}, source)
     flat = values.explode().cast(pl.Float64).to_numpy()
-    return np.ascontiguousarray(_finite(flat, source).reshape(len(values), -1))
+    return np.ascontiguousarray(_finite(flat.reshape(len(values), -1), source))
 
 
 def _finite(features: Any, source: str) -> Any:
-    """Features without a missing or infinite one."""
+    """Features without a missing or infinite one, or a vector whose squares no float holds."""
     values = features.data if hasattr(features, "tocsr") else features
     if not np.isfinite(values).all():
         raise InvalidValueError(
             f"{int((~np.isfinite(values)).sum())} features of {source} are missing or infinite: "
             "fill them, or leave these items out"
         )
+    if values.size:
+        largest = abs(features).max(axis=1)
+        largest = largest.toarray().ravel() if hasattr(largest, "toarray") else largest
+        extreme = (largest > _LARGEST) | ((largest > 0) & (largest < 1 / _LARGEST))
+        if extreme.any():
+            raise InvalidValueError(
+                f"the largest number is above {_LARGEST:g} or below {1 / _LARGEST:g} in "
+                f"{counted(int(extreme.sum()), 'vector')} of {source}, for example "
+                f"{largest[extreme][0]:g}; its square would be infinite or 0: scale the features"
+            )
     return features

@@ -111,6 +111,12 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
     roles = _two_columns(read, column) or resolve(read, side, None)
     rows = keyed(read, {role: roles[role] for role in ("user", column)})
     labels = as_text(rows.columns[column], column, rows.source).alias(column)
+    if column == "segment" and (empty := rows.keys.filter(labels.cast(pl.String) == "")).len():
+        raise DataError(
+            f"{counted(len(empty), 'user')} of {rows.source} have the empty text as their segment, "
+            f"for example {some(empty)}, and that is how a comparison writes all users. Name this "
+            f"segment, or write null for users without one."
+        )
     table = pl.DataFrame([rows.keys, labels]).drop_nulls(column).unique()
     if twice := table.filter(pl.col("user").is_duplicated()).sort("user", column).head(2).rows():
         (user, label), (_, other) = twice
@@ -244,6 +250,17 @@ def fit_ids(ids: pl.Series, role: str, table: Table, source: str, *, textual: bo
         side, odd = f"The {role} column of {source}", _odd(ids, fitting)
         raise _apart(side, odd, table.source, table.frame[role])
     return fitting.alias(role)
+
+
+def in_one_type(
+    ids: pl.Series, others: pl.Series, source: str, whose: str, *, textual: bool
+) -> tuple[pl.Series, pl.Series]:
+    """Two columns of ids in the type that both can have; text that no file has written is apart."""
+    if ids.dtype == others.dtype:
+        return ids, others
+    if pl.String in (ids.dtype, others.dtype) and not textual:
+        raise _apart(source, ids, whose, others)
+    return ids.cast(pl.String), others.cast(pl.String)
 
 
 def _fitted(ids: pl.Series, others: pl.Series, *, textual: bool) -> pl.Series | None:

@@ -21,6 +21,7 @@ from rankmeter._ingest._files import is_parquet, is_text
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import from_polars, made_by, origin, query_errors
 from rankmeter._ingest._id_columns import Objects
+from rankmeter._ingest._memory import PER_ROW, text_needs
 from rankmeter._ingest._numbers import LOOKED_AT, against_ranks, numbers
 from rankmeter._ingest._parquet import ParquetFiles
 from rankmeter._ingest._pieces import Cut, InPieces, Piece
@@ -270,34 +271,29 @@ def _known(names: Sequence[str], source: str) -> Columns:
     return Columns(names, lambda _: {}, source)
 
 
-_PER_ROW = 130
-"""Bytes that each row of rankings takes in memory until it is measured."""
-_PER_BYTE = 8
-"""The same for each byte of text."""
-
-
-def needed_memory(data: object) -> int:
-    """About how many bytes it takes to measure rankings in memory.
+def needed_memory(data: object, most: float) -> int:
+    """About how many bytes it takes to measure rankings in memory; exact enough around `most`.
 
     0 where they are in memory, and where they cannot be read, which is reported by reading them.
+    Compressed text takes more, which reading it shows (`at_most`).
     """
     with suppress(DataError, OSError):
-        return _needed(data)
+        return _needed(data, most)
     return 0
 
 
-def _needed(data: Any) -> int:
+def _needed(data: Any, most: float) -> int:
     if made_by("polars", "LazyFrame")(data):
         # A query of files; counting the rows of any other could be long work.
-        return _PER_ROW * _length(data) if " SCAN " in data.explain(optimized=False) else 0
+        return PER_ROW * _length(data) if " SCAN " in data.explain(optimized=False) else 0
     if made_by("pyarrow", "Dataset")(data):
-        return _PER_ROW * int(data.count_rows())
+        return PER_ROW * int(data.count_rows())
     if not isinstance(data, str | PathLike) or not str(data):
         return 0
     path = local(data)
     if is_parquet(path):
-        return _PER_ROW * ParquetFiles.of(path).n_rows
-    return _PER_BYTE * path.stat().st_size if path.is_file() else 0
+        return PER_ROW * ParquetFiles.of(path).n_rows
+    return text_needs(path, most) if path.is_file() else 0
 
 
 def _length(query: pl.LazyFrame) -> int:

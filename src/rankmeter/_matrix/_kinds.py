@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._checks import counted, shown
+from rankmeter._checks import counted, several, shown
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Ids, IdSeries, InFrame, Origin, Table, series
 from rankmeter._ingest._ids import ids
@@ -288,7 +288,8 @@ class Grades(Kind):
     data = "grades"
 
     def __init__(self, lists: Any, *, n_relevant: Any = None, users: Any = None) -> None:
-        gains = [_row_gains(row, gain) for row, gain in enumerate(lists)]
+        rows = several("lists", "the gains of the items of each user, such as [[0, 0, 1]]", lists)
+        gains = [_row_gains(row, gain) for row, gain in enumerate(rows)]
         self.lengths = np.array([gain.size for gain in gains], dtype=np.int64)
         self.gains = np.concatenate([*gains, np.zeros(0)])
         self.users = _ids_of(users, self.lengths.size, Counter())
@@ -336,7 +337,7 @@ class Grades(Kind):
 
 def _row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:
     gains = host(asarray(data, "lists"))
-    wrong = gains.ndim != 1 or (gains.size and gains.dtype.kind not in "iufb")
+    wrong = gains.ndim != 1 or gains.dtype.kind not in "iufb"
     if wrong or not (np.isfinite(gains) & (gains >= 0)).all():
         raise InvalidValueError(
             f"list {row} of Grades must be the gains of the ranked items in their order, numbers "

@@ -125,10 +125,10 @@ def _is_number(value: object) -> bool:
 def _candidates(data: Any, last: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     if data is None:
         return np.full(last.size, last.max(initial=0))
-    if np.ndim(data) == 0:
+    array = host(asarray(data, "candidates"))
+    if array.ndim == 0:
         n_ranked = np.full(last.size, integer("candidates", data, least=1))
     else:
-        array = host(asarray(data, "candidates"))
         if array.shape != last.shape or array.dtype.kind not in "iu":
             raise DataError(
                 f"`candidates` must be an integer, or one for each of {counted(last.size, 'rank')},"

@@ -36,12 +36,12 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
     """
     half = half_type(positive) or half_type(negatives)
     arrays = asarray(positive, "positive"), asarray(negatives, "negatives")
-    read = map(floating, arrays) if any(asked.tolerance) else arrays
-    positives, negative_scores = (comparable_scores(scores, single=asked.single) for scores in read)
-    refuse_places([positives, negative_scores], "`positive` and `negatives`")
-    for name, array in (("positive", positives), ("negatives", negative_scores)):
+    refuse_places([*arrays], "`positive` and `negatives`")
+    for name, array in zip(("positive", "negatives"), arrays, strict=True):
         if not is_number(array):
             raise DataError(f"`{name}` must be numbers, got an array of type {array.dtype}")
+    read = map(floating, arrays) if any(asked.tolerance) else arrays
+    positives, negative_scores = (comparable_scores(scores, single=asked.single) for scores in read)
     if positives.ndim == 2 and positives.shape[1] == 1:
         positives = positives[:, 0]
     if positives.ndim != 1:

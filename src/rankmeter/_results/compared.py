@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -38,7 +39,7 @@ from rankmeter._results.comparison_tables import (
     significance_note,
     table_of_differences,
 )
-from rankmeter._results.result import Result, bootstrap_notes, plain_mean
+from rankmeter._results.result import Logged, bootstrap_notes, plain_mean
 from rankmeter._results.summary import Summary
 from rankmeter._words import in_words, in_words_of_result
 from rankmeter.errors import UsageError
@@ -50,7 +51,7 @@ def no_ranks(_: Plan) -> Mapping[str, Scores]:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Compared(Result):
+class Compared(Logged):
     """Several systems on the same users, with their differences.
 
     Attributes
@@ -129,7 +130,7 @@ class Compared(Result):
 
     def label(self, metric: str) -> str:
         """The label of a metric, by any of its names."""
-        if metric in self.by_metric:
+        if isinstance(metric, str) and metric in self.by_metric:
             return metric
         if isinstance(self.plan, Plan):
             return self.plan[metric].label
@@ -141,8 +142,16 @@ class Compared(Result):
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
-        label = self.label(metric)
-        return tuple(d for d in self.differences if d.metric == label and not d.segment)
+        return self._over_all.get(self.label(metric), ())
+
+    @cached_property
+    def _over_all(self) -> dict[str, tuple[Difference, ...]]:
+        """The comparisons over all users, by metric."""
+        by_metric: dict[str, list[Difference]] = {}
+        for d in self.differences:
+            if not d.segment:
+                by_metric.setdefault(d.metric, []).append(d)
+        return {label: (*of,) for label, of in by_metric.items()}
 
     @in_words_of_result
     def sentences(self) -> tuple[str, ...]:
@@ -240,7 +249,7 @@ class Compared(Result):
         metric : str, optional
             Default: the first one.
         """
-        label = self.label(metric or self.labels[0])
+        label = self.label(self.labels[0] if metric is None else metric)
         outcome = self.verdict_on(label)
         d = outcome.difference
         segments = ("", "")

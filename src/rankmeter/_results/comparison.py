@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import polars as pl
 
-from rankmeter._checks import choice, integer
+from rankmeter._checks import choice, flag, integer, several, text
 from rankmeter._engine import Walk
 from rankmeter._estimates.curves import distinct_curves
 from rankmeter._estimates.differences import most_moved_users
@@ -93,7 +93,7 @@ class Comparison(Compared):
             If there is no such user or system, or a system has several runs.
         """
         entries = entries_of(self.plan, metrics)
-        names = [systems] if isinstance(systems, str) else list(systems or self.systems)
+        names = several("systems", "names of systems", self.systems if systems is None else systems)
         walks: dict[str, list[Walk]] = {}
         for name in names:
             summary = self.summaries[choice("systems", name, self.systems)]
@@ -128,7 +128,8 @@ class Comparison(Compared):
         caption, label : str
             Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
         """
-        return self._paper_means(digits, intervals=intervals).to_latex(caption, label)
+        printed = self._paper_means(digits, intervals=intervals)
+        return printed.to_latex(text("caption", caption), text("label", label))
 
     @in_words_of_result
     def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
@@ -147,7 +148,7 @@ class Comparison(Compared):
             self.significance_note(),
             table.notes,
             decimals(digits),
-            intervals,
+            flag("intervals", intervals),
         )
 
     def worst(
@@ -218,7 +219,7 @@ class Comparison(Compared):
         worst: bool = True,
     ) -> pl.DataFrame:
         """`worst` or `best` in Polars."""
-        label = self.label(metric or self.labels[0])
+        label = self.label(self.labels[0] if metric is None else metric)
         a, b = self._two_systems(label, system, against)
         if self.by_metric[label].whole:
             raise UsageError(f"{label} is one number for the lists of all users: no user has one")
@@ -293,7 +294,7 @@ class Comparison(Compared):
             raise UsageError(f"plot({kind!r}) needs the rankings: rm.compare draws it")
         if kind == "segments" and self.segments_by_user is None:
             raise UsageError("there are no segments: pass segments=")
-        labels = [self.label(metric)] if metric else self.labels
+        labels = self.labels if metric is None else [self.label(metric)]
         if kind == "curve":
             first_of = distinct_curves(self.plan)
             labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))

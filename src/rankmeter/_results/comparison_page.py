@@ -16,6 +16,7 @@ from rankmeter._estimates.verdicts import (
     Headline,
     Verdict,
     by_segment,
+    drawn_of,
     extremes,
     histogram,
     leaders,
@@ -97,12 +98,13 @@ def page_of(result: Compared) -> dict[str, Any]:
     """The content of the page of a comparison, by name in its template."""
     plan, labels, shown = plan_of(result), result.labels, systems_shown(result)
     verdicts = {label: result.verdict_on(label) for label in labels}
+    charted, left_out = drawn_of(labels)
     extreme = {
-        label: _extremes(result, verdict)
-        for label, verdict in verdicts.items()
+        label: _extremes(result, verdicts[label])
+        for label in charted
         if not result.by_metric[label].whole
     }
-    first_of = distinct_curves(plan)
+    first_of = {x: first for x, first in distinct_curves(plan).items() if x in charted}
     try:
         by_k = curves(result, [*dict.fromkeys(first_of.values())]) if first_of else {}
     except UsageError:  # results without ranks
@@ -110,18 +112,18 @@ def page_of(result: Compared) -> dict[str, Any]:
     hits, popular = first_hits(plan, result.scored), popularity_shown(plan, result.scored)
     curve_charts = {label: charts.curve(label, curve.frame, shown) for label, curve in by_k.items()}
     figures: dict[str, dict[str, list[Any]]] = {
-        kind: {label: panels(result, kind, label) for label in labels}
+        kind: {label: panels(result, kind, label) for label in charted}
         for kind in get_args(ChartKind)
         if kind != "curve"
     }
     figures["curve"] = {label: curve_charts.get(first, []) for label, first in first_of.items()}
     figures["hits"] = {"": charts.first_hits(hits, shown)} if hits else {}
     figures["popularity"] = {"": charts.popularity(*popular, shown)} if popular else {}
-    figures["scatter"] = {label: _scatter(result, verdict) for label, verdict in verdicts.items()}
+    figures["scatter"] = {label: _scatter(result, verdicts[label]) for label in charted}
     return {
         "headline": _headline(result, verdicts[labels[0]]),
         "verdicts": [*verdicts.values()],
-        **_means_and_notes(result),
+        **_means_and_notes(result, left_out),
         "differences": result.difference_table(),
         "shown": shown,
         "good_k": _good_k(result, by_k),
@@ -139,12 +141,12 @@ def page_of(result: Compared) -> dict[str, Any]:
     }
 
 
-def _means_and_notes(result: Compared) -> dict[str, Any]:
+def _means_and_notes(result: Compared, more: Sequence[str]) -> dict[str, Any]:
     """The table of means with its marks, and the notes: how differences were tested comes first."""
     crowded = not result.baseline and len(result.systems) > MAX_SYSTEMS  # too many letters to read
     tested = result.significance_note()
     apart = {*result.segment_notes()[1:]}  # has a table
-    notes = [tested, *(note for note in result.notes if note != tested and note not in apart)]
+    notes = [tested, *(note for note in result.notes if note not in {tested, *apart}), *more]
     if crowded:
         notes[0] = tested.replace("letters: the", "beats: how many")
     cells: dict[str, list[MeanCell]] = {name: [] for name in result.systems}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice
+from rankmeter._checks import choice, integer, text
 from rankmeter._engine import Scores, Source
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import (
@@ -31,13 +31,13 @@ from rankmeter._hits import IntArray
 from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table
-from rankmeter._results.result import Result, bootstrap_notes, decimals, plain_mean
+from rankmeter._results.result import Logged, bootstrap_notes, decimals, plain_mean
 from rankmeter._words import in_words, in_words_of_result
 from rankmeter.errors import UsageError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluated(Result):
+class Evaluated(Logged):
     """Means of all metrics of a plan, and the values behind them.
 
     The attributes are those of `Summary`.
@@ -69,6 +69,7 @@ class Evaluated(Result):
     def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
         """The rows of `values_by_user`, those of so many users of the scores at a time."""
         refuse_dead_threads()
+        integer("size", size, least=1)
         users = self.scores.users
         columns = {}
         used = np.zeros(len(users), dtype=bool)
@@ -204,7 +205,7 @@ class Evaluated(Result):
         caption, label : str
             Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
         """
-        return self._means_table(digits).to_latex(caption, label)
+        return self._means_table(digits).to_latex(text("caption", caption), text("label", label))
 
     @in_words_of_result
     def to_markdown(self, *, digits: int = 4) -> str:

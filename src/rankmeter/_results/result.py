@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankmeter._checks import integer
+from rankmeter._checks import integer, text
 from rankmeter._choices import Setting
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import json_value
@@ -41,6 +41,7 @@ class Result(ABC):
 
     plot = Lacking("this kind of result has no chart")
     show = Lacking("this kind of result is about no user, or is shown as it is")
+    log = Lacking("it has no means to write")
     report = Lacking("only evaluations and comparisons write a page")
 
     @property
@@ -64,10 +65,6 @@ class Result(ABC):
         """All tables, in the order in which they are shown."""
         return [self.table()]
 
-    def _logged(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
-        """Parts of a name, and the numbers for an experiment tracker under it, by kind."""
-        raise AttributeError(f"{type(self).__name__} has no log: it has no means to write")
-
     @in_words_of_result
     def to_dict(self) -> dict[str, Any]:
         """The whole result as plain values, as the command line prints it with ``--json``.
@@ -78,6 +75,8 @@ class Result(ABC):
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """`to_dict` as JSON text; a number that does not exist is null."""
+        if indent is not None:
+            integer("indent", indent, least=0, most=100)
         text = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
         return as_json(text)
 
@@ -129,6 +128,14 @@ class Result(ABC):
         """The choices behind the result, if it shows them."""
         return None
 
+
+class Logged(Result):
+    """A result with means, which an experiment tracker can take."""
+
+    @abstractmethod
+    def _logged(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
+        """Parts of a name, and the numbers for an experiment tracker under it, by kind."""
+
     def log(
         self, to: Any, *, prefix: str = "", step: int | None = None, run_id: str | None = None
     ) -> None:
@@ -167,7 +174,8 @@ class Result(ABC):
         """
         from rankmeter._report.trackers import flatten, send
 
-        values = flatten(((prefix, *names), numbers) for names, numbers in self._logged())
+        checked = text("prefix", prefix)
+        values = flatten(((checked, *names), numbers) for names, numbers in self._logged())
         send(values, to, step=step, run_id=run_id)
 
 

@@ -74,9 +74,9 @@ class Summary(Evaluated, Mapping[str, Estimate]):
     best = Lacking("the means of perfect rankings are called `perfect`")
 
     def __getitem__(self, metric: str) -> Estimate:
-        if metric in self.estimates:
+        if isinstance(metric, str) and metric in self.estimates:
             return self.estimates[metric]
-        return self.estimates[self.plan[str(metric)].label]
+        return self.estimates[self.plan[metric].label]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.estimates)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from rankmeter._estimates.parts import part_means
 from rankmeter._estimates.segments import labels_of
 from rankmeter._estimates.shares import Shares, first_hits, popularity_shown
 from rankmeter._estimates.spreads import Spread, headline_of, spread_of, worst_and_best_users
-from rankmeter._estimates.verdicts import histogram_of
+from rankmeter._estimates.verdicts import drawn_of, histogram_of
 from rankmeter._estimates.wording import number
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report import charts
@@ -49,12 +49,14 @@ def reopen_source(result: Evaluated) -> Source | None:
 def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
     """The content of the page of an evaluation, by name in its template."""
     plan, scores = result.plan, result.scores
-    by_user = [entry for entry in plan.metrics if not entry.spec.whole]
-    averaged = {entry.label: scores.averaged(entry) for entry in by_user}
     spreads = {
-        e.label: spread_of(averaged[e.label].values, increasing=e.spec.increasing) for e in by_user
+        e.label: spread_of(scores.averaged(e).values, increasing=e.spec.increasing)
+        for e in plan.metrics
+        if not e.spec.whole
     }
-    bins = {label: histogram_of(of.values) for label, of in averaged.items()}
+    drawn, left_out = drawn_of([*result.estimates])
+    by_user = [plan[label] for label in drawn if label in spreads]
+    bins = {e.label: histogram_of(scores.averaged(e).values) for e in by_user}
     extremes = {entry.label: _worst_and_best(scores, entry) for entry in by_user}
     source, tables = reopen_source(result), _means_by_part(result, segments)
     first = plan.metrics[0].label
@@ -63,17 +65,17 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
         f"by {name}": {
             label: charts.segments(label, {(part, OWN): row[label] for part, row in rows.items()},
                                    [OWN])
-            for label in result.estimates
+            for label in drawn
         }
         for name, rows in tables.items()
     }  # fmt: skip
-    hits, popular, again = _read_rankings_again(result, source)
+    hits, popular, again = _read_rankings_again(result, source, drawn)
     return {
         "headline": headline_of(
             result.estimates[first], spreads.get(first), result.confidence, random
         ),
         "estimates": result.estimates,
-        "notes": result.notes,
+        "notes": [*result.notes, *left_out],
         "spread": _spread_table(spreads),
         "hits": hits,
         "popularity": popular,
@@ -112,7 +114,7 @@ def _python_call(result: Evaluated) -> str:
 
 
 def _read_rankings_again(
-    result: Evaluated, source: Source | None
+    result: Evaluated, source: Source | None, drawn: Sequence[str]
 ) -> tuple[Shares | None, tuple[int, Shares] | None, dict[str, Any]]:
     """The ranks of first hits, the popularity of what is shown, and charts with curves."""
     if source is None:
@@ -123,7 +125,8 @@ def _read_rankings_again(
 
     plan = result.plan
     hits, popular = first_hits(plan, scored), popularity_shown(plan, scored)
-    firsts = [plan[label] for label in dict.fromkeys(distinct_curves(plan).values())]
+    first_of = distinct_curves(plan)
+    firsts = [plan[label] for label in dict.fromkeys(first_of[x] for x in drawn if x in first_of)]
     read = {OWN: result.read}
     curves = curves_of(Curve, plan, firsts, scored, usual_k(plan), None, read) if firsts else {}
     figures: dict[str, Any] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from rankmeter._checks import near, shown
+from rankmeter._checks import near, several, shown
 from rankmeter._engine import Grid, Place, Scores, Source, Walk, ranking_of, walk_metrics
 from rankmeter._estimates.notes import Facts, notes_of
 from rankmeter._plan import MetricPlan, Plan
@@ -18,6 +18,7 @@ from rankmeter._report.walks import Heading, parts_of
 from rankmeter._results.result import Result
 from rankmeter._words import USERS, Words, in_words, in_words_of_result
 from rankmeter.errors import DataError, UsageError
+from rankmeter.metrics import Metric
 
 TOP, MOST = 10, 20
 """How many items of a list are shown: the first ones, and with further relevant ones."""
@@ -140,7 +141,9 @@ def entries_of(plan: Plan, metrics: str | Iterable[str] | None) -> list[MetricPl
     """The metrics of a plan by any of their names; None is all of them."""
     if metrics is None:
         return list(plan.metrics)
-    return [plan[name] for name in ([metrics] if isinstance(metrics, str) else metrics)]
+    one = isinstance(metrics, Metric)
+    names = [str(metrics)] if one else several("metrics", "metrics", metrics)
+    return [plan[name] for name in names]
 
 
 def choices_of(plan: Plan, facts: Facts) -> tuple[str, ...]:
@@ -191,11 +194,14 @@ def top_of(source: Source, scores: Scores, user: str, entry: MetricPlan) -> list
 def _row_of(users: pl.Series, user: object) -> int:
     """The row of a user, whose id may also be given as text."""
     try:
-        same = users.cast(pl.String) == str(user)
-        return int(same.arg_true()[0])
-    except IndexError:
-        text = [str(user_id) for user_id in users.head(10_000)]
-        hint = near(str(user), text) or f"; for example {', '.join(map(shown, users.head(3)))}"
-        raise UsageError(
-            f"the result has no {in_words('user')} {shown(user)}{hint}", option="user", got=user
-        ) from None
+        text = str(user).encode().decode()
+    except Exception:  # noqa: BLE001 - half of a surrogate pair, or what a foreign class raises
+        text = shown(user)
+    same = (users.cast(pl.String) == text).arg_true()
+    if len(same):
+        return int(same[0])
+    known = [str(user_id) for user_id in users.head(10_000)]
+    hint = near(text, known) or f"; for example {', '.join(map(shown, users.head(3)))}"
+    raise UsageError(
+        f"the result has no {in_words('user')} {shown(user)}{hint}", option="user", got=user
+    )

@@ -30,7 +30,7 @@ ELSEWHERE = frozenset(
 
 _SWITCH = Option(ADJUSTED, default=False, choices=(), type=bool, optional=False)
 
-_NUMBER = re.compile(r"-?(?:\d{1,19}(?:\.\d{1,40})?|\.\d{1,40})(?:e-?\d{1,3})?")
+_NUMBER = re.compile(r"-?(?:\d{1,19}(?:\.\d{1,40})?|\.\d{1,40})(?:e[-+]?\d{1,3})?", re.ASCII)
 """A cutoff, or a point such as a level of recall."""
 
 
@@ -328,7 +328,7 @@ def _checked(name: str, option: Option, value: Any) -> Any:
         return bool(word)
     if option.type in (int, float) and not isinstance(word, bool):
         try:
-            number = option.type(word)
+            number = option.type(word if str(word).isascii() and "_" not in str(word) else "")
         except Exception:  # noqa: BLE001 - not a number, one too large, or what a class raises
             number = math.nan
         fits = abs(number) <= LARGEST if option.type is int else math.isfinite(number)
@@ -343,6 +343,6 @@ def _checked(name: str, option: Option, value: Any) -> Any:
 def _spell(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
         return str(int(value))
     return str(value)
