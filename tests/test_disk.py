@@ -30,7 +30,7 @@ from rankmeter._align.repeats import Repeats
 from rankmeter._align.sift import Sizes
 from rankmeter._choices import CHOICES
 from rankmeter._engine import Memory, choose
-from rankmeter._ingest import Cut, InPieces, meet_all, read_rankings, read_truth
+from rankmeter._ingest import Cut, InPieces, read_rankings, read_truth, unify_all
 from rankmeter._plan import resolve
 from rankmeter._progress import listening, with_progress
 from rankmeter.conventions import convention_names
@@ -108,7 +108,7 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
     metrics = [*METRICS, "rr(ties=pessimistic)@9", "hr(score_type=float32,ties=text)@2"]
     chosen = rules(chance)
     plan = resolve(metrics, choices=chosen)
-    judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
+    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
     whole = tables[""]
     wanted = Memory().open(judged, tables).run(plan)[""]
     asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
@@ -475,7 +475,7 @@ class Changing(Cut):
 )
 def test_rows_that_change_between_the_passes_are_refused(change):
     rankings, truth = some()
-    judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
+    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
     pieces = Changing(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=change)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
@@ -538,7 +538,7 @@ def test_progress_has_speed_and_time_left():
 
 def test_all_metrics_share_the_two_passes():
     rankings, truth = some()
-    judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
+    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
     pieces = Changing(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=lambda rows: rows)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))

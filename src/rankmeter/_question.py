@@ -12,12 +12,12 @@ from rankmeter._checks import refused, shown
 from rankmeter._engine import Reading, check_candidates
 from rankmeter._ingest import (
     Table,
-    all_relevant,
     is_records,
-    look_like_labels,
-    look_misread,
-    meet_all,
+    label_caution,
     no_judgments,
+    swap_caution,
+    threshold_caution,
+    unify_all,
 )
 from rankmeter._matrix._kind import Kind, plan_of, truth_of
 from rankmeter._plan import Plan
@@ -91,11 +91,11 @@ class Question:
             judged = no_judgments(next(iter(tables.values())))
         else:
             judged = how.read_truth(truth, by_side["truth"])
-        judged, tables = meet_all(judged.doubted(look_like_labels(judged)), tables)
+        judged, tables = unify_all(judged.doubted(label_caution(judged)), tables)
         if plan.assumes_relevance:
-            judged = judged.doubted(all_relevant(judged))
+            judged = judged.doubted(threshold_caution(judged))
         tables = {name: how.load_judged(t, judged, plan) for name, t in tables.items()}
-        tables = {name: t.doubted(look_misread(t, judged)) for name, t in tables.items()}
+        tables = {name: t.doubted(swap_caution(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
             warn(*table.cautions)
         side = read_side(self.given, next(iter(tables.values())), plan.n_items)

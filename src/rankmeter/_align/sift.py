@@ -59,7 +59,7 @@ def collect_judged(
         sizes.add(rows["user"])
         if seen is not None:
             seen.add(keys)
-        top = tops.of(rows) if depth else rows.clear()
+        top = tops.within_depth(rows) if depth else rows.clear()
         return _Sifted(rows[at], top, piece.empty_users.cast(types["user"]), piece.counts)
 
     counts = Counter(table.counts)
@@ -184,7 +184,7 @@ class _Tops:
         self._kept: list[pl.DataFrame] = []
         self._n = 0
 
-    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def within_depth(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Select the rows that may be in the top; scores that are equal as float32 are tied."""
         if self.order == "rank":
             return rows.filter(pl.col("rank") <= self.depth + self.with_self)
@@ -200,12 +200,12 @@ class _Tops:
         self._kept.append(rows)
         self._n += rows.height
         if self._n > _MANY:
-            self._kept = [self.of(pl.concat(self._kept))]
+            self._kept = [self.within_depth(pl.concat(self._kept))]
             self._n = min(self._kept[0].height, _MANY // 2)
 
     def rows(self) -> pl.DataFrame:
         """The rows of all pieces, in their order."""
-        return self.of(pl.concat(self._kept)).sort("number")
+        return self.within_depth(pl.concat(self._kept)).sort("number")
 
 
 class Sizes:

@@ -199,14 +199,14 @@ def by_popularity(
     read = Interactions.read(train, columns=columns)
     popularity = read.frame.group_by("item").len("value")
     judged = Interactions.read(truth, columns=columns)
-    seen, known = in_one_type(
+    seen, items = in_one_type(
         judged.frame["item"],
         popularity["item"],
         f"truth ({judged.source})",
         "train",
         textual=judged.textual or read.textual,
     )
-    popularity = popularity.with_columns(known)
+    popularity = popularity.with_columns(items)
     rows = judged.frame.with_columns(seen).join(popularity, on="item", how="left")
     mean = pl.col("value").fill_null(0).mean()
     users = rows.group_by("user").agg(mean).sort("user")

@@ -67,13 +67,13 @@ class Collapse:
             return table
         if not rankings.textual and pl.String in (table["item"].dtype, item.dtype):
             raise DataError(
-                f"collapse= has {_kind(table['item'])} parts, and {rankings.source} has "
-                f"{_kind(item)} items, so they would never match. Convert one of the two."
+                f"collapse= has {_type_of_ids(table['item'])} parts, and {rankings.source} has "
+                f"{_type_of_ids(item)} items, so they would never match. Convert one of the two."
             )
         return table.with_columns(pl.col("item").cast(item.dtype, strict=False)).drop_nulls()
 
 
-def _kind(column: pl.Series) -> str:
+def _type_of_ids(column: pl.Series) -> str:
     return "text" if column.dtype == pl.String else "integer"
 
 
@@ -91,7 +91,7 @@ def _repeating(source: str, user: object, part: object) -> DuplicateError:
     )
 
 
-def best(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
+def best_parts(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
     """The best part of each whole item, in the order of the rows; given ranks are closed up."""
     if (twice := rows.select("user", "part").is_duplicated()).any():
         raise _repeating(source, *rows.filter(twice).select("user", "part").row(0))
@@ -108,13 +108,13 @@ def best(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
 def _collapsed(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
     """The rankings of whole items, by the kind of their rows."""
     frame = collapse.renamed(rankings.frame, rankings)
-    rows = best(frame, rankings.order, rankings.source)
-    counts = {**rankings.counts, **_merged(frame.height - rows.height)}
+    rows = best_parts(frame, rankings.order, rankings.source)
+    counts = {**rankings.counts, **_merged_counts(frame.height - rows.height)}
     origin = replace(rankings.origin, counts=counts)
     return replace(rankings.with_rows(rows), origin=origin)
 
 
-def _merged(n: int) -> dict[str, int]:
+def _merged_counts(n: int) -> dict[str, int]:
     return {"collapsed_items": n} if n else {}
 
 
@@ -137,8 +137,8 @@ def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table
     whole = Spool()
     for spool in by_user:
         rows = pl.concat([spool.read(n) for n in range(len(spool))])
-        whole.write(best(rows, rankings.order, rankings.source))
-    counts.update(_merged(sum(sum(spool.heights) for spool in by_user) - sum(whole.heights)))
+        whole.write(best_parts(rows, rankings.order, rankings.source))
+    counts.update(_merged_counts(sum(sum(spool.heights) for spool in by_user) - sum(whole.heights)))
     renamed = collapse.renamed(examples.rows, rankings).drop("part")
     origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
     everyone, collapsed = IdSeries(pl.concat(empty)), InPieces(renamed, _Whole(whole))
@@ -203,7 +203,7 @@ def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
         wholes = wholes.selectExpr("user", "item", closed)
 
     def merged(n: int) -> dict[str, int]:
-        return {**counts, **_merged(n_parts - n)}
+        return {**counts, **_merged_counts(n_parts - n)}
 
     return replace(rankings, rows=InSpark(renamed, rows.instead(wholes, merged)))
 
@@ -238,7 +238,7 @@ def read_collapse(data: object) -> Collapse | None:
     if isinstance(data, str) and (rule := re.fullmatch(r"(before|regex):(.+)", data, re.DOTALL)):
         return Collapse(
             f"items are collapsed by {data}, the best part of each",
-            _rule(*rule.groups()),
+            _parse_rule(*rule.groups()),
             before=rule[2] if rule[1] == "before" else None,
         )
     table, source = _table(data)
@@ -272,7 +272,7 @@ def _table(data: object) -> tuple[pl.DataFrame, str]:
     return table.unique(maintain_order=True), rows.source
 
 
-def _rule(kind: str, text: str) -> pl.Expr:
+def _parse_rule(kind: str, text: str) -> pl.Expr:
     item = pl.col("item")
     if kind == "before":
         return item.str.splitn(text, 2).struct[0]

@@ -205,7 +205,7 @@ class Compared(Logged):
     def segment_notes(self) -> list[str]:
         """How segments were tested, and which differences are not the same in all of them."""
         clauses = {
-            (h.metric, h.a, h.b): self._segments_clause(d)
+            (h.metric, h.a, h.b): segments_clause_of(self, d)
             for h in self.heterogeneity
             for d in self[h.metric]
             if (d.a, d.b) == (h.a, h.b)
@@ -253,22 +253,10 @@ class Compared(Logged):
         outcome = self.verdict_on(label)
         d = outcome.difference
         segments = ("", "")
-        if d is not None and " in all " not in (clause := self._segments_clause(d)):
+        if d is not None and " in all " not in (clause := segments_clause_of(self, d)):
             segments = (d.b if d.a == self.baseline and len(self.systems) > 2 else d.a, clause)
         answer = headline(outcome, self.baseline, self.settings["correction"], segments)
         return replace(answer, sentences=(*answer.sentences, *self._missing_users(label)))
-
-    def _segments_clause(self, d: Difference) -> str:
-        """In which segments the answer is another one, for the system that is not the baseline."""
-        d = seen_from(d, d.b) if d.a == self.baseline else d
-        pair = {d.a, d.b}
-        within = [
-            seen_from(part, d.a)
-            for part in self.differences
-            if part.segment and part.metric == d.metric and {part.a, part.b} == pair
-        ]
-        tests = [h.p for h in self.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair]
-        return segments_clause(d, within, tests[0] if tests else math.nan)
 
     def _missing_users(self, label: str) -> tuple[str, ...]:
         """Sentences about users without a ranking, where these are known."""
@@ -354,3 +342,16 @@ class Compared(Logged):
             numbers = {"difference": d.difference, "low": d.low, "high": d.high}
             names = (d.a, "vs", d.b, d.segment, d.metric)
             yield names, {**numbers, "p": d.p_adjusted, "n": d.n}
+
+
+def segments_clause_of(result: Compared, d: Difference) -> str:
+    """In which segments the answer is another one, for the system that is not the baseline."""
+    d = seen_from(d, d.b) if d.a == result.baseline else d
+    pair = {d.a, d.b}
+    within = [
+        seen_from(other, d.a)
+        for other in result.differences
+        if other.segment and other.metric == d.metric and {other.a, other.b} == pair
+    ]
+    tests = [h.p for h in result.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair]
+    return segments_clause(d, within, tests[0] if tests else math.nan)

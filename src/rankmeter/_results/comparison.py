@@ -29,8 +29,8 @@ from rankmeter._results.curve import Curve
 from rankmeter._results.result import decimals
 from rankmeter._results.walkthrough import (
     Walkthrough,
-    choices_of,
     entries_of,
+    plan_notes,
     walk_user,
 )
 from rankmeter._words import in_words_of_result
@@ -101,7 +101,7 @@ class Comparison(Compared):
         turns = zip(*walks.values(), strict=True)
         pairs = tuple(pair for turn in turns for pair in zip(names, turn, strict=True))
         facts = self.summaries[names[0]].facts()
-        return Walkthrough(user, pairs, choices_of(self.plan, facts), self.words)
+        return Walkthrough(user, pairs, plan_notes(self.plan, facts), self.words)
 
     @in_words_of_result
     def to_latex(

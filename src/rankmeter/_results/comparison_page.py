@@ -30,7 +30,7 @@ from rankmeter._report.table import MeanCell, Table
 from rankmeter._results.compared import Compared
 from rankmeter._results.curve import Curve
 from rankmeter._results.result import Name, written_call
-from rankmeter._results.walkthrough import top_of
+from rankmeter._results.walkthrough import top_of_list
 from rankmeter.errors import UsageError
 
 ChartKind: TypeAlias = Literal["forest", "curve", "differences", "segments", "tradeoff"]
@@ -262,7 +262,7 @@ def _lists(result: Compared, label: str, sides: Extremes) -> dict[str, dict[str,
     try:
         return {
             user: {
-                name: top_of(source, scores, user, entry)
+                name: top_of_list(source, scores, user, entry)
                 for name, (source, scores) in sources.items()
                 if source is not None
             }

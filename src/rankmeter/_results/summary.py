@@ -146,14 +146,14 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         ndcg@2 = dcg / ideal = 0.6309 / 3.6309 = 0.1738
         convention rankmeter, relevant >0 · ties item
         """
-        from rankmeter._results.walkthrough import Walkthrough, choices_of, entries_of, walk_user
+        from rankmeter._results.walkthrough import Walkthrough, entries_of, plan_notes, walk_user
 
         entries = entries_of(self.plan, metrics)
         walks = walk_user(self.source, self.scores, user, entries)
         return Walkthrough(
             user,
             tuple(("", walk) for walk in walks),
-            choices_of(self.plan, self.facts()),
+            plan_notes(self.plan, self.facts()),
             self.words,
         )
 

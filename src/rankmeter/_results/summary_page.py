@@ -23,7 +23,7 @@ from rankmeter._report.table import MeanCell, Table
 from rankmeter._results.curve import Curve
 from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.result import Name, written_call
-from rankmeter._results.walkthrough import top_of
+from rankmeter._results.walkthrough import top_of_list
 from rankmeter._words import in_words
 from rankmeter.errors import RankmeterError
 
@@ -54,8 +54,8 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
         for e in plan.metrics
         if not e.spec.whole
     }
-    drawn, left_out = drawn_of([*result.estimates])
-    by_user = [plan[label] for label in drawn if label in spreads]
+    charted, left_out = drawn_of([*result.estimates])
+    by_user = [plan[label] for label in charted if label in spreads]
     bins = {e.label: histogram_of(scores.averaged(e).values) for e in by_user}
     extremes = {entry.label: _worst_and_best(scores, entry) for entry in by_user}
     source, tables = reopen_source(result), _means_by_part(result, segments)
@@ -65,11 +65,11 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
         f"by {name}": {
             label: charts.segments(label, {(part, OWN): row[label] for part, row in rows.items()},
                                    [OWN])
-            for label in drawn
+            for label in charted
         }
         for name, rows in tables.items()
     }  # fmt: skip
-    hits, popular, again = _read_rankings_again(result, source, drawn)
+    hits, popular, again = _read_rankings_again(result, source, charted)
     return {
         "headline": headline_of(
             result.estimates[first], spreads.get(first), result.confidence, random
@@ -114,7 +114,7 @@ def _python_call(result: Evaluated) -> str:
 
 
 def _read_rankings_again(
-    result: Evaluated, source: Source | None, drawn: Sequence[str]
+    result: Evaluated, source: Source | None, charted: Sequence[str]
 ) -> tuple[Shares | None, tuple[int, Shares] | None, dict[str, Any]]:
     """The ranks of first hits, the popularity of what is shown, and charts with curves."""
     if source is None:
@@ -126,7 +126,7 @@ def _read_rankings_again(
     plan = result.plan
     hits, popular = first_hits(plan, scored), popularity_shown(plan, scored)
     first_of = distinct_curves(plan)
-    firsts = [plan[label] for label in dict.fromkeys(first_of[x] for x in drawn if x in first_of)]
+    firsts = [plan[label] for label in dict.fromkeys(first_of[x] for x in charted if x in first_of)]
     read = {OWN: result.read}
     curves = curves_of(Curve, plan, firsts, scored, usual_k(plan), None, read) if firsts else {}
     figures: dict[str, Any] = {
@@ -175,7 +175,7 @@ def _lists(
         return {}
     users = [user for side in sides.values() for user, _ in side]
     try:
-        return {user: {"": top_of(source, result.scores, user, entry)} for user in users}
+        return {user: {"": top_of_list(source, result.scores, user, entry)} for user in users}
     except RankmeterError:  # read in pieces
         return {}
 

@@ -37,7 +37,7 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     text, origin = _text(path), Origin(path, textual=True)
     lines = Lines.of(text, FORMS[form].split(), used.split()) if form == "qrels" else None
     if lines is not None and (lines.numbers == np.round(lines.numbers)).all():
-        return Table(lines.judged(), "list", origin=origin)
+        return Table(lines.as_judgments(), "list", origin=origin)
     frame, _ = trec_fields(text, "truth", FORMS[form], used, exact=True)
     *keys, what = frame.columns
     frame = frame.rename({what: "gain"})

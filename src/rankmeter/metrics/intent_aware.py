@@ -321,7 +321,7 @@ def _gains(
     if greedy == "greedy":
         for users, item, _ in relevant.blocks(max(1, CELLS // width)):
             rows = categories.rows(item.ravel()).reshape(*item.shape, width)
-            best[users] = _greedy(rows, k, stay, weight)
+            best[users] = _greedy_gains(rows, k, stay, weight)
     n_categories = np.count_nonzero(category_counts(relevant, categories), axis=1)
     n = lists.lengths if k is None else np.full(lists.n_users, k)
     if depth > _DEEPEST and stay**_DEEPEST > _NOTHING:
@@ -334,7 +334,7 @@ def _gains(
     return gains, best, n_categories * sums[np.minimum(n, depth)]
 
 
-def _greedy(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> FloatArray:
+def _greedy_gains(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> FloatArray:
     """The gains of lists that take the best item next: of shape (n_users, n, n_categories).
 
     Of items that gain the same, one whose categories come first is taken, whatever its code.
