@@ -39,7 +39,7 @@ class Numbered(NamedTuple):
 
 def numbers_of_all(
     users: Iterable[object],
-    parts: Iterable[tuple[list[Any], list[Any] | None]],
+    pairs: Iterable[tuple[list[Any], list[Any] | None]],
     side: Side,
     source: str,
 ) -> list[Any] | None:
@@ -47,7 +47,7 @@ def numbers_of_all(
 
     A user without items needs no numbers.
     """
-    full = [(user, numbers) for user, (items, numbers) in zip(users, parts, strict=True) if items]
+    full = [(user, numbers) for user, (items, numbers) in zip(users, pairs, strict=True) if items]
     bare = [user for user, numbers in full if numbers is None]
     if len(bare) == len(full):
         return None
@@ -267,7 +267,7 @@ def unnested(
     lengths, items, numbers = _parts(columns[roles["item"]], users, side, read.source)
     at = np.repeat(np.arange(len(lengths)), lengths)
     rows = {
-        name: items if name == roles["item"] else _along(column, lengths, at, name, read.source)
+        name: items if name == roles["item"] else _repeat(column, lengths, at, name, read.source)
         for name, column in columns.items()
     }
     value = VALUE[side]
@@ -300,10 +300,10 @@ def _parts(
     for number, value in enumerate(lists):
         if value is None:
             raise _no_list(source, number)
-    parts = [items_of(user, value, side, source) for user, value in zip(users, lists, strict=True)]
-    lengths = np.array([len(items) for items, _ in parts], dtype=np.int64)
-    items = [*chain.from_iterable(items for items, _ in parts)]
-    return lengths, items, numbers_of_all(users, parts, side, source)
+    pairs = [items_of(user, value, side, source) for user, value in zip(users, lists, strict=True)]
+    lengths = np.array([len(items) for items, _ in pairs], dtype=np.int64)
+    items = [*chain.from_iterable(items for items, _ in pairs)]
+    return lengths, items, numbers_of_all(users, pairs, side, source)
 
 
 def _no_list(source: str, number: int) -> DataError:
@@ -313,7 +313,7 @@ def _no_list(source: str, number: int) -> DataError:
     )
 
 
-def _along(
+def _repeat(
     column: Column, lengths: np.ndarray[Any, Any], at: np.ndarray[Any, Any], name: str, source: str
 ) -> Column:
     """A column next to the items: a value for each of them, or one for all items of a row."""
