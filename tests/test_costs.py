@@ -28,7 +28,8 @@ from rankmeter._engine.whole import check
 from rankmeter._ingest import Table
 from rankmeter._ingest._forms import FORMS, Form
 from rankmeter._ingest._frames import from_polars
-from rankmeter._side import NO_SIDE, Side, SideTables
+from rankmeter._side._given import NO_SIDE, Side
+from rankmeter._side._tables import SideTables
 
 pytestmark = pytest.mark.once
 

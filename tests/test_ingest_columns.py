@@ -12,10 +12,12 @@ from rankmeter.errors import ColumnError, InvalidValueError, UsageError
 
 SPELLINGS = {
     "user": "user user_id uid userid query_id qid q_id userID topic_id session session_id "
-    "USER User_Id user-id",
+    "USER User_Id user-id customer_id query reviewerID visitorid msno account_id client_id member "
+    "buyer",
     "item": "item item_id iid doc_id docid docno itemID doc document movieId movie_id product_id "
     "corpus-id passage_id pid chunk_id "
-    "ITEM Item-ID",
+    "ITEM Item-ID asin parent_asin track_id song song_id business_id article_id news_id video_id "
+    "sku isbn",
     "score": "score rating prediction pred SCORE Rating est predicted predicted_rating yhat y_hat "
     "prob probability similarity logit pred_score predicted_score",
     "rank": "rank Rank RANK",
@@ -54,6 +56,24 @@ def test_the_rank_goes_by_its_name(name):
 def test_the_gain_goes_by_many_names(name):
     data = pl.DataFrame({"user": [1], "item": [2], name: [3]})
     assert read_truth(data).frame.rows() == [(1, 2, 3.0)]
+
+
+def test_a_name_of_the_second_kind_counts_where_no_plain_name_is_there():
+    data = {"customer_id": ["c"], "user_id": ["u"], "asin": ["b"], "item": ["a"]}
+    assert read_rankings(pl.DataFrame(data)).frame.rows() == [("u", "a")]
+    data = {"user_id": ["u"], "asin": ["b"], "parent_asin": ["a"]}
+    with pytest.raises(ColumnError, match="2 columns that could be the item: 'asin', 'parent_asin"):
+        read_rankings(pl.DataFrame(data))
+
+
+def test_all_missing_columns_are_named_at_once():
+    with pytest.raises(ColumnError) as error:
+        read_rankings(pl.DataFrame({"who": [1], "what": [2]}))
+    assert str(error.value) == (
+        "polars DataFrame has no column for the user and none for the item. Its columns are 'who', "
+        "'what'. Name the columns with columns={'user': ..., 'item': ...}, or rename them to "
+        "'user' and 'item'."
+    )
 
 
 @pytest.mark.parametrize("name", ["time", "timestamp", "ts", "date", "datetime", "unix_time"])

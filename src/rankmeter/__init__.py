@@ -48,7 +48,7 @@ _HOMES = {
     "evaluate": "_api",
     "evaluate_ranks": "_scored",
     "evaluate_scores": "_scored",
-    "explain": "_explain",
+    "explain": "_explain.walk",
     "group_metric": "_rankers",
     "grouped": "_rankers",
     "link_queries": "_links",
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from rankmeter._estimates.segments import by_activity as by_activity
     from rankmeter._estimates.segments import by_popularity as by_popularity
     from rankmeter._evaluator import Evaluator as Evaluator
-    from rankmeter._explain import explain as explain
+    from rankmeter._explain.walk import explain as explain
     from rankmeter._interactions.describe import Description as Description
     from rankmeter._interactions.describe import describe as describe
     from rankmeter._links import LinkQueries as LinkQueries

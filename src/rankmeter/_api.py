@@ -16,7 +16,7 @@ from rankmeter._estimates.segments import clusters_of
 from rankmeter._question import Question, holds_systems
 from rankmeter._results.curve import Curve
 from rankmeter._results.summary import Summary, summarise
-from rankmeter._side import Given
+from rankmeter._side._given import Given
 from rankmeter._words import speaking
 from rankmeter.errors import RankmeterWarning, UsageError
 from rankmeter.metrics import Metric

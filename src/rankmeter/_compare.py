@@ -25,7 +25,7 @@ from rankmeter._results.compared import Compared
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary, summarise, summed, with_metrics
 from rankmeter._results.summary_page import reopened
-from rankmeter._side import NO_SIDE, Side
+from rankmeter._side._given import NO_SIDE, Side
 from rankmeter._statistics import CAUTIONS
 from rankmeter.errors import UsageError
 

@@ -19,7 +19,7 @@ from rankmeter._results.comparison import Comparison
 from rankmeter._results.curve import Curve
 from rankmeter._results.explanation import Explanation
 from rankmeter._results.summary import Summary
-from rankmeter._side import Given
+from rankmeter._side._given import Given
 from rankmeter._systems import compared
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric

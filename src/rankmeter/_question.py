@@ -22,7 +22,7 @@ from rankmeter._ingest import (
 from rankmeter._matrix._kind import Kind, plan_of, truth_of
 from rankmeter._plan import Plan
 from rankmeter._results.result import Result
-from rankmeter._side import Given, Side, read_side
+from rankmeter._side._given import Given, Side, read_side
 from rankmeter._words import USERS, Words
 from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import Metric

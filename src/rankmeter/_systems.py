@@ -20,7 +20,7 @@ from rankmeter._results.comparison import Comparison
 from rankmeter._results.question import named_results, question_of
 from rankmeter._results.result import Result
 from rankmeter._results.summary import Summary
-from rankmeter._side import Given
+from rankmeter._side._given import Given
 from rankmeter._values import compare_stored, holds_values
 from rankmeter._words import speaking
 from rankmeter.errors import UsageError

@@ -12,7 +12,7 @@ from rankmeter._cli._files import check_paths, standard_input
 from rankmeter._cli._options import complete_conventions, given, metrics_option, options_of
 from rankmeter._cli._output import Formats
 from rankmeter._cli._terminal import print_table, working
-from rankmeter._explain import explain
+from rankmeter._explain.walk import explain
 from rankmeter._results.explanation import Explanation
 from rankmeter.errors import UsageError
 

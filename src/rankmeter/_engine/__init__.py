@@ -20,7 +20,7 @@ from rankmeter._engine.memory import Data, Engine, Memory, Source
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._engine.walked import Grid, Line, Place, Walk, ranking_of, walks
 from rankmeter._ingest import Table
-from rankmeter._side import NO_SIDE, Side
+from rankmeter._side._given import NO_SIDE, Side
 
 __all__ = [
     "Averaged",

@@ -16,7 +16,7 @@ from rankmeter._engine.called import Evidence, adjusted, call, no_lists
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Table
 from rankmeter._plan import Plan
-from rankmeter._side import SideTables
+from rankmeter._side._tables import SideTables
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import State
 from rankmeter.metrics.popularity import Border

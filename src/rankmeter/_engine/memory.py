@@ -14,7 +14,8 @@ from rankmeter._engine.scores import Scores
 from rankmeter._engine.whole import check
 from rankmeter._ingest import CHANGED, PER_MEASURED_ROW, Table, check_memory
 from rankmeter._plan import Plan
-from rankmeter._side import NO_SIDE, Side, SideTables
+from rankmeter._side._given import NO_SIDE, Side
+from rankmeter._side._tables import SideTables
 from rankmeter.errors import DataError, UsageError
 
 _PER_KEPT_ROW = 200

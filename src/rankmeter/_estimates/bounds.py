@@ -18,7 +18,7 @@ def tie_bounds(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -
     `score` gives the scores of another plan for the same data, of whose `n` targets `tied` are
     tied.
     """
-    bounds = [_means(plan, score, rule) for rule in ("pessimistic", "optimistic")]
+    bounds = [_means_of_rule(plan, score, rule) for rule in ("pessimistic", "optimistic")]
     shown = [
         f"{label} {number(min(pair))}–{number(max(pair))}"
         for label, pair in ((label, (bounds[0][label], bounds[1][label])) for label in bounds[0])
@@ -28,7 +28,7 @@ def tie_bounds(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -
     return found + (f"; ranked last or first: {', '.join(shown)}" if shown else "")
 
 
-def _means(plan: Plan, score: Callable[[Plan], Scores], rule: TieRule) -> dict[str, float]:
+def _means_of_rule(plan: Plan, score: Callable[[Plan], Scores], rule: TieRule) -> dict[str, float]:
     entries = tuple(
         replace(entry, alignment=replace(entry.alignment, ties=rule)) for entry in plan.metrics
     )

@@ -23,7 +23,7 @@ from rankmeter._plan import MetricPlan, Plan
 from rankmeter._question import Question
 from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.summary import Summary, summarise
-from rankmeter._side import Given, Side
+from rankmeter._side._given import Given, Side
 from rankmeter.conventions import convention_names, translate_all
 from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
 from rankmeter.metrics import Metric

@@ -41,7 +41,7 @@ def from_array(data: Any, side: Side) -> Columns:
     if array.dtype == np.float16:  # a column of them may be wider
         refuse_rounded(values.tolist(), array.dtype, source)
     items = numpy_column(values)
-    return _columns(source, keep.sum(axis=1), {"item": items}, counts, ndim=array.ndim)
+    return _array_columns(source, keep.sum(axis=1), {"item": items}, counts, ndim=array.ndim)
 
 
 def _numpy(data: Any, source: str) -> Any:
@@ -70,10 +70,10 @@ def from_sparse(data: Any, side: Side) -> Columns:
     if rows.shape[0] == 0:
         raise DataError(f"The {source} has no rows: there is nothing to evaluate.")
     columns = {"item": numpy_column(rows.indices), "value": numpy_column(rows.data)}
-    return _columns(source, np.diff(rows.indptr), columns, Counter(), ndim=data.ndim)
+    return _array_columns(source, np.diff(rows.indptr), columns, Counter(), ndim=data.ndim)
 
 
-def _columns(
+def _array_columns(
     source: str, lengths: Any, columns: dict[str, Column], counts: Counter[str], *, ndim: int
 ) -> Columns:
     users = np.arange(len(lengths))

@@ -112,8 +112,18 @@ _NAMES = {
 }
 SYNONYMS = {role: frozenset(names.split()) for role, names in _NAMES.items()}
 
-_UNLESS = frozenset({"corpusid", "passageid", "pid", "chunkid"})
-"""Names of items where no other name is there: a passage or chunk may be part of a document."""
+_UNLESS = {
+    "user": "customer customerid member memberid visitor visitorid reviewer reviewerid account "
+    "accountid client clientid buyer buyerid shopper shopperid subscriber subscriberid listener "
+    "listenerid viewer viewerid reader readerid player playerid msno query",
+    "item": "corpusid passageid pid chunkid asin parentasin sku isbn track trackid song songid "
+    "artist artistid album albumid article articleid news newsid video videoid book bookid game "
+    "gameid appid anime animeid business businessid venue venueid restaurant restaurantid recipe "
+    "recipeid listing listingid offer offerid job jobid post postid content contentid goodsid",
+}
+"""Names where no name of the first kind is there: a customer may have users, a document chunks."""
+_SECOND = {role: frozenset(names.split()) for role, names in _UNLESS.items()}
+SYNONYMS |= {role: SYNONYMS[role] | names for role, names in _SECOND.items()}
 
 _LISTS = frozenset({"items", "itemids", "docs", "docids", "docnos", "documents"})
 LIST_NAMES: dict[Side, dict[str, frozenset[str]]] = {
@@ -169,7 +179,8 @@ def named(role: str, names: Sequence[object]) -> list[str]:
     if set(synonyms).isdisjoint(plain("\0".join(texts)).split("\0")):
         return []
     possible = [text for text in texts if plain(text) in synonyms]
-    return [text for text in possible if plain(text) not in _UNLESS] or possible
+    second = _SECOND.get(role, frozenset())
+    return [text for text in possible if plain(text) not in second] or possible
 
 
 def words_of(read: Columns) -> Words:
@@ -180,7 +191,7 @@ def words_of(read: Columns) -> Words:
     return RETRIEVAL if users and all(plain(name) in _QUERIES for name in users) else USERS
 
 
-_QUERIES = frozenset({"queryid", "qid", "topicid"})
+_QUERIES = frozenset({"query", "queryid", "qid", "topicid"})
 
 
 def kind_of(read: Columns, roles: Mapping[str, str]) -> Kind:
@@ -232,9 +243,8 @@ def resolve(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dic
             if role not in roles and (name := _by_synonym(role, read, roles, side)):
                 roles[role] = name
         _of_tools(read, side, roles)
-    for role in ROLES[side][:2]:
-        if role not in roles:
-            raise _missing(role, read, side)
+    if missing := [role for role in ROLES[side][:2] if role not in roles]:
+        raise _missing(missing, read, side)
     if "rank" not in chosen and ("score" in chosen or _is_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
@@ -289,12 +299,16 @@ def _by_synonym(role: str, read: Columns, taken: Mapping[str, str], side: Side) 
     return candidates[0] if candidates else None
 
 
-def _missing(role: str, read: Columns, side: Side) -> ColumnError:
-    name = f"Name the column with columns={{{role!r}: ...}}, or rename it to {role!r}."
-    if side in _WITHOUT_CHOICE:
-        name = f"Rename the column to {role!r}."
+def _missing(roles: Sequence[str], read: Columns, side: Side) -> ColumnError:
+    names = " and ".join(map(repr, roles))
+    column, it = ("columns", "them") if len(roles) > 1 else ("column", "it")
+    remedy = f"Rename the {column} to {names}."
+    if side not in _WITHOUT_CHOICE:
+        choice = ", ".join(f"{role!r}: ..." for role in roles)
+        remedy = f"Name the {column} with columns={{{choice}}}, or rename {it} to {names}."
     return ColumnError(
-        f"{read.source} has no column for the {role}. {_names(read)}. {name}{read.hint}"
+        f"{read.source} has no column for the {' and none for the '.join(roles)}. {_names(read)}. "
+        f"{remedy}{read.hint}"
     )
 
 

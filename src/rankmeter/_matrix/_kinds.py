@@ -17,7 +17,7 @@ from rankmeter._matrix._array_files import read_array_file
 from rankmeter._matrix._arrays import asarray, host
 from rankmeter._matrix._by_row import CandidateCells, CountedRows, MatrixRows, read_matrix
 from rankmeter._matrix._kind import Kind
-from rankmeter._matrix._labels import column_of
+from rankmeter._matrix._labels import row_column
 from rankmeter._matrix._queries import Queries
 from rankmeter._matrix._rank_files import is_path
 from rankmeter._matrix._ranks import read_ranks
@@ -389,7 +389,7 @@ def _ids_of(given: Any, n: int, counts: Counter[str], role: str = "user") -> pl.
     """Different ids, by default the numbers from 0."""
     if given is None:
         return pl.Series(role, np.arange(n))
-    column = column_of(_read(given), f"{role}s", n)
+    column = row_column(_read(given), f"{role}s", n)
     checked = ids(column, role, f"{role}s=", counts)
     if checked.n_unique() < len(checked):
         twice = checked.filter(checked.is_duplicated())[0]

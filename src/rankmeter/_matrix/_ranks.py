@@ -15,7 +15,7 @@ from rankmeter._matrix._arrays import asarray, host
 from rankmeter._matrix._queries import Queries
 from rankmeter.errors import DataError, InvalidValueError
 
-LARGEST = 2**53
+LARGEST_RANK = 2**53
 """Up to this float64 has every integer."""
 
 
@@ -91,7 +91,7 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
             f"or more; {counted(wrong.size, 'such value')} in all"
         )
     exact = numbers if array.dtype.kind == "f" else array
-    if (beyond := np.flatnonzero(exact > LARGEST)).size:
+    if (beyond := np.flatnonzero(exact > LARGEST_RANK)).size:
         raise InvalidValueError(
             f"{counted(beyond.size, 'rank is', 'ranks are')} above 2^53 in `{name}`, for example "
             f"{shown(exact[beyond[0]].item())} of row {beyond[0]}. If they mark items that were "
