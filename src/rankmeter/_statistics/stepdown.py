@@ -93,7 +93,7 @@ def step_down(
     """
     for level in levels:
         fraction("levels", level)
-    integer("n_resamples", n_resamples, least=1)
+    n_resamples = integer("n_resamples", n_resamples, least=1)
     parts = [_Part(table(one.scores), one.pairs) for one in tables if one.pairs]
     if not parts:
         return StepDown(np.empty(0), np.empty(0), tuple(levels), 0)
