@@ -256,6 +256,8 @@ REPRODUCTIONS = {
     "group sizes": lambda: rm.group_metric("ndcg", groups=1.5),
     "metrics to show": lambda: RESULT.show("u", 3),
     "half a character": lambda: RESULT.log(print, prefix="\ud800"),
+    "no resamples": lambda: rm.evaluate(RANKINGS, TRUTH, "rr", resamples="none"),
+    "no seed": lambda: rm.compare_values(VALUES, seed=None),
     "pieces": lambda: [*RESULT.pieces_by_user(0.5)],
     "tolerance": lambda: rm.accumulator("rr", tolerance=True),
     "metrics of a trainer": lambda: rm.compute_metrics(3),
