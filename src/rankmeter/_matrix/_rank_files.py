@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import near
+from rankmeter._files import local
 from rankmeter._ingest import Kind
-from rankmeter._ingest._bundles import local
 from rankmeter._ingest._columns import Column, Columns, frame_kind
 from rankmeter._ingest._files import is_text, read_text, reader_of, unpacked_name
 from rankmeter._ingest._forms import find
