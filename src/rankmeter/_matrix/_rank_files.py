@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import near
-from rankmeter._files import local
 from rankmeter._ingest import Kind
+from rankmeter._ingest._bundles import expand_home
 from rankmeter._ingest._columns import Column, Columns, frame_kind
 from rankmeter._ingest._files import is_text, read_text, reader_of, unpacked_name
 from rankmeter._ingest._forms import find
@@ -80,7 +80,7 @@ def read_table(path: str | PathLike[str]) -> dict[str, Column]:
 
 
 def _columns(data: Any) -> Columns:
-    if not is_path(data) or not is_text(path := local(data)):
+    if not is_path(data) or not is_text(path := expand_home(data)):
         return find(data, "users")
     text = read_text(path)
     first = text.head.strip().partition("\n")[0].strip()
