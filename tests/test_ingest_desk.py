@@ -231,7 +231,7 @@ def test_documents_with_scores_keep_the_order_of_their_list():
 def test_documents_without_an_id_name_their_metadata():
     path = "langchain_core.documents.base.Document"
     unnamed = [made(path, id=None, metadata={"source": "d1", "page": 3})]
-    with pytest.raises(DataError, match="Document 1 of user .q1. of dict has no id"):
+    with pytest.raises(DataError, match=r"Document 1 of user .q1. of dict has no id"):
         read_rankings({"q1": unnamed})
     with pytest.raises(DataError, match=r"document\.metadata\['source'\] for document in doc"):
         read_rankings({"q1": unnamed})
