@@ -190,7 +190,7 @@ class TestClustersOfTheUsersThatAreAveraged:
     """x has nothing relevant, y no label: whether they count depends on the metric."""
 
     lists = {user: ["a", "b"] for user in "uvwxy"}
-    truth = {"u": {"a"}, "v": {"b"}, "w": {"a"}, "x": {"a": 0}, "y": {"a": 0}}
+    truth = {"u": {"a": 1}, "v": {"b": 1}, "w": {"a": 1}, "x": {"a": 0}, "y": {"a": 0}}
     clusters = {"u": 1, "v": 1, "w": 2, "x": 3}
 
     def notes_of(self, metrics):

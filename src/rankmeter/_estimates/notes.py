@@ -139,7 +139,9 @@ def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
     convention = f"convention {plan.convention}, relevant {relevant}"
     whole = [entry.label for entry in plan.metrics if entry.spec.whole]
     together = (
-        [in_words("of the lists of all users together: ") + ", ".join(whole)] if whole else []
+        [in_words("computed over the lists of all users at once: ") + ", ".join(whole)]
+        if whole
+        else []
     )
     others = _by_fact(
         {

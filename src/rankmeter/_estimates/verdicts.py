@@ -28,6 +28,8 @@ MAX_NAMED = 3
 MAX_PAIRS = 20
 """Differences in one forest plot."""
 BINS = 20  # on each side of 0
+FACTOR = 2.0
+"""A greater relative gain is written as a factor: 300 % more is 4 times as much."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,19 @@ class Verdict:
         return d is not None and d.significant and d.better == self.best
 
     @property
+    def loses(self) -> bool:
+        """Whether the best of some systems is significantly worse than its rival."""
+        d = self.difference
+        return d is not None and d.significant and d.better != self.best
+
+    @property
     def lead(self) -> str:
         """The lead of the best system, and its rival."""
         d = self.difference
         if d is None or math.isnan(d.difference):
             return "no difference to show"
+        if d.gain > FACTOR:
+            return f"{1 + d.gain:,.3g} times {d.b}"
         gain = signed(d.difference) if math.isnan(d.gain) else f"{d.gain:+.1%}".replace("-", "−")
         return f"{gain} against {d.b}"
 
@@ -79,17 +89,25 @@ def verdict(
 ) -> Verdict:
     """Find the best system and the difference that its lead rests on.
 
-    `differences` are those on this metric over all users. Systems without a mean are ranked last.
+    `differences` are those on this metric over all users, also with systems that are not in
+    `means`. Systems without a mean are ranked last.
     """
     ranked = _ranked(means, increasing=increasing)
     best = ranked[0]
     mine = [seen_from(d, best) for d in differences if best in (d.a, d.b)]
     # The baseline first, then the others by rank.
-    mine.sort(key=lambda d: (d.b != baseline, ranked.index(d.b)))
+    place = {name: place for place, name in enumerate(ranked)}
+    mine.sort(key=lambda d: (d.b != baseline, place.get(d.b, len(ranked))))
     beaten = sum(d.significant and d.better == best for d in mine)
     mean = means[best].mean
     first = leaders(means, increasing=increasing)
     return Verdict(metric, ranked, first, mean, mine[0] if mine else None, beaten, len(mine))
+
+
+def near_the_best(means: Mapping[str, Estimate], best: str) -> list[str]:
+    """The best system, and those whose mean is inside the interval of its mean."""
+    low, high = means[best].low, means[best].high
+    return [name for name, e in means.items() if name == best or low <= e.mean <= high]
 
 
 def _ranked(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
@@ -289,7 +307,7 @@ def headline(
             f" {d.a} is better for {counted(d.wins, 'user')}, equal for {d.ties:,}, worse for "
             f"{d.losses:,}."
         )
-    sentences = [size, _certainty_text(d, correction, sure=verdict.sure)]
+    sentences = [size, *_certainty_sentences(d, correction, sure=verdict.sure)]
     if verdict.others > 1:
         beaten = f"{verdict.beaten or 'none'} {'is' if verdict.beaten <= 1 else 'are'}"
         sentences.append(
@@ -323,20 +341,34 @@ def by_segment(
 
 
 def _gain_text(d: Difference) -> str:
+    if d.gain > FACTOR:
+        return f" by a factor of {1 + d.gain:,.3g}"
     size = abs(d.gain)
-    return (
-        f" by {size:.1%}" if math.isfinite(size) and size < 10 else f" by {abs(d.difference):.4f}"
-    )
+    return f" by {size:.1%}" if math.isfinite(size) else f" by {abs(d.difference):.4f}"
 
 
-def _certainty_text(d: Difference, correction: str, *, sure: bool) -> str:
+def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[str]:
+    """What the test says in plain words, and then exactly."""
+    if d.verdict == "equivalent":
+        return [d.sentence()]
     family = counted(d.family, "comparison")
     alone = correction == "none" or d.family == 1
     corrected = "" if alone else f" after correction ({correction}, {family})"
-    p = "below 0.0001" if d.p_adjusted < 0.0001 else f"{d.p_adjusted:.4f}"
-    sentence = f"By {d.method}, p is {p}{corrected}"
-    if d.verdict == "equivalent":
-        return d.sentence()
-    if sure:
-        return f"{sentence}."
-    return f"{sentence}: the data do not decide. {d.outlook()}"
+    p = "p < 0.0001" if d.p_adjusted < 0.0001 else f"p = {d.p_adjusted:.4f}"
+    by_chance = f"By chance alone, a difference like this appears in {_odds(d.p_adjusted)}"
+    undecided = "" if sure else f": the data do not decide. {d.outlook()}"
+    return [
+        f"{by_chance}{undecided or '.'}",
+        f"{d.method[:1].upper()}{d.method[1:]}: {p}{corrected}.",
+    ]
+
+
+def _odds(p: float) -> str:
+    """A probability as a number of experiments."""
+    if p < 0.0001:
+        return "fewer than 1 of 10,000 experiments"
+    if p >= 0.01:
+        return f"about {100 * p:.0f} of 100 experiments"
+    n = 1 / p
+    step = 10 ** max(len(f"{n:.0f}") - 2, 0)
+    return f"about 1 of {round(n / step) * step:,} experiments"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -235,10 +235,11 @@ class Compared(Logged):
     def means_of(self, metric: str) -> dict[str, Estimate]:
         return {name: self.estimates[metric, name] for name in self.systems}
 
-    def verdict_on(self, metric: str) -> Verdict:
+    def verdict_on(self, metric: str, systems: Sequence[str] = ()) -> Verdict:
+        """The best of all systems, or of some, on a metric."""
         increasing = self.by_metric[metric].increasing
-        means, differences = self.means_of(metric), self[metric]
-        return verdict(metric, means, differences, self.baseline, increasing=increasing)
+        means = {name: self.estimates[metric, name] for name in systems or self.systems}
+        return verdict(metric, means, self[metric], self.baseline, increasing=increasing)
 
     @in_words_of_result
     def headline(self, metric: str | None = None) -> Headline:

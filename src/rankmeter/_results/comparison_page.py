@@ -20,6 +20,7 @@ from rankmeter._estimates.verdicts import (
     extremes,
     histogram,
     leaders,
+    near_the_best,
     pairs_shown,
     scattered,
 )
@@ -38,6 +39,10 @@ ChartKind: TypeAlias = Literal["forest", "curve", "differences", "segments", "tr
 
 Extremes: TypeAlias = Mapping[str, Sequence[tuple[str, float, float]]]
 """For each of two systems the users that gain most from it, with the values of both."""
+
+
+MAX_CARDS = 6
+"""Cards in one row."""
 
 
 def curves(result: Compared, labels: Sequence[str], max_k: int | None = None) -> dict[str, Curve]:
@@ -120,9 +125,13 @@ def page_of(result: Compared) -> dict[str, Any]:
     figures["hits"] = {"": charts.first_hits(hits, shown)} if hits else {}
     figures["popularity"] = {"": charts.popularity(*popular, shown)} if popular else {}
     figures["scatter"] = {label: _scatter(result, verdicts[label]) for label in charted}
+    rivals = near_the_best(result.means_of(labels[0]), verdicts[labels[0]].best)
+    cards = [verdicts[labels[0]], *(result.verdict_on(label, rivals) for label in labels[1:])]
     return {
         "headline": _headline(result, verdicts[labels[0]]),
-        "verdicts": [*verdicts.values()],
+        "cards": cards,
+        "columns": math.ceil(len(cards) / math.ceil(len(cards) / MAX_CARDS)),
+        "rivals": rivals if len(cards) > 1 and len(rivals) < len(result.systems) else [],
         **_means_and_notes(result, left_out),
         "differences": result.difference_table(),
         "shown": shown,
