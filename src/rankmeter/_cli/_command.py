@@ -129,9 +129,14 @@ def _help_all() -> Option:
             click.echo(ctx.get_help())
             ctx.exit()
 
-    text = "Show all options and exit."
-    more = {"is_flag": True, "is_eager": True, "expose_value": False}
-    return Option("--help-all", text, callback=show, **more)
+    return Option(
+        "--help-all",
+        "Show all options and exit.",
+        callback=show,
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+    )
 
 
 def _hanging(text: str, formatter: click.HelpFormatter) -> str:
