@@ -248,6 +248,16 @@ REPRODUCTIONS = {
     "not UTF-8": lambda: rm.compare({"A\udcff": RANKINGS, "B": RANKINGS}, TRUTH, "rr"),
     "a result that is not": lambda: rm.compare({"A\udcff": RESULT, "B": RESULT}),
     "values that are not": lambda: rm.compare_values({"A\udcff": VALUES["x"], "B": VALUES["y"]}),
+    "columns": lambda: rm.describe(LOG, columns=scipy.sparse.dok_array((2, 2))),
+    "a long path": lambda: rm.evaluate_ranks("é" * 500),
+    "a long path of users": lambda: rm.by_activity(LOG, users="é" * 500),
+    "names of bins": lambda: rm.by_activity(LOG, bins={"\ud800": 1}),
+    "ragged numbers of candidates": lambda: rm.evaluate_ranks([1, 2], candidates=[[1], [1, 2]]),
+    "group sizes": lambda: rm.group_metric("ndcg", groups=1.5),
+    "metrics to show": lambda: RESULT.show("u", 3),
+    "half a character": lambda: RESULT.log(print, prefix="\ud800"),
+    "no resamples": lambda: rm.evaluate(RANKINGS, TRUTH, "rr", resamples="none"),
+    "no seed": lambda: rm.compare_values(VALUES, seed=None),
     "pieces": lambda: [*RESULT.pieces_by_user(0.5)],
     "tolerance": lambda: rm.accumulator("rr", tolerance=True),
     "metrics of a trainer": lambda: rm.compute_metrics(3),
@@ -318,3 +328,11 @@ def test_lists_that_somebody_changes_are_refused():
     lists["u"].remove("a")
     with pytest.raises(DataError, match="was changed while it was read"):
         table.rows.items()
+
+
+def test_narrow_integers_do_not_overflow():
+    ratings = rm.datasets.synthetic(
+        n_users=np.int8(3), n_items=np.int8(100), n_per_user=np.int8(50), n_tastes=np.int8(2)
+    )
+    assert ratings.height == 150
+    assert [piece.height for piece in RESULT.pieces_by_user(np.int8(2))] == [2, 1]

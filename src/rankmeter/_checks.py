@@ -95,10 +95,10 @@ def choice(name: str, value: Any, allowed: Any) -> str:
 
 
 def text(name: str, value: Any) -> str:
-    """``value`` as text."""
-    if isinstance(value, str):
+    """``value`` as text that UTF-8 has: half of a surrogate pair is not a character."""
+    if isinstance(value, str) and value == value.encode(errors="replace").decode():
         return str(value)
-    raise refused(name, "a text", value)
+    raise refused(name, "a text of UTF-8", value)
 
 
 def several(name: str, expected: str, value: Any) -> list[Any]:

@@ -371,7 +371,7 @@ def checked_choice(name: str, value: Any) -> Any:
         return fraction(name, value)
     if declared.hint is bool:
         return flag(name, value)
-    if value is None or (isinstance(value, str) and value == "none"):
+    if _is_union(declared.hint) and (value is None or (isinstance(value, str) and value == "none")):
         return None
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,40}\s*", value):
         value = int(value)

@@ -144,7 +144,7 @@ def sample_size(
     smallest = number("difference", difference, above=0)
     significance("alpha", alpha)
     number("power", power, above=alpha, below=1)
-    integer("systems", systems, least=2)
+    systems = integer("systems", systems, least=2)
     if assurance is not None:
         number("assurance", assurance, least=0.5, below=1)
         if pilot is None:

@@ -409,7 +409,7 @@ def svd(
     >>> svd(train, factors=1, k=1, users=[1]).rows()[0][:2]
     (1, 30)
     """
-    integer("factors", factors, least=1)
+    factors = integer("factors", factors, least=1)
     frame = _read(train, columns)
     learn = functools.partial(svd_scores, factors=factors)
     return rank_unseen(frame, learn, k=k, users=users, exclude_seen=exclude_seen)
@@ -460,7 +460,7 @@ def item_knn(
     >>> item_knn(train, k=1, users=[1]).rows()
     [(1, 30, 0.7071067812, 1)]
     """
-    integer("neighbours", neighbours, least=1)
+    neighbours = integer("neighbours", neighbours, least=1)
     frame = _read(train, columns)
     learn = functools.partial(nearest, n_neighbours=neighbours)
     return rank_unseen(frame, learn, k=k, users=users, exclude_seen=exclude_seen)

@@ -156,9 +156,10 @@ def synthetic(
     >>> ratings["item"].to_list()
     [8, 1, 10, 6, 10, 6, 1, 7, 4, 2, 1, 3]
     """
-    sizes = {"n_users": n_users, "n_items": n_items, "n_per_user": n_per_user}
-    for name, value in {**sizes, "n_tastes": n_tastes}.items():
-        integer(name, value, least=1)
+    n_users = integer("n_users", n_users, least=1)
+    n_items = integer("n_items", n_items, least=1)
+    n_per_user = integer("n_per_user", n_per_user, least=1)
+    n_tastes = integer("n_tastes", n_tastes, least=1)
     if n_per_user > n_items:
         raise UsageError(f"`n_per_user` must be at most `n_items`, got {n_per_user} > {n_items}")
     number("exponent", exponent, least=0)

@@ -153,7 +153,7 @@ def leave_k_out(
     1
     """
     method = _written_call("leave_k_out", locals())
-    integer("k", k, least=1)
+    k = integer("k", k, least=1)
     _check_choices(by, ties, min_history, cold_items)
     read = Interactions.read(data, columns=columns)
     frame = read.frame
@@ -368,7 +368,7 @@ def k_fold(
     [[1], [2], [3]]
     """
     method = _written_call("k_fold", locals())
-    integer("k", k, least=2)
+    k = integer("k", k, least=2)
     choice("over", over, Over)
     choice("cold_items", cold_items, Cold)
     read = Interactions.read(data, columns=columns)
@@ -463,7 +463,7 @@ def _sorted_rows(frame: pl.DataFrame, *keys: pl.Series | NDArray[Any]) -> NDArra
 def _check_choices(by: str, ties: str, min_history: int, cold_items: str) -> None:
     choice("by", by, By)
     choice("ties", ties, Ties)
-    integer("min_history", min_history, least=0)
+    min_history = integer("min_history", min_history, least=0)
     choice("cold_items", cold_items, Cold)
 
 

@@ -373,7 +373,7 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     **dict.fromkeys(["alpha", "assurance", "confidence", "difference", "differing", "exponent",
     "fraction", "half_life", "margin", "power", "ratio", "sd", "damping", "days", "default"],
     NUMBERS), **dict.fromkeys(["depth", "digits", "factors", "indent", "k", "max_k", "memory",
-    "min_history", "n", "n_items", "n_per_user", "n_resamples", "n_users", "neighbours",
+    "min_history", "n", "n_items", "n_per_user", "n_resamples", "n_tastes", "n_users", "neighbours",
     "resamples", "seed", "size", "step"], COUNTS),
     **dict.fromkeys(["bugs", "exclude_seen", "gatekeeping", "intervals", "per_user"], FLAGS),
     **dict.fromkeys(

@@ -218,7 +218,7 @@ def curves_of(
     for entry in entries:
         if not entry.spec.cutoff:
             raise UsageError(f"{entry.metric.name} has no cutoff, so it has no curve")
-    integer("max_k", max_k, least=1, most=MOST)
+    max_k = integer("max_k", max_k, least=1, most=MOST)
     points = {
         (entry.label, k): replace(entry, label=f"{entry.label} at k = {k}", metric=entry.metric @ k)
         for entry in entries

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import exact, integer, number, refused
+from rankmeter._checks import exact, integer, number, refused, text
 from rankmeter._engine import Scores
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._ingest import Frame, Interactions, in_one_type, read_labels, read_users
@@ -218,10 +218,11 @@ def _binned(frame: pl.DataFrame, bins: Bins, what: str) -> pl.DataFrame:
     value = frame["value"].to_numpy().astype(np.float64)
     names: Sequence[str] = ()
     if isinstance(bins, Mapping | Sequence) and not isinstance(bins, str):
-        names = [f"{name}, " for name in bins] if isinstance(bins, Mapping) else ()
+        by_name = bins if isinstance(bins, Mapping) else {}
+        names = [f"{text('bins', str(name))}, " for name in by_name]
         part = np.searchsorted(_edges(bins, value), value, side="right")
     else:
-        integer("bins", bins, least=2)
+        bins = integer("bins", bins, least=2)
         # Equal values belong where the first of them falls.
         share = np.searchsorted(np.sort(value), value) / max(value.size, 1)
         part = np.floor(share * bins).astype(np.int64)

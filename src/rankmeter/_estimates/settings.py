@@ -14,8 +14,8 @@ from rankmeter._checks import (
     integer,
     number,
     refused,
-    shown,
     significance,
+    text,
     unknown,
 )
 from rankmeter._choices import MOST_RESAMPLES
@@ -81,11 +81,7 @@ class Settings:
         if not 2 <= len(names) <= MOST_SYSTEMS:
             raise UsageError(f"compare 2 to {MOST_SYSTEMS} systems, got {len(names)}")
         for name in names:
-            if str(name) != str(name).encode(errors="replace").decode():
-                raise UsageError(
-                    f"the name of the system {shown(name)} has bytes or half characters that are "
-                    "not UTF-8: give it another one"
-                )
+            text("systems", str(name))
         if self.baseline is not None:
             choice("baseline", self.baseline, names)
 

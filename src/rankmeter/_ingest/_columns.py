@@ -217,11 +217,10 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
     column names do not need it. Keys that are not roles raise `UsageError`; missing or ambiguous
     columns raise `ColumnError`.
     """
-    if not isinstance(columns, Mapping | None) or any(
-        not isinstance(k, str) for k in columns or ()
-    ):
+    given = {} if columns is None else columns
+    if not isinstance(given, Mapping) or any(not isinstance(key, str) for key in given):
         raise refused("columns", "a mapping from role to column name", columns)
-    chosen = {key: str(name) for key, name in (columns or {}).items()}
+    chosen = {key: str(name) for key, name in given.items()}
     if odd := [key for key in chosen if key not in SYNONYMS]:
         raise UsageError(
             f"unknown role {shown(odd[0])} in columns=; the roles are "

@@ -38,7 +38,7 @@ def rank_unseen(
     """
     from scipy.sparse import csr_matrix
 
-    integer("k", k, least=1)
+    k = integer("k", k, least=1)
     flag("exclude_seen", exclude_seen)
     learned = frame["user"].unique().sort()
     items = frame["item"].unique()

@@ -43,7 +43,7 @@ def recommend(
     seed: int | None = None,
 ) -> pl.DataFrame:
     """List the first `k` unseen items of each user; with a seed, each user has another order."""
-    integer("k", k, least=1)
+    k = integer("k", k, least=1)
     flag("exclude_seen", exclude_seen)
     best = scores.sort("score", places(scores["item"]), descending=[True, False])
     items, score = best["item"], best["score"].cast(pl.Float64)

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankmeter._checks import near
 from rankmeter._ingest import Kind
+from rankmeter._ingest._bundles import expand_home
 from rankmeter._ingest._columns import Column, Columns, frame_kind
 from rankmeter._ingest._files import is_text, read_text, reader_of, unpacked_name
 from rankmeter._ingest._forms import find
@@ -79,9 +80,8 @@ def read_table(path: str | PathLike[str]) -> dict[str, Column]:
 
 
 def _columns(data: Any) -> Columns:
-    if not (is_path(data) and is_text(Path(data))):
+    if not is_path(data) or not is_text(path := expand_home(data)):
         return find(data, "users")
-    path = Path(data)
     text = read_text(path)
     first = text.head.strip().partition("\n")[0].strip()
     reader = reader_of(text, path, "users")

@@ -69,7 +69,7 @@ class Evaluated(Logged):
     def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
         """The rows of `values_by_user`, those of so many users of the scores at a time."""
         refuse_dead_threads()
-        integer("size", size, least=1)
+        size = integer("size", size, least=1)
         users = self.scores.users
         columns = {}
         used = np.zeros(len(users), dtype=bool)

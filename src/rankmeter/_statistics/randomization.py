@@ -71,7 +71,7 @@ def randomization_tests(
     """
     values = table(scores)
     n, columns = values.shape
-    integer("n_resamples", n_resamples, least=1)
+    n_resamples = integer("n_resamples", n_resamples, least=1)
     for i, j in pairs:
         if not (0 <= i < columns and 0 <= j < columns):
             raise UsageError(f"`pairs` must name two of the {columns} columns each, got {(i, j)}")

@@ -93,7 +93,7 @@ def step_down(
     """
     for level in levels:
         fraction("levels", level)
-    integer("n_resamples", n_resamples, least=1)
+    n_resamples = integer("n_resamples", n_resamples, least=1)
     blocks = [_Part(table(h.scores), h.pairs) for h in tables if h.pairs]
     if not blocks:
         return StepDown(np.empty(0), np.empty(0), tuple(levels), 0)
