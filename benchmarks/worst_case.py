@@ -94,7 +94,7 @@ for kind, docids_of in DOCIDS.items():
 
     @case(f"docids in a TREC run, {kind}")
     def _(n, docids_of=docids_of):
-        docids, path, judged = docids_of(n), FOLDER / "a.run", FOLDER / "a.qrels"
+        docids, path, judged = docids_of(n), FOLDER / f"{n}.run", FOLDER / f"{n}.qrels"
         path.write_text("".join(f"1 Q0 {x} 1 {-i} t\n" for i, x in enumerate(docids)))
         judged.write_text("".join(f"1 0 {x} 1\n" for x in docids[::7]))
         return lambda: rm.evaluate(path, judged, "ndcg@10 auc")
@@ -150,8 +150,8 @@ def _(n):
 @case("rows in pieces from disk")
 def _(n):
     frame, truth = of_users(n)
-    frame.write_csv(FOLDER / "a.csv")
-    return lambda: rm.evaluate(FOLDER / "a.csv", truth, "ndcg@10", engine="disk")
+    frame.write_csv(FOLDER / f"{n}.a.csv")
+    return lambda: rm.evaluate(FOLDER / f"{n}.a.csv", truth, "ndcg@10", engine="disk")
 
 
 @case("parts of one document")
@@ -284,27 +284,28 @@ def _(n):
 
 @case("depth of JSON")
 def _(n):
-    (FOLDER / "a.json").write_text("[" * n)
-    return refused(lambda: rm.evaluate(FOLDER / "a.json", {1: [1]}, "rr"))
+    (FOLDER / f"{n}.a.json").write_text("[" * n)
+    return refused(lambda: rm.evaluate(FOLDER / f"{n}.a.json", {1: [1]}, "rr"))
 
 
 @case("quotation marks in CSV")
 def _(n):
-    (FOLDER / "q.csv").write_text("user,item,score\n" + '"' * n + "\n")
-    return refused(lambda: rm.evaluate(FOLDER / "q.csv", {1: [1]}, "rr"))
+    (FOLDER / f"{n}.q.csv").write_text("user,item,score\n" + '"' * n + "\n")
+    return refused(lambda: rm.evaluate(FOLDER / f"{n}.q.csv", {1: [1]}, "rr"))
 
 
 # ------------------------------------------------------------------------------------------------
 
 
-def seconds(call, rounds):
-    """Of processor time, in the fastest round."""
-    times = []
+def seconds(calls, rounds):
+    """Of processor time, for each of some calls that take turns, in its fastest round."""
+    times = [math.inf] * len(calls)
     for _ in range(rounds):
-        start = time.process_time()
-        call()
-        times.append(time.process_time() - start)
-    return min(times)
+        for i, call in enumerate(calls):
+            start = time.process_time()
+            call()
+            times[i] = min(times[i], time.process_time() - start)
+    return times
 
 
 def growth(make, n, least, rounds):
@@ -315,11 +316,11 @@ def growth(make, n, least, rounds):
     also at other sizes, and the least counts.
     """
     make(n)()  # imports what it needs
-    while (first := seconds(make(n), 1)) < least and n < LARGEST:
+    while (first := seconds([make(n)], 1)[0]) < least and n < LARGEST:
         n *= 4 if first < least / 5 else 2
     measured = []
     for start in (n, n, n // 2, 2 * n, 4 * n):
-        times = [seconds(make(size), rounds) for size in (start, 2 * start, 4 * start)]
+        times = seconds([make(size) for size in (start, 2 * start, 4 * start)], rounds)
         measured.append((math.log2(times[2] / times[0]) / 2, start, times))
         if measured[-1][0] <= MOST:
             break
@@ -331,7 +332,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", nargs="*", default=[""], help="words of the cases to measure")
     parser.add_argument("--least", type=float, default=0.05, help="seconds of the first size")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print("| what | size | s | s of the double | s of the fourfold | exponent |")

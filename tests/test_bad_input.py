@@ -122,7 +122,7 @@ IN_MEMORY = {
         {**GOOD, "cy": ["a"]}, TRUTH, {"extra": "raise"}, e.DataError, "'cy'",
     ),
     "a user with nothing relevant, refused": (
-        GOOD, {**TRUTH, "bob": {"b": 0}}, {"undefined": "raise"}, e.DataError, "'bob'",
+        GOOD, {"ann": {"a": 1}, "bob": {"b": 0}}, {"undefined": "raise"}, e.DataError, "'bob'",
     ),
 }  # fmt: skip
 

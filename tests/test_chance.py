@@ -154,7 +154,7 @@ class TestAdjusted:
         from rankmeter._engine import Scores, open_data
         from rankmeter._plan import resolve
         from rankmeter._question import Question
-        from rankmeter._side import Given
+        from rankmeter._side._given import Given
 
         plan = resolve("rr(adjusted)@5", choices=self.options)
         parts = []

@@ -24,11 +24,12 @@ from rankmeter import _choices, _cli
 from rankmeter._cli import commands
 from rankmeter._engine import Data, Engine, Scores
 from rankmeter._engine.block import Block
-from rankmeter._engine.whole import check
+from rankmeter._engine.whole import check_whole
 from rankmeter._ingest import Table
 from rankmeter._ingest._forms import FORMS, Form
 from rankmeter._ingest._frames import from_polars
-from rankmeter._side import NO_SIDE, Side, SideTables
+from rankmeter._side._given import NO_SIDE, Side
+from rankmeter._side._tables import SideTables
 
 pytestmark = pytest.mark.once
 
@@ -167,7 +168,7 @@ class OneUserAtATime:
                     for user in users
                 ]
                 return {
-                    name: check(plan, Scores.merge(p[name] for p in parts), truth, table)
+                    name: check_whole(plan, Scores.merge(p[name] for p in parts), truth, table)
                     for name, table in systems.items()
                 }
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import rankmeter as rm
 from rankmeter import datasets
 from rankmeter.datasets import movielens, synthetic
 from rankmeter.errors import DataError, UsageError
@@ -106,7 +107,7 @@ def test_blocks_of_users_and_more_users_change_nothing(monkeypatch):
 def test_popularity_follows_zipf():
     """With one draw each, the r-th item has the share (1 / r) / (1 + 1/2 + ... + 1/n)."""
     n_users, n_items = 20_000, 20
-    ratings = synthetic(n_users=n_users, n_items=n_items, n_per_user=1)
+    ratings = synthetic(n_users=n_users, n_items=n_items, n_per_user=1, n_tastes=1)
     counts = np.sort(ratings["item"].value_counts()["count"].to_numpy())[::-1]
     share = 1 / np.arange(1, n_items + 1)
     expected = n_users * share / share.sum()
@@ -115,7 +116,7 @@ def test_popularity_follows_zipf():
 
 
 def test_exponent_zero_makes_all_items_alike():
-    ratings = synthetic(n_users=20_000, n_items=10, n_per_user=1, exponent=0)
+    ratings = synthetic(n_users=20_000, n_items=10, n_per_user=1, exponent=0, n_tastes=1)
     counts = ratings["item"].value_counts()["count"].to_numpy()
 
     assert ((counts - 2000) ** 2 / 2000).sum() < 9 + 4 * np.sqrt(2 * 9)
@@ -132,12 +133,26 @@ def test_a_greater_exponent_makes_popularity_more_uneven():
     assert top == sorted(set(top))
 
 
+def test_models_that_learn_beat_popularity_as_on_real_ratings():
+    split = rm.splits.holdout(synthetic(), ratio=0.2)
+    models = {
+        name: getattr(rm.baselines, name)(split.train) for name in ("popularity", "item_knn", "svd")
+    }
+    compared = rm.compare(models, split.test, "ndcg@10", baseline="popularity", relevant=">=4")
+    assert all(d.difference > 0 and d.p_adjusted < 0.01 for d in compared["ndcg@10"])
+
+
 def test_synthetic_ratings_never_change():
     """Docs and benchmarks quote numbers computed on them."""
     assert synthetic(n_users=2, n_items=100, n_per_user=3).rows() == [
         (1, 48, 4.0, 1586832037),
         (1, 62, 5.0, 1586918691),
-        (1, 13, 2.0, 1586975617),
+        (1, 13, 1.5, 1586975617),
+        (2, 75, 4.5, 1594427180),
+        (2, 53, 4.0, 1594443181),
+        (2, 47, 3.0, 1594625878),
+    ]
+    assert synthetic(n_users=2, n_items=100, n_per_user=3, n_tastes=1).rows()[3:] == [
         (2, 75, 4.5, 1594427180),
         (2, 47, 3.5, 1594609877),
         (2, 1, 4.0, 1594652470),

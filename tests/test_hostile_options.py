@@ -13,32 +13,19 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 
 import rankmeter as rm
-from rankmeter.errors import RankmeterError, UsageError
+from fuzz.calls import Rude
+from rankmeter._ingest import read_rankings
+from rankmeter.errors import DataError, RankmeterError, UsageError
+from rankmeter.metrics import Hits, register, unregister
 
 pytestmark = pytest.mark.once
 
 
 class Word(enum.StrEnum):
     A = "a"
-
-
-class Rude:
-    """No comparison, no text, no truth."""
-
-    def __eq__(self, other):
-        raise RuntimeError("compared")
-
-    __hash__ = None
-
-    def __repr__(self):
-        raise RuntimeError("shown")
-
-    __str__ = __repr__
-
-    def __bool__(self):
-        raise RuntimeError("asked")
 
 
 HOSTILE = {
@@ -207,3 +194,145 @@ def test_metric_strings(text):
 def test_an_option_given_twice_is_refused(text, named):
     with pytest.raises(UsageError, match=f"has the option '{named}' twice"):
         rm.metric(text)
+
+
+RESULT = rm.evaluate(RANKINGS, TRUTH, "rr", missing="skip")
+COMPARED = rm.compare({"x": RANKINGS, "y": RANKINGS}, TRUTH, "rr")
+VALUES = {"x": [0.1, 0.2, 0.3], "y": [0.2, 0.2, 0.1]}
+EYE = np.eye(3)
+REPRODUCTIONS = {
+    "rows without users": lambda: rm.evaluate([{"item": 0}, {"item": 3}], {0: [1], 1: [3]}, "rr"),
+    "truth without users": lambda: rm.evaluate({0: [1], 1: [3]}, [{"item": 0}, {"item": 3}], "rr"),
+    "integers, then text": lambda: rm.by_popularity({1: [1, 2], 2: [3]}, {1: ["a"]}),
+    "text, then integers": lambda: rm.by_popularity({1: ["a"]}, {1: [1]}),
+    "no training data": lambda: rm.evaluate(RANKINGS, TRUTH, "unseen@2", train={"u": [], "v": []}),
+    "an empty matrix": lambda: rm.evaluate(
+        RANKINGS, TRUTH, "ild@2", items=scipy.sparse.csr_matrix((0, 0))
+    ),
+    "half a pair": lambda: RESULT.show("\ud800"),
+    "rude user": lambda: RESULT.show(Rude()),
+    "no path": lambda: RESULT.report(None),
+    "a path of half a pair": lambda: RESULT.report("\ud800.html"),
+    "a path with a zero byte": lambda: RESULT.report("a\0.html"),
+    "filters": lambda: rm.link_queries([(0, 0, 1)], filters=1.5),
+    "no sides": lambda: rm.link_queries([(0, 0, 1)], sides=None),
+    "one side": lambda: rm.link_queries([(0, 0, 1)], sides=1),
+    "sides of a series": lambda: rm.link_queries([(0, 0, 1)], sides=pd.Series([1])),
+    "ragged triples": lambda: rm.link_queries([[], [1]]),
+    "scale": lambda: rm.compare_values(VALUES, scale=1.5),
+    "scale of one number": lambda: rm.compare_values(VALUES, scale=(0,)),
+    "lower is better": lambda: rm.compare_values(VALUES, lower_is_better=1),
+    "tuples of values": lambda: rm.compare_values([("a", 1, 2, 3)]),
+    "like of an array": lambda: rm.evaluate_scores(EYE, [[0], [1], [2]], "rr", like=np.ones(2)),
+    "like of a series": lambda: rm.evaluate_ranks([1, 2], "rr", like=pd.Series([1, 2])),
+    "sparse confidence": lambda: rm.evaluate_ranks(
+        [1], "rr", confidence=scipy.sparse.csr_matrix([[1]])
+    ),
+    "ragged candidates": lambda: rm.adjust({"mrr": 0.5}, candidates=[[1], [1, 2]]),
+    "worst of an array": lambda: COMPARED.worst(np.ones(2)),
+    "best of a metric": lambda: COMPARED.best(2, np.ones(2)),
+    "interval of an array": lambda: COMPARED.to_latex(intervals=np.ones(2)),
+    "caption": lambda: COMPARED.to_latex(caption=pl.lit(1)),
+    "digits": lambda: RESULT.to_markdown(digits=np.ones(2)),
+    "indent": lambda: RESULT.to_json(indent=1e300),
+    "large indent": lambda: RESULT.to_json(indent=10**18),
+    "prefix": lambda: RESULT.log(print, prefix=slice(1)),
+    "metric": lambda: RESULT[[]],
+    "metric of a comparison": lambda: COMPARED[{}],
+    "metric of a plan": lambda: RESULT.plan[Rude()],
+    "metric of a headline": lambda: COMPARED.headline(pl.Series([1, 2])),
+    "metric of a plot": lambda: COMPARED.plot(metric=pl.DataFrame()),
+    "systems to show": lambda: COMPARED.show("u", systems=3),
+    "users of a baseline": lambda: rm.baselines.random({1: [1, 2]}, users={"users": [1]}),
+    "systems": lambda: rm.Evaluator(TRUTH, "rr").compare(3),
+    "not UTF-8": lambda: rm.compare({"A\udcff": RANKINGS, "B": RANKINGS}, TRUTH, "rr"),
+    "a result that is not": lambda: rm.compare({"A\udcff": RESULT, "B": RESULT}),
+    "values that are not": lambda: rm.compare_values({"A\udcff": VALUES["x"], "B": VALUES["y"]}),
+    "columns": lambda: rm.describe(LOG, columns=scipy.sparse.dok_array((2, 2))),
+    "a long path": lambda: rm.evaluate_ranks("é" * 500),
+    "a long path of users": lambda: rm.by_activity(LOG, users="é" * 500),
+    "names of bins": lambda: rm.by_activity(LOG, bins={"\ud800": 1}),
+    "ragged numbers of candidates": lambda: rm.evaluate_ranks([1, 2], candidates=[[1], [1, 2]]),
+    "group sizes": lambda: rm.group_metric("ndcg", groups=1.5),
+    "metrics to show": lambda: RESULT.show("u", 3),
+    "half a character": lambda: RESULT.log(print, prefix="\ud800"),
+    "no resamples": lambda: rm.evaluate(RANKINGS, TRUTH, "rr", resamples="none"),
+    "no seed": lambda: rm.compare_values(VALUES, seed=None),
+    "pieces": lambda: [*RESULT.pieces_by_user(0.5)],
+    "tolerance": lambda: rm.accumulator("rr", tolerance=True),
+    "metrics of a trainer": lambda: rm.compute_metrics(3),
+    "prediction": lambda: rm.compute_metrics()(1),
+    "estimator": lambda: rm.scorer("rr")("x", EYE, [0, 1, 2]),
+    "grades": lambda: rm.Grades(3),
+    "grades of a frame": lambda: rm.Grades(pl.DataFrame({"a": ["x"]})),
+    "positives": lambda: rm.Sampled(b"a", [[0.1]]),
+    "ids of a type": lambda: rm.describe(
+        pl.DataFrame(schema={"user": pl.List(pl.Null), "item": pl.Int64})
+    ),
+    "large features": lambda: rm.evaluate(
+        {1: [1, 2]}, {1: [1]}, "ild(distance=cosine)@2", items={1: [1e200, 0], 2: [1e200, 1e199]}
+    ),
+    "small features": lambda: rm.evaluate(
+        {1: [1, 2]}, {1: [1]}, "ild@2", items={1: [1e-200, 0], 2: [1e-200, 1e-201]}
+    ),
+    "underscores in a number": lambda: rm.metric("f_beta(beta=1_0)@3"),
+    "other digits of a cutoff": lambda: rm.metric("ndcg@٣"),
+    "other digits of an option": lambda: rm.metric("accuracy(n_items=٣)@2"),
+    "a segment without a name": lambda: RESULT.by_segment({"u": "", "v": "new"}),
+}
+"""Calls that ended in an error of another package, or in a wrong number without a word."""
+
+
+@pytest.mark.parametrize("name", REPRODUCTIONS)
+def test_each_of_these_is_refused(name):
+    with pytest.raises(RankmeterError) as caught:
+        REPRODUCTIONS[name]()
+    assert len(str(caught.value)) > 20
+
+
+def test_labels_of_text_and_of_other_integers_are_popular_alike(tmp_path):
+    """Ids that a file has as text are compared with integers as they are written."""
+    path = tmp_path / "train.csv"
+    path.write_text("user,item\n1,7\n2,7\n2,x\n")
+    bins = {"rare": 0, "usual": 2}
+    segments = rm.by_popularity(path, {1: [7], 2: [8]}, bins=bins)["segment"]
+    assert [label.split(",")[0] for label in segments] == ["2 of 2: usual", "1 of 2: rare"]
+    unsigned = {1: [2**63], 2: [8]}
+    segments = rm.by_popularity({1: [7, 8], 2: [8]}, unsigned, bins=bins)["segment"]
+    assert [label.split(",")[0] for label in segments] == ["1 of 2: rare", "2 of 2: usual"]
+
+
+def test_a_large_multiple_is_shown_and_read_in_few_digits():
+    result = rm.evaluate(RANKINGS, TRUTH, "rprec_mult(multiple=1e300)")
+    ((label, estimate),) = result.items()
+    assert label == "rprec_mult@1e+300"
+    assert result[label].mean == estimate.mean == pytest.approx(0)
+
+
+def test_lists_that_somebody_changes_are_refused():
+    """A metric runs in the middle of an evaluation, as another thread does."""
+    lists = {"u": ["a", "b"], "v": ["b", "c"]}
+
+    @register("Meddling")
+    def meddling(hits: Hits):
+        """Change the rankings."""
+        lists["v"].append("x")
+        return np.ones(hits.n_users)
+
+    try:
+        with pytest.raises(DataError, match="was changed while it was read"):
+            rm.evaluate(lists, {"u": ["a"], "v": ["c"]}, "meddling")
+    finally:
+        unregister("meddling")
+    table = read_rankings(lists)
+    lists["u"].remove("a")
+    with pytest.raises(DataError, match="was changed while it was read"):
+        table.rows.items()
+
+
+def test_narrow_integers_do_not_overflow():
+    ratings = rm.datasets.synthetic(
+        n_users=np.int8(3), n_items=np.int8(100), n_per_user=np.int8(50), n_tastes=np.int8(2)
+    )
+    assert ratings.height == 150
+    assert [piece.height for piece in RESULT.pieces_by_user(np.int8(2))] == [2, 1]

@@ -8,14 +8,16 @@ import pytest
 
 from rankmeter._ingest import read_interactions, read_rankings, read_truth
 from rankmeter._ingest._columns import SYNONYMS, plain
-from rankmeter.errors import ColumnError, UsageError
+from rankmeter.errors import ColumnError, InvalidValueError, UsageError
 
 SPELLINGS = {
     "user": "user user_id uid userid query_id qid q_id userID topic_id session session_id "
-    "USER User_Id user-id",
+    "USER User_Id user-id customer_id query reviewerID visitorid msno account_id client_id member "
+    "buyer",
     "item": "item item_id iid doc_id docid docno itemID doc document movieId movie_id product_id "
     "corpus-id passage_id pid chunk_id "
-    "ITEM Item-ID",
+    "ITEM Item-ID asin parent_asin track_id song song_id business_id article_id news_id video_id "
+    "sku isbn",
     "score": "score rating prediction pred SCORE Rating est predicted predicted_rating yhat y_hat "
     "prob probability similarity logit pred_score predicted_score",
     "rank": "rank Rank RANK",
@@ -54,6 +56,24 @@ def test_the_rank_goes_by_its_name(name):
 def test_the_gain_goes_by_many_names(name):
     data = pl.DataFrame({"user": [1], "item": [2], name: [3]})
     assert read_truth(data).frame.rows() == [(1, 2, 3.0)]
+
+
+def test_a_name_of_the_second_kind_counts_where_no_plain_name_is_there():
+    data = {"customer_id": ["c"], "user_id": ["u"], "asin": ["b"], "item": ["a"]}
+    assert read_rankings(pl.DataFrame(data)).frame.rows() == [("u", "a")]
+    data = {"user_id": ["u"], "asin": ["b"], "parent_asin": ["a"]}
+    with pytest.raises(ColumnError, match="2 columns that could be the item: 'asin', 'parent_asin"):
+        read_rankings(pl.DataFrame(data))
+
+
+def test_all_missing_columns_are_named_at_once():
+    with pytest.raises(ColumnError) as error:
+        read_rankings(pl.DataFrame({"who": [1], "what": [2]}))
+    assert str(error.value) == (
+        "polars DataFrame has no column for the user and none for the item. Its columns are 'who', "
+        "'what'. Name the columns with columns={'user': ..., 'item': ...}, or rename them to "
+        "'user' and 'item'."
+    )
 
 
 @pytest.mark.parametrize("name", ["time", "timestamp", "ts", "date", "datetime", "unix_time"])
@@ -134,6 +154,64 @@ def test_numbers_of_an_unknown_name_are_never_passed_over(read, role, rest, hold
         read(data)
     for word in ("numbers in 'clicks'", f"columns={{'{role}': 'clicks'}}", rest, "drop it"):
         assert word in str(caught.value)
+
+
+YES_AND_NO = ["yes No", "Y N", "T F", "true false", "positive negative", "pos neg", "on off",
+              "relevant irrelevant", "Relevant not-relevant", "like dislike"]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", YES_AND_NO)
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_labels_in_words_are_asked_about_and_read_as_the_message_says(words, hold, tmp_path):
+    data = frame(user=[1, 1], item=[2, 3], title=["a", "b"], liked=words.split())
+    given = hold(data, tmp_path)
+    with pytest.raises(ColumnError, match=r"in 'liked'.* columns={'gain': 'liked'}") as caught:
+        read_truth(given)
+    assert "If every row is a relevant item, drop it" in str(caught.value)
+    assert read_truth(given, columns={"gain": "liked"}).frame["gain"].to_list() == [1.0, 0.0]
+    assert read_truth(hold(data.rename({"liked": "label"}), tmp_path)).gains.tolist() == [1.0, 0.0]
+    if hold in (HOLDERS["polars"], HOLDERS["pandas"]):
+        as_types = data.with_columns(liked=pl.col("liked").cast(pl.Categorical))
+        as_types = hold(as_types, tmp_path)
+        assert read_truth(as_types, columns={"gain": "liked"}).gains.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("words", ["1★ 5★", "★ ★★★★★", "1-star 5-stars", "good bad", "high medium"])
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_labels_in_other_words_are_refused(words, hold, tmp_path):
+    data = hold(frame(user=[1, 1], item=[2, 3], title=["a", "b"], x=words.split()), tmp_path)
+    with pytest.raises(ColumnError, match=r"in 'x'.* columns={'gain': 'x'}"):
+        read_truth(data)
+    with pytest.raises(InvalidValueError, match=r"not a number.*or all to words: yes, no"):
+        read_truth(data, columns={"gain": "x"})
+
+
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_two_words_of_the_only_further_column_are_asked_about(hold, tmp_path):
+    data = frame(user=[1, 1, 1], item=[2, 3, 4], found=["hit", "miss", "hit"])
+    with pytest.raises(ColumnError, match="labels in 'found'"):
+        read_truth(hold(data, tmp_path))
+    others = [
+        data.with_columns(title=pl.Series([*"abc"])),
+        data.with_columns(found=pl.Series([*"abc"])),
+    ]
+    for other in others:
+        assert read_truth(hold(other, tmp_path)).counts["assumed_gains"] == 3
+    assert read_rankings(hold(data, tmp_path)).order == "list"
+
+
+def test_labels_in_lists_are_asked_about():
+    lists = [{"user": 1, "items": [2, 3], "liked": ["yes", "no"]}]
+    for data in (lists, pl.DataFrame(lists)):
+        with pytest.raises(ColumnError, match="labels in 'liked'"):
+            read_truth(data)
+        assert read_truth(data, columns={"gain": "liked"}).gains.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("read", [read_rankings, read_truth])
+def test_half_a_surrogate_pair_in_an_unused_column_is_read(read):
+    texts = pd.Series(["a", "\ud800b"], dtype=object)
+    assert read(pd.DataFrame({"user": [1, 1], "item": [2, 3], "title": texts})).height == 2
 
 
 @pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)

@@ -307,13 +307,38 @@ def test_truth_without_gains_counts_what_it_assumed():
     assert read_truth({"u": {"a": 2}}).counts == {"rows": 1}
 
 
-def test_lists_and_scores_may_be_mixed():
-    """A list keeps its order next to users with scores; a judgment without a gain counts as 1."""
-    mixed = {"u": ["b", "a"], "v": {"a": 0.1, "b": 0.2}}
-    ranked = read_rankings(mixed).frame.sort("user", "score", descending=[False, True])
+@pytest.mark.parametrize(("read", "number"), [(read_rankings, "score"), (read_truth, "gain")])
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"w": {}, "u": ["b", "a"], "v": {"a": 1, "b": 2}},
+        {"v": [{"id": "a", "NUMBER": 1}], "u": [{"id": "a", "mistyped": 1}]},
+        [{"user": "v", "items": {"a": 1}}, {"user": "u", "items": ["a"]}],
+        [{"user": "v", "items": ["a"], "NUMBERs": [1]}, {"user": "u", "items": ["a"]}],
+        [{"user": "u", "items": ["a"]}, {"user": "v", "items": ["a"], "NUMBERs": [1]}],
+        [{"user": "v", "items": ["a"], "NUMBERs": [1]}, {"user": "u", "items": ["a"], "s": [1, 2]}],
+        [{"user": "u", "items": ["a"], "mistyped": [1]}, {"user": "v", "items": ["a"]}],
+        [{"user": "u", "items": ["a"]}, {"user": "v", "items": ["a"], "mistyped": [1]}],
+        [{"user": "v", "item": "a", "NUMBER": 1}, {"user": "u", "item": "a", "mistyped": 1}],
+        [{"user": "v", "item": "a"}, {"user": "u", "item": "a", "mistyped": 1}],
+    ],
+)
+def test_numbers_of_some_items_alone_are_refused(read, number, data, tmp_path):
+    """The place in the list, or a gain of 1, would be compared with numbers of other users."""
+    text = json.dumps(data).replace("NUMBER", number)
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    for given in (json.loads(text), path):
+        with pytest.raises(DataError, match=r"'u'|[Rr]ow [12] |'mistyped'"):
+            read(given)
 
-    assert ranked.rows() == [("u", "b", 0.0), ("u", "a", -1.0), ("v", "b", 0.2), ("v", "a", 0.1)]
-    assert read_truth(mixed).frame["gain"].to_list() == [1.0, 1.0, 0.1, 0.2]
+
+def test_a_user_without_items_needs_no_numbers():
+    lists = [{"user": "u", "items": []}, {"user": "v", "items": ["a"], "scores": [0.5]}]
+    for data in ({"u": [], "v": {"a": 0.5}}, lists, lists[::-1]):
+        table = read_rankings(data)
+        assert table.frame.rows() == [("v", "a", 0.5)]
+        assert table.empty_users.to_list() == ["u"]
 
 
 @pytest.mark.parametrize(
@@ -343,7 +368,7 @@ def test_only_empty_lists_are_still_users():
 
 RECORDS = [
     {"predict_list": list("ABCLYUFZ"), "ground_truth": {"A": 1.0, "K": 1.0, "B": 1.0, "Z": 1.0}},
-    {"predict_list": list("NXYBM"), "ground_truth": ["E", "B"]},
+    {"predict_list": list("NXYBM"), "ground_truth": {"E": 1, "B": 1}},
 ]
 
 

@@ -74,7 +74,7 @@ CLOSER_LOOK = {
     "decimals": {"u": {"a": Decimal(1)}},
     "integers that no float holds": {"u": {"a": 2**53 + 1}},
     "an item twice": {"u": ["a", "b", "a"]},
-    "lists and dicts": {"u": ["a"], "v": {"b": 1.0}},
+    "a list without items and a dict": {"u": [], "v": {"b": 1.0}},
     "pairs": {"u": [("a", 1.0)]},
     "arrays": {"u": np.array(["a", "b"])},
     "sequences": {"u": ("a", "b"), "v": ("c",)},

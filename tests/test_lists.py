@@ -16,7 +16,8 @@ from command_line import rankmeter
 from rankmeter._engine import Memory
 from rankmeter._ingest import read_truth
 from rankmeter._list_laws import _random_evidence
-from rankmeter._side import Side, SideTables
+from rankmeter._side._given import Side
+from rankmeter._side._tables import SideTables
 from rankmeter.errors import DataError, IdTypeError, RankmeterError, UsageError
 from rankmeter.metrics import METRICS
 

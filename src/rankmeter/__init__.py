@@ -48,7 +48,7 @@ _HOMES = {
     "evaluate": "_api",
     "evaluate_ranks": "_scored",
     "evaluate_scores": "_scored",
-    "explain": "_explain",
+    "explain": "_explain.walk",
     "group_metric": "_rankers",
     "grouped": "_rankers",
     "link_queries": "_links",
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from rankmeter._estimates.segments import by_activity as by_activity
     from rankmeter._estimates.segments import by_popularity as by_popularity
     from rankmeter._evaluator import Evaluator as Evaluator
-    from rankmeter._explain import explain as explain
+    from rankmeter._explain.walk import explain as explain
     from rankmeter._interactions.describe import Description as Description
     from rankmeter._interactions.describe import describe as describe
     from rankmeter._links import LinkQueries as LinkQueries
@@ -119,8 +119,8 @@ def _class_name(metric: str) -> str:
 
 
 def _metric_names() -> dict[str, str]:
-    known = import_module("rankmeter.metrics").METRICS
-    return {_class_name(name): name for name in (*known, "map", "mrr")}
+    metrics = import_module("rankmeter.metrics").METRICS
+    return {_class_name(name): name for name in (*metrics, "map", "mrr")}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import signal
+# Not signal, whose imports take longer than the rest, and Ctrl-C during them is not quiet.
+import _signal as signal  # type: ignore[import-not-found]
 import sys
 
 

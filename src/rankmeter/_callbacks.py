@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter._checks import counted, shown
+from rankmeter._checks import counted, refused, several, shown
 from rankmeter._choices import CHOICES, acting
+from rankmeter._matrix._arrays import asarray
 from rankmeter._matrix._kind import plan_of_data
-from rankmeter._scored import RANK_METRICS, evaluate_scores, own_users
+from rankmeter._scored import RANK_METRICS, evaluate_scores, users_from_option
 from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import METRICS, Metric
 from rankmeter.metrics import metric as metric_of
@@ -44,14 +45,14 @@ def compute_metrics(
     >>> function((np.array([[0.1, 0.9, 0.5]]), np.array([2])))
     {'mrr': 0.5, 'hits_at_1': 0.0}
     """
-    names = [metrics] if isinstance(metrics, str | Metric) else [*metrics]
+    names = [metrics] if isinstance(metrics, Metric) else several("metrics", "metrics", metrics)
     _check(names, options)
     return _Computing(names, options)
 
 
 @dataclass(frozen=True)
 class _Computing:
-    """What `compute_metrics` makes: unlike a function inside another, it can be pickled."""
+    """The callable that `compute_metrics` returns; unlike a closure, it can be pickled."""
 
     metrics: list[str | Metric]
     options: Mapping[str, Any]
@@ -60,9 +61,12 @@ class _Computing:
         return f"compute_metrics({self.metrics})"
 
     def __call__(self, prediction: Any) -> dict[str, float]:
-        named = hasattr(prediction, "predictions")
-        scores = prediction.predictions if named else prediction[0]
-        labels = prediction.label_ids if named else prediction[1]
+        pair = prediction
+        if hasattr(prediction, "predictions"):
+            pair = (prediction.predictions, prediction.label_ids)
+        if not isinstance(pair, tuple | list) or len(pair) < 2:
+            raise refused("prediction", "predictions and label ids, as of a trainer", prediction)
+        scores, labels = pair[:2]
         scores = scores[0] if isinstance(scores, tuple) else scores  # logits come first
         result = evaluate_scores(scores, labels, self.metrics, **self.options)
         return {name.replace("@", "_at_"): float(row.mean) for name, row in result.items()}
@@ -73,7 +77,7 @@ def _check(metrics: list[str | Metric], options: Mapping[str, Any]) -> None:
     parameters = inspect.signature(evaluate_scores).parameters.keys() - acting(CHOICES, "scores")
     choices = {n: value for n, value in options.items() if n not in parameters}
     users = choices.pop("users", None)
-    plan_of_data(metrics, options.get("like"), own_users(users, choices)[1], "scores")
+    plan_of_data(metrics, options.get("like"), users_from_option(users, choices)[1], "scores")
 
 
 def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], float]:
@@ -120,7 +124,7 @@ def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], fl
 
 @dataclass(frozen=True)
 class _Scorer:
-    """What `scorer` makes; it can be pickled, for several processes."""
+    """The callable that `scorer` returns; it can be pickled, for several processes."""
 
     metric: str | Metric
     options: Mapping[str, Any]
@@ -131,10 +135,12 @@ class _Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:  # noqa: N803 - as scikit-learn
         ways = ("predict_proba", "decision_function", "predict")
-        way = next(way for way in ways if hasattr(estimator, way))
-        scores, target = _matrix(getattr(estimator, way)(X), way), np.asarray(y)
+        way = next((way for way in ways if hasattr(estimator, way)), "")
+        if not way:
+            raise refused("estimator", f"an object with {' or '.join(ways)}", estimator)
+        scores, target = _matrix(getattr(estimator, way)(X), way), asarray(y, "y")
         if target.ndim == 1 and hasattr(estimator, "classes_"):
-            target = _columns(target, np.asarray(estimator.classes_))
+            target = _class_columns(target, np.asarray(estimator.classes_))
         (mean,) = evaluate_scores(scores, target, self.metric, **self.options).values()
         return self.sign * float(mean.mean)
 
@@ -148,10 +154,13 @@ def _matrix(scores: Any, way: str) -> Any:
     return scores
 
 
-def _columns(target: Any, classes: Any) -> Any:
+def _class_columns(target: Any, classes: Any) -> Any:
     """The column of the class of each row."""
     order = np.argsort(classes)
-    place = np.minimum(np.searchsorted(classes, target, sorter=order), classes.size - 1)
+    try:
+        place = np.minimum(np.searchsorted(classes, target, sorter=order), classes.size - 1)
+    except TypeError:
+        raise refused("y", "the true class of each row", target.tolist()) from None
     column = order[place]
     wrong = np.flatnonzero(classes[column] != target)
     if wrong.size:

@@ -37,7 +37,7 @@ def integer(name: str, value: Any, *, least: int | None = None, most: int = LARG
         return whole
     if most in (LARGEST, 2**128 - 1) and (whole is None or whole < most):
         del bounds["≤"]
-    raise refused(name, "an integer" + _range(bounds), value)
+    raise refused(name, "an integer" + _range_in_words(bounds), value)
 
 
 def number(
@@ -55,7 +55,7 @@ def number(
     if finite is not None and math.isfinite(finite) and _within(finite, bounds):
         return finite
     kind = "a number" if finite is None or math.isfinite(finite) else "a finite number"
-    raise refused(name, kind + _range(bounds), value)
+    raise refused(name, kind + _range_in_words(bounds), value)
 
 
 def _float(value: Any) -> float | None:
@@ -92,6 +92,21 @@ def choice(name: str, value: Any, allowed: Any) -> str:
         return str(value)
     hint = near(value, words) if isinstance(value, str) else ""
     raise refused(name, f"one of {', '.join(map(repr, words))}", value, words, hint)
+
+
+def text(name: str, value: Any) -> str:
+    """``value`` as text that UTF-8 has: half of a surrogate pair is not a character."""
+    if isinstance(value, str) and value == value.encode(errors="replace").decode():
+        return str(value)
+    raise refused(name, "a text of UTF-8", value)
+
+
+def several(name: str, expected: str, value: Any) -> list[Any]:
+    """The values of an iterable, or a text alone; `expected` says which ones in a message."""
+    try:
+        return [value] if isinstance(value, str) else [*value]
+    except Exception:  # noqa: BLE001 - not an iterable, or whatever a foreign class raises
+        raise refused(name, expected, value) from None
 
 
 def flag(name: str, value: Any) -> bool:
@@ -165,7 +180,7 @@ def _within(value: Any, bounds: Bounds) -> bool:
     return all(bound is None or _HOLDS[sign](value, bound) for sign, bound in bounds.items())
 
 
-def _range(bounds: Bounds) -> str:
+def _range_in_words(bounds: Bounds) -> str:
     """A range of numbers in words, after a space."""
     given = {sign: bound for sign, bound in bounds.items() if bound is not None}
     if given.keys() == {">", "<"}:

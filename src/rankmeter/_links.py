@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice, counted, exact, shown
+from rankmeter._checks import choice, counted, exact, several, shown
 from rankmeter._hits import IntArray
-from rankmeter._matrix._arrays import host
+from rankmeter._matrix._arrays import asarray, host
 from rankmeter.errors import DataError, UsageError
 
 Side = Literal["head", "tail"]
@@ -69,17 +69,17 @@ class LinkQueries:
 
     @property
     def exclude(self) -> tuple[IntArray, IntArray]:
-        """What `rankmeter.evaluate_scores` takes as ``exclude``."""
+        """The argument ``exclude`` of `rankmeter.evaluate_scores`."""
         return self.known
 
     @property
     def clusters(self) -> pl.Series:
-        """What it takes as ``clusters``: the queries without their targets."""
+        """The argument ``clusters``: the queries without their targets."""
         return self.frame["key"]
 
     @property
     def groups(self) -> pl.DataFrame:
-        """What it takes as ``groups``: side and relation, and the degree of the target in fourths.
+        """The argument ``groups``: side and relation, and the degree of the target in fourths.
 
         Means by relation weigh all its triples alike; the rows ``macro`` weigh relations alike.
         """
@@ -145,13 +145,13 @@ def link_queries(
     [('head', 1.0), ('tail', 0.5), ('macro', 0.75)]
     """
     test = _triples(triples, "triples")
-    others = [_triples(given_side, "filters") for given_side in _several(filters)]
+    others = [_triples(given_side, "filters") for given_side in _as_sets(filters)]
     true = np.unique(np.concatenate([test, *others]), axis=0)
     loops = true[:, 0] == true[:, 2]
     ends = np.concatenate([true[:, 0], true[~loops, 2]])
     every, times = np.unique(ends, return_counts=True)
     frames, rows, entities, first = [], [], [], 0
-    which = [sides] if isinstance(sides, str) else sides
+    which = several("sides", "head, tail or both", sides)
     for side in dict.fromkeys(choice("sides", given_side, SIDES) for given_side in which):
         target = 0 if side == "head" else 2
         other = 2 - target
@@ -172,7 +172,7 @@ def link_queries(
                 degree=pl.Series(degree),
             )
         )
-        row, entity = _others(test, true, target, other)
+        row, entity = _answers(test, true, target, other)
         rows.append(row + first)
         entities.append(entity)
         first += len(test)
@@ -182,7 +182,7 @@ def link_queries(
     return LinkQueries(pl.concat(frames), answers)
 
 
-def _others(test: IntArray, true: IntArray, target: int, other: int) -> tuple[IntArray, IntArray]:
+def _answers(test: IntArray, true: IntArray, target: int, other: int) -> tuple[IntArray, IntArray]:
     """For each triple, the other entities that complete its query: rows and entities."""
     queries = pl.DataFrame({"a": test[:, other], "r": test[:, 1], "own": test[:, target]})
     answers = pl.DataFrame({"a": true[:, other], "r": true[:, 1], "entity": true[:, target]})
@@ -191,13 +191,13 @@ def _others(test: IntArray, true: IntArray, target: int, other: int) -> tuple[In
     return pairs["row"].to_numpy().astype(np.int64), pairs["entity"].to_numpy().astype(np.int64)
 
 
-def _several(filters: Any) -> list[Any]:
+def _as_sets(filters: Any) -> list[Any]:
     """Sets of triples, of which there can be one alone."""
     if filters is None:
         return []
     if hasattr(filters, "columns") or getattr(filters, "ndim", 3) < 3:
         return [filters]
-    sets = list(filters)
+    sets = several("filters", "triples, or several sets of them", filters)
     triples = bool(sets) and all(len(entry) == 3 and np.ndim(entry[0]) == 0 for entry in sets)
     return [sets] if triples else sets
 
@@ -211,7 +211,7 @@ def _triples(data: Any, name: str) -> IntArray:
         roles = ("head", "relation", "tail")
         array = np.column_stack([np.asarray(data[named[role]]) for role in roles])
     else:
-        array = np.asarray(host(data) if hasattr(data, "shape") else data)
+        array = host(asarray(data, name))
     if array.size == 0:
         return np.zeros((0, 3), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from rankmeter._api import evaluate
-from rankmeter._checks import shown
+from rankmeter._checks import several, shown
 from rankmeter._hits import IntArray
+from rankmeter._matrix._arrays import asarray
 from rankmeter.conventions import translate_all
 from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import Metric
@@ -59,21 +60,21 @@ def grouped(
     """
     if (group is None) == (qid is None):
         raise UsageError("name the groups by their sizes (group=) or by an id of each row (qid=)")
-    values, grades = np.asarray(scores), np.asarray(labels)
+    values, grades = asarray(scores, "scores"), asarray(labels, "labels")
     if values.ndim != 1 or values.shape != grades.shape:
         raise DataError(
             f"scores and labels must be one number for each row, got the shapes {values.shape} "
             f"and {grades.shape}"
         )
     if qid is None:
-        sizes = np.asarray(group)
+        sizes = asarray(group, "group")
         if sizes.dtype.kind not in "iu" or (sizes < 0).any() or sizes.sum() != values.size:
             raise DataError(
                 f"group must be the number of rows of each group, {values.size:,} together, got "
                 f"{shown(sizes.tolist())}"
             )
         users = np.repeat(np.arange(sizes.size), sizes)
-    elif (users := np.asarray(qid)).shape != values.shape:
+    elif (users := asarray(qid, "qid")).shape != values.shape:
         raise DataError(f"qid must have one id for each of {values.size:,} rows, got {users.shape}")
     rows = {"user": users, "item": np.arange(values.size)}
     return pl.DataFrame({**rows, "score": values}), pl.DataFrame({**rows, "gain": grades})
@@ -116,16 +117,17 @@ def group_metric(
     >>> name, round(value, 4), higher_is_better
     ('ndcg@3', 0.6309, True)
     """
-    sizes = tuple(np.asarray(one) for one in groups)
-    wanted = translate_all(metric, options.get("like") or "rankmeter")
-    if len(wanted) != 1:
+    data_sets = several("groups", "the group sizes of each data set", groups)
+    sizes = tuple(asarray(group_sizes, "groups") for group_sizes in data_sets)
+    metrics = translate_all(metric, options.get("like") or "rankmeter")
+    if len(metrics) != 1:
         raise UsageError(f"group_metric takes one metric, got {shown(metric)}")
-    return _GroupMetric(wanted[0], sizes, options)
+    return _GroupMetric(metrics[0], sizes, options)
 
 
 @dataclass  # CatBoost sets attributes of it
 class _GroupMetric:
-    """What `group_metric` makes; trainers look at its parameters and at its name."""
+    """The callable that `group_metric` returns; trainers look at its parameters and at its name."""
 
     metric: Metric
     groups: tuple[IntArray, ...]
@@ -159,7 +161,7 @@ class _GroupMetric:
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
         """The value and its weight; CatBoost asks for them."""
         n = len(approxes[0])
-        fitting = [one for one in self.groups if one.sum() == n]
+        fitting = [sizes for sizes in self.groups if sizes.sum() == n]
         if len(fitting) != 1:
             raise UsageError(
                 f"{len(fitting)} of the data sets in `groups` have {n:,} rows: pass the sizes of "
@@ -172,10 +174,10 @@ class _GroupMetric:
         return error / weight
 
     def _mean(self, scores: Any, labels: Any, sizes: Any, weight: Any) -> float:
-        values = np.asarray(scores)
-        weights = np.ones(0) if weight is None else np.asarray(weight)
+        values = asarray(scores, "scores")
+        weights = np.ones(0) if weight is None else asarray(weight, "weight")
         if np.unique(weights).size > 1:
             raise UsageError(f"{self.__name__} has no weights of rows or groups: leave them out")
-        rankings, truth = grouped(values, np.asarray(labels), sizes)
-        (found,) = evaluate(rankings, truth, self.metric, **self.options).values()
-        return float(found.mean)
+        rankings, truth = grouped(values, labels, sizes)
+        (e,) = evaluate(rankings, truth, self.metric, **self.options).values()
+        return float(e.mean)

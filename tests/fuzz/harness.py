@@ -179,8 +179,8 @@ def outcome(fuzzer: Any, case: Any, stage: Any = lambda _: None) -> str:
 def work() -> int:
     """Check inputs, as the arguments of the process say."""
     name, (seed, first, end), at = sys.argv[1], map(int, sys.argv[2:5]), sys.argv[5]
-    # A share of the address space is for threads and libraries, which do not use it.
-    resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY, 4 * MEMORY))
+    # Not of addresses: the library that draws charts reserves more of them than there is memory.
+    resource.setrlimit(resource.RLIMIT_DATA, (4 * MEMORY, 4 * MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     fuzzer, outcomes, seen = load(name), Counter[str](), Counter[str]()
     where = os.open(at, os.O_WRONLY)

@@ -7,10 +7,14 @@ import signal
 from pathlib import Path
 from random import Random
 
+import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse
 
+import rankmeter as rm
 import reference
-from fuzz import harness, invariance, judge, readers, writers
+from fuzz import calls, harness, invariance, judge, readers, writers
 
 pytestmark = pytest.mark.once
 
@@ -25,6 +29,7 @@ INPUTS = {
     "readers.csv.gz": 80,
     **{f"rows.{form}": 500 for form in readers.FORMS},
     "api": 300,
+    "calls": 400,
     "invariance": 12,
 }
 """How many inputs of each fuzzer: some seconds each."""
@@ -35,8 +40,45 @@ def test_nothing_random_gives_a_wrong_value_or_a_foreign_error(name, tmp_path):
     report = harness.run(name, INPUTS[name], folder=tmp_path)
     assert not report.failures, str(report)
     assert sum(report.outcomes.values()) == INPUTS[name]
-    judged = "the same from all forms: values" if name == "invariance" else "accepted, with the"
-    assert any(outcome.startswith(judged) for outcome in report.outcomes), str(report)
+    judged = {"invariance": "the same from all forms: values", "calls": "accepted"}
+    wanted = judged.get(name, "accepted, with the")
+    assert any(outcome.startswith(wanted) for outcome in report.outcomes), str(report)
+
+
+def test_a_new_function_is_called_or_its_parameters_are_named(monkeypatch):
+    def fresh(unheard_of):
+        raise KeyError(unheard_of)
+
+    monkeypatch.setattr(rm.splits, "fresh", fresh, raising=False)
+    monkeypatch.setattr(rm.splits, "__all__", [*rm.splits.__all__, "fresh"])
+    found = calls.targets.__wrapped__
+    with pytest.raises(LookupError, match="unheard_of"):
+        found()
+    monkeypatch.setitem(calls.STRATEGIES, "unheard_of", lambda _: 7)
+    monkeypatch.setattr(calls, "targets", found)
+    case = calls.Case(1, "splits.fresh", (), ())
+    with pytest.raises(harness.Failure, match=r"foreign KeyError in splits\.fresh"):
+        calls.fuzzer("").check(case, lambda _: None)
+
+
+def test_an_argument_that_is_changed_is_a_failure(monkeypatch):
+    assert "splits.k_fold" in calls.targets()
+    monkeypatch.setattr(rm.splits, "k_fold", lambda data, **_: data.clear())
+    monkeypatch.setitem(calls.STRATEGIES, "data", lambda _: {1: [2]})
+    with pytest.raises(harness.Failure, match=r"splits\.k_fold changes data"):
+        calls.fuzzer("").check(calls.Case(1, "splits.k_fold", (), ()), lambda _: None)
+
+
+@pytest.mark.parametrize("change", [
+    lambda one: one.append(3), lambda one: one[1].update(b=2), lambda one: one[2].fill(0),
+    lambda one: one[3].__setitem__("a", 0), lambda one: one[4].data.fill(5),
+])  # fmt: skip
+def test_a_change_of_an_argument_is_seen(change):
+    one = [[1], {"a": 1}, np.ones(2), pd.DataFrame({"a": [1]}), scipy.sparse.eye(2, format="csr")]
+    before = calls.fingerprint(one)
+    assert calls.fingerprint(one) == before
+    change(one)
+    assert calls.fingerprint(one) != before
 
 
 def test_any_number_of_threads_gives_the_same_bits():

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.remainder import Counts, Order, Remainder, changed
+from rankmeter._align.remainder import Counts, Order, Remainder, changed_error
 from rankmeter._align.tally import Marks, Tally
-from rankmeter._align.threads import over
+from rankmeter._align.threads import map_pieces
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import IdSeries, Pieces
 
@@ -29,14 +29,12 @@ class Counted(Remainder):
         super().__init__(kept, users, n_rows, end=max(pieces.n_rows, self._n_all), **how)
 
     def last_ranks(self) -> pl.DataFrame:
-        """See `Rest`."""
-
-        def look(n: int) -> pl.DataFrame:
+        def scan(n: int) -> pl.DataFrame:
             rows = self.pieces.read(n, items=False).rows.join(self.kept, on="number", how="anti")
             return rows.group_by(pl.col("user").cast(self.users.dtype)).agg(pl.col("rank").max())
 
-        parts = pl.concat([*over(self.pieces, look, "finding the last ranks")])
-        return parts.group_by("user").agg(pl.col("rank").max())
+        ranks = pl.concat([*map_pieces(self.pieces, scan, "finding the last ranks")])
+        return ranks.group_by("user").agg(pl.col("rank").max())
 
     def _count(
         self,
@@ -46,7 +44,7 @@ class Counted(Remainder):
     ) -> dict[Order, Counts]:
         """See `Remainder`; all orders take one pass."""
         codes = Codes(rows["user"].unique().sort())
-        code = codes.of(rows["user"])
+        code = codes.encode(rows["user"])
         tallies, item = {}, IdSeries(rows["item"])
         for score_type in dict.fromkeys(kind for kind, _ in orders):
             rules = [ties for kind, ties in orders if kind == score_type and ties is not None]
@@ -58,7 +56,7 @@ class Counted(Remainder):
         columns += [] if self.order == "list" else [self.order]
         types = {role: rows.schema[role] for role in columns if role in ("user", "item")}
 
-        def look(n: int) -> tuple[int, int]:
+        def scan(n: int) -> tuple[int, int]:
             piece = self.pieces.read(n, items=by_item).rows.select(columns).cast(types)  # type: ignore[arg-type]
             user = codes.find(piece["user"])
             kept = self._kept_in(piece)
@@ -71,10 +69,10 @@ class Counted(Remainder):
                 tally.add(user, value, row, lambda places: IdSeries(piece["item"][at[places]]))
             return piece.height, kept.size
 
-        seen = list(over(self.pieces, look, "counting"))
+        seen = list(map_pieces(self.pieces, scan, "counting"))
         self.pieces.check()
         if sum(n for n, _ in seen) != self._n_all or sum(n for _, n in seen) != self.kept.height:
-            raise changed()
+            raise changed_error()
         counts = {}
         for kind, ties in orders:
             tally = tallies[kind]
@@ -91,5 +89,5 @@ class Counted(Remainder):
         at = self._number[slice(*span)] - first
         columns = [name for name in ("user", self.order) if name in piece.columns]
         if not piece.select(columns)[at].equals(self.kept.select(columns)[slice(*span)]):
-            raise changed()
+            raise changed_error()
         return at

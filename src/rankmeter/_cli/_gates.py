@@ -13,7 +13,7 @@ import click
 
 from rankmeter._checks import unknown
 from rankmeter._cli._command import reworded
-from rankmeter._estimates.differences import turned
+from rankmeter._estimates.differences import seen_from
 from rankmeter._estimates.wording import p_text
 from rankmeter._report.table import one_line
 from rankmeter.conventions import translate_all
@@ -66,7 +66,7 @@ class Gate(NamedTuple):
         return math.isnan(value) or bool(_COMPARE[self.sign](value, self.limit))
 
     def reason(self, value: float) -> str:
-        """What holds, or nothing."""
+        """The condition that holds, in words; empty if it does not."""
         found = "does not exist" if math.isnan(value) else f"is {value:.6g}"
         return f"{_FIGURES[self.figure]} {found}" if self.trips(value) else ""
 
@@ -126,7 +126,7 @@ class ComparisonGate(NamedTuple):
         d = next((d for d in differences if {d.a, d.b} == {self.a, self.b}), None)
         if d is None:
             raise UsageError(f"--fail-if {self.text!r}: {self.a} and {self.b} are not compared")
-        d = turned(d, self.a)
+        d = seen_from(d, self.a)
         if self.margin is not None:
             size = f"{d.difference:+.4f} [{d.low:+z.4f}, {d.high:+z.4f}]"
             why = f"that {d.a} is worse than {d.b} by {d.margin:.4f} or more is not excluded"

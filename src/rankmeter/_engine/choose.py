@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
-from rankmeter._align import THREADS, gather, sift
+from rankmeter._align import THREADS, collect_judged, gather
 from rankmeter._checks import choice, refused
 from rankmeter._ingest import (
     AnyRows,
@@ -44,13 +44,13 @@ _LARGEST_PIECE = 2**21  # rows
 _PER_ROW = 250  # bytes for a row of each piece that is worked on
 
 
-_KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {InPieces: sift, InSpark: gather}
+_KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {InPieces: collect_judged, InSpark: gather}
 """What keeps the rows that matter, of rows that are not in memory."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How rankings are read.
+    """The engine and its memory limit, which decide how rankings are read.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Reading:
             if columns and {"score", "rank"} & columns.keys():
                 raise UsageError(f"columns= names columns, which {type(data).__name__} lacks")
             return data.read(plan)
-        data = self.opened(data)
+        data = self.open(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table = open_spark(data, columns=columns, bad_scores=plan.bad_scores)
             how = "spark: rankings are counted in the cluster"
@@ -113,19 +113,17 @@ class Reading:
         how = f"memory: {table.source} cannot be read in pieces"
         return replace(table, origin=replace(table.origin, engine=how))
 
-    def judged(self, truth: object, columns: Mapping[str, str] | None) -> Table:
+    def read_truth(self, truth: object, columns: Mapping[str, str] | None) -> Table:
         """The ground truth, unless rankings brought it."""
-        return (
-            truth if isinstance(truth, Table) else read_truth(self.opened(truth), columns=columns)
-        )
+        return truth if isinstance(truth, Table) else read_truth(self.open(truth), columns=columns)
 
-    def opened(self, data: object) -> object:
-        """What Spark is to read as a Spark DataFrame; all else unchanged."""
+    def open(self, data: object) -> object:
+        """Open data of the engine ``spark`` as a Spark DataFrame; return other data unchanged."""
         return in_spark(data) if self.engine == "spark" else data
 
     @staticmethod
-    def said(tables: Iterable[Table]) -> str:
-        """How some rankings were read, if that is worth knowing."""
+    def describe(tables: Iterable[Table]) -> str:
+        """A note on how rankings were read; empty if they are in memory."""
         return "; ".join(
             dict.fromkeys(table.origin.engine for table in tables if table.origin.engine)
         )
@@ -136,7 +134,7 @@ class Reading:
         free = available_memory()
         return self.memory or min(_USUAL, int(_SHARE * (free or _USUAL)))
 
-    def sifted(self, table: Table, truth: Table, plan: Plan) -> Table:
+    def load_judged(self, table: Table, truth: Table, plan: Plan) -> Table:
         """The rankings with everything that measuring needs in memory, if they are in pieces."""
         keep = _KEEP.get(type(table.rows))
         if keep is None:
@@ -157,18 +155,18 @@ class Reading:
         return self.memory or _SHARE * (available_memory() or float("inf"))
 
 
-def reading(engine: Any, memory: Any) -> Reading:
-    """How rankings are read, from the options of the public functions."""
-    known: EngineName = choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
-    limit = _bytes(memory)
-    if known == "memory" and limit is not None:
+def parse_engine(engine: Any, memory: Any) -> Reading:
+    """Check the options ``engine`` and ``memory``."""
+    engine_name: EngineName = choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
+    limit = _parse_bytes(memory)
+    if engine_name == "memory" and limit is not None:
         raise UsageError(
             "`memory` has no effect with engine='memory': choose 'auto' or 'disk'", option="memory"
         )
-    return Reading(known, limit)
+    return Reading(engine_name, limit)
 
 
-def _bytes(memory: Any) -> int | None:
+def _parse_bytes(memory: Any) -> int | None:
     """``"2GiB"`` as a number of bytes."""
     if memory is None:
         return None

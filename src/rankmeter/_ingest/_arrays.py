@@ -10,7 +10,7 @@ import polars as pl
 
 from rankmeter._ingest._columns import OF_USERS, Column, Columns, Side
 from rankmeter._ingest._containers import from_listing
-from rankmeter._ingest._frames import numpy_column, origin
+from rankmeter._ingest._frames import describe_type, numpy_column
 from rankmeter._ingest._ids import refuse_rounded
 from rankmeter.errors import DataError
 
@@ -20,7 +20,7 @@ def from_array(data: Any, side: Side) -> Columns:
 
     A structured array has columns. Masked cells are padding: they hold no item and are counted.
     """
-    source = origin(data)
+    source = describe_type(data)
     array = data if isinstance(data, np.ma.MaskedArray) else _numpy(data, source)
     if array.dtype == object and array.ndim == 1:
         return from_listing(array.tolist(), side, source)
@@ -41,7 +41,7 @@ def from_array(data: Any, side: Side) -> Columns:
     if array.dtype == np.float16:  # a column of them may be wider
         refuse_rounded(values.tolist(), array.dtype, source)
     items = numpy_column(values)
-    return _columns(source, keep.sum(axis=1), {"item": items}, counts, ndim=array.ndim)
+    return _array_columns(source, keep.sum(axis=1), {"item": items}, counts, ndim=array.ndim)
 
 
 def _numpy(data: Any, source: str) -> Any:
@@ -62,7 +62,7 @@ def from_sparse(data: Any, side: Side) -> Columns:
 
     Stored zeros are entries. Entries stored twice are added up, as SciPy itself defines them.
     """
-    source = origin(data)
+    source = describe_type(data)
     rows = (data.reshape(1, -1) if data.ndim == 1 else data).tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()  # the input is never changed
@@ -70,10 +70,10 @@ def from_sparse(data: Any, side: Side) -> Columns:
     if rows.shape[0] == 0:
         raise DataError(f"The {source} has no rows: there is nothing to evaluate.")
     columns = {"item": numpy_column(rows.indices), "value": numpy_column(rows.data)}
-    return _columns(source, np.diff(rows.indptr), columns, Counter(), ndim=data.ndim)
+    return _array_columns(source, np.diff(rows.indptr), columns, Counter(), ndim=data.ndim)
 
 
-def _columns(
+def _array_columns(
     source: str, lengths: Any, columns: dict[str, Column], counts: Counter[str], *, ndim: int
 ) -> Columns:
     users = np.arange(len(lengths))

@@ -13,7 +13,7 @@ from typing import IO
 import numpy as np
 import polars as pl
 
-from rankmeter._ingest._columns import Columns, resolve
+from rankmeter._ingest._columns import Columns, resolve_roles
 from rankmeter._ingest._files import (
     as_text,
     packing,
@@ -88,7 +88,7 @@ def _read(
         if first is None:
             if chunk.lists is not None or chunk.nested or chunk.shape or len(chunk.empty_users):
                 return None
-            roles = resolve(chunk, "rankings", columns)
+            roles = resolve_roles(chunk, "rankings", columns)
             if not roles.keys() & {"score", "rank"}:
                 refuse_unused_numbers(chunk, "rankings", roles.values())
             first = replace(chunk, source=str(path), counts=Counter())

@@ -112,8 +112,18 @@ _NAMES = {
 }
 SYNONYMS = {role: frozenset(names.split()) for role, names in _NAMES.items()}
 
-_UNLESS = frozenset({"corpusid", "passageid", "pid", "chunkid"})
-"""Names of items where no other name is there: a passage or chunk may be part of a document."""
+_UNLESS = {
+    "user": "customer customerid member memberid visitor visitorid reviewer reviewerid account "
+    "accountid client clientid buyer buyerid shopper shopperid subscriber subscriberid listener "
+    "listenerid viewer viewerid reader readerid player playerid msno query",
+    "item": "corpusid passageid pid chunkid asin parentasin sku isbn track trackid song songid "
+    "artist artistid album albumid article articleid news newsid video videoid book bookid game "
+    "gameid appid anime animeid business businessid venue venueid restaurant restaurantid recipe "
+    "recipeid listing listingid offer offerid job jobid post postid content contentid goodsid",
+}
+"""Names where no name of the first kind is there: a customer may have users, a document chunks."""
+_SECOND = {role: frozenset(names.split()) for role, names in _UNLESS.items()}
+SYNONYMS |= {role: SYNONYMS[role] | names for role, names in _SECOND.items()}
 
 _LISTS = frozenset({"items", "itemids", "docs", "docids", "docnos", "documents"})
 LIST_NAMES: dict[Side, dict[str, frozenset[str]]] = {
@@ -169,7 +179,8 @@ def named(role: str, names: Sequence[object]) -> list[str]:
     if set(synonyms).isdisjoint(plain("\0".join(texts)).split("\0")):
         return []
     possible = [text for text in texts if plain(text) in synonyms]
-    return [text for text in possible if plain(text) not in _UNLESS] or possible
+    second = _SECOND.get(role, frozenset())
+    return [text for text in possible if plain(text) not in second] or possible
 
 
 def words_of(read: Columns) -> Words:
@@ -180,10 +191,10 @@ def words_of(read: Columns) -> Words:
     return RETRIEVAL if users and all(plain(name) in _QUERIES for name in users) else USERS
 
 
-_QUERIES = frozenset({"queryid", "qid", "topicid"})
+_QUERIES = frozenset({"query", "queryid", "qid", "topicid"})
 
 
-def kind_of(read: Columns, roles: Mapping[str, str]) -> Kind:
+def frame_kind(read: Columns, roles: Mapping[str, str]) -> Kind:
     """The kind of the data that came in, whose roles are known."""
     data, labels, types = read.pandas, {}, {}
     if data is None:
@@ -198,7 +209,7 @@ def kind_of(read: Columns, roles: Mapping[str, str]) -> Kind:
     return Kind(is_pandas=True, names=names, types=types)
 
 
-def resolve(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:
+def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:
     """Find the column of each role of a side, in the order of `ROLES`.
 
     The first two roles are always there. `columns` (role → name) wins over the synonyms. Roles of
@@ -206,11 +217,10 @@ def resolve(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dic
     column names do not need it. Keys that are not roles raise `UsageError`; missing or ambiguous
     columns raise `ColumnError`.
     """
-    if not isinstance(columns, Mapping | None) or any(
-        not isinstance(k, str) for k in columns or ()
-    ):
+    given = {} if columns is None else columns
+    if not isinstance(given, Mapping) or any(not isinstance(key, str) for key in given):
         raise refused("columns", "a mapping from role to column name", columns)
-    chosen = {key: str(name) for key, name in (columns or {}).items()}
+    chosen = {key: str(name) for key, name in given.items()}
     if odd := [key for key in chosen if key not in SYNONYMS]:
         raise UsageError(
             f"unknown role {shown(odd[0])} in columns=; the roles are "
@@ -222,7 +232,7 @@ def resolve(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dic
         roles = {role: by_form[role] for role in ROLES[side] if role in by_form}
     else:
         roles = {
-            role: _explicit(role, chosen[role], read) for role in ROLES[side] if role in chosen
+            role: _named_column(role, chosen[role], read) for role in ROLES[side] if role in chosen
         }
         if len(set(roles.values())) < len(roles):
             raise UsageError(
@@ -231,16 +241,15 @@ def resolve(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dic
         for role in ROLES[side]:
             if role not in roles and (name := _by_synonym(role, read, roles, side)):
                 roles[role] = name
-        _of_tools(read, side, roles)
-    for role in ROLES[side][:2]:
-        if role not in roles:
-            raise _missing(role, read, side)
+        _add_tool_roles(read, side, roles)
+    if missing := [role for role in ROLES[side][:2] if role not in roles]:
+        raise _missing_error(missing, read, side)
     if "rank" not in chosen and ("score" in chosen or _is_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
 
 
-def _explicit(role: str, name: str, read: Columns) -> str:
+def _named_column(role: str, name: str, read: Columns) -> str:
     count = list(read.names).count(name)
     if count == 1:
         return name
@@ -258,13 +267,13 @@ def _is_run(roles: Mapping[str, str]) -> bool:
     return [roles.get(role) for role in ("user", "item", "score")] == ["qid", "docno", "score"]
 
 
-def _of_tools(read: Columns, side: Side, roles: dict[str, str]) -> None:
+def _add_tool_roles(read: Columns, side: Side, roles: dict[str, str]) -> None:
     """Add the columns that only have their role next to certain others."""
     if side != "truth" or "gain" in roles:
         return
     scores = [name for name in read.names if plain(name) == "score"]
     if scores and [plain(roles.get(role)) for role in ("user", "item")] == ["queryid", "corpusid"]:
-        roles["gain"] = _explicit("gain", scores[0], read)  # the judgments of BEIR
+        roles["gain"] = _named_column("gain", scores[0], read)  # the judgments of BEIR
 
 
 def _by_synonym(role: str, read: Columns, taken: Mapping[str, str], side: Side) -> str | None:
@@ -289,12 +298,16 @@ def _by_synonym(role: str, read: Columns, taken: Mapping[str, str], side: Side) 
     return candidates[0] if candidates else None
 
 
-def _missing(role: str, read: Columns, side: Side) -> ColumnError:
-    name = f"Name the column with columns={{{role!r}: ...}}, or rename it to {role!r}."
-    if side in _WITHOUT_CHOICE:
-        name = f"Rename the column to {role!r}."
+def _missing_error(roles: Sequence[str], read: Columns, side: Side) -> ColumnError:
+    names = " and ".join(map(repr, roles))
+    column, it = ("columns", "them") if len(roles) > 1 else ("column", "it")
+    remedy = f"Rename the {column} to {names}."
+    if side not in _WITHOUT_CHOICE:
+        choice = ", ".join(f"{role!r}: ..." for role in roles)
+        remedy = f"Name the {column} with columns={{{choice}}}, or rename {it} to {names}."
     return ColumnError(
-        f"{read.source} has no column for the {role}. {_names(read)}. {name}{read.hint}"
+        f"{read.source} has no column for the {' and none for the '.join(roles)}. {_names(read)}. "
+        f"{remedy}{read.hint}"
     )
 
 

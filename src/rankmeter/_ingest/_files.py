@@ -16,12 +16,12 @@ from typing import IO, Any
 
 from rankmeter._checks import near, shown
 from rankmeter._ingest._bundles import (
+    expand_home,
     from_database,
     is_beir,
     is_database,
     judged_in,
-    local,
-    parted,
+    split_part,
 )
 from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._containers import starts_with_record
@@ -58,7 +58,7 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
         raise FileFormatError(
             "The path is empty. Name a file, or a folder of Parquet files; '.' is this folder."
         )
-    path, part = parted(data)
+    path, part = split_part(data)
     if "://" in str(data):
         raise FileFormatError(
             f"{data} is an address on the network; rankmeter reads local files. Pass the "
@@ -117,7 +117,7 @@ def is_text(path: Path) -> bool:
 
 def holds_records(data: str | PathLike[str]) -> bool:
     """Whether a JSON or JSON Lines file starts with a record of rankings and truth, or of one."""
-    path = local(data)
+    path = expand_home(data)
     try:
         if not path.is_file() or _start(path)[:1] not in (b"{", b"["):
             return False

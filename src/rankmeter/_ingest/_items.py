@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import counted, shown
-from rankmeter._ingest._columns import Columns, plain, resolve
+from rankmeter._ingest._columns import Columns, plain, resolve_roles
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._keyed import Keyed, keyed, refuse_repeated
@@ -19,6 +19,7 @@ from rankmeter._ingest._messages import some
 from rankmeter._ingest._numbers import typed
 from rankmeter.errors import DataError, InvalidValueError
 
+_LARGEST = 1e150  # whose square is still a float
 _NO_CATEGORY = "(no genres listed)"  # in MovieLens
 _TITLES = ("title", "movietitle", "itemtitle", "producttitle", "name", "itemname", "productname")
 _CATEGORIES = frozenset({"category", "categories", "genre", "genres", "topic", "topics", "tags"})
@@ -75,7 +76,7 @@ def read_items(data: object) -> Items:
             return _with_categories(Keyed(item, {}, "items="), column)
         _refuse_lengths({*map(len, lists)}, "items=")
         return _of_pair([*data], lists, "items", expected, ndim=2)
-    return _of_any(data, "items", expected, ndim=2)
+    return _pair_or_table(data, "items", expected, ndim=2)
 
 
 def read_item_numbers(data: object, what: str) -> Items:
@@ -88,7 +89,7 @@ def read_item_numbers(data: object, what: str) -> Items:
     expected += "item and one column of numbers"
     if isinstance(data, Mapping):
         return _of_pair([*data], [*data.values()], what, expected, ndim=1)
-    items = _of_any(data, what, expected, ndim=1)
+    items = _pair_or_table(data, what, expected, ndim=1)
     if items.features is None or items.features.shape[1] != 1:
         raise DataError(f"{what}= must be {expected}: {items.source} has other columns")
     return items
@@ -109,12 +110,12 @@ def read_item_ids(data: object, what: str) -> Keyed:
 
 def _read(read: Columns, *, all_columns: bool = False) -> Keyed:
     """The items of a table and, with `all_columns`, all other columns by name."""
-    name = resolve(read, "items", None)["item"]
+    name = resolve_roles(read, "items", None)["item"]
     others = {other: other for other in read.names if other != name}
     return keyed(read, {"item": name, **(others if all_columns else {})})
 
 
-def _of_any(data: Any, what: str, expected: str, *, ndim: int) -> Items:
+def _pair_or_table(data: Any, what: str, expected: str, *, ndim: int) -> Items:
     """Items of a pair (ids, array), of an array alone, or of a table."""
     if isinstance(data, tuple) and len(data) == 2 and (ndim == 1 or _is_matrix(data[1])):
         return _of_pair(*data, what, expected, ndim=ndim)
@@ -214,7 +215,7 @@ def _described(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
             features = _finite(table.to_numpy(), source)
     if text:
         return _of_text(
-            rows, *next(iter(text.items())), [one for one in columns if one not in text]
+            rows, *next(iter(text.items())), [name for name in columns if name not in text]
         )
     other = kinds["other"]
     notes = (f"{source}: not used: {some(other, 6)}",) if other else ()
@@ -257,15 +258,25 @@ def _stacked(vectors: pl.Series, source: str) -> np.ndarray[Any, Any]:
     values = vectors.arr.to_list() if vectors.dtype == pl.Array else vectors
     _refuse_lengths({*values.list.len()}, source)
     flat = values.explode().cast(pl.Float64).to_numpy()
-    return np.ascontiguousarray(_finite(flat, source).reshape(len(values), -1))
+    return np.ascontiguousarray(_finite(flat.reshape(len(values), -1), source))
 
 
 def _finite(features: Any, source: str) -> Any:
-    """Features without a missing or infinite one."""
+    """Features without a missing or infinite one, or a vector whose squares no float holds."""
     values = features.data if hasattr(features, "tocsr") else features
     if not np.isfinite(values).all():
         raise InvalidValueError(
             f"{int((~np.isfinite(values)).sum())} features of {source} are missing or infinite: "
             "fill them, or leave these items out"
         )
+    if values.size:
+        largest = abs(features).max(axis=1)
+        largest = largest.toarray().ravel() if hasattr(largest, "toarray") else largest
+        extreme = (largest > _LARGEST) | ((largest > 0) & (largest < 1 / _LARGEST))
+        if extreme.any():
+            raise InvalidValueError(
+                f"the largest number is above {_LARGEST:g} or below {1 / _LARGEST:g} in "
+                f"{counted(int(extreme.sum()), 'vector')} of {source}, for example "
+                f"{largest[extreme][0]:g}; its square would be infinite or 0: scale the features"
+            )
     return features

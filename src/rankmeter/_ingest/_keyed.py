@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from rankmeter._checks import counted, shown
-from rankmeter._ingest._columns import SYNONYMS, Column, Columns, Side, named, plain, resolve
+from rankmeter._ingest._columns import SYNONYMS, Column, Columns, Side, named, plain, resolve_roles
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._frames import made_by
-from rankmeter._ingest._ids import as_integer, converted, examples, ids, is_null, kinds, strings
+from rankmeter._ingest._ids import as_integer, convert_all, examples, ids, is_null, kinds, strings
 from rankmeter._ingest._messages import some
 from rankmeter._ingest._numbers import typed
 from rankmeter._ingest._table import Table
@@ -108,9 +108,15 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
             f"user and {column}, got {shown(data)}"
         )
     read = find(data, side)
-    roles = _two_columns(read, column) or resolve(read, side, None)
+    roles = _two_columns(read, column) or resolve_roles(read, side, None)
     rows = keyed(read, {role: roles[role] for role in ("user", column)})
     labels = as_text(rows.columns[column], column, rows.source).alias(column)
+    if column == "segment" and (empty := rows.keys.filter(labels.cast(pl.String) == "")).len():
+        raise DataError(
+            f"{counted(len(empty), 'user')} of {rows.source} have the empty text as their segment, "
+            f"for example {some(empty)}, and that is how a comparison writes all users. Name this "
+            f"segment, or write null for users without one."
+        )
     table = pl.DataFrame([rows.keys, labels]).drop_nulls(column).unique()
     if twice := table.filter(pl.col("user").is_duplicated()).sort("user", column).head(2).rows():
         (user, label), (_, other) = twice
@@ -176,7 +182,7 @@ def as_text(column: Column, kind: str, source: str) -> pl.Series:
                 f"would be two different {kind}s: convert all of them to numbers or all to strings."
             )
         if present == {"string"}:
-            return strings(converted(column, types, str.__str__), kind, source)
+            return strings(convert_all(column, types, str.__str__), kind, source)
         if present in ({"Interval"}, {"Period"}):
             return _written(column, str)
     labels = typed(column, kind)
@@ -216,7 +222,7 @@ def read_users(
     read = find(data, "users")
     read = replace(read, source=source or read.source)
     name = (columns or {}).get("user")
-    roles = resolve(read, "users", {"user": name} if name and name in read.names else None)
+    roles = resolve_roles(read, "users", {"user": name} if name and name in read.names else None)
     asked = keyed(read, roles)
     fitting = _fitted(asked.keys, train, textual=read.textual)
     if fitting is None or fitting.null_count():
@@ -246,8 +252,19 @@ def fit_ids(ids: pl.Series, role: str, table: Table, source: str, *, textual: bo
     return fitting.alias(role)
 
 
+def in_one_type(
+    ids: pl.Series, others: pl.Series, source: str, whose: str, *, textual: bool
+) -> tuple[pl.Series, pl.Series]:
+    """Two columns of ids in the type that both can have; text that no file has written is apart."""
+    if ids.dtype == others.dtype:
+        return ids, others
+    if pl.String in (ids.dtype, others.dtype) and not textual:
+        raise _apart(source, ids, whose, others)
+    return ids.cast(pl.String), others.cast(pl.String)
+
+
 def _fitted(ids: pl.Series, others: pl.Series, *, textual: bool) -> pl.Series | None:
-    """Ids in the type of others, as in `meet`; None if an integer would have to be a string.
+    """Ids in the type of others, as in `unify_types`; None if an integer would have to be a string.
 
     Null where the others, which are integers, can have no such id: a name, or a number that is
     not written in its shortest form.

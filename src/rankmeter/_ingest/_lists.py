@@ -14,12 +14,17 @@ import numpy.typing as npt
 from rankmeter import _compiled
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._id_columns import Ids, IdType, Objects, few
+from rankmeter.errors import DataError
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
 _PLAIN = frozenset({list, set, frozenset})
 _TEXT = frozenset({str, np.str_})  # whose hash is that of the text, unlike that of an enumeration
 _WHOLE = frozenset({int, np.int64, np.int32})
 _REAL = frozenset({float, np.float64, np.float32})
+CHANGED = (
+    "a container of rankings or ground truth was changed while it was read, as by another thread: "
+    "pass a copy of it"
+)
 _EXACT = 2**53  # integers up to here have a float
 
 
@@ -39,12 +44,15 @@ class Lists(ByUser):
         user_type = _type(list(users))
         if user_type is None or not (kinds <= _DICTS or kinds <= _PLAIN):
             return None
-        lengths = np.fromiter(map(len, containers), np.int64, len(containers))
+        lengths = _sizes(containers)
         full = [container for container in containers if container]
         offsets = np.concatenate(([0], np.cumsum(lengths[lengths > 0])))
         numbers = np.empty(offsets[-1]) if kinds <= _DICTS else None
-        item_type = None if native is None else _KINDS[native.read(numbers, full)]
-        item_type = item_type or _read(full, numbers)
+        try:
+            item_type = None if native is None else _KINDS[native.read(numbers, full)]
+            item_type = item_type or _read(full, numbers)
+        except (RuntimeError, ValueError) as error:  # of iterators, and of sums of lengths
+            raise DataError(CHANGED) from error
         if item_type is None:
             return None
         everyone = few(Objects([*users], user_type))
@@ -72,9 +80,15 @@ class Lists(ByUser):
 
     def items(self) -> Objects:
         """All items, by user."""
-        return Objects(
-            [item for container in self.containers for item in container], self.item_type
-        )
+        items = [item for container in self.containers for item in container]
+        if len(items) != len(self):
+            raise DataError(CHANGED)
+        return Objects(items, self.item_type)
+
+    @property
+    def changed(self) -> bool:
+        """See `Stored.changed`."""
+        return not np.array_equal(_sizes(self.containers), self.lengths)
 
     def take(self, places: npt.NDArray[np.int64]) -> Objects:
         """See `ByUser.take`."""
@@ -110,6 +124,10 @@ class Lists(ByUser):
                 before, places = number, dict(zip(self.containers[number], count(), strict=False))
             looked_up.append(places.get(item))
         return np.array(looked_up, dtype=np.float64)
+
+
+def _sizes(containers: Sequence[Any]) -> npt.NDArray[np.int64]:
+    return np.fromiter(map(len, containers), np.int64, len(containers))
 
 
 def _type(ids: list[Any]) -> IdType | None:

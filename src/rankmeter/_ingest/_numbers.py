@@ -13,11 +13,32 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._checks import shown
-from rankmeter._ingest._columns import Column
+from rankmeter._ingest._columns import Column, plain
 from rankmeter._ingest._ids import floats, is_null, kinds
 from rankmeter._ingest._messages import refuse, rows
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import InvalidValueError
+
+_WORDS = {
+    1.0: "true t yes y on positive pos relevant related like liked",
+    0.0: "false f no n off negative neg irrelevant nonrelevant notrelevant unrelated dislike "
+    "disliked notliked",
+}
+BINARY = {word: number for number, words in _WORDS.items() for word in words.split()}
+"""Words that are gains of 1 and 0, as `letters_of` leaves them."""
+
+
+def letters_of(words: pl.Series) -> pl.Series:
+    """Words in lower case, without spaces, hyphens and underscores."""
+    return words.str.to_lowercase().str.replace_all(r"[\s_-]+", "")
+
+
+def _of_words(text: pl.Series) -> pl.Series | None:
+    """Gains that are all words: 1 for yes and 0 for no; None if there is another word or null."""
+    if letters_of(text.head(1)).to_list()[:1] not in [[word] for word in BINARY]:
+        return None
+    read = letters_of(text).replace_strict(BINARY, default=None, return_dtype=pl.Float64)
+    return None if read.null_count() else read
 
 
 def numbers(
@@ -31,17 +52,21 @@ def numbers(
 ) -> pl.Series:
     """The numbers of a column as Float64, named after the role.
 
-    NaN and missing values are both null. `untyped` text must mean numbers; a `textual` column with
-    true and false must have no other values; `counts` gets ``rounded_scores`` (ranks, gains,
-    ratings), as `rounded` counts them.
+    NaN and missing values are both null. Gains and ratings may all be words, of `BINARY`. `untyped`
+    text must mean numbers; a `textual` column with true and false must have no other values;
+    `counts` gets ``rounded_scores`` (ranks, gains, ratings), as `count_rounded` counts them.
     """
     series = (
         _from_python(column, role, source, textual=textual) if isinstance(column, list) else column
     )
     dtype = series.dtype
+    if dtype in (pl.String, pl.Categorical, pl.Enum) and role in ("gain", "rating"):
+        series = series.cast(pl.String)
+        if (words := _of_words(series)) is not None:
+            return words.alias(role)
     if untyped:
         values = _from_text(series, role, source).fill_nan(None).alias(role)
-        counts[f"rounded_{role}s"] += rounded(column, values)
+        counts[f"rounded_{role}s"] += count_rounded(column, values)
         return values
     if dtype == pl.Boolean and role in ("gain", "rating"):
         return series.cast(pl.Float64).alias(role)
@@ -49,11 +74,11 @@ def numbers(
         first = next((value for value in series if value is not None), None)
         raise _not_a_number(role, source, first, series.is_not_null().arg_true())
     values = series.cast(pl.Float64).fill_nan(None).alias(role)
-    counts[f"rounded_{role}s"] += rounded(column, values)
+    counts[f"rounded_{role}s"] += count_rounded(column, values)
     return values
 
 
-def rounded(column: Column, values: pl.Series) -> int:
+def count_rounded(column: Column, values: pl.Series) -> int:
     """How many numbers of a column are written as integers that no float64 holds exactly.
 
     `values` are the floats that were read from them. Decimals are not counted unless they are
@@ -101,7 +126,7 @@ LOOKED_AT = 1000
 """Rows of which scores are compared with the ranks that are used."""
 
 
-def against_ranks(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
+def rank_conflicts(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
     """How many of the first scores are higher than that at the next better rank of their user."""
     if not scores.dtype.is_numeric():
         return 0
@@ -159,10 +184,6 @@ def _read_or_kept(text: pl.Series, name: str) -> pl.Series:
 
 def _from_text(series: pl.Series, role: str, source: str) -> pl.Series:
     text = series.str.strip_chars()
-    if role in ("gain", "rating"):
-        lower = text.str.to_lowercase()
-        if lower.drop_nulls().is_in(["true", "false"]).all():
-            return (lower == "true").cast(pl.Float64)
     values = text.cast(pl.Float64, strict=False)
     bad = (values.is_null() & text.is_not_null() & (text != "")).arg_true()
     if len(bad):
@@ -175,6 +196,8 @@ def _from_python(values: list[Any], role: str, source: str, *, textual: bool) ->
     types = kinds(values)
     if role in ("gain", "rating") and not (textual and types & {"integer", "float"}):
         allowed.add("boolean")
+        if types == {"string"} and all(plain(value) in BINARY for value in values):
+            return pl.Series([BINARY[plain(value)] for value in values])
     if not types <= allowed:
         where = [at for at, value in enumerate(values) if not kinds([value]) <= allowed]
         raise _not_a_number(role, source, values[where[0]], where)
@@ -184,8 +207,9 @@ def _from_python(values: list[Any], role: str, source: str, *, textual: bool) ->
 def _not_a_number(
     role: str, source: str, value: object, where: pl.Series | list[int]
 ) -> InvalidValueError:
+    words = " (or all to words: yes, no)" if role == "gain" else ""
     return InvalidValueError(
         f"The {role} {shown(value)} of {source} is not a number ({type(value).__name__}), first at "
-        f"{rows(where)}. Convert the {role}s to numbers, or name another column: "
+        f"{rows(where)}. Convert the {role}s to numbers{words}, or name another column: "
         f"columns={{{role!r}: ...}}."
     )

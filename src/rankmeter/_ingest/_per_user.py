@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import refused, shown
+from rankmeter._checks import refused, shown, text
 from rankmeter._forks import refuse_dead_threads
-from rankmeter._ingest._columns import SYNONYMS, Columns, kind_of
+from rankmeter._ingest._columns import SYNONYMS, Columns, frame_kind
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._ids import ids
@@ -56,13 +56,15 @@ class PerUser(NamedTuple):
 def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> PerUser:
     """Read a frame or file, or a mapping from system to the values of its users."""
     refuse_dead_threads()
-    if columns is not None and not isinstance(columns, Mapping):
+    columns = {} if columns is None else columns
+    if not isinstance(columns, Mapping):
         raise refused("columns", "a mapping from role to column name", columns)
-    if odd := sorted({*(columns or ())} - {*_ROLES}):
+    if odd := [role for role in columns if role not in _ROLES]:
         roles = ", ".join(_ROLES)
         raise UsageError(f"unknown role {shown(odd[0])} in columns=; the roles are {roles}")
     if isinstance(data, Mapping):
-        runs = [_run(str(name), *run, columns) for name in data for run in _runs(data[name])]
+        named = [(text("systems", str(name)), values) for name, values in data.items()]
+        runs = [_run(name, *run, columns) for name, values in named for run in _runs(values)]
         if not runs:
             raise DataError("there are no values: expected a mapping from system to values")
     else:
@@ -105,9 +107,7 @@ def _runs(data: Any) -> list[tuple[str, Any]]:
     return [(str(seed), run) for seed, run in enumerate(data, 1)]
 
 
-def _run(
-    name: str, seed: str, data: Any, columns: Mapping[str, str] | None
-) -> tuple[pl.DataFrame, Kind]:
+def _run(name: str, seed: str, data: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Kind]:
     """The values of one run of a system, and the kind of its frame."""
     texts = {"system": name, "seed": seed}
     is_file = isinstance(data, str) or hasattr(data, "__fspath__")
@@ -144,16 +144,16 @@ def _rows(
 ) -> pl.DataFrame:
     """A row for each value of each metric; `texts` are the same for all of them."""
     table = pl.DataFrame(given)
-    parts = []
+    frames = []
     for metric, column in values.items():
         same = {"metric": metric, **texts}.items()
-        names = {role: pl.lit(text) for role, text in same if role not in table.columns}
-        parts.append(table.with_columns(column.alias("value"), **names))
-    return pl.concat(parts)
+        names = {role: pl.lit(word) for role, word in same if role not in table.columns}
+        frames.append(table.with_columns(column.alias("value"), **names))
+    return pl.concat(frames)
 
 
 def _of_table(
-    data: Any, columns: Mapping[str, str] | None, texts: Mapping[str, str]
+    data: Any, columns: Mapping[str, str], texts: Mapping[str, str]
 ) -> tuple[pl.DataFrame, Kind]:
     """Rows of a table: a column for the value, or a column for each metric; its kind."""
     read = find(data, "users")
@@ -170,23 +170,23 @@ def _of_table(
     if not metrics:
         raise ColumnError(f"{read.source} has no column of values: it has {some(read.names)}")
     rows = keyed(read, {**roles, **{f"of {metric}": name for metric, name in metrics.items()}})
-    kind = kind_in_spark(data, roles) if is_spark(data) else kind_of(read, roles)
+    kind = kind_in_spark(data, roles) if is_spark(data) else frame_kind(read, roles)
     given = [rows.keys]
     for role in [role for role in rows.columns if role in roles]:
         if role == "cluster":
             given.append(as_text(rows.columns[role], role, rows.source).alias(role))
             continue
-        text = typed(rows.columns[role], role).cast(pl.String)
-        if text.null_count():
+        names = typed(rows.columns[role], role).cast(pl.String)
+        if names.null_count():
             raise DataError(f"the {role} is missing in some rows of {rows.source}")
-        given.append(text.alias(role))
+        given.append(names.alias(role))
     values = {metric: _column(rows, f"of {metric}", name) for metric, name in metrics.items()}
     return _rows(given, values, texts), kind
 
 
-def _roles(read: Columns, columns: Mapping[str, str] | None) -> dict[str, str]:
+def _roles(read: Columns, columns: Mapping[str, str]) -> dict[str, str]:
     """The column of each role, that of the user first."""
-    roles = dict(columns or {})
+    roles = dict(columns)
     for role, name in roles.items():
         if name not in read.names:
             raise ColumnError(

@@ -13,7 +13,7 @@ from rankmeter._checks import shown
 from rankmeter._ingest._columns import VALUE, Columns, Side, named
 from rankmeter._ingest._lines import Lines
 from rankmeter._ingest._messages import polars_errors
-from rankmeter._ingest._numbers import rounded
+from rankmeter._ingest._numbers import count_rounded
 from rankmeter._ingest._text import Text, refuse_returns
 from rankmeter._words import RETRIEVAL
 from rankmeter.errors import FileFormatError
@@ -229,7 +229,7 @@ def _any_lines(
             number, line = int(bad[0]) + 1, lines[int(bad[0])]
             raise _bad_line(file.name, number, line, fields, value, exact=exact)
         rows, numbers = rows.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
-    return rows.with_columns(numbers.alias(value)), rounded(rows[value], numbers)
+    return rows.with_columns(numbers.alias(value)), count_rounded(rows[value], numbers)
 
 
 def _refuse_split_docids(name: str, lines: pl.Series) -> None:

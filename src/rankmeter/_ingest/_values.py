@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,9 +37,27 @@ class Numbered(NamedTuple):
     numbers: list[Any]
 
 
-def implied(n: int, side: Side) -> Iterable[float]:
-    """The numbers of a list where other lists have some: its order, or a gain of 1 each."""
-    return range(0, -n, -1) if side == "rankings" else repeat(1.0, n)
+def numbers_of_all(
+    users: Iterable[object],
+    pairs: Iterable[tuple[list[Any], list[Any] | None]],
+    side: Side,
+    source: str,
+) -> list[Any] | None:
+    """The numbers of all items, or None if no user has some; some users without them are refused.
+
+    A user without items needs no numbers.
+    """
+    full = [(user, numbers) for user, (items, numbers) in zip(users, pairs, strict=True) if items]
+    bare = [user for user, numbers in full if numbers is None]
+    if len(bare) == len(full):
+        return None
+    if bare:
+        raise DataError(
+            f"{source} has {_number(side)}s for the items of some users, and none for those of "
+            f"{counted(len(bare), 'other user')}: {some(bare)}. Give every item its "
+            f"{_number(side)}, or no item."
+        )
+    return [*chain.from_iterable(numbers for _, numbers in full if numbers is not None)]
 
 
 def items_of(
@@ -47,7 +65,8 @@ def items_of(
 ) -> tuple[list[Any], list[Any] | None]:
     """The items of one user and, if they have any, their numbers."""
     if isinstance(value, Mapping):
-        return list(value.keys()), list(value.values())
+        pairs = list(value.items())
+        return [item for item, _ in pairs], [number for _, number in pairs]
     if isinstance(value, Numbered):
         return value
     if hasattr(value, "iloc") and _is_pandas_series(value):
@@ -71,7 +90,7 @@ def is_only_hit(value: object, side: Side) -> bool:
     """Whether a mapping is a hit without a field that could name the user."""
     if not isinstance(value, Mapping) or not is_hit(value):
         return False
-    expected = {*_item_keys(value), *named(VALUE[side], [*value])}
+    expected = {*_item_keys(value), *named(VALUE.get(side, ""), [*value])}
     return all(key in expected or plain(str(key)) in _OF_HITS for key in value)
 
 
@@ -90,7 +109,7 @@ def _from_hits(
     """Items of hits and, if these name them, their numbers."""
     (item,) = _item_keys(hits[0])
     fields = {key: value for hit in hits if isinstance(hit, Mapping) for key, value in hit.items()}
-    number = named(VALUE[side], [*fields])
+    number = named(VALUE.get(side, ""), [*fields])
     where = f"User {shown(user)} of {source} has hits"
     if len(number) > 1:
         raise DataError(
@@ -248,7 +267,7 @@ def unnested(
     lengths, items, numbers = _parts(columns[roles["item"]], users, side, read.source)
     at = np.repeat(np.arange(len(lengths)), lengths)
     rows = {
-        name: items if name == roles["item"] else _along(column, lengths, at, name, read.source)
+        name: items if name == roles["item"] else _repeat(column, lengths, at, name, read.source)
         for name, column in columns.items()
     }
     value = VALUE[side]
@@ -281,13 +300,10 @@ def _parts(
     for number, value in enumerate(lists):
         if value is None:
             raise _no_list(source, number)
-    parts = [items_of(user, value, side, source) for user, value in zip(users, lists, strict=True)]
-    lengths = np.array([len(items) for items, _ in parts], dtype=np.int64)
-    items = [*chain.from_iterable(items for items, _ in parts)]
-    if all(numbers is None for _, numbers in parts):
-        return lengths, items, None
-    numbered = (implied(len(i), side) if n is None else n for i, n in parts)
-    return lengths, items, [*chain.from_iterable(numbered)]
+    pairs = [items_of(user, value, side, source) for user, value in zip(users, lists, strict=True)]
+    lengths = np.array([len(items) for items, _ in pairs], dtype=np.int64)
+    items = [*chain.from_iterable(items for items, _ in pairs)]
+    return lengths, items, numbers_of_all(users, pairs, side, source)
 
 
 def _no_list(source: str, number: int) -> DataError:
@@ -297,7 +313,7 @@ def _no_list(source: str, number: int) -> DataError:
     )
 
 
-def _along(
+def _repeat(
     column: Column, lengths: np.ndarray[Any, Any], at: np.ndarray[Any, Any], name: str, source: str
 ) -> Column:
     """A column next to the items: a value for each of them, or one for all items of a row."""
@@ -305,6 +321,8 @@ def _along(
         return _taken(column, at)
     lists = column.to_list() if isinstance(column, pl.Series) else column
     for number, (value, n) in enumerate(zip(lists, lengths.tolist(), strict=True), start=1):
+        if value is None and n == 0:
+            continue
         if value is None or isinstance(value, Mapping | AbstractSet) or len(value) != n:
             raise DataError(
                 f"Row {number} of {source} has {counted(n, 'item')} but {shown(value)} in "
@@ -312,7 +330,7 @@ def _along(
             )
     if isinstance(column, pl.Series):
         return _exploded(column.arr.to_list() if column.dtype == pl.Array else column)
-    return [*chain.from_iterable(map(_plain, lists))]
+    return [*chain.from_iterable(_plain(value) for value in lists if value is not None)]
 
 
 def _plain(values: Any) -> Any:

@@ -22,7 +22,7 @@ from rankmeter.errors import UsageError
 Baseline = TypeVar("Baseline", bound=Callable[..., Frame])
 
 
-def in_its_kind(baseline: Baseline) -> Baseline:
+def in_frame_kind(baseline: Baseline) -> Baseline:
     """A baseline whose lists are in the kind of frame that `train` is in, with its names."""
 
     @functools.wraps(baseline)
@@ -43,7 +43,7 @@ def recommend(
     seed: int | None = None,
 ) -> pl.DataFrame:
     """List the first `k` unseen items of each user; with a seed, each user has another order."""
-    integer("k", k, least=1)
+    k = integer("k", k, least=1)
     flag("exclude_seen", exclude_seen)
     best = scores.sort("score", places(scores["item"]), descending=[True, False])
     items, score = best["item"], best["score"].cast(pl.Float64)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._checks import counted, shown
+from rankmeter._checks import counted, several, shown
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Ids, IdSeries, InFrame, Origin, Table, series
 from rankmeter._ingest._ids import ids
@@ -17,7 +17,7 @@ from rankmeter._matrix._array_files import read_array_file
 from rankmeter._matrix._arrays import asarray, host
 from rankmeter._matrix._by_row import CandidateCells, CountedRows, MatrixRows, read_matrix
 from rankmeter._matrix._kind import Kind
-from rankmeter._matrix._labels import column_of
+from rankmeter._matrix._labels import row_column
 from rankmeter._matrix._queries import Queries
 from rankmeter._matrix._rank_files import is_path
 from rankmeter._matrix._ranks import read_ranks
@@ -152,7 +152,6 @@ class _Counted(Kind):
         return _judgments(frame, self.users.series().head(0), type(self).__name__)
 
     def counted(self) -> Queries:
-        """See `Kind.counted`."""
         return self.queries
 
 
@@ -197,7 +196,6 @@ class Sampled(_Counted):
         super().__init__(count_samples(self.positives, self.negatives, Asked()), users)
 
     def count(self, *, single: bool, tolerance: tuple[float, float]) -> Queries:
-        """See `_Counted.count`."""
         if not single and not any(tolerance):
             return self.queries
         asked = Asked(single=single, tolerance=tolerance)
@@ -290,7 +288,8 @@ class Grades(Kind):
     data = "grades"
 
     def __init__(self, lists: Any, *, n_relevant: Any = None, users: Any = None) -> None:
-        gains = [_gains(row, gain) for row, gain in enumerate(lists)]
+        rows = several("lists", "the gains of the items of each user, such as [[0, 0, 1]]", lists)
+        gains = [_row_gains(row, gain) for row, gain in enumerate(rows)]
         self.lengths = np.array([gain.size for gain in gains], dtype=np.int64)
         self.gains = np.concatenate([*gains, np.zeros(0)])
         self.users = _ids_of(users, self.lengths.size, Counter())
@@ -336,9 +335,9 @@ class Grades(Kind):
         return np.where(self.gains > 0, nth, self.listed[self.row] - nth - 1)
 
 
-def _gains(row: int, data: Any) -> npt.NDArray[np.float64]:
+def _row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:
     gains = host(asarray(data, "lists"))
-    wrong = gains.ndim != 1 or (gains.size and gains.dtype.kind not in "iufb")
+    wrong = gains.ndim != 1 or gains.dtype.kind not in "iufb"
     if wrong or not (np.isfinite(gains) & (gains >= 0)).all():
         raise InvalidValueError(
             f"list {row} of Grades must be the gains of the ranked items in their order, numbers "
@@ -348,7 +347,7 @@ def _gains(row: int, data: Any) -> npt.NDArray[np.float64]:
 
 
 def _n_relevant(given: Any, listed: IntArray) -> IntArray:
-    """How many relevant items each user has."""
+    """Number of relevant items of each user."""
     if given is None:
         return listed
     numbers = host(asarray(given, "n_relevant"))
@@ -388,7 +387,7 @@ def _ids_of(given: Any, n: int, counts: Counter[str], role: str = "user") -> pl.
     """Different ids, by default the numbers from 0."""
     if given is None:
         return pl.Series(role, np.arange(n))
-    column = column_of(_read(given), f"{role}s", n)
+    column = row_column(_read(given), f"{role}s", n)
     checked = ids(column, role, f"{role}s=", counts)
     if checked.n_unique() < len(checked):
         twice = checked.filter(checked.is_duplicated())[0]

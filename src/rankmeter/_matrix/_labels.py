@@ -29,7 +29,7 @@ def row_ids(data: Any, n_rows: int, counts: Counter[str]) -> pl.Series:
     IdTypeError
         If they are neither all integers nor all strings.
     """
-    return ids(column_of(data, "users", n_rows), "user", "users=", counts)
+    return ids(row_column(data, "users", n_rows), "user", "users=", counts)
 
 
 def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
@@ -42,7 +42,7 @@ def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
     IdTypeError
         If they are neither all text nor all numbers, all booleans or all times.
     """
-    labels = as_text(column_of(data, name, n_rows), "label", f"{name}=")
+    labels = as_text(row_column(data, name, n_rows), "label", f"{name}=")
     missing = labels.is_null().arg_true()
     if len(missing):
         raise DataError(
@@ -52,7 +52,7 @@ def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
     return labels.alias(name)
 
 
-def column_of(data: Any, name: str, n_rows: int) -> Column:
+def row_column(data: Any, name: str, n_rows: int) -> Column:
     """One value for each row, of a series, an array or a list."""
     column: Column
     if isinstance(data, pl.Series):

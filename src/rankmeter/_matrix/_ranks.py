@@ -15,7 +15,7 @@ from rankmeter._matrix._arrays import asarray, host
 from rankmeter._matrix._queries import Queries
 from rankmeter.errors import DataError, InvalidValueError
 
-LARGEST = 2**53
+LARGEST_RANK = 2**53
 """Up to this float64 has every integer."""
 
 
@@ -91,7 +91,7 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
             f"or more; {counted(wrong.size, 'such value')} in all"
         )
     exact = numbers if array.dtype.kind == "f" else array
-    if (beyond := np.flatnonzero(exact > LARGEST)).size:
+    if (beyond := np.flatnonzero(exact > LARGEST_RANK)).size:
         raise InvalidValueError(
             f"{counted(beyond.size, 'rank is', 'ranks are')} above 2^53 in `{name}`, for example "
             f"{shown(exact[beyond[0]].item())} of row {beyond[0]}. If they mark items that were "
@@ -125,10 +125,10 @@ def _is_number(value: object) -> bool:
 def _candidates(data: Any, last: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     if data is None:
         return np.full(last.size, last.max(initial=0))
-    if np.ndim(data) == 0:
+    array = host(asarray(data, "candidates"))
+    if array.ndim == 0:
         n_ranked = np.full(last.size, integer("candidates", data, least=1))
     else:
-        array = host(asarray(data, "candidates"))
         if array.shape != last.shape or array.dtype.kind not in "iu":
             raise DataError(
                 f"`candidates` must be an integer, or one for each of {counted(last.size, 'rank')},"

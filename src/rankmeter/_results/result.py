@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankmeter._checks import integer
+from rankmeter._checks import integer, text
 from rankmeter._choices import Setting
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.wording import plain
+from rankmeter._estimates.wording import json_value
 from rankmeter._forks import refuse_dead_threads
 from rankmeter._ingest import to_pandas
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table, as_json
-from rankmeter._words import USERS, Words, in_its_words
+from rankmeter._words import USERS, Words, in_words_of_result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +41,7 @@ class Result(ABC):
 
     plot = Lacking("this kind of result has no chart")
     show = Lacking("this kind of result is about no user, or is shown as it is")
+    log = Lacking("it has no means to write")
     report = Lacking("only evaluations and comparisons write a page")
 
     @property
@@ -64,20 +65,18 @@ class Result(ABC):
         """All tables, in the order in which they are shown."""
         return [self.table()]
 
-    def _logged(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
-        """Parts of a name, and the numbers for an experiment tracker under it, by kind."""
-        raise AttributeError(f"{type(self).__name__} has no log: it has no means to write")
-
-    @in_its_words
+    @in_words_of_result
     def to_dict(self) -> dict[str, Any]:
         """The whole result as plain values, as the command line prints it with ``--json``.
 
         A number that does not exist is None.
         """
-        return {"schema": 1, **plain(self._content())}
+        return {"schema": 1, **json_value(self._content())}
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """`to_dict` as JSON text; a number that does not exist is null."""
+        if indent is not None:
+            integer("indent", indent, least=0, most=100)
         text = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
         return as_json(text)
 
@@ -102,21 +101,21 @@ class Result(ABC):
         formula = pl.col(pl.String).str.replace(r"^([=+\-@\t\r])", "'${1}")
         return self.to_polars().with_columns(formula).write_csv()
 
-    @in_its_words
+    @in_words_of_result
     def to_markdown(self) -> str:
         """All tables in Markdown."""
         return "\n\n".join(table.to_markdown() for table in self._tables())
 
-    @in_its_words
+    @in_words_of_result
     def to_latex(self) -> str:
         """The table in LaTeX, with the rules of the booktabs package."""
         return self.table().to_latex()
 
-    @in_its_words
+    @in_words_of_result
     def __repr__(self) -> str:
         return "\n\n".join(table.to_text() for table in self._tables())
 
-    @in_its_words
+    @in_words_of_result
     def _repr_html_(self) -> str:
         import html
 
@@ -128,6 +127,14 @@ class Result(ABC):
     def _plan_text(self) -> str | None:
         """The choices behind the result, if it shows them."""
         return None
+
+
+class Logged(Result):
+    """A result with means, which an experiment tracker can take."""
+
+    @abstractmethod
+    def _logged(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
+        """Parts of a name, and the numbers for an experiment tracker under it, by kind."""
 
     def log(
         self, to: Any, *, prefix: str = "", step: int | None = None, run_id: str | None = None
@@ -165,9 +172,10 @@ class Result(ABC):
         rr 0.5
         rr_n 1.0
         """
-        from rankmeter._report.trackers import flat, send
+        from rankmeter._report.trackers import flatten, send
 
-        values = flat(((prefix, *parts), numbers) for parts, numbers in self._logged())
+        checked = text("prefix", prefix)
+        values = flatten(((checked, *names), numbers) for names, numbers in self._logged())
         send(values, to, step=step, run_id=run_id)
 
 
@@ -176,10 +184,10 @@ def plain_mean(e: Estimate) -> dict[str, float]:
     return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n}
 
 
-def drawn_notes(plan: Setting) -> list[str]:
-    """How bootstrap intervals were made, for the notes below a table."""
-    drawn = f"{plan.resamples:,} samples, seed {plan.seed}"
-    return [f"intervals by {plan.interval} bootstrap, {drawn}"] if plan.draws else []
+def bootstrap_notes(plan: Setting) -> list[str]:
+    """A note on the resamples of bootstrap intervals."""
+    draws = f"{plan.resamples:,} samples, seed {plan.seed}"
+    return [f"intervals by {plan.interval} bootstrap, {draws}"] if plan.draws else []
 
 
 class Name(str):

@@ -126,6 +126,6 @@ def rprec_mult(
     [0.5, 0.5]
     """
     number("multiple", multiple, least=0)
-    cutoff = _rounded(multiple * hits.n_relevant).astype(np.int64)
+    cutoff = np.minimum(_rounded(multiple * hits.n_relevant), 2.0**62).astype(np.int64)
     n_hits = hits.sum(hits.within(cutoff))
     return formula("hits / cutoff", hits=n_hits, cutoff=cutoff)
