@@ -811,7 +811,7 @@ def print_copies(repetitions, rng):
             scores = near_copies(simulate, 200, 6, rng)
             found = checked_tukey(scores, pairs)
             if repetition % 200 == 0:
-                theirs = paired._checked(st.tukey_hsd(scores), scores, pairs, 1 - LEVEL)
+                theirs = paired._correct_uneven(st.tukey_hsd(scores), scores, pairs, 1 - LEVEL)
                 assert [one.p <= LEVEL for one in theirs] == found.tolist()
             claimed["Tukey, with its check"] += found.any()
             claimed["**step-down (default)**"] += (
@@ -987,7 +987,7 @@ def each_by_t(curve, tolerance):
         k
         for k, mean in part.select("k", "mean").rows()
         if curve._kept(mean, best, tolerance)
-        >= st.t_quantile(1 - LEVEL, pairs[k]["df"]) * curves._se(pairs[k], 1 - tolerance)
+        >= st.t_quantile(1 - LEVEL, pairs[k]["df"]) * curves._se_of_kept(pairs[k], 1 - tolerance)
     ]
     return min(good, default=first)
 

@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from rankmeter._align import gather
 from rankmeter._align.cluster import judged_or_counted
 from rankmeter._engine import Memory
-from rankmeter._ingest import meet_all, open_spark, read_rankings, read_truth
+from rankmeter._ingest import open_spark, read_rankings, read_truth, unify_all
 from rankmeter._plan import resolve
 from test_disk import assert_same, outcome, some
 from test_spark import CASES, SETTINGS, many
@@ -78,11 +78,11 @@ def equal_by_rules(session, folder):
         seed = CASES.index((order, words))
         rankings, truth = many(seed, order, words=words)
         plan = resolve(RULES)
-        judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
+        judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
         wanted = Memory().open(judged, tables).run(plan)[""]
         table = open_spark(read(session, folder, rankings))
         table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
-        judged, tables = meet_all(judged, {"": table})
+        judged, tables = unify_all(judged, {"": table})
         gathered = {"": gather(tables[""], judged, [*plan.alignments()], room=2**30)}
         assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
         equal += len(plan.metrics)

@@ -182,7 +182,7 @@ def test_what_cannot_be_measured_is_not_half_counted():
     for _ in range(2):
         with pytest.raises(UsageError, match="bpref: has no closed form"):
             acc.compute()
-        assert acc._sums["mrr"].n == 1
+        assert acc._counted.sums["mrr"].n == 1
     with pytest.raises(UsageError, match="pool"):  # at once, since it is so for any data
         rm.accumulator("mrr", keep="moments", pool="judged").update(scores=[[1, 2]], target=[1])
 
@@ -286,7 +286,7 @@ def test_batches_without_a_target_take_no_memory():
     acc = rm.accumulator("mrr", keep="moments", each=True)
     for _ in range(5000):
         acc.update(scores=[[0.1, 0.2]], target=[[]])
-    assert len(acc._parts) < 4096
+    assert len(acc._counted.waiting) < 4096
 
 
 def test_what_cannot_be_merged():

@@ -21,9 +21,9 @@ from rankmeter.splits import SPLITS
 
 pytestmark = pytest.mark.once
 
-RENAMED = RATINGS.replace("user,item,rating,time", "member,sku,stars,at")
-COLUMNS = {"user": "member", "item": "sku", "rating": "stars", "time": "at"}
-TYPED_COLUMNS = ["--columns", "user=member,item=sku,rating=stars,time=at"]
+RENAMED = RATINGS.replace("user,item,rating,time", "who,what,stars,at")
+COLUMNS = {"user": "who", "item": "what", "rating": "stars", "time": "at"}
+TYPED_COLUMNS = ["--columns", "user=who,item=what,rating=stars,time=at"]
 
 
 @pytest.fixture

@@ -194,7 +194,7 @@ import sys, shutil, pathlib
 from rankmeter import _files
 from rankmeter.__main__ import main
 if {named}:
-    _files._link_to = lambda number: "/nowhere/at/all"
+    _files._path_of_descriptor = lambda number: "/nowhere/at/all"
 copy = shutil.copyfileobj
 def copy_slowly(source, target):
     target.write(source.readline())
@@ -488,9 +488,9 @@ WORK = """
 import time
 from rankmeter._cli import _terminal
 _terminal._PATIENCE = {patience}
-with _terminal.working("evaluating"):
+with _terminal.spinner("evaluating"):
     time.sleep({seconds})
-_terminal.note("done")
+_terminal.print_progress("done")
 """
 
 

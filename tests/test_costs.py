@@ -24,7 +24,7 @@ from rankmeter import _choices, _cli
 from rankmeter._cli import commands
 from rankmeter._engine import Data, Engine, Scores
 from rankmeter._engine.block import Block
-from rankmeter._engine.whole import check
+from rankmeter._engine.whole import check_whole
 from rankmeter._ingest import Table
 from rankmeter._ingest._forms import FORMS, Form
 from rankmeter._ingest._frames import from_polars
@@ -168,7 +168,7 @@ class OneUserAtATime:
                     for user in users
                 ]
                 return {
-                    name: check(plan, Scores.merge(p[name] for p in parts), truth, table)
+                    name: check_whole(plan, Scores.merge(p[name] for p in parts), truth, table)
                     for name, table in systems.items()
                 }
 

@@ -159,7 +159,7 @@ def test_rankings_in_pieces_have_the_same_bits(ties, tmp_path, monkeypatch):
 def test_the_effective_sample_size_is_shown_and_a_small_one_warns():
     result = rm.evaluate(LISTS, TRUTH, ["snips@2", "ips@2"], propensity=SEEN)
     entry = result.plan["ips@2"]
-    size, n = result.scores.effective(entry)
+    size, n = result.scores.effective_size(entry)
     assert (size, n) == (pytest.approx(13**2 / (1 + 4 + 16 + 4 + 16)), 5)
     assert "effective sample size" in repr(result)
     users = 50

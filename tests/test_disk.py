@@ -25,16 +25,22 @@ from hypothesis import strategies as st
 
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._align import sift
+from rankmeter._align import collect_judged
 from rankmeter._align.repeats import Repeats
 from rankmeter._align.sift import Sizes
 from rankmeter._choices import CHOICES
 from rankmeter._engine import Memory, choose
-from rankmeter._ingest import Cut, InPieces, meet_all, read_rankings, read_truth
+from rankmeter._ingest import Cut, InPieces, read_rankings, read_truth, unify_all
 from rankmeter._plan import resolve
-from rankmeter._progress import followed, listening
+from rankmeter._progress import listening, with_progress
 from rankmeter.conventions import convention_names
-from rankmeter.errors import DataError, InvalidValueError, RankmeterError, UsageError
+from rankmeter.errors import (
+    DataError,
+    InvalidValueError,
+    NotEnoughMemoryError,
+    RankmeterError,
+    UsageError,
+)
 
 RULES = ("ties", "duplicates", "judgements", "scope", "pool", "exclude", "retrieved", "score_type")
 SCORES = [-np.inf, -1.0, -0.0, 0.0, 0.5, 1.0, 1.0 + 1e-9, 2.0, np.inf]
@@ -102,13 +108,13 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
     metrics = [*METRICS, "rr(ties=pessimistic)@9", "hr(score_type=float32,ties=text)@2"]
     chosen = rules(chance)
     plan = resolve(metrics, choices=chosen)
-    judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
+    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
     whole = tables[""]
     wanted = Memory().open(judged, tables).run(plan)[""]
     asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
     for size in (1, chance.randint(2, 9), 1000):
         some = replace(whole, rows=InPieces(whole.frame.head(2), Cut(whole.frame, size)))
-        sifted = {"": sift(some, judged, asked, room=2**21)}
+        sifted = {"": collect_judged(some, judged, asked, room=2**21)}
         for blocks in (1, 3):
             assert_same(Memory(blocks).open(judged, sifted).run(plan)[""], wanted)
 
@@ -203,8 +209,10 @@ def texts(folder, frame, *, words):
 
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("words", [False, True])
-def test_text_is_read_in_chunks(words, tmp_path):
+@pytest.mark.parametrize("ordered", [False, True])
+def test_text_is_read_in_chunks(words, ordered, tmp_path):
     rankings, truth = some()
+    rankings = rankings.sort("user") if ordered else rankings
     judged = named(truth) if words else truth
     for path in texts(tmp_path, rankings, words=words):
         wanted = outcome(path, judged)
@@ -241,14 +249,30 @@ def test_bad_text_is_named_with_its_lines(tmp_path):
     assert outcome(path, truth, engine="disk")[0] is outcome(path, truth)[0]
 
 
-@pytest.mark.parametrize("content", ['{"1": [2, 3]}', "[1, 2]\n[3, 4]", "[[1, 2], [3]]"])
+def test_users_of_text_are_looked_up_in_large_pieces():
+    rankings = named(
+        pl.DataFrame({"user": np.arange(30_000) // 10, "item": np.arange(30_000) % 10})
+    )
+    rankings = rankings.with_columns(score=pl.lit(1.0))
+    truth = rankings.filter(pl.col("item") == "i3").drop("score")
+    assert outcome(rankings, truth, engine="disk") == outcome(rankings, truth)
+
+
+LISTS = '{"user": 0, "items": [2]}\n{"user": 1, "items": [3]}'
+
+
+@pytest.mark.parametrize("content", ['{"1": [2, 3]}', "[1, 2]\n[3, 4]", "[[1, 2], [3]]", LISTS])
 def test_text_that_is_one_value_is_not_read_in_pieces(content, tmp_path, monkeypatch):
     path = tmp_path / "r.json"
     path.write_text(content)
     with pytest.raises(UsageError, match=r"cannot read .* in pieces"):
         rm.evaluate(path, {0: [2], 1: [2]}, engine="disk")
-    monkeypatch.setattr("rankmeter._ingest._opened._PER_BYTE", 2**30)
-    plan = rm.evaluate(path, {0: [2], 1: [2]}, memory="64MiB", no_overlap="allow").plan
+    monkeypatch.setattr("rankmeter._ingest._memory.PER_BYTE", 2**40)
+    with pytest.raises(
+        NotEnoughMemoryError, match=r"more than memory=67\.1 MB, and cannot be read"
+    ):
+        rm.evaluate(path, {0: [2], 1: [2]}, memory="64MiB")
+    plan = rm.evaluate(path, {0: [2], 1: [2]}, no_overlap="allow").plan
     assert plan.engine == f"memory: {path} cannot be read in pieces"
 
 
@@ -366,7 +390,7 @@ def test_auto_reads_in_pieces_what_does_not_fit(tmp_path, monkeypatch):
     path = tmp_path / "r.parquet"
     rankings.write_parquet(path)
     assert rm.evaluate(path, truth).plan.engine == ""
-    monkeypatch.setattr("rankmeter._ingest._opened._PER_ROW", 2**20)
+    monkeypatch.setattr("rankmeter._ingest._opened.PER_ROW", 2**20)
     for form in (path, str(tmp_path), pl.scan_parquet(path), ds.dataset(path)):
         plan = rm.evaluate(form, truth, memory="64MiB").plan
         assert plan.engine == "disk: rankings are read in pieces, 67.1 MB of memory"
@@ -415,7 +439,7 @@ def test_a_file_that_changes_between_the_passes_is_refused(tmp_path, monkeypatch
     rankings, truth = some()
     path = tmp_path / "r.parquet"
     rankings.write_parquet(path)
-    original = sift
+    original = collect_judged
 
     def sift_and_write(*args, **kwargs):
         found = original(*args, **kwargs)
@@ -451,12 +475,12 @@ class Changing(Cut):
 )
 def test_rows_that_change_between_the_passes_are_refused(change):
     rankings, truth = some()
-    judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
+    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
     pieces = Changing(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=change)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     unchecked = resolve("rr(duplicates=unchecked)")
-    sifted = {"": sift(table, judged, [*unchecked.alignments()], room=2**21)}
+    sifted = {"": collect_judged(table, judged, [*unchecked.alignments()], room=2**21)}
     with pytest.raises(DataError, match="changed while"):
         Memory().open(judged, sifted).run(resolve("rr"))
 
@@ -471,7 +495,7 @@ def test_repeated_numbers_are_found_in_memory_and_on_disk():
         for part in np.array_split(numbers.copy(), 7):
             seen.add(part)
         assert bool(seen.files) == (limit == 2**14)
-        np.testing.assert_array_equal(seen.found(), wanted)
+        np.testing.assert_array_equal(seen.repeated(), wanted)
 
 
 def test_a_disk_without_room_is_said_before_the_work(monkeypatch):
@@ -498,7 +522,7 @@ def test_rows_are_counted_by_user(kind):
     for start in (0, 10, 900, 2500):
         stop = {0: 10, 10: 900, 900: 2500, 2500: 4000}[start]
         sizes.add(series[start:stop])
-    each, n = sizes.counted()
+    each, n = sizes.by_user()
     wanted = series.value_counts().sort("user")
     assert each.to_list() == wanted["user"].to_list()
     assert n.tolist() == wanted["count"].to_list()
@@ -507,21 +531,21 @@ def test_rows_are_counted_by_user(kind):
 def test_progress_has_speed_and_time_left():
     said = []
     with listening(said.append):
-        assert [*followed(iter("abc"), "counting", 3, 900)] == ["a", "b", "c"]
+        assert [*with_progress(iter("abc"), "counting", 3, 900)] == ["a", "b", "c"]
     assert said[-1].startswith("counting: 100%, ")
     assert said[0].endswith(" left")
 
 
 def test_all_metrics_share_the_two_passes():
     rankings, truth = some()
-    judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
+    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
     pieces = Changing(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=lambda rows: rows)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     rules = ("item", "expected", "text-descending", "realistic")
     metrics = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
     plan = resolve([*metrics, "rr(pool=judged)", "rr(score_type=float32)"])
-    sifted = {"": sift(table, judged, [*plan.alignments()], room=2**21)}
+    sifted = {"": collect_judged(table, judged, [*plan.alignments()], room=2**21)}
     assert pieces.passes == 1
     opened = Memory(3).open(judged, sifted)
     opened.run(plan)
@@ -541,13 +565,13 @@ def test_nothing_is_left_behind_after_a_signal(number, tmp_path):
     temporary.mkdir()
     code = (
         "import os, sys\n"
-        "from rankmeter._align import sift\n"
+        "from rankmeter._align import collect_judged\n"
         "from rankmeter.__main__ import main\n"
-        "original = sift.__globals__['_keys']\n"
+        "original = collect_judged.__globals__['_keys']\n"
         "def keys(rows):\n"
         f"    os.kill(os.getpid(), {int(number)})\n"
         "    return original(rows)\n"
-        "sift.__globals__['_keys'] = keys\n"
+        "collect_judged.__globals__['_keys'] = keys\n"
         "sys.argv = ['rankmeter', 'evaluate', 'r.csv', 't.csv', '--engine', 'disk']\n"
         "sys.exit(main())\n"
     )
@@ -576,7 +600,7 @@ whole = {item: item // 3 for item in rankings["item"].unique()}
 def count():
     seen = Repeats(3_000_000, 2**20)
     seen.add(np.arange(3_000_000, dtype=np.uint64) << np.uint64(40))
-    seen.found()
+    seen.repeated()
 
 for work in (
     lambda: rm.evaluate("r.parquet", truth, "rr", engine="disk", collapse=whole),

@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 
 import cases
 import rankmeter as rm
-from rankmeter._align import Codes, align, in_order, shares
+from rankmeter._align import Codes, align, is_grouped, partitions
 from rankmeter._align.counts import Candidates, count
-from rankmeter._align.placing import place
+from rankmeter._align.packing import Groups
+from rankmeter._align.placing import assign_ranks
 from rankmeter._choices import CHOICES, SETTINGS
 from rankmeter._counts import RankCounts
 from rankmeter._engine import Memory, Scores
 from rankmeter._engine.block import Block
-from rankmeter._engine.memory import _blocks
+from rankmeter._engine.memory import _n_blocks
 from rankmeter._hits import FloatArray, Hits
-from rankmeter._ingest import IdSeries, InFrame, Table, meet_all, read_rankings, read_truth
+from rankmeter._ingest import IdSeries, InFrame, Table, read_rankings, read_truth, unify_all
 from rankmeter._plan import resolve
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import METRICS, register, unregister
@@ -167,7 +168,7 @@ def test_what_a_metric_refuses_is_told_alike_for_every_cut(metric, data, engine)
 def test_merged_blocks_have_the_same_bits_for_every_metric(seed, ties):
     rankings, truth = cases.batch(seed, n_users=60, ties=True)
     plan = resolve([*METRICS_OF_ALL, "precision(aggregate=micro)@3"], choices={"ties": ties})
-    judged, tables = meet_all(read_truth(truth), {"r": read_rankings(rankings)})
+    judged, tables = unify_all(read_truth(truth), {"r": read_rankings(rankings)})
     whole = Memory().open(judged, tables).run(plan)["r"]
     for blocks in CUTS:
         merged = Memory(blocks).open(judged, tables).run(plan)["r"]
@@ -199,7 +200,7 @@ def counting(found, order):
         frame = frame.with_columns(rank=pl.col("score").rank("min", descending=True).over("user"))
         frame = frame.with_columns(pl.col("rank").cast(pl.Float64))
     user = frame["user"].to_numpy()
-    candidates = Candidates.of(frame, user, 3, order, "float64")
+    candidates = Candidates.of(frame, user, Groups.of(user, 3), order, "float64")
     row = np.arange(0, frame.height, 2)
     return candidates, candidates.marks(row)
 
@@ -246,9 +247,9 @@ def test_a_rule_that_needs_the_order_of_ties_says_so_where_none_is_known():
         np.array([0]), np.array([1.0]), np.array([2]), np.array([3]), None, np.array([9])
     )
     with pytest.raises(UsageError, match="choose 'realistic' or 'expected'"):
-        place(counts, "item")
-    assert place(counts, "realistic").rank.tolist() == [4.5]
-    assert place(counts, "optimistic").rank.tolist() == [3.0]
+        assign_ranks(counts, "item")
+    assert assign_ranks(counts, "realistic").rank.tolist() == [4.5]
+    assert assign_ranks(counts, "optimistic").rank.tolist() == [3.0]
 
 
 # -- scores ------------------------------------------------------------------------------------
@@ -256,7 +257,7 @@ def test_a_rule_that_needs_the_order_of_ties_says_so_where_none_is_known():
 
 def scores_of(metrics=("ndcg@2", "precision(aggregate=micro)@2", "err(max_gain=1)"), ids=True):
     plan = resolve(metrics)
-    judged, tables = meet_all(read_truth(CLASH), {"r": read_rankings(TWICE)})
+    judged, tables = unify_all(read_truth(CLASH), {"r": read_rankings(TWICE)})
     found = Block(judged, tables).score(plan)["r"]
     return found if ids else dataclasses.replace(found, ids=None)
 
@@ -282,7 +283,7 @@ def test_what_does_not_belong_together_is_not_merged():
 
 
 def test_a_block_and_its_scores_can_be_sent_to_another_process():
-    judged, tables = meet_all(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
+    judged, tables = unify_all(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
     plan = resolve(["ndcg@2", "rr(relevant=2)"], like="trec_eval")
     block, plan = pickle.loads(pickle.dumps((Block(judged, tables), plan)))
     scores = pickle.loads(pickle.dumps(block.score(plan)["r"]))
@@ -290,9 +291,9 @@ def test_a_block_and_its_scores_can_be_sent_to_another_process():
 
 
 def test_users_are_coded_in_the_order_of_their_ids():
-    judged, tables = meet_all(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
+    judged, tables = unify_all(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
     users = Codes.of_tables(judged, *tables.values()).users
-    assert Codes(users).of(users).tolist() == list(range(len(users)))
+    assert Codes(users).encode(users).tolist() == list(range(len(users)))
 
 
 def test_every_choice_of_alignment_and_averaging_is_in_a_plan():
@@ -326,17 +327,17 @@ def table(*users, empty=()):
 def test_each_user_is_in_one_of_the_parts(ids, n):
     users = IDS[ids].alias("user")
     seen = []
-    for share in shares(n, [table(*users)]):
+    for share in partitions(n, [table(*users)]):
         codes, (part,) = share()
         assert codes.users.to_list() == sorted({*part.users})
-        assert codes.users.take(codes.of(part.users)).to_list() == part.users.to_list()
+        assert codes.users.take(codes.encode(part.users)).to_list() == part.users.to_list()
         seen += codes.users.to_list()
     assert sorted(seen) == sorted({*users})
 
 
 def test_parts_of_integers_have_about_as_many_rows():
     users = np.random.default_rng(0).integers(0, 10**6, 20_000) ** 2
-    parts = [share()[1][0].height for share in shares(4, [table(*users.tolist())])]
+    parts = [share()[1][0].height for share in partitions(4, [table(*users.tolist())])]
     assert len(parts) == 4
     assert min(parts) > 4_000
 
@@ -347,16 +348,16 @@ def test_parts_of_text_in_order_are_neighbours(n):
     ordered = [user for user in "gfedcba" for _ in range(30)]
     ranked = table(*ordered, *"gg", empty=["n"])
     judged = table(*"azgqbgcrnn", empty=["a", "m"])
-    assert in_order(ranked)
-    assert not in_order(judged)
+    assert is_grouped(ranked)
+    assert not is_grouped(judged)
     rows, everyone = {0: [], 1: []}, []
-    made = [share() for share in shares(n, [judged, ranked])]
+    made = [share() for share in partitions(n, [judged, ranked])]
     for codes, parts in made:
         here = set()
         for side, part in enumerate(parts):
             rows[side] += part.frame.rows()
             for named in (part.users, part.empty_users):
-                assert codes.users.take(codes.of(named)).to_list() == named.to_list()
+                assert codes.users.take(codes.encode(named)).to_list() == named.to_list()
                 here |= {*named}
         assert codes.users.to_list() == sorted(here)
         everyone += here
@@ -374,7 +375,7 @@ def test_blocks_of_text_in_order_give_the_same_result(engine):
     rows = [(user, f"i{n}", float(rng.integers(5))) for user in users for n in range(12)]
     rows += [(users[0], f"i{n}", 2.0) for n in range(12, 20)]
     ranked = pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
-    assert in_order(read_rankings(ranked))
+    assert is_grouped(read_rankings(ranked))
     judged = [(f"u{rng.integers(50)}", f"i{n % 20}", float(n % 3)) for n in range(300)]
     truth = pl.DataFrame(judged, schema=["user", "item", "gain"], orient="row")
     truth = truth.unique(["user", "item"], maintain_order=True)
@@ -429,13 +430,13 @@ def test_many_judgments_are_measured_in_blocks():
         (2**30, 2**27, False): 12,
     }
     for (rows, judged, viewed), blocks in cases.items():
-        assert _blocks(rows, judged, viewed=viewed) == blocks
+        assert _n_blocks(rows, judged, viewed=viewed) == blocks
 
 
 def test_containers_are_one_block(monkeypatch):
-    monkeypatch.setattr("rankmeter._engine.memory._blocks", lambda *_, **__: 3)
+    monkeypatch.setattr("rankmeter._engine.memory._n_blocks", lambda *_, **__: 3)
     listed = {user: {"a": 1.0, "b": 0.5} for user in range(40)}
     truth, rankings = read_truth({user: ["a"] for user in listed}), read_rankings(listed)
     for table, n in ((rankings, 1), (rankings.with_rows(rankings.frame), 3)):
-        judged, tables = meet_all(truth, {"a": table})
+        judged, tables = unify_all(truth, {"a": table})
         assert len(Memory().open(judged, tables).blocks) == n

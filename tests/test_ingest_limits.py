@@ -279,6 +279,45 @@ def test_a_process_of_little_memory_ends_with_the_sizes(tmp_path):
         assert words in done.stderr
 
 
+BOMBS = """
+import gzip, resource, sys
+import rankmeter as rm
+
+rm.evaluate({1: [1]}, {1: [1]}, "rr")
+longest = str([*range(100_000)])
+texts = {
+    "zeros.csv": ["user,item,score\\n", *["\\0" * 2**20] * 100],
+    "rows.csv": ["user,item,score\\n", *(f"{i // 100},{i % 100},1\\n" for i in range(10**6))],
+    "topics.run": (f"{i // 100} 0 {i % 100} 1 1 t\\n" for i in range(10**6)),
+    "lists.jsonl": (f'{{"user": {u}, "items": {longest}}}\\n' for u in range(40)),
+    "one.json": ["{", *(f'"{u}": {longest},\\n' for u in range(40)), '"x": [1]}'],
+    "short.jsonl": (f'{{"user":{u},"items":[1]}}\\n' for u in range(150_000)),
+}
+for name, parts in texts.items():
+    with gzip.open(f"{name}.gz", "wt", 1) as file:
+        file.writelines(parts)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for name in texts:
+    try:
+        print(rm.evaluate(f"{name}.gz", {1: [1]}, "rr", memory="64MiB").plan.engine)
+    except rm.errors.NotEnoughMemoryError as error:
+        print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak is of Linux")
+def test_no_compressed_text_takes_more_memory_than_is_allowed(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", BOMBS], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    *said, peak = done.stdout.splitlines()
+    ends = ["does not end within", "disk: ", "disk: ", *["cannot be read in pieces"] * 3]
+    assert all(end in line for end, line in zip(ends, said, strict=True)), said
+    assert int(peak) < 2**18  # kilobytes; what Polars holds in its threads is in it
+
+
 def test_a_memory_error_is_no_internal_error(monkeypatch, capsys):
     from rankmeter._cli._exits import exit_code
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from rankmeter._ingest import meet, read_interactions, read_rankings, read_truth, read_users
+from rankmeter._ingest import read_interactions, read_rankings, read_truth, read_users, unify_types
 from rankmeter._ingest._json import _flat_rows
 from rankmeter._ingest._text import Text
 from rankmeter._ingest._trec import looks_like_trec
@@ -209,10 +209,10 @@ def test_an_id_that_matches_only_without_its_white_space_is_refused(items, truth
         for n, (read, ids) in enumerate([(read_rankings, items), (read_truth, truth)])
     ]
     if stray is None:
-        assert meet(*sides)[0].frame["item"].to_list() == items
+        assert unify_types(*sides)[0].frame["item"].to_list() == items
     else:
         with pytest.raises(InvalidValueError, match=f"white space at their ends.*{stray}"):
-            meet(*sides)
+            unify_types(*sides)
 
 
 def test_a_field_of_20_million_characters_is_an_id(tmp_path):

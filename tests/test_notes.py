@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankmeter as rm
-from rankmeter._estimates.notes import compared, counts_of
+from rankmeter._estimates.notes import counts_of, fact_notes
 from rankmeter._ingest import InFrame, Origin, Table
 from rankmeter._results.comparison_page import page_of
 
@@ -169,7 +169,7 @@ NAMES = st.lists(st.text("abc", min_size=1), min_size=1, max_size=30, unique=Tru
 @settings(max_examples=50)
 def test_notes_name_every_system_or_say_how_many_are_left(names, data):
     facts = {name: {"what": data.draw(st.sampled_from("123456789abcdefg"))} for name in names}
-    notes = compared(facts)
+    notes = fact_notes(facts)
     if len({fact["what"] for fact in facts.values()}) == 1:
         assert notes == [f"what: {facts[names[0]]['what']}"]
         return
@@ -190,7 +190,7 @@ class TestClustersOfTheUsersThatAreAveraged:
     """x has nothing relevant, y no label: whether they count depends on the metric."""
 
     lists = {user: ["a", "b"] for user in "uvwxy"}
-    truth = {"u": {"a"}, "v": {"b"}, "w": {"a"}, "x": {"a": 0}, "y": {"a": 0}}
+    truth = {"u": {"a": 1}, "v": {"b": 1}, "w": {"a": 1}, "x": {"a": 0}, "y": {"a": 0}}
     clusters = {"u": 1, "v": 1, "w": 2, "x": 3}
 
     def notes_of(self, metrics):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import rankmeter as rm
 from rankmeter._align.counts import Candidates, order_within
+from rankmeter._align.packing import Groups
 from rankmeter._ingest import Objects, places, places_of
 
 RULES = ["item", "item-descending", "text", "text-descending"]
@@ -251,8 +252,8 @@ def test_lists_that_are_sorted_are_seen_and_never_changed(seed):
     if seed % 6 == 5:  # one row is out of order
         score[-1] = 9.0
     frame = pl.DataFrame({"item": np.arange(30), "score": score})
-    candidates = Candidates.of(frame, user, 8, "score", "float64")
+    candidates = Candidates.of(frame, user, Groups.of(user, 8), "score", "float64")
     wanted = [sorted(-score[user == one]) for one in range(8)]
-    assert candidates.ascending.tolist() == list(itertools.chain.from_iterable(wanted))
+    assert candidates.sorted_values.tolist() == list(itertools.chain.from_iterable(wanted))
     assert candidates.value.tolist() == (-score).tolist()
-    assert (candidates.ascending is candidates.value) == (seed % 6 == 2)
+    assert (candidates.sorted_values is candidates.value) == (seed % 6 == 2)

@@ -17,7 +17,7 @@ from rankmeter._align import pairs as pairs_module
 from rankmeter._align.counts import Candidates, count
 from rankmeter._align.packing import Groups
 from rankmeter._align.pairs import Pairs
-from rankmeter._align.placing import place
+from rankmeter._align.placing import assign_ranks
 from rankmeter._counts import RankCounts
 from rankmeter._ingest import IdSeries, InFrame, Table
 
@@ -105,7 +105,7 @@ def test_users_are_those_that_a_slow_look_finds(kind):
         users = codes.users.to_list()
         assert users == sorted({*ranked, *judged, *empty})
         for part in (*series, rankings.users, truth.users):  # the last two are known
-            assert [users[at] for at in codes.of(part).tolist()] == part.to_list()
+            assert [users[at] for at in codes.encode(part).tolist()] == part.to_list()
             assert codes.mark(part).tolist() == [user in part.to_list() for user in users]
 
     check()
@@ -134,7 +134,7 @@ def test_counts_are_comparisons_with_every_row(rows, score_type, random):
     score = np.array([score for _, score in rows])
     frame = pl.DataFrame({"item": np.arange(user.size), "score": score})
     row = np.array(random.sample(range(user.size), random.randint(0, user.size)), dtype=np.int64)
-    candidates = Candidates.of(frame, user, 3, "score", score_type)
+    candidates = Candidates.of(frame, user, Groups.of(user, 3), "score", score_type)
     found = count(candidates, candidates.marks(row), "item")
     kept = score.astype(score_type)
     for at, above, equal, before in zip(row, found.above, found.equal, found.before, strict=True):
@@ -155,7 +155,11 @@ def test_counts_of_long_lists_are_comparisons_with_every_row(asked, different, a
         order = np.lexsort((-score, user))
         user, score = user[order], score[order]
     candidates = Candidates.of(
-        pl.DataFrame({"item": np.arange(2000), "score": score}), user, 3, "score", "float64"
+        pl.DataFrame({"item": np.arange(2000), "score": score}),
+        user,
+        Groups.of(user, 3),
+        "score",
+        "float64",
     )
     row = rng.permutation(2000)[:asked]
     row = row[np.argsort(user[row], kind="stable")]
@@ -174,7 +178,7 @@ def test_hits_are_placed_by_user_and_rank(longest, tied):
     user = np.repeat(np.arange(4), [longest, 0, 1, longest // 2])
     above = rng.permutation(10 * longest)[: user.size] // (2 if tied else 1)
     zeros, gain = np.zeros(user.size, dtype=np.int64), rng.random(user.size)
-    placed = place(
+    placed = assign_ranks(
         RankCounts(user, gain, above, zeros, zeros, np.full(4, 10 * longest)), "expected"
     )
     order = np.lexsort((-gain, above, user))
@@ -187,7 +191,7 @@ def test_hits_that_are_not_side_by_side_in_memory_are_placed():
     both = np.array([[0, 2], [0, 1], [1, 5], [1, 0]])
     user, above = both.T
     zeros, gain = np.zeros(4, dtype=np.int64), np.arange(4.0)
-    placed = place(RankCounts(user, gain, above, zeros, zeros, np.array([9, 9])), "expected")
+    placed = assign_ranks(RankCounts(user, gain, above, zeros, zeros, np.array([9, 9])), "expected")
     assert placed.gain.tolist() == [1, 0, 3, 2]
 
 

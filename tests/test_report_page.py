@@ -13,6 +13,7 @@ import cases
 import rankmeter as rm
 from command_line import rankmeter
 from pages import page_of
+from rankmeter._estimates import verdicts
 from rankmeter._report.page import ROWS_ON_PAPER, _breakable, read_page
 from rankmeter._results import comparison_page, summary_page
 from rankmeter._results.summary_page import OWN
@@ -137,6 +138,23 @@ class TestSeveral:
         (chart,) = comparison_page.page_of(found)["figures"]["scatter"]["rr"]
         (row,) = chart.to_dict()["layer"][1]["data"]["values"]
         assert row == {"x": 0.5, "y": 1.0, "users": 9, "side": "better"}
+
+
+def test_many_metrics_have_charts_of_the_first_and_tables_of_all(monkeypatch, tmp_path):
+    monkeypatch.setattr("rankmeter._estimates.verdicts.MAX_METRICS", 2)
+    metrics = ["ndcg@5", "coverage@5", "rr", "recall@5"]
+    for result in (
+        rm.evaluate(RANKINGS, TRUTH, metrics, catalogue=500),
+        rm.compare({"one": RANKINGS, "two": cases.batch(1)[0]}, TRUTH, metrics, catalogue=500),
+    ):
+        result.report(tmp_path / "report.html")
+        page = (tmp_path / "report.html").read_text("utf-8")
+        assert "4 metrics: the charts and the lists show the first 2" in page
+        assert re.findall(r"<summary><h3>(.*?)</h3>", page) == ["ndcg@5"]  # no user has a coverage
+        assert re.findall(r'<p class="name">(.*?)</p>', page.replace("<wbr>", "")) == metrics
+        assert "<figcaption><strong>ndcg@5" in page
+        assert not re.search(r"<figcaption><strong>(rr|recall)", page)
+        assert read_page(tmp_path / "report.html") == json.loads(json.dumps(result.to_dict()))
 
 
 class TestHits:
@@ -302,3 +320,34 @@ class TestCall:
     def test_of_scores_is_not_written(self):
         page = page_of(rm.evaluate_ranks([1, 2, 3] * 9, "mrr"))
         assert "How to measure it again" not in page
+
+
+def test_cards_of_further_metrics_are_of_systems_near_the_best():
+    """`wild` covers more items, but its recall is far from that of the others."""
+    users = range(60)
+    truth = {user: {user % 7} for user in users}
+    systems = {
+        "sound": {user: [user % 7, 7] for user in users},
+        "close": {user: [8, user % 7] if user < 2 else [user % 7, 8] for user in users},
+        "wild": {user: [100 + user, user % 7 if user < 7 else 200 + user] for user in users},
+    }
+    compared = rm.compare(systems, truth, "recall@1 coverage@2", baseline="wild", catalogue=300)
+    page = comparison_page.page_of(compared)
+    first, second = page["cards"]
+    assert (first.best, page["rivals"]) == ("sound", ["sound", "close"])
+    assert second.best in page["rivals"]
+    assert compared.verdict_on("coverage@2").best == "wild"
+
+
+@pytest.mark.parametrize(
+    ("p", "odds"),
+    [
+        (0.00001, "fewer than 1 of 10,000 experiments"),
+        (0.0001, "about 1 of 10,000 experiments"),
+        (0.0003, "about 1 of 3,300 experiments"),
+        (0.034, "about 3 of 100 experiments"),
+        (1.0, "about 100 of 100 experiments"),
+    ],
+)
+def test_a_probability_is_a_number_of_experiments(p, odds):
+    assert verdicts._odds(p) == odds

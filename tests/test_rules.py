@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import rankmeter as rm
 from rankmeter._align.counts import Candidates, count
+from rankmeter._align.packing import Groups
 from rankmeter._choices import CHOICES
 from rankmeter._counts import RankCounts
 from rankmeter._ingest import ByUser
@@ -98,7 +99,8 @@ def test_dictionaries_and_trec_files_with_rules_do_not_become_rows(tmp_path, mon
 )
 def test_counts_can_be_subtracted(found, ties):
     frame = pl.DataFrame(found, {"user": int, "item": str, "score": float}, orient="row")
-    candidates = Candidates.of(frame, frame["user"].to_numpy(), 3, "score", "float64")
+    user = frame["user"].to_numpy()
+    candidates = Candidates.of(frame, user, Groups.of(user, 3), "score", "float64")
     every = np.arange(frame.height)
     marks = candidates.marks(every[::2])
     whole, odd = (count(c, marks, ties) for c in (candidates, candidates.only(every[1::2])))

@@ -29,7 +29,7 @@ from rankmeter._align.cluster import beyond, judged_or_counted, preceding, repea
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import CHOICES
 from rankmeter._engine import Memory
-from rankmeter._ingest import meet_all, open_spark, read_rankings, read_truth
+from rankmeter._ingest import open_spark, read_rankings, read_truth, unify_all
 from rankmeter._plan import resolve
 from rankmeter.errors import ColumnError, DataError, DuplicateError, UsageError
 from rankmeter.metrics import register, unregister
@@ -149,11 +149,11 @@ def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
     seed = CASES.index((order, words))
     rankings, truth = many(seed, order, words=words)
     plan = resolve(metrics(seed))
-    judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
+    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
     wanted = Memory().open(judged, tables).run(plan)[""]
     table = open_spark(in_spark(spark, rankings, 1 + 3 * seed))
     table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
-    judged, tables = meet_all(judged, {"": table})
+    judged, tables = unify_all(judged, {"": table})
     room = 3 * SMALL_ROOM if words else 2**30  # two parts
     asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
     gathered = {"": gather(tables[""], judged, asked, room=room)}
@@ -604,7 +604,7 @@ def test_rankings_are_not_moved(spark, tmp_path, capsys):
 
 def test_metrics_and_cutoffs_share_the_passes(spark):
     rankings, truth = some(3000)
-    judged, tables = meet_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
+    judged, tables = unify_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
     asked = []
     query = tables[""].rows.query
     collect = type(query).collect
@@ -631,7 +631,7 @@ def test_metrics_and_cutoffs_share_the_passes(spark):
 @pytest.mark.once
 def test_what_is_broadcast_has_parts_if_it_is_large(spark):
     rankings, truth = some(3000)
-    judged, tables = meet_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
+    judged, tables = unify_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
     query, sent = tables[""].rows.query, []
     send = type(query).send
 
@@ -655,7 +655,7 @@ def test_what_is_broadcast_has_parts_if_it_is_large(spark):
     found = Memory().open(judged, {"": table}).run(resolve("ndcg(ties=item)@5"))[""]
     assert len(sent) > n + 3  # tied items
     tables = {"": read_rankings(rankings)}
-    wanted = Memory().open(*meet_all(read_truth(truth), tables)).run(resolve("ndcg(ties=item)@5"))
+    wanted = Memory().open(*unify_all(read_truth(truth), tables)).run(resolve("ndcg(ties=item)@5"))
     np.testing.assert_array_equal(found.matrix, wanted[""].matrix)
 
 

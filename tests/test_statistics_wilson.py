@@ -8,7 +8,7 @@ from scipy import optimize, stats
 from statsmodels.stats.proportion import proportion_confint
 
 import rankmeter as rm
-from rankmeter._statistics import effective, spread, t_interval, wilson_interval
+from rankmeter._statistics import effective_clusters, spread, t_interval, wilson_interval
 
 pytestmark = pytest.mark.once
 
@@ -97,8 +97,8 @@ class TestClusters:
         assert t_interval(SPARSE, clusters=np.arange(60)) == pytest.approx(t_interval(SPARSE))
 
     def test_unequal_clusters_count_less(self):
-        assert effective([5, 5, 5]) == 3
-        assert effective([1, 1, 10]) == pytest.approx(144 / 102)
+        assert effective_clusters([5, 5, 5]) == 3
+        assert effective_clusters([1, 1, 10]) == pytest.approx(144 / 102)
 
     def test_differences_of_unequal_clusters_are_covered(self):
         rng, covered = np.random.default_rng(3), 0

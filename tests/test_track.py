@@ -12,7 +12,7 @@ import pytest
 
 import cases
 import rankmeter as rm
-from rankmeter._report.trackers import BATCH, flat, safe_name
+from rankmeter._report.trackers import BATCH, flatten, safe_name
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -57,12 +57,12 @@ class TestNames:
         assert safe_name(label) == expected
 
     def test_a_name_does_not_start_with_a_digit(self):
-        assert list(flat([(("2tower", "rr"), {"mean": 1.0})])) == ["_2tower_rr"]
+        assert list(flatten([(("2tower", "rr"), {"mean": 1.0})])) == ["_2tower_rr"]
 
     def test_two_names_never_become_one(self):
         groups = [(("a b", "rr"), {"mean": 1.0}), (("a_b", "rr"), {"mean": 2.0})]
         with pytest.raises(UsageError, match="another name"):
-            flat(groups)
+            flatten(groups)
 
     def test_what_does_not_exist_is_not_logged(self):
         taken = {}

@@ -9,7 +9,7 @@ import pytest
 
 import rankmeter as rm
 from pages import page_of
-from rankmeter._words import LINKS, RETRIEVAL, USERS, in_words, speaking
+from rankmeter._words import LINKS, RETRIEVAL, USERS, in_words, use_words
 from rankmeter.errors import DataError, UsageError
 
 pytestmark = pytest.mark.once
@@ -87,7 +87,7 @@ def test_a_comparison_and_its_report_use_them(trec):
     assert "queries with nothing relevant" in repr(found)
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
-    with speaking(found.words):
+    with use_words(found.words):
         page = page_of(found)
     assert "Queries with the largest differences" in page
     assert "Differences per query" in page
@@ -95,7 +95,7 @@ def test_a_comparison_and_its_report_use_them(trec):
 
 def test_words_outside_are_those_of_the_house():
     assert in_words("Users: 3 items") == "Users: 3 items"
-    with speaking(LINKS):
+    with use_words(LINKS):
         assert in_words("Users: 3 items, reused") == "Triples: 3 entities, reused"
 
 

@@ -16,7 +16,7 @@ from types import FunctionType
 
 GROUPS = {
     "repeated pairs, with the hits": (
-        r"_align\.pairs\._(looked_up|joined)",
+        r"_align\.pairs\._match_by_\w+",
         r"_align\.pairs\.unique_\w+",
     ),
     "types of ids and numbers": (
@@ -28,9 +28,9 @@ GROUPS = {
         r"_ingest\._read\._settle_scores",
         r"_ingest\._numbers\.(ranks|gains)",
     ),
-    "ids that cannot match": (r"_ingest\._table\.meet_all", r"_engine\.whole\.check"),
+    "ids that cannot match": (r"_ingest\._table\.unify_all", r"_engine\.whole\.check_whole"),
     "data that look wrong": (
-        r"_ingest\._doubts\.(all_relevant|look_\w+)",
+        r"_ingest\._doubts\.\w+_caution",
         r"_ingest\.\w+\.refuse_\w+",
         r"_ingest\._memory\.check_memory",
     ),

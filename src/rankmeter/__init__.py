@@ -119,8 +119,8 @@ def _class_name(metric: str) -> str:
 
 
 def _metric_names() -> dict[str, str]:
-    known = import_module("rankmeter.metrics").METRICS
-    return {_class_name(name): name for name in (*known, "map", "mrr")}
+    metrics = import_module("rankmeter.metrics").METRICS
+    return {_class_name(name): name for name in (*metrics, "map", "mrr")}
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,7 @@ from rankmeter._checks import choice, counted, shown
 from rankmeter._choices import takes_choices_of
 from rankmeter._counts import RankCounts
 from rankmeter._engine import Scores
-from rankmeter._engine.counted import refuse_unknown_candidates, score_queries
+from rankmeter._engine.counted import Counted, refuse_unknown_candidates, score_queries
 from rankmeter._estimates.estimates import Estimate, interval_of_moments
 from rankmeter._ingest._ids import ids as read_ids
 from rankmeter._matrix._kind import plan_of_data
@@ -33,12 +33,12 @@ from rankmeter._matrix._scores import count_scores
 from rankmeter._plan import Plan
 from rankmeter._results.summary import Summary
 from rankmeter._scored import (
-    asked_of,
-    own_users,
+    count_request,
+    half_caution,
     query_ids,
+    query_remark,
     summary_of,
-    ties_of_half,
-    what_is_a_query,
+    users_from_option,
 )
 from rankmeter._statistics import ExactSums
 from rankmeter.errors import (
@@ -59,7 +59,193 @@ SIZES = 2 ** np.arange(17)
 SINGLE = ("mean", "sum")
 """The aggregates that need no more than sums."""
 REPEATED = "repeated rows cannot be recognised without users=: each is counted"
+NOTHING = "nothing was counted: call update() with a batch first"
 NO_VALUES = "keep='moments': values by user are unknown, and a repeated user is counted each time"
+
+
+class _Values:
+    """Counts of all queries, and the ids of their users: ``keep="values"``."""
+
+    def __init__(self, plan: Plan, tolerance: tuple[float, float]) -> None:
+        self.plan, self.tolerance = plan, tolerance
+        self.queries: list[Queries] = []
+        self.ids: list[pl.Series] = []
+
+    def add(self, queries: Queries, ids: list[pl.Series]) -> None:
+        self._check_ids(ids)
+        self.queries.append(queries)
+        self.ids += ids
+
+    def merge(self, other: _Values) -> None:
+        if other.queries:
+            self._check_ids(other.ids)
+        self.queries += other.queries
+        self.ids += other.ids
+
+    def _check_ids(self, ids: list[pl.Series]) -> None:
+        """Refuse ids of further queries that cannot be compared with those of earlier ones."""
+        if self.queries and bool(ids) != bool(self.ids):
+            raise UsageError(
+                "pass users= in every update or in none: repeated users cannot be recognised",
+                option="users",
+            )
+        firsts = [next((part for part in series if len(part)), None) for series in (self.ids, ids)]
+        first = {part.dtype == pl.String: part[0] for part in firsts if part is not None}
+        if len(first) > 1:
+            raise IdTypeError(
+                f"The user ids of users= are integers such as {first[False]} in some updates and "
+                f"strings such as {shown(first[True])} in others. 7 and '7' would be two different "
+                "ids: convert all of them to integers or all to strings."
+            )
+
+    def summary(self, *, reduced: bool) -> Summary:
+        if not self.queries:
+            raise DataError(NOTHING)
+        queries = Queries.concat(self.queries)
+        if not self.ids:
+            summary = summary_of(self.plan, Counted(queries), tolerance=self.tolerance)
+            return replace(summary, remarks=(*summary.remarks, REPEATED)) if reduced else summary
+        keys = pl.DataFrame([_together(self.ids).alias("user")])
+        if queries.target is not None:
+            keys = keys.with_columns(target=queries.target)
+        order = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
+        queries, keys = queries.take(order), keys[order]
+        first = keys.with_row_index("row").unique(keys.columns, keep="first")["row"].sort()
+        repeated = queries.n - len(first)
+        if repeated:
+            self._refuse_different(queries, keys["user"], first.to_numpy())
+            queries, keys = queries.take(first.to_numpy().astype(np.int64)), keys[first]
+        read = {"repeated_users_merged": repeated} if repeated else {}
+        counted_queries = Counted(queries, query_ids(queries, keys["user"]))
+        return summary_of(self.plan, counted_queries, read=read, tolerance=self.tolerance)
+
+    def _refuse_different(self, queries: Queries, ids: pl.Series, first: Any) -> None:
+        """Refuse repeated users whose values are not the same."""
+        matrix = score_queries(self.plan, queries).matrix
+        leader = first[np.searchsorted(first, np.arange(queries.n), "right") - 1]
+        same = (matrix == matrix[leader]) | (np.isnan(matrix) & np.isnan(matrix[leader]))
+        wrong = np.flatnonzero(~same.all(axis=1))
+        if wrong.size:
+            raise DuplicateError(
+                f"user {shown(ids[int(wrong[0])])} came twice with different values; "
+                f"{counted(wrong.size, 'such user')} in all. Give each row its own id, or reset() "
+                "between evaluations"
+            )
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        about: dict[str, Any] = {}
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        if self.queries:
+            queries = Queries.concat(self.queries)
+            about = {name: getattr(queries, name) for name in _FACTS}
+            arrays = _arrays(queries)
+        if self.ids:
+            ids = _together(self.ids)
+            arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array([*ids], str)
+        return about, arrays
+
+    def restore(self, about: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        if "above" in arrays:
+            self.queries = [_queries(arrays, about)]
+        if "ids" in arrays:
+            self.ids = [row_ids(arrays["ids"], about["arrays"]["ids"], Counter())]
+
+
+class _Sums:
+    """Exact sums of the values of queries: ``keep="moments"``."""
+
+    def __init__(self, plan: Plan) -> None:
+        for entry in plan.metrics:
+            if entry.averaging.aggregate not in SINGLE or entry.averaging.undefined == "nan":
+                raise UsageError(
+                    f"{entry.label} is not a mean or sum of values, and keep='moments' has only "
+                    "their sums: choose keep='values'",
+                    option="keep",
+                )
+        if plan.draws:
+            raise UsageError(
+                f"interval={plan.interval!r} needs the values of all users: choose keep='values'",
+                option="interval",
+            )
+        self.plan = plan
+        self.sums = {entry.label: ExactSums() for entry in plan.metrics}
+        self.counts: dict[str, int] = {}
+        self.half = ""  # the type of scores of few digits
+        self.waiting: list[Queries] = []  # counted, but not yet added up
+
+    def add(self, queries: Queries, _: list[pl.Series]) -> None:
+        if self.waiting and _kind(self.waiting[0]) != _kind(queries):
+            self._add_up()
+        self.waiting.append(queries)
+        self.half = self.half or queries.half
+        first = not self.counts  # so that a metric that cannot be had is known at once
+        if first or sum(1 + part.n for part in self.waiting) >= AT_ONCE:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        """Add the values of what was counted since the last time to the sums."""
+        if not self.waiting:
+            return
+        queries = Queries.concat(self.waiting)
+        scores = score_queries(self.plan, queries)
+        every = [(entry.label, scores.averaged(entry)) for entry in self.plan.metrics]
+        self.waiting = []
+        for label, averaged in every:
+            self.sums[label] += ExactSums.of(averaged.values)
+            self._count(f"undefined {label}", averaged.undefined)
+        counts = {**scores.counts, **queries.facts, "targets": int(queries.found.size)}
+        for name, count in counts.items():
+            self._count(name, count)
+
+    def _count(self, name: str, count: int) -> None:
+        before = self.counts.get(name, 0)
+        self.counts[name] = max(before, count) if name == "columns" else before + count
+
+    def merge(self, other: _Sums) -> None:
+        self._add_up()
+        other._add_up()
+        self.half = self.half or other.half
+        for label, sums in other.sums.items():
+            self.sums[label] += sums
+        for name, count in other.counts.items():
+            self._count(name, count)
+
+    def summary(self, *, reduced: bool) -> Summary:  # noqa: ARG002 - NO_VALUES says it
+        self._add_up()
+        if not self.counts:
+            raise DataError(NOTHING)
+        estimates = {}
+        for entry in self.plan.metrics:
+            moments = self.sums[entry.label].moments
+            times = moments.n if entry.averaging.aggregate == "sum" else 1
+            scale = (entry.spec.low, entry.spec.high)
+            low, high = interval_of_moments(moments, self.plan, scale)
+            undefined = self.counts.get(f"undefined {entry.label}", 0)
+            estimates[entry.label] = Estimate(
+                entry.label, times * moments.mean, times * low, times * high, moments.sd, moments.n,
+                undefined, 0,
+            )  # fmt: skip
+        counts = {n: c for n, c in self.counts.items() if not n.startswith("undefined ")}
+        tied, n = counts.get("tied_hits", 0), counts.pop("targets", 0)
+        share = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)" if tied else ""
+        remarks = tuple(filter(None, (share, *query_remark(self.plan, counts), NO_VALUES)))
+        cautions = tuple(half_caution(self.half, tied, n))
+        warn(*cautions)
+        return Summary(
+            self.plan, _no_values(self.plan, counts), counts, estimates,
+            cautions=cautions, remarks=remarks,
+        )  # fmt: skip
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        self._add_up()
+        sums = {label: [s.n, str(s.total), str(s.squares)] for label, s in self.sums.items()}
+        return {"counts": self.counts, "sums": sums, "half": self.half}, {}
+
+    def restore(self, about: Mapping[str, Any], _: Mapping[str, npt.NDArray[Any]]) -> None:
+        self.counts, self.half = about["counts"], about["half"]
+        for label in self.sums:
+            n, total, squares = about["sums"][label]
+            self.sums[label] = ExactSums(n, int(total), int(squares))
 
 
 class Accumulator:
@@ -80,7 +266,7 @@ class Accumulator:
     ) -> None:
         self.keep = cast("Keep", choice("keep", keep, Keep))
         self.plan: Plan = plan_of_data(metrics, like, choices, "batches")
-        self._asked = asked_of(self.plan, tolerance=tolerance, like=like)
+        self._asked = count_request(self.plan, tolerance=tolerance, like=like)
         given = {name: value for name, value in choices.items() if value is not None}
         names = [entry.label for entry in self.plan.metrics]
         self._settings = {
@@ -88,15 +274,13 @@ class Accumulator:
             "tolerance": None if tolerance is None else list(tolerance),
         }  # fmt: skip
         self._sizes_unused = False  # no metric needs the number of candidates: known once asked
-        self.reset()
         for entry in self.plan.metrics:
             if entry.spec.of_lists:
                 raise UsageError(
                     f"{entry.label} needs the items that were shown, which an accumulator does not "
                     "keep: pass all lists to evaluate"
                 )
-        if self.keep == "moments":
-            _check_moments(self.plan)
+        self.reset()
 
     def __repr__(self) -> str:
         names = ", ".join(entry.label for entry in self.plan.metrics)
@@ -104,12 +288,9 @@ class Accumulator:
 
     def reset(self) -> None:
         """Forget everything that was counted."""
-        self._parts: list[Queries] = []
-        self._ids: list[pl.Series] = []
-        self._sums = {entry.label: ExactSums() for entry in self.plan.metrics}
-        self._counts: dict[str, int] = {}
         self._reduced = False
-        self._half = ""  # the type of scores of few digits, with ``moments``
+        plan, close = self.plan, self._asked.tolerance
+        self._counted: Any = _Values(plan, close) if self.keep == "values" else _Sums(plan)
 
     def update(
         self,
@@ -172,7 +353,7 @@ class Accumulator:
             counts: Counter[str] = Counter()
             ids = [row_ids(users, queries.facts["rows"], counts).gather(queries.row)]
             queries = replace(queries, facts={**queries.facts, **counts})
-        self._add(queries, ids)
+        self._counted.add(queries, ids)
 
     def _count(self, form: str, data: Any, more: Mapping[str, Any]) -> Queries:
         if form == "scores":
@@ -198,55 +379,6 @@ class Accumulator:
             self._sizes_unused = True
         return read_ranks(data, None, more["candidates"])
 
-    def _add(self, queries: Queries, ids: list[pl.Series]) -> None:
-        if self.keep == "values":
-            self._check_ids(ids)
-            self._parts.append(queries)
-            self._ids += ids
-            return
-        if self._parts and _kind(self._parts[0]) != _kind(queries):
-            self._add_up()
-        self._parts.append(queries)
-        self._half = self._half or queries.half
-        first = not self._counts  # so that a metric that cannot be had is known at once
-        if first or sum(1 + part.n for part in self._parts) >= AT_ONCE:
-            self._add_up()
-
-    def _check_ids(self, ids: list[pl.Series]) -> None:
-        """Refuse ids of further queries that cannot be compared with those of earlier ones."""
-        if self._parts and bool(ids) != bool(self._ids):
-            raise UsageError(
-                "pass users= in every update or in none: repeated users cannot be recognised",
-                option="users",
-            )
-        firsts = [next((part for part in series if len(part)), None) for series in (self._ids, ids)]
-        first = {part.dtype == pl.String: part[0] for part in firsts if part is not None}
-        if len(first) > 1:
-            raise IdTypeError(
-                f"The user ids of users= are integers such as {first[False]} in some updates and "
-                f"strings such as {shown(first[True])} in others. 7 and '7' would be two different "
-                "ids: convert all of them to integers or all to strings."
-            )
-
-    def _add_up(self) -> None:
-        """Add the values of what was counted since the last time to the sums of ``moments``."""
-        if self.keep == "values" or not self._parts:
-            return
-        queries = Queries.concat(self._parts)
-        scores = score_queries(self.plan, queries)
-        every = [(entry.label, scores.averaged(entry)) for entry in self.plan.metrics]
-        self._parts = []
-        for label, averaged in every:
-            self._sums[label] += ExactSums.of(averaged.values)
-            self._count_more(f"undefined {label}", averaged.undefined)
-        counts = {**scores.counts, **queries.facts, "targets": int(queries.found.size)}
-        for name, count in counts.items():
-            self._count_more(name, count)
-
-    def _count_more(self, name: str, count: int) -> None:
-        before = self._counts.get(name, 0)
-        self._counts[name] = max(before, count) if name == "columns" else before + count
-
     def compute(self) -> Summary:
         """The result of all batches so far; it can be followed by further updates.
 
@@ -257,67 +389,8 @@ class Accumulator:
         DataError
             If nothing was counted.
         """
-        if self.keep == "moments":
-            return self._of_sums()
-        if not self._parts:
-            raise DataError("nothing was counted: call update() with a batch first")
-        queries, close = Queries.concat(self._parts), self._asked.tolerance
-        if not self._ids:
-            summary = summary_of(self.plan, queries, tolerance=close)
-            return (
-                replace(summary, remarks=(*summary.remarks, REPEATED)) if self._reduced else summary
-            )
-        keys = pl.DataFrame([_together(self._ids).alias("user")])
-        if queries.target is not None:
-            keys = keys.with_columns(target=queries.target)
-        order = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
-        queries, keys = queries.take(order), keys[order]
-        first = keys.with_row_index("row").unique(keys.columns, keep="first")["row"].sort()
-        repeated = queries.n - len(first)
-        if repeated:
-            self._refuse_different(queries, keys["user"], first.to_numpy())
-            queries, keys = queries.take(first.to_numpy().astype(np.int64)), keys[first]
-        read = {"repeated_users_merged": repeated} if repeated else {}
-        ids = query_ids(queries, keys["user"])
-        return summary_of(self.plan, queries, ids, read=read, tolerance=close)
-
-    def _refuse_different(self, queries: Queries, ids: pl.Series, first: Any) -> None:
-        matrix = score_queries(self.plan, queries).matrix
-        leader = first[np.searchsorted(first, np.arange(queries.n), "right") - 1]
-        same = (matrix == matrix[leader]) | (np.isnan(matrix) & np.isnan(matrix[leader]))
-        wrong = np.flatnonzero(~same.all(axis=1))
-        if wrong.size:
-            raise DuplicateError(
-                f"user {shown(ids[int(wrong[0])])} came twice with different values; "
-                f"{counted(wrong.size, 'such user')} in all. Give each row its own id, or reset() "
-                "between evaluations"
-            )
-
-    def _of_sums(self) -> Summary:
-        self._add_up()
-        estimates = {}
-        if not next(iter(self._sums.values())).n and not self._counts:
-            raise DataError("nothing was counted: call update() with a batch first")
-        for entry in self.plan.metrics:
-            moments = self._sums[entry.label].moments
-            times = moments.n if entry.averaging.aggregate == "sum" else 1
-            scale = (entry.spec.low, entry.spec.high)
-            low, high = interval_of_moments(moments, self.plan, scale)
-            undefined = self._counts.get(f"undefined {entry.label}", 0)
-            estimates[entry.label] = Estimate(
-                entry.label, times * moments.mean, times * low, times * high, moments.sd, moments.n,
-                undefined, 0,
-            )  # fmt: skip
-        counts = {n: c for n, c in self._counts.items() if not n.startswith("undefined ")}
-        tied, n = counts.get("tied_hits", 0), counts.pop("targets", 0)
-        share = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)" if tied else ""
-        remarks = tuple(filter(None, (share, *what_is_a_query(self.plan, counts), NO_VALUES)))
-        cautions = tuple(ties_of_half(self._half, tied, n))
-        warn(*cautions)
-        return Summary(
-            self.plan, _no_values(self.plan, counts), counts, estimates,
-            cautions=cautions, remarks=remarks,
-        )  # fmt: skip
+        summary: Summary = self._counted.summary(reduced=self._reduced)
+        return summary
 
     # -- parts of one evaluation --------------------------------------------------------------
 
@@ -333,17 +406,7 @@ class Accumulator:
             raise UsageError(f"expected an accumulator to merge, got {shown(other)}")
         if self._settings != other._settings:
             raise UsageError("only accumulators with the same metrics and options can be merged")
-        if other._parts:
-            self._check_ids(other._ids)
-        self._add_up()
-        other._add_up()
-        self._half = self._half or other._half
-        self._parts += other._parts
-        self._ids += other._ids
-        for label, sums in other._sums.items():
-            self._sums[label] += sums
-        for name, count in other._counts.items():
-            self._count_more(name, count)
+        self._counted.merge(other._counted)
         return self
 
     def __add__(self, other: Accumulator) -> Accumulator:
@@ -359,19 +422,8 @@ class Accumulator:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything counted so far as arrays, for `from_state`: no objects, no scores."""
-        self._add_up()
-        about: dict[str, Any] = {"settings": self._settings, "counts": self._counts}
-        sums = {label: [exact.n, str(exact.total), str(exact.squares)]
-                for label, exact in self._sums.items()}  # fmt: skip
-        about |= {"sums": sums, "reduced": self._reduced, "half": self._half}
-        arrays: dict[str, npt.NDArray[Any]] = {}
-        if self._parts:
-            queries = Queries.concat(self._parts)
-            about |= {name: getattr(queries, name) for name in _FACTS}
-            arrays |= _arrays(queries)
-        if self._ids:
-            ids = _together(self._ids)
-            arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array([*ids], str)
+        about, arrays = self._counted.state()
+        about |= {"settings": self._settings, "reduced": self._reduced}
         about["arrays"] = {name: array.size for name, array in arrays.items()}
         text = json.dumps(about).encode()
         return {"about": np.frombuffer(text, dtype=np.uint8).copy(), **arrays}
@@ -413,15 +465,8 @@ class Accumulator:
         settings = about["settings"]
         made = cls(**settings)
         made._settings = settings
-        made._counts, made._reduced = about["counts"], about["reduced"]
-        made._half = about["half"]
-        for label in made._sums:
-            n, total, squares = about["sums"][label]
-            made._sums[label] = ExactSums(n, int(total), int(squares))
-        if "above" in arrays:
-            made._parts = [_queries(arrays, about)]
-        if "ids" in arrays:
-            made._ids = [row_ids(arrays["ids"], about["arrays"]["ids"], Counter())]
+        made._reduced = about["reduced"]
+        made._counted.restore(about, arrays)
         return made
 
     def to_bytes(self) -> bytes:
@@ -528,26 +573,11 @@ def accumulator(
     >>> result["mrr"].mean, result["recall@1"].mean
     (0.75, 0.25)
     """
-    _, chosen = own_users(users, choices)
+    _, chosen = users_from_option(users, choices)
     return Accumulator(metrics, keep=keep, like=like, choices=chosen, tolerance=tolerance)
 
 
 accumulator.from_state = Accumulator.from_state  # type: ignore[attr-defined]
-
-
-def _check_moments(plan: Plan) -> None:
-    for entry in plan.metrics:
-        if entry.averaging.aggregate not in SINGLE or entry.averaging.undefined == "nan":
-            raise UsageError(
-                f"{entry.label} is not a mean or sum of values, and keep='moments' has only their "
-                "sums: choose keep='values'",
-                option="keep",
-            )
-    if plan.draws:
-        raise UsageError(
-            f"interval={plan.interval!r} needs the values of all users: choose keep='values'",
-            option="interval",
-        )
 
 
 def _no_values(plan: Plan, counts: Mapping[str, int]) -> Scores:

@@ -81,22 +81,22 @@ def adjust(
             raise UsageError(f"{twice} and {name} are the same metric: name it once")
         if metric.name == "gmr":
             value = number(str(name), mean, least=1)
-            _possible(str(name), value, most=math.exp(float(np.log(n_ranked).mean())))
-            result |= _geometric(value, n_ranked, times, several=np.ndim(candidates) > 0)
+            _refuse_mean(str(name), value, most=math.exp(float(np.log(n_ranked).mean())))
+            result |= _adjust_geometric(value, n_ranked, times, several=np.ndim(candidates) > 0)
             continue
         if metric.name == "mean_rank":
             chance, best, label = chance_of_rank(hits), 1.0, "mr"
             value = number(str(name), mean, least=1)
-            _possible(str(name), value, most=float(n_ranked.mean()))
+            _refuse_mean(str(name), value, most=float(n_ranked.mean()))
             result["amr"] = value / float(chance[0].mean())
         elif metric.name == "rr" and metric.k is None:
             chance, best, label = chance_of_reciprocal(hits), 1.0, "mrr"
             value = number(str(name), mean, least=0, most=1)
-            _possible(str(name), value, least=float((1.0 / n_ranked).mean()))
+            _refuse_mean(str(name), value, least=float((1.0 / n_ranked).mean()))
         elif metric.name == "hit_rate" and metric.k is not None:
             chance, best, label = chance_of_hit(hits, metric.k), 1.0, f"hits@{metric.k}"
             value = number(str(name), mean, least=0, most=1)
-            _possible(str(name), value, least=float((n_ranked <= metric.k).mean()))
+            _refuse_mean(str(name), value, least=float((n_ranked <= metric.k).mean()))
         else:
             raise refused("results", "means of mr, gmr, mrr and hits@k", name)
         expected = float(chance[0].mean())
@@ -109,7 +109,7 @@ def adjust(
     return result
 
 
-def _possible(name: str, value: float, *, least: float = 0.0, most: float = math.inf) -> None:
+def _refuse_mean(name: str, value: float, *, least: float = 0.0, most: float = math.inf) -> None:
     """Refuse a mean that no ranks among the candidates have, even if it was rounded."""
     decimals = -int(Decimal(repr(value)).normalize().as_tuple().exponent)
     rounding = max(0.5 * 10.0 ** -max(decimals, int(most == math.inf)), 1e-6 * value)
@@ -122,7 +122,7 @@ def _possible(name: str, value: float, *, least: float = 0.0, most: float = math
     raise refused(name, bound, value, hint="; check `candidates`")
 
 
-def _geometric(
+def _adjust_geometric(
     value: float, n_ranked: IntArray, n: int | None, *, several: bool
 ) -> dict[str, float]:
     """A geometric mean rank, adjusted; ranks of a random order are independent.

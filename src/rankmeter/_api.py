@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Unpack, cast
 
 from rankmeter._choices import Choices, takes_choices
-from rankmeter._engine import Data, EngineName, Source, open_data, reading
+from rankmeter._engine import Data, EngineName, Source, open_data, parse_engine
 from rankmeter._estimates.curves import curves_of
 from rankmeter._estimates.notes import counts_of
 from rankmeter._estimates.segments import clusters_of
@@ -17,7 +17,7 @@ from rankmeter._question import Question, holds_systems
 from rankmeter._results.curve import Curve
 from rankmeter._results.summary import Summary, summarise
 from rankmeter._side._given import Given
-from rankmeter._words import speaking
+from rankmeter._words import use_words
 from rankmeter.errors import RankmeterWarning, UsageError
 from rankmeter.metrics import Metric
 
@@ -139,26 +139,26 @@ def evaluate(
     (0.5, 0.0, 1.0)
     """
     given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    how = reading(engine, memory)
+    how = parse_engine(engine, memory)
     question = Question(truth, metrics, like, choices, given, columns, how, clusters)
-    return measured(question, rankings)
+    return evaluate_question(question, rankings)
 
 
-def measured(question: Question, rankings: object) -> Summary:
+def evaluate_question(question: Question, rankings: object) -> Summary:
     """The result of rankings: read → open an engine → run → summarise."""
     plan, judged, systems, side = question.read({ONE: rankings})
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
-    averaged = None if question.clusters is None else scores.ever_averaged(plan)
-    drawn = clusters_of(question.clusters, scores, unused, averaged)
-    with speaking(plan.words):
-        summary = summarise(plan, scores, judged, systems[ONE], drawn, unused)
+    averaged = None if question.clusters is None else scores.in_any_mean(plan)
+    cluster_ids = clusters_of(question.clusters, scores, unused, averaged)
+    with use_words(plan.words):
+        summary = summarise(plan, scores, judged, systems[ONE], cluster_ids, unused)
     unread = replace(question, given=replace(question.given))
-    again = functools.partial(_again, unread, rankings)
+    again = functools.partial(_reread, unread, rankings)
     return replace(summary, source=Source(again, ONE, lists=systems[ONE].rows.has_lists))
 
 
-def _again(question: Question, rankings: object) -> Data:
+def _reread(question: Question, rankings: object) -> Data:
     """The data of an evaluation, read again without the warnings of the first time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankmeterWarning)

@@ -13,7 +13,7 @@ from rankmeter._checks import counted, refused, several, shown
 from rankmeter._choices import CHOICES, acting
 from rankmeter._matrix._arrays import asarray
 from rankmeter._matrix._kind import plan_of_data
-from rankmeter._scored import RANK_METRICS, evaluate_scores, own_users
+from rankmeter._scored import RANK_METRICS, evaluate_scores, users_from_option
 from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import METRICS, Metric
 from rankmeter.metrics import metric as metric_of
@@ -52,7 +52,7 @@ def compute_metrics(
 
 @dataclass(frozen=True)
 class _Computing:
-    """What `compute_metrics` makes: unlike a function inside another, it can be pickled."""
+    """The callable that `compute_metrics` returns; unlike a closure, it can be pickled."""
 
     metrics: list[str | Metric]
     options: Mapping[str, Any]
@@ -77,7 +77,7 @@ def _check(metrics: list[str | Metric], options: Mapping[str, Any]) -> None:
     parameters = inspect.signature(evaluate_scores).parameters.keys() - acting(CHOICES, "scores")
     choices = {n: value for n, value in options.items() if n not in parameters}
     users = choices.pop("users", None)
-    plan_of_data(metrics, options.get("like"), own_users(users, choices)[1], "scores")
+    plan_of_data(metrics, options.get("like"), users_from_option(users, choices)[1], "scores")
 
 
 def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], float]:
@@ -124,7 +124,7 @@ def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], fl
 
 @dataclass(frozen=True)
 class _Scorer:
-    """What `scorer` makes; it can be pickled, for several processes."""
+    """The callable that `scorer` returns; it can be pickled, for several processes."""
 
     metric: str | Metric
     options: Mapping[str, Any]
@@ -140,7 +140,7 @@ class _Scorer:
             raise refused("estimator", f"an object with {' or '.join(ways)}", estimator)
         scores, target = _matrix(getattr(estimator, way)(X), way), asarray(y, "y")
         if target.ndim == 1 and hasattr(estimator, "classes_"):
-            target = _columns(target, np.asarray(estimator.classes_))
+            target = _class_columns(target, np.asarray(estimator.classes_))
         (mean,) = evaluate_scores(scores, target, self.metric, **self.options).values()
         return self.sign * float(mean.mean)
 
@@ -154,7 +154,7 @@ def _matrix(scores: Any, way: str) -> Any:
     return scores
 
 
-def _columns(target: Any, classes: Any) -> Any:
+def _class_columns(target: Any, classes: Any) -> Any:
     """The column of the class of each row."""
     order = np.argsort(classes)
     try:

@@ -37,7 +37,7 @@ def integer(name: str, value: Any, *, least: int | None = None, most: int = LARG
         return whole
     if most in (LARGEST, 2**128 - 1) and (whole is None or whole < most):
         del bounds["≤"]
-    raise refused(name, "an integer" + _range(bounds), value)
+    raise refused(name, "an integer" + _range_in_words(bounds), value)
 
 
 def number(
@@ -55,7 +55,7 @@ def number(
     if finite is not None and math.isfinite(finite) and _within(finite, bounds):
         return finite
     kind = "a number" if finite is None or math.isfinite(finite) else "a finite number"
-    raise refused(name, kind + _range(bounds), value)
+    raise refused(name, kind + _range_in_words(bounds), value)
 
 
 def _float(value: Any) -> float | None:
@@ -180,7 +180,7 @@ def _within(value: Any, bounds: Bounds) -> bool:
     return all(bound is None or _HOLDS[sign](value, bound) for sign, bound in bounds.items())
 
 
-def _range(bounds: Bounds) -> str:
+def _range_in_words(bounds: Bounds) -> str:
     """A range of numbers in words, after a space."""
     given = {sign: bound for sign, bound in bounds.items() if bound is not None}
     if given.keys() == {">", "<"}:

@@ -334,16 +334,16 @@ class Choice:
 
 def _declared(part: type[Any]) -> dict[str, Choice]:
     hints = typing.get_type_hints(part)
-    found = {}
+    choices = {}
     for field in dataclasses.fields(part):
         hint = hints[field.name]
-        parts = typing.get_args(hint) if _is_union(hint) else (hint,)
-        words = tuple(w for p in parts if typing.get_origin(p) is Literal for w in p.__args__)
+        types = typing.get_args(hint) if _is_union(hint) else (hint,)
+        words = tuple(w for p in types if typing.get_origin(p) is Literal for w in p.__args__)
         meaning, rare, inputs = field.metadata.values()
-        found[field.name] = Choice(
+        choices[field.name] = Choice(
             field.name, field.default, meaning, rare, words, hint, part, inputs
         )
-    return found
+    return choices
 
 
 def _is_union(hint: Any) -> bool:
@@ -360,18 +360,18 @@ RELEVANCE = ("relevant", "gains")
 """The choices that decide which judged items are relevant."""
 
 
-def checked(name: str, value: Any) -> Any:
+def checked_choice(name: str, value: Any) -> Any:
     """The value of a choice in its canonical form; a UsageError if it is not permitted."""
-    known = CHOICES[name]
+    declared = CHOICES[name]
     if name == "relevant":
         return _threshold(value)
-    if known.words:
-        return one_of(name, value, known.words)
-    if known.hint is float:
+    if declared.words:
+        return one_of(name, value, declared.words)
+    if declared.hint is float:
         return fraction(name, value)
-    if known.hint is bool:
+    if declared.hint is bool:
         return flag(name, value)
-    if _is_union(known.hint) and (value is None or (isinstance(value, str) and value == "none")):
+    if _is_union(declared.hint) and (value is None or (isinstance(value, str) and value == "none")):
         return None
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,40}\s*", value):
         value = int(value)
@@ -397,7 +397,7 @@ def _threshold(value: Any) -> str:
 
 
 def acting(choices: Mapping[str, Any], data: Input) -> dict[str, Any]:
-    """Those of some choices that can act on the data; other options are left out, too."""
+    """Select the choices that can act on the data; other options are left out, too."""
     return {n: value for n, value in choices.items() if n in CHOICES and data in CHOICES[n].inputs}
 
 
@@ -431,11 +431,11 @@ def takes_choices_of(data: Input) -> Callable[[F], F]:
 
     def described(function: F) -> F:
         signature = inspect.signature(function)
-        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        names = acting(CHOICES, data).keys() - {p.name for p in own}
-        others = [p for p in _parameters() if p.name in names]
+        parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        names = acting(CHOICES, data).keys() - {p.name for p in parameters}
+        others = [p for p in _choice_parameters() if p.name in names]
         function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*own, *others]
+            parameters=[*parameters, *others]
         )
         if function.__doc__:  # absent under python -OO
             # Python 3.13 removes the indentation of docstrings.
@@ -454,7 +454,7 @@ takes_choices = takes_choices_of("rankings")
 
 
 @functools.cache
-def _parameters() -> list[inspect.Parameter]:
+def _choice_parameters() -> list[inspect.Parameter]:
     keyword = inspect.Parameter.KEYWORD_ONLY
     hints = typing.get_type_hints(EveryChoice).items()
     return [inspect.Parameter(n, keyword, default=None, annotation=hint) for n, hint in hints]
@@ -462,15 +462,15 @@ def _parameters() -> list[inspect.Parameter]:
 
 @functools.cache
 def _documentation(names: frozenset[str]) -> str:
-    """Some choices as entries of a numpydoc section."""
+    """The choices of some names as entries of a numpydoc section."""
     lines = []
-    for known in sorted(CHOICES.values(), key=lambda one: one.rare):
-        if known.name not in names:
+    for declared in sorted(CHOICES.values(), key=lambda c: c.rare):
+        if declared.name not in names:
             continue
-        kind = "str" if known.words or known.name == "relevant" else _kind(known.hint)
-        default = "" if known.default is None else f" Default: ``{show(known.default)}``."
-        text = textwrap.fill(known.meaning + default, 92)
-        lines += [f"{known.name} : {kind}, optional", textwrap.indent(text, "    ")]
+        kind = "str" if declared.words or declared.name == "relevant" else _kind(declared.hint)
+        default = "" if declared.default is None else f" Default: ``{show(declared.default)}``."
+        text = textwrap.fill(declared.meaning + default, 92)
+        lines += [f"{declared.name} : {kind}, optional", textwrap.indent(text, "    ")]
     return "\n".join(lines) + "\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ import polars as pl
 from rankmeter._caution import warn
 from rankmeter._choices import Setting
 from rankmeter._engine import Data, Scores, Source, open_data
-from rankmeter._estimates.notes import clustered_by
+from rankmeter._estimates.notes import clusters_by_metric
 from rankmeter._estimates.paired import PairedTests
 from rankmeter._estimates.segments import Population, clusters_of, labels_of, users_by_segment
 from rankmeter._estimates.settings import Settings
@@ -23,8 +23,8 @@ from rankmeter._ingest import Table as Ingested
 from rankmeter._plan import Plan
 from rankmeter._results.compared import Compared
 from rankmeter._results.comparison import Comparison
-from rankmeter._results.summary import Summary, summarise, summed, with_metrics
-from rankmeter._results.summary_page import reopened
+from rankmeter._results.summary import Summary, average_scores, summarise, with_metrics
+from rankmeter._results.summary_page import reopen_source
 from rankmeter._side._given import NO_SIDE, Side
 from rankmeter._statistics import CAUTIONS
 from rankmeter.errors import UsageError
@@ -35,56 +35,62 @@ Summaries = Callable[[IntArray | None], Mapping[str, Summary]]
 """Gives the result of each system alone; the argument is the cluster of each user."""
 
 
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """The values of systems over the same users, wherever these come from."""
+
+    names: Sequence[str]
+    by_metric: Sequence[Values]
+    population: Population | Scores
+    summaries: Summaries = lambda _: {}
+
+
 def compare_by_user(
     result: type[C],
     setting: Setting,
     settings: Settings,
-    names: Sequence[str],
-    by_metric: Sequence[Values],
-    population: Population | Scores,
+    systems: Systems,
     *,
-    segments: object,
-    clusters: object,
     facts: Mapping[str, Any],
-    summaries: Summaries = lambda _: {},
     **more: Any,
 ) -> C:
-    """Compare systems by values over the same users, wherever these come from.
+    """Compare systems by their values.
 
     The `facts` become settings of the result, and `more` are further fields of the `result`.
     """
     unused = {"users_without_segment": 0}
-    tested = {by_user.label: by_user.tested(settings.common) for by_user in by_metric}
+    population, by_metric = systems.population, systems.by_metric
+    tested = {values.label: values.compared(settings.common) for values in by_metric}
     averaged = np.any([*tested.values()], axis=0)
-    labels = labels_of(segments, "segment", population, unused, averaged)
-    cluster = clusters_of(clusters, population, unused, averaged)
-    tests = PairedTests(setting, settings, names, by_metric, cluster)
-    parts = users_by_segment(labels)
-    differences, heterogeneity = tests.differences(parts)
+    labels = labels_of(settings.segments, "segment", population, unused, averaged)
+    cluster = clusters_of(settings.clusters, population, unused, averaged)
+    tests = PairedTests(setting, settings, systems.names, by_metric, cluster)
+    users_of = users_by_segment(labels)
+    differences, heterogeneity = tests.differences(users_of)
     return result(
-        systems=tuple(names),
+        systems=tuple(systems.names),
         baseline=settings.baseline or "",
         plan=setting,
         users=population.users,
-        by_metric={by_user.label: replace(by_user) for by_user in by_metric},
-        summaries=summaries(cluster),
+        by_metric={values.label: replace(values) for values in by_metric},
+        summaries=systems.summaries(cluster),
         estimates=tests.estimates(),
         differences=differences,
         heterogeneity=heterogeneity,
-        clusters=clusters,
+        clusters=settings.clusters,
         segments_by_user=None if labels is None else pl.DataFrame(
             [population.users.alias("user"), labels]
         ),
         segment_estimates={
             (segment, metric, name): e
-            for segment, users in parts.items()
+            for segment, users in users_of.items()
             for (metric, name), e in tests.estimates(users).items()
         },
         settings={
             **tests.facts(),
             **facts,
             **unused,
-            **({"clusters": None} if cluster is None else clustered_by(cluster, tested)),
+            **({"clusters": None} if cluster is None else clusters_by_metric(cluster, tested)),
         },
         **more,
     )  # fmt: skip
@@ -96,8 +102,6 @@ def compare_tables(
     plan: Plan,
     settings: Settings,
     *,
-    segments: object,
-    clusters: object,
     runs: Mapping[str, Sequence[str]] | None = None,
     side: Side = NO_SIDE,
 ) -> Comparison:
@@ -106,7 +110,7 @@ def compare_tables(
     `runs` has the tables of each system that has several training runs.
     """
     groups = {name: [name] for name in systems} if runs is None else runs
-    _check(plan, settings)
+    _refuse_incomparable(plan, settings)
     # The hits are kept for the curves, which may be asked for after the input has changed.
     data = open_data(truth, systems, side=side, keep=True)
     by_table = data.run(plan)
@@ -126,9 +130,9 @@ def compare_tables(
 
     population = by_table[groups[next(iter(groups))][0]]
     by_run = [[by_table[run] for run in of] for of in groups.values()]
+    by_metric = values_of(plan, by_run, population.n_users)
     return compare_by_user(
-        Comparison, plan, settings, [*groups], values_of(plan, by_run, population.n_users),
-        population, segments=segments, clusters=clusters, summaries=summaries,
+        Comparison, plan, settings, Systems([*groups], by_metric, population, summaries),
         facts={"runs": {name: len(of) for name, of in runs.items()} if runs else None},
         kind=systems[groups[next(iter(groups))][0]].origin.kind,
         scored=lambda plan: means(data.run(plan)),
@@ -139,32 +143,29 @@ def compare_results(
     results: Mapping[str, Sequence[Summary]],
     plan: Plan,
     settings: Settings,
-    *,
-    segments: object,
-    clusters: object,
 ) -> Comparison:
     """Compare results, each of one or several runs, that answer the question of a plan."""
     labels = [entry.label for entry in plan.metrics]
     chosen = {name: [with_metrics(run, labels) for run in runs] for name, runs in results.items()}
     every = [run for runs in chosen.values() for run in runs]
     several = len(every) > len(chosen)
-    clusters = _clusters_of(every) if clusters is None else clusters
-    settings.check([*chosen], runs=several, clusters=clusters is not None)
-    _check(plan, settings)
-    population, places = _common_rows([run.scores for run in every])
+    if settings.clusters is None:
+        settings = replace(settings, clusters=_clusters_of(every))
+    settings.check([*chosen], runs=several)
+    _refuse_incomparable(plan, settings)
+    population, places = _common_users([run.scores for run in every])
     by_run = [[run.scores for run in runs] for runs in chosen.values()]
     summaries = {
-        name: _checked(name, _mean_result(name, plan, runs)) for name, runs in chosen.items()
+        name: _check_source(name, _mean_result(name, plan, runs)) for name, runs in chosen.items()
     }
 
     def scored(plan: Plan) -> dict[str, Scores]:
         sources = {name: summary.source or _no_source(name) for name, summary in summaries.items()}
         return {name: of.open().run(plan)[of.system] for name, of in sources.items()}
 
+    by_metric = values_of(plan, by_run, len(population.users), places)
     return compare_by_user(
-        Comparison, plan, settings, [*chosen],
-        values_of(plan, by_run, len(population.users), places), population, segments=segments,
-        clusters=clusters, summaries=lambda _: summaries,
+        Comparison, plan, settings, Systems([*chosen], by_metric, population, lambda _: summaries),
         facts={"runs": {name: len(runs) for name, runs in chosen.items()} if several else None},
         kind=every[0].kind,
         scored=scored,
@@ -179,12 +180,12 @@ def _no_source(name: str) -> NoReturn:
     )
 
 
-def _checked(name: str, result: Summary) -> Summary:
+def _check_source(name: str, result: Summary) -> Summary:
     """A result that refuses its source when it is opened, if that gives other values by then."""
 
     @functools.cache
     def opened() -> Data:
-        return (reopened(result) or _no_source(name)).open()
+        return (reopen_source(result) or _no_source(name)).open()
 
     return replace(result, source=result.source and replace(result.source, open=opened))
 
@@ -199,10 +200,10 @@ def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:
     cautions = dict.fromkeys(caution for run in runs for caution in run.cautions)
     scores = mean_of_runs([run.scores for run in runs])
     more = {"cautions": (*cautions,), "kind": first.kind}
-    return summed(plan, scores, first.read, clusters=first.clusters, **more)
+    return average_scores(plan, scores, first.read, clusters=first.clusters, **more)
 
 
-def _common_rows(
+def _common_users(
     scores: Sequence[Scores],
 ) -> tuple[Population, Callable[[Scores], IntArray] | None]:
     """The users of all scores, and the row of each user among them if it is another one."""
@@ -233,7 +234,7 @@ def _clusters_of(results: Sequence[Summary]) -> pl.DataFrame | None:
     return pl.concat(tables).unique(maintain_order=True) if tables else None
 
 
-def _check(plan: Plan, settings: Settings) -> None:
+def _refuse_incomparable(plan: Plan, settings: Settings) -> None:
     """Refuse metrics that cannot be compared, and warn of tests that do not compare means."""
     if settings.test in CAUTIONS:
         warn(CAUTIONS[settings.test])

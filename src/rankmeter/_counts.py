@@ -18,7 +18,7 @@ from rankmeter._hits import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class RankCounts:
-    """Where the judged items of some users are in their rankings, as counts of candidates.
+    """Numbers of candidates above, tied with and before the judged items of some users.
 
     Attributes
     ----------

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
 from rankmeter._accumulator import Accumulator, Keep, accumulator
-from rankmeter._api import DEFAULT_METRICS, curve_of, measured
+from rankmeter._api import DEFAULT_METRICS, curve_of, evaluate_question
 from rankmeter._choices import Choices, takes_choices
-from rankmeter._engine import EngineName, Reading, reading
+from rankmeter._engine import EngineName, Reading, parse_engine
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
-from rankmeter._explain.walk import explained
+from rankmeter._explain.walk import explain_question
 from rankmeter._plan import Plan
 from rankmeter._question import Question
 from rankmeter._results.comparison import Comparison
@@ -20,7 +19,7 @@ from rankmeter._results.curve import Curve
 from rankmeter._results.explanation import Explanation
 from rankmeter._results.summary import Summary
 from rankmeter._side._given import Given
-from rankmeter._systems import compared
+from rankmeter._systems import compare_question
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
 
@@ -89,7 +88,7 @@ class Evaluator:
         **choices: Unpack[Choices],
     ) -> None:
         given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-        how = reading(engine, memory)
+        how = parse_engine(engine, memory)
         question = Question(truth, metrics, like, choices, given, columns, how, clusters)
         self._plan = question.plan()
         self._question = question.bound()
@@ -127,7 +126,7 @@ class Evaluator:
         >>> result["hr@1"].mean, result["hr@2"].mean
         (0.0, 1.0)
         """
-        return measured(self._question, rankings)
+        return evaluate_question(self._question, rankings)
 
     def compare(
         self,
@@ -172,11 +171,12 @@ class Evaluator:
         >>> evaluator.compare({"old": old, "new": new}, baseline="old")["rr"][0].difference
         0.5
         """
-        settings = functools.partial(
-            Settings, baseline=baseline, test=test, correction=correction, family=family,
-            common=common, alpha=alpha, n_resamples=n_resamples, gatekeeping=gatekeeping,
+        settings = Settings(
+            baseline=baseline, test=test, correction=correction, family=family, common=common,
+            alpha=alpha, n_resamples=n_resamples, margin=margin, gatekeeping=gatekeeping,
+            segments=segments, clusters=self._question.clusters,
         )  # fmt: skip
-        return compared(self._question, systems, settings, margin, segments)
+        return compare_question(self._question, systems, settings)
 
     def curve(self, rankings: object, max_k: int, metric: str | Metric | None = None) -> Curve:
         """Measure one metric at every cutoff from 1 to `max_k`.
@@ -247,7 +247,7 @@ class Evaluator:
         """
         like = None if between is not None else self._question.like
         question = replace(self._question, like=like)
-        return explained(question, rankings, self._one(metric), between, target)
+        return explain_question(question, rankings, self._one(metric), between, target)
 
     def accumulator(self, *, keep: Keep = "values") -> Accumulator:
         """Start an evaluation that gets rankings and targets batch by batch.

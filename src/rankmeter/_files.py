@@ -50,12 +50,12 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         raise FileNotFoundError(errno.ENOENT, "this folder does not exist", str(Path(path).parent))
     other = real.with_name(f".rankmeter-{os.urandom(8).hex()}.tmp")
     try:
-        unnamed = _unnamed(real.parent)
+        unnamed = _unnamed_file(real.parent)
         with unnamed or other.open("xb") as file:
             yield file
             file.flush()
             if unnamed:
-                _name(unnamed, other)
+                _name_file(unnamed, other)
         with suppress(FileNotFoundError):
             shutil.copymode(real, other)
         other.replace(real)
@@ -70,26 +70,26 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         raise
 
 
-def _unnamed(folder: Path) -> IO[bytes] | None:
+def _unnamed_file(folder: Path) -> IO[bytes] | None:
     """A new file in a folder that has no name yet, if the system can give it one later."""
     try:
         number = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
     except (AttributeError, OSError):  # another system than Linux; a file system without them
         return None
-    if Path(_link_to(number)).exists():
+    if Path(_path_of_descriptor(number)).exists():
         return os.fdopen(number, "wb")
     os.close(number)
     return None
 
 
-def _name(file: IO[bytes], path: Path) -> None:
+def _name_file(file: IO[bytes], path: Path) -> None:
     """Give a file without a name one that is new."""
     number = file.fileno()
     # With a folder given, even one that is not looked at, the link is followed.
-    os.link(_link_to(number), path, src_dir_fd=number, follow_symlinks=True)
+    os.link(_path_of_descriptor(number), path, src_dir_fd=number, follow_symlinks=True)
 
 
-def _link_to(number: int) -> str:
+def _path_of_descriptor(number: int) -> str:
     return f"/proc/self/fd/{number}"
 
 
@@ -100,8 +100,8 @@ def temporary() -> Iterator[tuple[IO[bytes], str]]:
     Like those of `replacing` it has no name in a folder where the system allows that.
     """
     with tempfile.TemporaryFile() as file:
-        if Path(_link_to(file.fileno())).exists():
-            yield file, _link_to(file.fileno())
+        if Path(_path_of_descriptor(file.fileno())).exists():
+            yield file, _path_of_descriptor(file.fileno())
             return
     with tempfile.TemporaryDirectory(prefix="rankmeter-") as folder:
         path = Path(folder, "input")

@@ -16,13 +16,13 @@ _PATIENCE = 2.0
 _threads = {"are": "alive"}  # or "doubtful", or "dead"
 
 
-def _doubt() -> None:
+def _mark_fork() -> None:
     if "polars" in sys.modules:
         _threads["are"] = "doubtful"
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_doubt)
+    os.register_at_fork(after_in_child=_mark_fork)
 
 
 def refuse_dead_threads() -> None:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._steps import column, is_noting, summed
+from rankmeter._steps import column, is_noting, note_sum
 from rankmeter.errors import UsageError
 
 DEEP = 65_535
@@ -209,7 +209,7 @@ class Hits:
         )
 
     def where(self, keep: BoolArray) -> Hits:
-        """Some of the hits of all users; the counts of the users stay as they are.
+        """Select hits by mask; the counts of the users stay as they are.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class Hits:
         where = self.user if user is None else user
         total = np.bincount(where, weights=values, minlength=self.n_users)
         sums: FloatArray = total.astype(np.float64, copy=False)  # counting no hits gives integers
-        return summed(sums, values, self, rank, name)
+        return note_sum(sums, values, self, rank, name)
 
     def sum_top(
         self, k: int | None, name: Hashable, values: Callable[[], FloatArray]

@@ -69,17 +69,17 @@ class LinkQueries:
 
     @property
     def exclude(self) -> tuple[IntArray, IntArray]:
-        """What `rankmeter.evaluate_scores` takes as ``exclude``."""
+        """The argument ``exclude`` of `rankmeter.evaluate_scores`."""
         return self.known
 
     @property
     def clusters(self) -> pl.Series:
-        """What it takes as ``clusters``: the queries without their targets."""
+        """The argument ``clusters``: the queries without their targets."""
         return self.frame["key"]
 
     @property
     def groups(self) -> pl.DataFrame:
-        """What it takes as ``groups``: side and relation, and the degree of the target in fourths.
+        """The argument ``groups``: side and relation, and the degree of the target in fourths.
 
         Means by relation weigh all its triples alike; the rows ``macro`` weigh relations alike.
         """
@@ -145,7 +145,7 @@ def link_queries(
     [('head', 1.0), ('tail', 0.5), ('macro', 0.75)]
     """
     test = _triples(triples, "triples")
-    others = [_triples(given_side, "filters") for given_side in _several(filters)]
+    others = [_triples(given_side, "filters") for given_side in _as_sets(filters)]
     true = np.unique(np.concatenate([test, *others]), axis=0)
     loops = true[:, 0] == true[:, 2]
     ends = np.concatenate([true[:, 0], true[~loops, 2]])
@@ -172,7 +172,7 @@ def link_queries(
                 degree=pl.Series(degree),
             )
         )
-        row, entity = _others(test, true, target, other)
+        row, entity = _answers(test, true, target, other)
         rows.append(row + first)
         entities.append(entity)
         first += len(test)
@@ -182,7 +182,7 @@ def link_queries(
     return LinkQueries(pl.concat(frames), answers)
 
 
-def _others(test: IntArray, true: IntArray, target: int, other: int) -> tuple[IntArray, IntArray]:
+def _answers(test: IntArray, true: IntArray, target: int, other: int) -> tuple[IntArray, IntArray]:
     """For each triple, the other entities that complete its query: rows and entities."""
     queries = pl.DataFrame({"a": test[:, other], "r": test[:, 1], "own": test[:, target]})
     answers = pl.DataFrame({"a": true[:, other], "r": true[:, 1], "entity": true[:, target]})
@@ -191,7 +191,7 @@ def _others(test: IntArray, true: IntArray, target: int, other: int) -> tuple[In
     return pairs["row"].to_numpy().astype(np.int64), pairs["entity"].to_numpy().astype(np.int64)
 
 
-def _several(filters: Any) -> list[Any]:
+def _as_sets(filters: Any) -> list[Any]:
     """Sets of triples, of which there can be one alone."""
     if filters is None:
         return []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter._lists import (
@@ -22,8 +23,10 @@ from rankmeter._lists import (
 )
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Exposure, Spec
+from rankmeter.metrics._registry import Option
 
 _N_ITEMS = 24
+ROUNDING = 1e-12
 _CUTOFFS = (None, 1, 3, 5)
 Evidence = dict[str, Any]
 
@@ -40,16 +43,16 @@ def check_list_metric(
 
     def value(some: Evidence, given: Mapping[str, Any] = options, at: int | None = k) -> FloatArray:
         cutoff = [at] if spec.cutoff else []
-        wanted = [some[name] for name in spec.needs]
+        arguments = [some[name] for name in spec.needs]
         if spec.whole and spec.state is not None:
-            return np.array([spec.state(*wanted, *cutoff, **given).value()])
-        return spec.function(*wanted, *cutoff, **given)
+            return np.array([spec.state(*arguments, *cutoff, **given).value()])
+        return spec.function(*arguments, *cutoff, **given)
 
     _check_values(spec, evidence, value)
     _check_renamed_items(spec, evidence, value, rng)
     if k is not None:
         below = {**evidence, "lists": evidence["lists"].top(k)}
-        assert _same(value(below), value(evidence)), f"{spec.name} depends on items below k"
+        assert are_close(value(below), value(evidence)), f"{spec.name} depends on items below k"
     if spec.whole:
         _check_state(spec, evidence, options, k)
     else:
@@ -67,21 +70,22 @@ def _check_values(spec: Spec, evidence: Evidence, value: Callable[..., FloatArra
     defined = got[~np.isnan(got)]
     assert (defined >= spec.low - 1e-12).all(), f"{spec.name} fell below {spec.low}"
     assert (defined <= spec.high + 1e-12).all(), f"{spec.name} rose above {spec.high}"
-    for one, other in zip(_arrays(evidence), _arrays(before), strict=True):
-        assert np.array_equal(one, other, equal_nan=True), f"{spec.name} changed what it was given"
+    for after, copied in zip(_arrays(evidence), _arrays(before), strict=True):
+        same = np.array_equal(after, copied, equal_nan=True)
+        assert same, f"{spec.name} changed what it was given"
 
 
 def _check_users(spec: Spec, evidence: Evidence, value: Callable[..., FloatArray]) -> None:
     got, n = value(evidence), evidence["lists"].n_users
     for users in (np.arange(1), np.arange(7, n), np.arange(n)[::-1], np.arange(0)):
         part = value(_of_users(evidence, users))
-        assert _same(got[users], part), f"{spec.name} depends on the other users"
+        assert are_close(got[users], part), f"{spec.name} depends on the other users"
 
 
 def _check_renamed_items(
     spec: Spec, evidence: Evidence, value: Callable[..., FloatArray], rng: np.random.Generator
 ) -> None:
-    assert _same(value(evidence), value(_renamed(evidence, rng.permutation(_N_ITEMS)))), (
+    assert are_close(value(evidence), value(_renamed(evidence, rng.permutation(_N_ITEMS)))), (
         f"{spec.name} depends on the codes of the items"
     )
 
@@ -94,19 +98,19 @@ def _check_state(spec: Spec, evidence: Evidence, options: Mapping[str, Any], k: 
     def state(users: IntArray) -> Exposure:
         some = _of_users(evidence, users)
         assert spec.state is not None
-        found = spec.state(*(some[name] for name in spec.needs), *cutoff, **options)
-        assert isinstance(found, Exposure)
-        return found
+        exposure = spec.state(*(some[name] for name in spec.needs), *cutoff, **options)
+        assert isinstance(exposure, Exposure)
+        return exposure
 
     whole = state(np.arange(n))
-    parts = state(np.arange(n // 3)) + state(np.arange(n // 3, n))
-    for other in (parts, state(np.arange(n)[::-1]), whole.take(np.arange(n)[::-1])):
-        assert _same(np.array([whole.value()]), np.array([other.value()])), (
+    halves = state(np.arange(n // 3)) + state(np.arange(n // 3, n))
+    for other in (halves, state(np.arange(n)[::-1]), whole.take(np.arange(n)[::-1])):
+        assert are_close(np.array([whole.value()]), np.array([other.value()])), (
             f"{spec.name} depends on the order of users, or on how they are divided"
         )
     influence = whole.influence()
     assert influence.shape == (n,), f"{spec.name} needs an influence of each user"
-    assert _same(np.array([influence.mean()]), np.array([whole.value()])), (
+    assert are_close(np.array([influence.mean()]), np.array([whole.value()])), (
         f"the influences of the users on {spec.name} do not average to it"
     )
     nothing = whole.take(np.arange(0))
@@ -130,19 +134,31 @@ def _check_options(
     cutoffs = _CUTOFFS if spec.cutoff else (None,)
     for option in spec.options.values():
         assert len(option.values) > 1, f"option {option.name} of {spec.name} needs another Example"
-        others = [{n: v for n, v in one.items() if n != option.name} for one in tried]
-        changes = False
-        for rest, at in itertools.product(others, cutoffs):
-            found = [outcome({**rest, option.name: word}, at) for word in option.values]
-            given = [one for one in found if one is not None]
-            changes |= 0 < len(given) < len(found) or any(not _same(given[0], g) for g in given[1:])
-            if changes:
-                break
+        changes = option_changes(option, outcome, tried, cutoffs)
         assert changes, f"the values of the option {option.name} of {spec.name} change nothing"
     if spec.cutoff:
-        both = [(outcome(one, 1), outcome(one, None)) for one in tried]
-        same = all(a is not None and b is not None and _same(a, b) for a, b in both)
+        both = [(outcome(options, 1), outcome(options, None)) for options in tried]
+        same = all(a is not None and b is not None and are_close(a, b) for a, b in both)
         assert not same, f"the cutoff of {spec.name} changes nothing"
+
+
+def option_changes(
+    option: Option,
+    outcome: Callable[[Mapping[str, Any], int | None], FloatArray | None],
+    tried: Iterable[Mapping[str, Any]],
+    cutoffs: Iterable[int | None],
+) -> bool:
+    """Whether values of an option have different outcomes, with any other options or cutoff."""
+    rests = [{n: v for n, v in options.items() if n != option.name} for options in tried]
+    different = {repr(sorted(rest.items())): rest for rest in rests}
+    for rest, k in itertools.product(different.values(), cutoffs):
+        outcomes = [outcome({**rest, option.name: value}, k) for value in option.values]
+        given = [values for values in outcomes if values is not None]
+        if 0 < len(given) < len(outcomes):
+            return True
+        if any(not are_close(given[0], values) for values in given[1:]):
+            return True
+    return False
 
 
 # ---------------------------------------------------------------------------------------------
@@ -152,19 +168,20 @@ def _check_options(
 def _random_evidence(rng: np.random.Generator, n_users: int) -> Evidence:
     """Lists of any length, some with a repeated item, and all that is known besides."""
     listed = [rng.permutation(_N_ITEMS)[: int(n)] for n in rng.integers(0, 9, n_users)]
-    for own in listed:
-        own[6:] = own[:1]
+    for items in listed:
+        items[6:] = items[:1]
     history = [np.sort(rng.permutation(12)[: int(n)]) for n in rng.integers(0, 6, n_users)]
     n_interactions = np.bincount(np.concatenate(history), minlength=_N_ITEMS)
     categories = (rng.random((_N_ITEMS, 5)) < 0.3).astype(np.float64)
     vectors = np.round(rng.random((_N_ITEMS, 3)) * 3)
     vectors[2] = 0.0
-    known = np.arange(_N_ITEMS) % 7 != 3
+    has_features = np.arange(_N_ITEMS) % 7 != 3
+    categories *= has_features[:, None]
     relevant = rng.random(sum(map(len, listed))) < 0.3
     lists = _lists(listed, np.where(relevant, rng.integers(1, 4, relevant.size), 0.0))
     other = [rng.permutation(_N_ITEMS)[: int(n)] for n in rng.integers(0, 9, n_users)]
     n_relevant = np.bincount(lists.user[relevant], minlength=n_users) + rng.integers(0, 2, n_users)
-    length = np.array([len(own) for own in history], dtype=np.int64)
+    length = np.array([len(items) for items in history], dtype=np.int64)
     item = np.concatenate(history)
     profiles = Profiles(
         np.concatenate(([0], np.cumsum(length))),
@@ -172,9 +189,9 @@ def _random_evidence(rng: np.random.Generator, n_users: int) -> Evidence:
         rng.integers(1, 6, item.size).astype(np.float64),
         _N_ITEMS,
     )
-    features = Features(np.where(known[:, None], vectors, 0.0), known)
+    features = Features(np.where(has_features[:, None], vectors, 0.0), has_features)
     alike = rng.random((_N_ITEMS, _N_ITEMS))
-    column = np.where(known, np.arange(_N_ITEMS), -1)
+    column = np.where(has_features, np.arange(_N_ITEMS), -1)
     # Without ties, which item codes would decide where a border goes through them.
     often = np.where(n_interactions > 0, _N_ITEMS * n_interactions + np.arange(_N_ITEMS), 0)
     return {
@@ -185,14 +202,14 @@ def _random_evidence(rng: np.random.Generator, n_users: int) -> Evidence:
         "profiles": profiles,
         "features": features,
         "likeness": Likeness(features, profiles, Similarity((alike + alike.T) / 2, column)),
-        "categories": Features(categories * known[:, None], (categories.sum(axis=1) > 0) & known),
+        "categories": Features(categories, categories.sum(axis=1) > 0),
         "catalogue": Catalogue(20, np.arange(_N_ITEMS) < 20),
         "baseline": _lists(other, np.zeros(sum(map(len, other)))),
     }  # fmt: skip
 
 
 def _lists(listed: Sequence[IntArray], gain: FloatArray) -> Lists:
-    length = np.array([len(own) for own in listed], dtype=np.int64)
+    length = np.array([len(items) for items in listed], dtype=np.int64)
     rank = np.concatenate([np.arange(1, n + 1) for n in length] + [np.zeros(0, dtype=np.int64)])
     item = np.concatenate([*listed, np.zeros(0, dtype=np.int64)])
     offsets = np.concatenate(([0], np.cumsum(length)))
@@ -203,12 +220,12 @@ def _all_relevant(lists: Lists, n_relevant: IntArray, rng: np.random.Generator) 
     """The relevant items in the lists, and others that are not."""
     items, gains = [], []
     for user, n in enumerate(n_relevant.tolist()):
-        own = slice(lists.offsets[user], lists.offsets[user + 1])
-        found, others = lists.item[own], np.arange(_N_ITEMS)
-        missed = rng.permutation(others[~np.isin(others, found)])
-        hits = found[lists.relevant[own]]
+        rows = slice(lists.offsets[user], lists.offsets[user + 1])
+        listed, others = lists.item[rows], np.arange(_N_ITEMS)
+        missed = rng.permutation(others[~np.isin(others, listed)])
+        hits = listed[lists.relevant[rows]]
         items.append(np.concatenate([hits, missed[: n - hits.size]]))
-        gain = lists.gain[own][lists.relevant[own]]
+        gain = lists.gain[rows][lists.relevant[rows]]
         gains.append(np.concatenate([gain, np.ones(n - hits.size)]))
     return _best_first(_lists(items, np.concatenate(gains)))
 
@@ -245,12 +262,12 @@ def _of_users(evidence: Evidence, users: IntArray) -> Evidence:
         profiles.weight[at],
         profiles.n_items,
     )
-    own = {name: evidence[name].of(users) for name in ("lists", "baseline", "relevant")}
-    return {**evidence, **own, "hits": evidence["hits"].only(users), "profiles": some}
+    by_list = {name: evidence[name].of(users) for name in ("lists", "baseline", "relevant")}
+    return {**evidence, **by_list, "hits": evidence["hits"].only(users), "profiles": some}
 
 
 def _renamed(evidence: Evidence, code: IntArray) -> Evidence:
-    """The same with other codes of the items: item i becomes code[i]."""
+    """Recode the items in all evidence: item i becomes code[i]."""
     back = np.argsort(code)
     profiles: Profiles = evidence["profiles"]
     order = np.lexsort((code[profiles.item], profiles.user))
@@ -258,21 +275,21 @@ def _renamed(evidence: Evidence, code: IntArray) -> Evidence:
     given: Similarity = evidence["likeness"].given
     popularity: Popularity = evidence["popularity"]
     catalogue: Catalogue = evidence["catalogue"]
-    found = {
+    tables = {
         name: Features(evidence[name].matrix[back], evidence[name].known[back])
         for name in ("features", "categories")
     }
     lists = {n: replace(evidence[n], item=code[evidence[n].item]) for n in ("lists", "baseline")}
     return {
         **evidence,
-        **found,
+        **tables,
         **lists,
         "relevant": _best_first(
             replace(evidence["relevant"], item=code[evidence["relevant"].item])
         ),
         "profiles": profiles,
         "likeness": Likeness(
-            found["features"], profiles, Similarity(given.matrix[back], given.column[back])
+            tables["features"], profiles, Similarity(given.matrix[back], given.column[back])
         ),
         "popularity": replace(
             popularity,
@@ -287,11 +304,12 @@ def _renamed(evidence: Evidence, code: IntArray) -> Evidence:
 
 def _arrays(evidence: Evidence) -> Iterator[Any]:
     for name in ("lists", "baseline", "relevant"):
-        one = evidence[name]
-        yield from (one.offsets, one.item, one.rank, one.gain, one.relevant)
+        lists = evidence[name]
+        yield from (lists.offsets, lists.item, lists.rank, lists.gain, lists.relevant)
     yield from (evidence["features"].matrix, evidence["categories"].matrix)
     yield from (evidence["popularity"].users, evidence["profiles"].item)
 
 
-def _same(a: FloatArray, b: FloatArray) -> bool:
-    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True))
+def are_close(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
+    """Whether numbers are equal but for rounding."""
+    return bool(np.allclose(a, b, rtol=1e-9, atol=ROUNDING, equal_nan=True))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
-from rankmeter._steps import summed, worked
+from rankmeter._steps import note_formula, note_sum
 from rankmeter.errors import InvalidValueError
 
 
@@ -73,7 +73,7 @@ class Lists:
         return self.only(self.rank <= k)
 
     def only(self, chosen: BoolArray) -> Lists:
-        """Some of the items; they keep their ranks."""
+        """Select items by mask or position; they keep their ranks."""
         n = np.bincount(self.user[chosen], minlength=self.n_users)
         return self._select(np.concatenate(([0], np.cumsum(n))), np.flatnonzero(chosen))
 
@@ -83,7 +83,7 @@ class Lists:
         return self._select(offsets, self.places(users))
 
     def places(self, users: IntArray) -> IntArray:
-        """Where the items of some users are in `item`."""
+        """Positions of the items of some users in `item`."""
         lengths = self.lengths[users]
         begin = np.cumsum(lengths) - lengths
         positions: IntArray = np.repeat(self.offsets[users] - begin, lengths)
@@ -113,7 +113,7 @@ class Lists:
     def sum(self, values: npt.NDArray[Any]) -> FloatArray:
         """The sum over each user's items, given a value of each item in a list."""
         sums: FloatArray = np.bincount(self.user, values, minlength=self.n_users).astype(np.float64)
-        return summed(sums, values, self)
+        return note_sum(sums, values, self)
 
     def mean(self, values: npt.NDArray[Any], weights: FloatArray | None = None) -> FloatArray:
         """The (weighted) mean over each user's items; NaN without any, or with zero weights."""
@@ -122,7 +122,7 @@ class Lists:
         else:
             whole, part = self.sum(weights), self.sum(values * weights)
         means = ratio(part, whole, nothing=np.nan)
-        return worked(means, "sum / items", sum=part, items=whole)
+        return note_formula(means, "sum / items", sum=part, items=whole)
 
     def blocks(self, cells: int) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         """Users with equally long lists, some at a time.
@@ -163,7 +163,7 @@ class Popularity:
 
     @property
     def known(self) -> BoolArray:
-        """Which items are in the training data."""
+        """A mask of the items in the training data."""
         return self.interactions > 0
 
 
@@ -181,7 +181,7 @@ class Propensity:
 
     @property
     def known(self) -> BoolArray:
-        """Which items have a propensity."""
+        """A mask of the items that have a propensity."""
         return ~np.isnan(self.value)
 
 
@@ -277,7 +277,7 @@ class Features:
 
     @cached_property
     def unit(self) -> Features:
-        """The same vectors with length 1; zeros stay."""
+        """The vectors scaled to length 1; zeros stay."""
         size = np.sqrt(self.squares)
         scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
         if hasattr(self.matrix, "toarray"):
@@ -301,7 +301,7 @@ class Similarity:
 
     @property
     def known(self) -> BoolArray:
-        """Which items have similarities."""
+        """A mask of the items that have similarities."""
         return self.column >= 0
 
     def between(self, first: IntArray, second: IntArray) -> FloatArray:

@@ -22,7 +22,7 @@ from rankmeter._choices import (
     Input,
     Setting,
     acting,
-    checked,
+    checked_choice,
     refuse_inert,
     show,
 )
@@ -80,7 +80,7 @@ class MetricPlan:
 
     @property
     def borders(self) -> set[Border]:
-        """Where the metric separates popular items from others."""
+        """The borders between popular items and others that the metric uses."""
         of = self.spec.borders
         return set() if of is None else set(of(dict(self.metric.options)))
 
@@ -143,21 +143,21 @@ class Plan(Setting):
             if label == entry.label:
                 return entry
         tool = self.tool
-        found: set[str] = set()
-        for wanted in translate_all(label, tool):
-            matches = [e for e in self.metrics if _matches(wanted, e)]
-            exact = [e for e in matches if e.asked == wanted]
-            if len(exact or matches) == 1 and not found:
-                found.add((exact or matches)[0].label)
+        matching: set[str] = set()
+        for metric in translate_all(label, tool):
+            matches = [e for e in self.metrics if _matches(metric, e)]
+            exact = [e for e in matches if e.asked == metric]
+            if len(exact or matches) == 1 and not matching:
+                matching.add((exact or matches)[0].label)
             else:
-                found |= {e.label for e in matches}
-        if len(found) == 1:
-            return next(e for e in self.metrics if e.label in found)
+                matching |= {e.label for e in matches}
+        if len(matching) == 1:
+            return next(e for e in self.metrics if e.label in matching)
         labels = [entry.label for entry in self.metrics]
-        if found:
-            one_of = " or ".join(repr(one) for one in labels if one in found)
+        if matching:
+            one_of = " or ".join(repr(name) for name in labels if name in matching)
             raise UnknownMetricError(f"{shown(label)} names several metrics: {one_of}")
-        names = {wanted.name for wanted in translate_all(label, tool)}
+        names = {metric.name for metric in translate_all(label, tool)}
         alike = [repr(entry.label) for entry in self.metrics if entry.metric.name in names]
         meant = f"; did you mean {' or '.join(alike)}?" if alike else near(label, labels)
         meant = meant or f"; evaluated: {', '.join(map(repr, labels))}"
@@ -185,9 +185,9 @@ class Plan(Setting):
         tool = load_convention(self.tool)
         asked = dict.fromkeys(entry.metric.name for entry in self.metrics)
         absent = [name for name in asked if not has_metric(tool.name, name)]
-        known = tool.differs
-        other = [f"{one} of {tool.title} {known[one]}" for one in absent if one in known]
-        if names := ", ".join(one for one in absent if one not in known):
+        differs = tool.differs
+        other = [f"{name} of {tool.title} {differs[name]}" for name in absent if name in differs]
+        if names := ", ".join(name for name in absent if name not in differs):
             applied = f"its conventions are applied to rankmeter's {names}"
             other.append(f"{tool.title} has no {names}; {applied}")
         return (*other, *self.side)
@@ -200,14 +200,14 @@ class Plan(Setting):
         return groups
 
     def depths(self) -> dict[Alignment, int | None]:
-        """How many ranks of the lists the metrics of each alignment need; None is all of them."""
-        found: dict[Alignment, int | None] = {}
+        """By alignment, the number of ranks of the lists that metrics need; None is all of them."""
+        depths: dict[Alignment, int | None] = {}
         for entry in self.metrics:
             if entry.spec.of_lists:
-                k, deepest = entry.metric.k, found.get(entry.alignment, 0)
+                k, deepest = entry.metric.k, depths.get(entry.alignment, 0)
                 both = None if k is None or deepest is None else max(k, deepest)
-                found[entry.alignment] = both
-        return found
+                depths[entry.alignment] = both
+        return depths
 
     def named(self) -> set[Alignment]:
         """The alignments of metrics that ask for facts about the items of the hits."""
@@ -251,24 +251,24 @@ class Plan(Setting):
         asked = [entry.label for entry in self.metrics]
         settings = {name: getattr(self, name) for name in SETTINGS}
         usual = Setting(**_settings(load_convention(tool), self.data))
-        found = {n: value for n, value in settings.items() if value != getattr(usual, n)}
+        choices = {n: value for n, value in settings.items() if value != getattr(usual, n)}
         like = None if tool == "rankmeter" else tool
         try:
-            plain = resolve(asked, like=like, choices=found, data=self.data)
+            plain = resolve(asked, like=like, choices=choices, data=self.data)
             for mine, other in zip(self.metrics, plain.metrics, strict=True):
-                known = other.switches()
-                found |= {
+                switches = other.switches()
+                choices |= {
                     name: value
                     for name, value in mine.switches().items()
-                    if name in CHOICES and value != known.get(name)
+                    if name in CHOICES and value != switches.get(name)
                 }
-            again = resolve(asked, like=like, choices=found, data=self.data)
+            again = resolve(asked, like=like, choices=choices, data=self.data)
         except (UsageError, ValueError):
             return None
         same = [(e.label, e.switches()) for e in again.metrics] == [
             (e.label, e.switches()) for e in self.metrics
         ]
-        return {**({} if like is None else {"like": like}), **found} if same else None
+        return {**({} if like is None else {"like": like}), **choices} if same else None
 
     def describe(self) -> str:
         """The plan in words: what all metrics share first, then each metric's own choices."""
@@ -279,29 +279,46 @@ class Plan(Setting):
             if len(every) > 1 and all(name in s and s[name] == value for s in every)
         }
         if len(every) == 1:
-            own = dict(self.metrics[0].metric.options)
-            common = {name: value for name, value in every[0].items() if name not in own}
+            options = dict(self.metrics[0].metric.options)
+            common = {name: value for name, value in every[0].items() if name not in options}
         shared = {"convention": self.convention, **common, **self.settings()}
         if self.engine:
             shared["engine"] = self.engine
         lines = [f"{name:<11} {show(value)}" for name, value in shared.items()]
         for entry, switches in zip(self.metrics, every, strict=True):
-            own = {name: value for name, value in switches.items() if name not in common}
-            chosen = ", ".join(f"{name}={show(value)}" for name, value in own.items())
+            options = {name: value for name, value in switches.items() if name not in common}
+            chosen = ", ".join(f"{name}={show(value)}" for name, value in options.items())
             lines.append(f"{entry.label}: {entry.spec.title}" + (f", {chosen}" if chosen else ""))
         return "\n".join([*lines, *self.notes])
 
     __repr__ = __str__ = describe
 
 
-def _matches(wanted: Metric, entry: MetricPlan) -> bool:
+def _matches(metric: Metric, entry: MetricPlan) -> bool:
     """Whether a name means a metric: choices that the metric was given with must be named."""
     resolved = entry.switches()
     return (
-        (wanted.name, wanted.k) == (entry.metric.name, entry.metric.k)
-        and all(resolved.get(n) == value for n, value in (*wanted.options, *wanted.choices))
-        and dict(entry.asked.choices if entry.asked else ()).keys() <= dict(wanted.choices).keys()
+        (metric.name, metric.k) == (entry.metric.name, entry.metric.k)
+        and all(resolved.get(n) == value for n, value in (*metric.options, *metric.choices))
+        and dict(entry.asked.choices if entry.asked else ()).keys() <= dict(metric.choices).keys()
     )
+
+
+_REMEDIES = {
+    (
+        "k",
+        "cutoff",
+        "n",
+        "top_k",
+        "top_n",
+        "topk",
+        "topn",
+    ): "a cutoff is part of the metric string, such as ndcg@10, or ndcg@5,10,20 for several",
+    ("segments", "segment", "by_segment"): "means within segments are those of the result, "
+    "result.by_segment({user: segment}); compare takes segments=",
+    ("threshold", "min_rating", "min_relevance"): "write relevant='>=4' for items rated at least 4",
+}
+"""What to do instead of options that rankmeter does not have."""
 
 
 def resolve(
@@ -339,44 +356,42 @@ def resolve(
     given = {name: value for name, value in (choices or {}).items() if value is not None}
     for name in given:
         if name not in CHOICES:
-            if name in ("k", "cutoff", "top_k"):
-                raise UsageError(
-                    f"unknown option {name!r}: a cutoff is part of the metric string, such as "
-                    f"ndcg@10, or ndcg@5,10,20 for several"
-                )
+            for names, remedy in _REMEDIES.items():
+                if name in names:
+                    raise UsageError(f"unknown option {name!r}: {remedy}")
             raise unknown("option", name, CHOICES)
     refuse_inert(given, data)
-    chosen = {name: checked(name, value) for name, value in given.items()}
+    chosen = {name: checked_choice(name, value) for name, value in given.items()}
     convention = load_convention("rankmeter" if like is None else like)
-    own = {name: chosen.pop(name) for name in SETTINGS if name in chosen}
-    setting = _settings(convention, data) | own
+    settings = {name: chosen.pop(name) for name in SETTINGS if name in chosen}
+    setting = _settings(convention, data) | settings
     now = Setting(**setting)
     asked = translate_all(metrics, convention.name)
-    entries = [_resolve_metric(one, convention, chosen, now, data) for one in asked]
+    entries = [_resolve_metric(metric, convention, chosen, now, data) for metric in asked]
     followed = now.bugs and convention.bugs
     name = convention.name + _BUGGY if followed else convention.name
     return Plan(convention=name, metrics=tuple(entries), data=data, **setting)
 
 
 def _settings(convention: Convention, data: Input) -> dict[str, Any]:
-    """What a convention chooses for all metrics."""
+    """The choices of a convention that hold for all metrics."""
     return {n: v for n, v in acting(convention.switches, data).items() if n in SETTINGS}
 
 
 def _resolve_metric(
-    wanted: Metric,
+    metric: Metric,
     convention: Convention,
     chosen: Mapping[str, Any],
     setting: Setting,
     data: Input,
 ) -> MetricPlan:
-    spec = wanted.spec
-    usual = convention.choices(wanted.name, wanted.k, bugs=setting.bugs)
-    own = dict(wanted.choices)
+    spec = metric.spec
+    usual = convention.choices(metric.name, metric.k, bugs=setting.bugs)
+    metric_choices = dict(metric.choices)
     # The others come from the name that a tool gives the metric.
-    refuse_inert((n for n in own if f"{n}=" in (wanted.label or str(wanted))), data)
-    switches = acting({**spec.usual, **usual, **chosen, **own}, data)
-    given = dict(wanted.options)
+    refuse_inert((n for n in metric_choices if f"{n}=" in (metric.label or str(metric))), data)
+    switches = acting({**spec.usual, **usual, **chosen, **metric_choices}, data)
+    given = dict(metric.options)
     options: dict[str, Any] = {}
     for name, option in spec.options.items():
         if name in given:
@@ -388,8 +403,8 @@ def _resolve_metric(
         elif option.required:
             flag = " or pass n_items=" if name == "n_items" else ""
             raise UsageError(
-                f"{wanted} needs {name}: write {wanted.name}({name}=…)"
-                f"{'' if wanted.k is None else f'@{wanted.k}'}{flag}"
+                f"{metric} needs {name}: write {metric.name}({name}=…)"
+                f"{'' if metric.k is None else f'@{metric.k}'}{flag}"
             )
         else:
             options[name] = option.default
@@ -403,31 +418,31 @@ def _resolve_metric(
     averaging = _build(Averaging, switches)
     if spec.whole and averaging.aggregate != "micro":
         raise UsageError(
-            f"{wanted} is one number for the lists of all users, so it has no "
+            f"{metric} is one number for the lists of all users, so it has no "
             f"{averaging.aggregate} (aggregate=)"
         )
-    candidates = _candidates(wanted, setting, data) if ADJUSTED in own else None
+    candidates = _candidates(metric, setting, data) if ADJUSTED in metric_choices else None
     if averaging.aggregate == "micro" and not spec.pools and candidates is None:
-        shares = ", ".join(name for name, known in METRICS.items() if known.pools)
-        raise UsageError(f"{wanted} cannot be pooled (aggregate='micro'): only {shares} can")
-    resolved = Metric(wanted.name, wanted.k)(**options)
-    label, made = wanted.label or str(wanted), frozenset(switches)
-    return MetricPlan(label, resolved, alignment, averaging, wanted, made, candidates)
+        shares = ", ".join(name for name, other in METRICS.items() if other.pools)
+        raise UsageError(f"{metric} cannot be pooled (aggregate='micro'): only {shares} can")
+    resolved = Metric(metric.name, metric.k)(**options)
+    label, made = metric.label or str(metric), frozenset(switches)
+    return MetricPlan(label, resolved, alignment, averaging, metric, made, candidates)
 
 
-def _candidates(wanted: Metric, setting: Setting, data: Input) -> int:
+def _candidates(metric: Metric, setting: Setting, data: Input) -> int:
     """The number of candidates, for a metric that is adjusted for chance; 0 for those counted."""
-    if wanted.spec.needs != ("hits",) or not wanted.spec.open_ties:
+    if metric.spec.needs != ("hits",) or not metric.spec.open_ties:
         raise UsageError(
-            f"{wanted}: {wanted.name} has no closed form for a random order, so it cannot be "
+            f"{metric}: {metric.name} has no closed form for a random order, so it cannot be "
             "adjusted for chance"
         )
     if setting.n_items is None and data == "rankings":
-        raise UsageError(f"{wanted} needs the number of candidates: pass n_items=")
+        raise UsageError(f"{metric} needs the number of candidates: pass n_items=")
     return setting.n_items or 0
 
 
 def _build(kind: type[Any], switches: Mapping[str, Any]) -> Any:
     """An `Alignment` or `Averaging` from the choices that are its own, checked."""
     names = [field.name for field in dataclasses.fields(kind) if field.name in switches]
-    return kind(**{name: checked(name, switches[name]) for name in names})
+    return kind(**{name: checked_choice(name, switches[name]) for name in names})

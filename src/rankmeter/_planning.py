@@ -135,13 +135,13 @@ def sample_size(
     >>> rm.sample_size(sd=1, difference=0.5).n
     34
     """
-    if sum(one is not None for one in (pilot, sd, differing)) != 1:
+    if sum(value is not None for value in (pilot, sd, differing)) != 1:
         raise UsageError(
             "name a pilot, the standard deviation sd=, or the share differing=, one of them"
         )
     if isinstance(pilot, int | float) and not isinstance(pilot, bool):
         sd, pilot = float(pilot), None
-    wanted = number("difference", difference, above=0)
+    smallest = number("difference", difference, above=0)
     significance("alpha", alpha)
     number("power", power, above=alpha, below=1)
     systems = integer("systems", systems, least=2)
@@ -158,9 +158,9 @@ def sample_size(
     spread = number("sd", sd, above=0)
     comparisons = systems - 1 if baseline else math.comb(systems, 2)
     level = alpha / comparisons
-    if differing is not None and wanted > step:
+    if differing is not None and smallest > step:
         raise UsageError(
-            f"`difference` is at most {step:g} between hits and misses, got {wanted:g}"
+            f"`difference` is at most {step:g} between hits and misses, got {smallest:g}"
         )
 
     def finds(n: int) -> bool:
@@ -168,7 +168,7 @@ def sample_size(
             least = st.minimum_detectable_effect(n, sd=spread, power=power, alpha=level)
         else:
             least = step * st.detectable_share(n, differing, power=power, alpha=level)
-        return least <= wanted * (1 + 1e-9)
+        return least <= smallest * (1 + 1e-9)
 
     high = 2
     while not finds(high):
@@ -180,7 +180,7 @@ def sample_size(
         middle = (low + high) // 2
         low, high = (low, middle) if finds(middle) else (middle, high)
     return SampleSize(
-        high, wanted, spread, float(power), float(alpha), comparisons, differing, assurance
+        high, smallest, spread, float(power), float(alpha), comparisons, differing, assurance
     )
 
 
@@ -197,14 +197,14 @@ def _differences(pilot: object) -> FloatArray:
     table = table.drop_nulls()
     if table.height < 2:
         raise UsageError("a pilot needs at least 2 users with a value under both systems")
-    found: FloatArray = (table[names[0]] - table[names[1]]).to_numpy()
-    if not np.ptp(found):
+    differences: FloatArray = (table[names[0]] - table[names[1]]).to_numpy()
+    if not np.ptp(differences):
         raise UsageError("all users of the pilot differ by the same amount: name sd=")
-    return found
+    return differences
 
 
 def _vary(differences: FloatArray, assurance: float | None) -> tuple[float, float | None, float]:
-    """How differences vary: sd; of hits and misses also the share that differ, and by how much.
+    """Standard deviation of differences; of hits and misses also their share and their size.
 
     With an assurance, the upper limits.
     """

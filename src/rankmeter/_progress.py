@@ -22,10 +22,10 @@ def listening(show: Callable[[str], None]) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def followed(parts: Iterable[_T], what: str, n_parts: int, n_rows: int) -> Iterator[_T]:
+def with_progress(pieces: Iterable[_T], what: str, n_parts: int, n_rows: int) -> Iterator[_T]:
     """The parts, with a line after each: what is done, rows per second, time left."""
     show, start = _LISTENER.get(), time.monotonic()
-    for done, part in enumerate(parts, start=1):
+    for done, part in enumerate(pieces, start=1):
         if show is not None:
             passed = max(time.monotonic() - start, 1e-9)
             share = done / n_parts

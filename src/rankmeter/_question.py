@@ -12,12 +12,12 @@ from rankmeter._checks import refused, shown
 from rankmeter._engine import Reading, check_candidates
 from rankmeter._ingest import (
     Table,
-    all_relevant,
     is_records,
-    look_like_labels,
-    look_misread,
-    meet_all,
+    label_caution,
     no_judgments,
+    swap_caution,
+    threshold_caution,
+    unify_all,
 )
 from rankmeter._matrix._kind import Kind, plan_of, truth_of
 from rankmeter._plan import Plan
@@ -46,12 +46,12 @@ class Question:
             object.__setattr__(self, "metrics", [*self.metrics])
 
     def bound(self) -> Question:
-        """The same question with ground truth and side data read, so that they are read once."""
+        """Read ground truth and side data now, so that they are read once for all rankings."""
         self.given.read()
         if self.truth is None:
             return self
         columns = _columns_by_side(self.columns)["truth"]
-        return replace(self, truth=self.how.judged(self.truth, columns))
+        return replace(self, truth=self.how.read_truth(self.truth, columns))
 
     def plan(self, systems: Iterable[object] = ()) -> Plan:
         """The metrics with the value of every choice, for some rankings."""
@@ -90,17 +90,17 @@ class Question:
         if truth is None:
             judged = no_judgments(next(iter(tables.values())))
         else:
-            judged = how.judged(truth, by_side["truth"])
-        judged, tables = meet_all(judged.doubted(look_like_labels(judged)), tables)
+            judged = how.read_truth(truth, by_side["truth"])
+        judged, tables = unify_all(judged.doubted(label_caution(judged)), tables)
         if plan.assumes_relevance:
-            judged = judged.doubted(all_relevant(judged))
-        tables = {name: how.sifted(one, judged, plan) for name, one in tables.items()}
-        tables = {name: one.doubted(look_misread(one, judged)) for name, one in tables.items()}
+            judged = judged.doubted(threshold_caution(judged))
+        tables = {name: how.load_judged(t, judged, plan) for name, t in tables.items()}
+        tables = {name: t.doubted(swap_caution(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
             warn(*table.cautions)
         side = read_side(self.given, next(iter(tables.values())), plan.n_items)
-        words = words_of(judged, tables)
-        engine = how.said(tables.values())
+        words = vocabulary_of(judged, tables)
+        engine = how.describe(tables.values())
         return replace(plan, engine=engine, side=side.notes, words=words), judged, tables, side
 
     def _refuse(self, systems: Mapping[str, object]) -> None:
@@ -139,10 +139,10 @@ class Question:
         return tables
 
 
-def words_of(judged: Table, systems: Mapping[str, Table]) -> Words:
+def vocabulary_of(judged: Table, systems: Mapping[str, Table]) -> Words:
     """The words of the ground truth, or of rankings, if they differ from those of the house."""
     words = (table.origin.words for table in (judged, *systems.values()))
-    return next((one for one in words if one != USERS), USERS)
+    return next((w for w in words if w != USERS), USERS)
 
 
 def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:
@@ -159,10 +159,10 @@ def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str
                 f"{shown(sorted(unknown))}"
             )
         return {"rankings": columns.get("rankings"), "truth": columns.get("truth")}
-    known = {"user", "item", "score", "rank", "gain"}
-    unknown = set(columns) - known
+    roles = {"user", "item", "score", "rank", "gain"}
+    unknown = set(columns) - roles
     if unknown:
-        raise UsageError(f"the roles in columns= are {sorted(known)}, not {shown(sorted(unknown))}")
+        raise UsageError(f"the roles in columns= are {sorted(roles)}, not {shown(sorted(unknown))}")
     truth = {role: columns[role] for role in ("user", "item", "gain") if role in columns}
     ranks = {role: columns[role] for role in ("user", "item", "score", "rank") if role in columns}
     return {"rankings": ranks, "truth": truth}
@@ -177,5 +177,5 @@ def holds_lists(data: object) -> bool:
     """Whether this is data of several users, and not the judged items of one."""
     if isinstance(data, Mapping | list):
         inner = data.values() if isinstance(data, Mapping) else data
-        return any(isinstance(one, Mapping | list | set | frozenset) for one in inner)
+        return any(isinstance(value, Mapping | list | set | frozenset) for value in inner)
     return isinstance(data, PathLike | Kind) or hasattr(data, "columns")

@@ -118,16 +118,16 @@ def group_metric(
     ('ndcg@3', 0.6309, True)
     """
     data_sets = several("groups", "the group sizes of each data set", groups)
-    sizes = tuple(asarray(one, "groups") for one in data_sets)
-    wanted = translate_all(metric, options.get("like") or "rankmeter")
-    if len(wanted) != 1:
+    sizes = tuple(asarray(group_sizes, "groups") for group_sizes in data_sets)
+    metrics = translate_all(metric, options.get("like") or "rankmeter")
+    if len(metrics) != 1:
         raise UsageError(f"group_metric takes one metric, got {shown(metric)}")
-    return _GroupMetric(wanted[0], sizes, options)
+    return _GroupMetric(metrics[0], sizes, options)
 
 
 @dataclass  # CatBoost sets attributes of it
 class _GroupMetric:
-    """What `group_metric` makes; trainers look at its parameters and at its name."""
+    """The callable that `group_metric` returns; trainers look at its parameters and at its name."""
 
     metric: Metric
     groups: tuple[IntArray, ...]
@@ -161,7 +161,7 @@ class _GroupMetric:
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
         """The value and its weight; CatBoost asks for them."""
         n = len(approxes[0])
-        fitting = [one for one in self.groups if one.sum() == n]
+        fitting = [sizes for sizes in self.groups if sizes.sum() == n]
         if len(fitting) != 1:
             raise UsageError(
                 f"{len(fitting)} of the data sets in `groups` have {n:,} rows: pass the sizes of "
@@ -179,5 +179,5 @@ class _GroupMetric:
         if np.unique(weights).size > 1:
             raise UsageError(f"{self.__name__} has no weights of rows or groups: leave them out")
         rankings, truth = grouped(values, labels, sizes)
-        (found,) = evaluate(rankings, truth, self.metric, **self.options).values()
-        return float(found.mean)
+        (e,) = evaluate(rankings, truth, self.metric, **self.options).values()
+        return float(e.mean)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -30,7 +29,7 @@ from rankmeter._matrix._ranks import read_ranks
 from rankmeter._matrix._samples import count_samples
 from rankmeter._matrix._scores import Asked, count_scores
 from rankmeter._plan import Plan
-from rankmeter._results.summary import Summary, summed
+from rankmeter._results.summary import Summary, average_scores
 from rankmeter._words import LINKS
 from rankmeter.conventions import load_convention
 from rankmeter.errors import DuplicateError, UsageError
@@ -149,9 +148,9 @@ def evaluate_scores(
     >>> rm.evaluate_scores(scores[:1], [[0, 1]], "recall@1", each=True)["recall@1"].mean
     1.0
     """
-    users, choices = own_users(users, choices)
+    users, choices = users_from_option(users, choices)
     plan = plan_of_data(metrics, like, choices, "scores" if negatives is None else "samples")
-    asked = asked_of(plan, tolerance=tolerance, like=like)
+    asked = count_request(plan, tolerance=tolerance, like=like)
     scores, target, negatives, exclude, candidates = (
         read_array_file(given) if is_path(given) else given
         for given in (scores, target, negatives, exclude, candidates)
@@ -160,13 +159,13 @@ def evaluate_scores(
     if negatives is None:
         queries = count_scores(scores, target, asked, exclude=exclude, candidates=candidates)
     else:
-        _only_samples(target=target, exclude=exclude, candidates=candidates)
+        _refuse_other(target=target, exclude=exclude, candidates=candidates)
         queries = count_samples(scores, negatives, asked)
-    ids, read = _ids_of(users, queries)
-    close = asked.tolerance
+    ids, read = _row_ids(users, queries)
     return summary_of(
-        plan, queries, ids, groups=groups, clusters=clusters, read=read, tolerance=close
-    )
+        plan, Counted(queries, ids), groups=groups, clusters=clusters, read=read,
+        tolerance=asked.tolerance,
+    )  # fmt: skip
 
 
 @takes_choices_of("ranks")
@@ -226,7 +225,7 @@ def evaluate_ranks(
     >>> round(result["mrr"].mean, 4), result["hits@3"].mean, result["mr"].mean
     (0.4625, 0.5, 4.25)
     """
-    users, choices = own_users(users, choices)
+    users, choices = users_from_option(users, choices)
     read, kind = read_rank_table(ranks) if is_table(ranks) else ({"ranks": ranks}, POLARS)
     candidates, upper = (
         read_array_file(array) if is_path(array) else array for array in (candidates, upper)
@@ -238,26 +237,27 @@ def evaluate_ranks(
     queries = read_ranks(read["ranks"], read.get("upper"), read.get("candidates"))
     if not queries.sized:
         refuse_unknown_candidates(plan, queries)
-    ids, counts = _ids_of(read.get("users"), queries)
+    ids, counts = _row_ids(read.get("users"), queries)
     return summary_of(
-        plan, queries, ids, groups=read.get("groups"), clusters=clusters, read=counts, kind=kind
-    )
+        plan, Counted(queries, ids), groups=read.get("groups"), clusters=clusters, read=counts,
+        kind=kind,
+    )  # fmt: skip
 
 
-def own_users(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def users_from_option(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Ids of users, also from a file, and the choices with ``users`` if that is a word."""
     if is_array_file(users):
         return read_array_file(users), choices
     return (None, {**choices, "users": users}) if isinstance(users, str) else (users, choices)
 
 
-def asked_of(
+def count_request(
     plan: Plan,
     *,
     tolerance: tuple[float, float] | None = None,
     like: str | None = None,
 ) -> Asked:
-    """What has to be counted for the metrics of a plan.
+    """The request to count for the metrics of a plan.
 
     Raises
     ------
@@ -279,7 +279,7 @@ def asked_of(
 
 
 def _tolerance(given: Any, like: str | None) -> tuple[float, float]:
-    """How close scores are tied, absolute and relative: as given, or as the tool does it."""
+    """The absolute and the relative tolerance of ties: as given, or that of the tool."""
     if given is None:
         return load_convention("rankmeter" if like is None else like).tolerance
     if not isinstance(given, list | tuple) or len(given) != 2:
@@ -288,7 +288,7 @@ def _tolerance(given: Any, like: str | None) -> tuple[float, float]:
     return absolute, relative
 
 
-def _ids_of(users: Any, queries: Queries) -> tuple[Ids | None, Counter[str]]:
+def _row_ids(users: Any, queries: Queries) -> tuple[Ids | None, Counter[str]]:
     """An id for each query of those of the rows, and what was converted to read them."""
     counts: Counter[str] = Counter()
     if users is None:
@@ -316,8 +316,7 @@ def query_ids(queries: Queries, labels: pl.Series) -> Ids:
 
 def summary_of(
     plan: Plan,
-    queries: Queries,
-    ids: Ids | None = None,
+    data: Counted,
     *,
     groups: Any = None,
     clusters: Any = None,
@@ -326,22 +325,21 @@ def summary_of(
     kind: Kind = POLARS,
 ) -> Summary:
     """Score counted queries and average the values, with notes about ties."""
-    scores = score_queries(plan, queries, ids)
+    queries, (scores,) = data.queries, data.run(plan).values()
     unused: dict[str, int] = {}
     n_rows = queries.facts["rows"]
-    drawn: IntArray | None = None
+    cluster_ids: IntArray | None = None
     if isinstance(clusters, Mapping | str) or hasattr(clusters, "columns"):
-        drawn = clusters_of(clusters, scores, unused, scores.ever_averaged(plan))
+        cluster_ids = clusters_of(clusters, scores, unused, scores.in_any_mean(plan))
     elif clusters is not None:
         labels = row_labels(clusters, "clusters", n_rows)
-        drawn = labels.rank("dense").to_numpy().astype(np.int64)[queries.row] - 1
+        cluster_ids = labels.rank("dense").to_numpy().astype(np.int64)[queries.row] - 1
     n, tied = int(np.count_nonzero(queries.found)), queries.tied
     remarks, cautions = [], []
     if tied and not queries.facts.get("mean_ranks"):
-        score = functools.partial(_scored, queries)
-        remarks.append(tie_bounds(plan, score, tied, n))
-    cautions += ties_of_half(queries.half, tied, n)
-    remarks += what_is_a_query(plan, queries.facts)
+        remarks.append(tie_bounds(plan, lambda plan: score_queries(plan, queries), tied, n))
+    cautions += half_caution(queries.half, tied, n)
+    remarks += query_remark(plan, queries.facts)
     if any(tolerance):
         remarks.append(f"tied within {tolerance[0]:g} + {tolerance[1]:g} · |score of the target|")
     if n_rows and not queries.found.size:
@@ -363,20 +361,20 @@ def summary_of(
         labels_of_groups = row_frame(groups, "groups", n_rows)[queries.row]
         if "relation" in labels_of_groups.columns:
             plan = replace(plan, words=LINKS)
-    return summed(
+    return average_scores(
         plan,
         scores,
         {**queries.facts, **unused, **(read or {})},
-        clusters=drawn,
+        clusters=cluster_ids,
         cautions=tuple(cautions),
         remarks=tuple(remarks),
         groups=labels_of_groups,
-        source=Source(Counted(queries, ids).opened, "", lists=False),
+        source=Source(data.opened, "", lists=False),
         kind=kind,
     )
 
 
-def what_is_a_query(plan: Plan, facts: Mapping[str, int]) -> list[str]:
+def query_remark(plan: Plan, facts: Mapping[str, int]) -> list[str]:
     """A remark, if some rows have several true items."""
     if not (n := facts.get("rows_with_several_targets")):
         return []
@@ -385,7 +383,7 @@ def what_is_a_query(plan: Plan, facts: Mapping[str, int]) -> list[str]:
     return [f"rows with several true items: {n:,} ({rule}; each={plan.each})"]
 
 
-def ties_of_half(half: str, tied: int, n: int) -> list[str]:
+def half_caution(half: str, tied: int, n: int) -> list[str]:
     """A caution if many of the targets are tied in a type of few digits."""
     if not half or tied <= MANY_TIES * n:
         return []
@@ -393,11 +391,7 @@ def ties_of_half(half: str, tied: int, n: int) -> list[str]:
     return [f"{share}: compute the scores in float32"]
 
 
-def _scored(queries: Queries, plan: Plan) -> Any:
-    return score_queries(plan, queries)
-
-
-def _only_samples(**given: Any) -> None:
+def _refuse_other(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise UsageError(

@@ -1,7 +1,7 @@
 """How a number comes about: what metrics note on the way while someone wants to see it.
 
-A metric says what it adds up, item by item (`column`, `summed`), and how parts make a number
-(`worked`). Values pass through unchanged, and nothing is kept unless `noting` is open.
+A metric says what it adds up, item by item (`column`, `note_sum`), and how parts make a number
+(`note_formula`). Values pass through unchanged, and nothing is kept unless `note_steps` is open.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _steps: ContextVar[list[Step] | None] = ContextVar("_steps", default=None)
 
 
 @contextmanager
-def noting(steps: list[Step] | None) -> Iterator[None]:
+def note_steps(steps: list[Step] | None) -> Iterator[None]:
     """Keep what metrics note in a list. They must be called with the evidence of one user."""
     token = _steps.set(steps)
     try:
@@ -72,9 +72,9 @@ def noting(steps: list[Step] | None) -> Iterator[None]:
         _steps.reset(token)
 
 
-def unnoted() -> Any:
+def without_notes() -> Any:
     """Keep nothing of what metrics note inside."""
-    return noting(None)
+    return note_steps(None)
 
 
 def is_noting() -> bool:
@@ -90,15 +90,15 @@ def column(values: T, name: str, of: Any, at: Any = None) -> T:
     return values
 
 
-def summed(total: T, values: Any, of: Any, at: Any = None, name: str = "term") -> T:
+def note_sum(total: T, values: Any, of: Any, at: Any = None, name: str = "term") -> T:
     """Note the terms of a sum, each called `name`, and return the sum."""
     steps = _steps.get()
-    if steps is not None and _is_one(total):
+    if steps is not None and _is_single(total):
         steps.append(Sum(np.asarray(values, dtype=np.float64), of, _number(total), at, name))
     return total
 
 
-def worked(value: T, text: str, name: str = "", /, **parts: Any) -> T:
+def note_formula(value: T, text: str, name: str = "", /, **terms: Any) -> T:
     """Note how a number is made of its parts, and return the number.
 
     Parameters
@@ -112,24 +112,24 @@ def worked(value: T, text: str, name: str = "", /, **parts: Any) -> T:
         None is infinite: a cutoff that does not cut.
     """
     steps = _steps.get()
-    if steps is not None and _is_one(value):
-        known = {name: _number(part) for name, part in parts.items()}
-        steps.append(Formula(text, known, _number(value), name))
+    if steps is not None and _is_single(value):
+        numbers = {name: _number(part) for name, part in terms.items()}
+        steps.append(Formula(text, numbers, _number(value), name))
     return value
 
 
-def expected(value: T, chances: Any, values: Any) -> T:
+def note_expectation(value: T, chances: Any, values: Any) -> T:
     """Note an expectation over cases, and return it."""
     names = [f"{name}{i}" for i in range(1, len(values) + 1) for name in ("chance", "value")]
     both = np.column_stack([chances, values]).ravel()
     terms = map(" * ".join, zip(names[::2], names[1::2], strict=True))
-    return worked(value, " + ".join(terms), **dict(zip(names, both, strict=True)))
+    return note_formula(value, " + ".join(terms), **dict(zip(names, both, strict=True)))
 
 
-def valued(value: T, name: str, of: Any) -> T:
+def note_value(value: T, name: str, of: Any) -> T:
     """Note the value of a metric, and return it."""
     steps = _steps.get()
-    if steps is not None and _is_one(value):
+    if steps is not None and _is_single(value):
         steps.append(Value(name, _number(value), of))
     return value
 
@@ -138,5 +138,5 @@ def _number(value: Any) -> float:
     return np.inf if value is None else float(np.asarray(value).reshape(-1)[0])
 
 
-def _is_one(value: Any) -> bool:
+def _is_single(value: Any) -> bool:
     return np.size(value) == 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -11,7 +11,7 @@ from rankmeter._api import DEFAULT_METRICS
 from rankmeter._checks import refused
 from rankmeter._choices import Choices, Setting, takes_choices
 from rankmeter._compare import compare_results, compare_tables
-from rankmeter._engine import EngineName, reading
+from rankmeter._engine import EngineName, parse_engine
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._ingest import is_records
 from rankmeter._plan import Plan
@@ -22,7 +22,7 @@ from rankmeter._results.result import Result
 from rankmeter._results.summary import Summary
 from rankmeter._side._given import Given
 from rankmeter._values import compare_stored, holds_values
-from rankmeter._words import speaking
+from rankmeter._words import use_words
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
 
@@ -160,9 +160,10 @@ def compare(
         expected = "a mapping from name to rankings, such as {'A': …, 'B': …}"
         given = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
         raise UsageError(f"`systems` must be {expected}, got {given}", option="systems")
-    settings = functools.partial(
-        Settings, baseline=baseline, test=test, correction=correction, family=family, common=common,
-        alpha=alpha, n_resamples=n_resamples, gatekeeping=gatekeeping,
+    settings = Settings(
+        baseline=baseline, test=test, correction=correction, family=family, common=common,
+        alpha=alpha, n_resamples=n_resamples, margin=margin, gatekeeping=gatekeeping,
+        segments=segments, clusters=clusters,
     )  # fmt: skip
     stored = truth is None and any(map(holds_values, systems.values()))
     if (results := named_results(systems)) or stored:
@@ -174,34 +175,26 @@ def compare(
         }  # fmt: skip
         _refuse_options(only_rankings | choices)
         asked = None if metrics is DEFAULT_METRICS else metrics
-        return _compare_values(systems, results, asked, settings, margin, segments, clusters)
+        return _compare_values(systems, results, asked, settings)
     side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    how = reading(engine, memory)
+    how = parse_engine(engine, memory)
     question = Question(truth, metrics, like, choices, side_data, columns, how, clusters)
-    return compared(question, systems, settings, margin, segments)
+    return compare_question(question, systems, settings)
 
 
-def compared(
-    question: Question,
-    systems: Mapping[str, object],
-    settings: Callable[..., Settings],
-    margin: object,
-    segments: object,
+def compare_question(
+    question: Question, systems: Mapping[str, object], settings: Settings
 ) -> Comparison:
-    """The comparison of rankings, or of the runs of systems; `settings` lack the margin."""
+    """The comparison of rankings, or of the runs of systems."""
     flat, runs = _separate_runs(systems)
-    chosen = settings(margin=_by_label(margin, question.plan(flat.values())))
-    with_clusters = question.clusters is not None
-    chosen.check((*(runs or flat),), runs=runs is not None, clusters=with_clusters)
+    settings = _margins_by_label(settings, question.plan(flat.values()))
+    settings.check((*(runs or flat),), runs=runs is not None)
     plan, judged, tables, side = question.read(flat)
-    with speaking(plan.words):
-        return compare_tables(
-            tables, judged, plan, chosen, segments=segments, clusters=question.clusters, runs=runs,
-            side=side,
-        )  # fmt: skip
+    with use_words(plan.words):
+        return compare_tables(tables, judged, plan, settings, runs=runs, side=side)
 
 
-def _runs_of(system: object) -> list[object]:
+def _as_runs(system: object) -> list[object]:
     """The runs of a system among results and stored values."""
     return [*system] if isinstance(system, list | tuple) else [system]
 
@@ -209,7 +202,7 @@ def _runs_of(system: object) -> list[object]:
 def _refuse_rankings(systems: Mapping[str, object], results: Mapping[str, Summary]) -> None:
     """Refuse rankings next to results or stored values."""
     for name, system in systems.items():
-        if not all(isinstance(run, Summary) or holds_values(run) for run in _runs_of(system)):
+        if not all(isinstance(run, Summary) or holds_values(run) for run in _as_runs(system)):
             other = next(iter(results), "another system")
             raise UsageError(
                 f"{name} is rankings, and {other} is a result: evaluate {name}, too, or compare "
@@ -231,41 +224,33 @@ def _compare_values(
     systems: Mapping[str, object],
     results: Mapping[str, Summary],
     metrics: str | Metric | Iterable[str | Metric] | None,
-    settings: Callable[..., Settings],
-    margin: object,
-    segments: object,
-    clusters: object,
+    settings: Settings,
 ) -> Comparison:
     """Compare results of evaluations, and stored values of users; `results` are by run."""
-    runs = {str(name): _runs_of(system) for name, system in systems.items()}
+    runs = {str(name): _as_runs(system) for name, system in systems.items()}
     evaluated = {name: [run for run in of if isinstance(run, Summary)] for name, of in runs.items()}
     plan = question_of(results, metrics) if results else None
     if plan is not None and evaluated == runs:
-        chosen = settings(margin=_by_label(margin, plan))
-        with speaking(plan.words):
-            return compare_results(evaluated, plan, chosen, segments=segments, clusters=clusters)
+        with use_words(plan.words):
+            return compare_results(evaluated, plan, _margins_by_label(settings, plan))
     if metrics is not None:
         raise UsageError("`metrics` acts on rankings and results, and stored values are read whole")
-    setting = Setting() if plan is None else plan
-    chosen = settings(margin=margin)
-    return compare_stored(
-        systems, setting, chosen, segments=segments, clusters=clusters, alike=True
-    )
+    return compare_stored(systems, Setting() if plan is None else plan, settings, alike=True)
 
 
-def _by_label(margin: Any, plan: Plan) -> Any:
-    """A margin, or margins by the labels of their metrics, which may be given by any name."""
-    if not isinstance(margin, Mapping):
-        return margin
+def _margins_by_label(settings: Settings, plan: Plan) -> Settings:
+    """Margins by the labels of their metrics, which may be given by any name."""
+    if not isinstance(settings.margin, Mapping):
+        return settings
     by_label: dict[str, Any] = {}
-    for name, size in margin.items():
+    for name, size in settings.margin.items():
         try:
             label = plan[name].label
         except KeyError as error:
             raise UsageError(f"margin for {name!r}: {error.args[0]}") from None
         if by_label.setdefault(label, size) != size:
             raise UsageError(f"`margin` has two values for {label}: {by_label[label]} and {size}")
-    return by_label
+    return replace(settings, margin=by_label)
 
 
 def _separate_runs(

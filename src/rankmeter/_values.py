@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from rankmeter._checks import number, refused, several, unknown
-from rankmeter._choices import Setting, checked
-from rankmeter._compare import compare_by_user
+from rankmeter._choices import Setting, checked_choice
+from rankmeter._compare import Systems, compare_by_user
 from rankmeter._engine import Averaged
 from rankmeter._estimates.segments import Population
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
@@ -28,6 +28,9 @@ from rankmeter._results.values import ValueComparison
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import ADJUSTED, Spec
 from rankmeter.metrics import metric as metric_of
+
+OPTIONS = ("confidence", "interval", "resamples", "seed")
+"""The options of `evaluate` that act on values."""
 
 
 def compare_values(
@@ -106,8 +109,8 @@ def compare_values(
     >>> round(found.difference, 4), found.p
     (1.1667, 0.03125)
     """
-    options = {"confidence": confidence, "interval": interval, "resamples": resamples, "seed": seed}
-    setting = Setting(**{name: checked(name, value) for name, value in options.items()})
+    options = dict(zip(OPTIONS, (confidence, interval, resamples, seed), strict=True))
+    setting = Setting(**{name: checked_choice(name, value) for name, value in options.items()})
     settings = Settings(
         baseline=baseline,
         test=test,
@@ -118,9 +121,10 @@ def compare_values(
         n_resamples=n_resamples,
         margin=margin,
         gatekeeping=gatekeeping,
+        segments=segments,
+        clusters=clusters,
     )
-    facts = (lower_is_better, scale, options)
-    return compare_stored(values, setting, settings, *facts, segments, clusters, columns)
+    return compare_stored(values, setting, settings, lower_is_better, scale, columns)
 
 
 def compare_stored(
@@ -129,14 +133,11 @@ def compare_stored(
     settings: Settings,
     lower: object = False,
     scale: tuple[float, float] | None = None,
-    facts: Mapping[str, Any] = MappingProxyType({}),
-    segments: object = None,
-    clusters: object = None,
     columns: Mapping[str, str] | None = None,
     *,
     alike: bool = False,
 ) -> ValueComparison:
-    """Compare values that are read here, with checked options; `facts` become settings.
+    """Compare values that are read here, with checked options.
 
     If values are `alike`, every system must have the same metrics.
     """
@@ -147,7 +148,7 @@ def compare_stored(
         )
     results = named_results(values) if isinstance(values, Mapping) else {}
     check_options(results)
-    frames = {id(result): _frame_of(name, result) for name, result in results.items()}
+    frames = {id(result): _values_by_user(name, result) for name, result in results.items()}
     if isinstance(values, Mapping):
         values = {
             name: [frames.get(id(run), run) for run in data] if isinstance(data, list | tuple)
@@ -168,11 +169,13 @@ def compare_stored(
     ]
     settings.check_margins(metrics)
     n_runs = {name: len(runs) for name, runs in zip(names, by_metric[0].runs, strict=False)}
-    clusters = read.clusters if clusters is None else clusters
-    settings.check(names, runs=bool(n_runs), clusters=clusters is not None)
+    if settings.clusters is None:
+        settings = replace(settings, clusters=read.clusters)
+    settings.check(names, runs=bool(n_runs))
+    facts = {} if alike else {name: getattr(setting, name) for name in OPTIONS}
     return compare_by_user(
-        ValueComparison, setting, settings, names, by_metric, Population(users, textual=True),
-        segments=segments, clusters=clusters,
+        ValueComparison, setting, settings,
+        Systems(names, by_metric, Population(users, textual=True)),
         facts={"runs": n_runs or None, **facts, **read.counts},
         values=read.frame.select("system", "user", "metric", "seed", "value"),
         kind=next(iter(results.values())).kind if results else read.kind,
@@ -202,7 +205,7 @@ def _check_alike(frame: pl.DataFrame, names: Iterable[str], metrics: Iterable[st
             )
 
 
-def _frame_of(name: str, result: Summary) -> pl.DataFrame:
+def _values_by_user(name: str, result: Summary) -> pl.DataFrame:
     """The values of the users of a result, with their clusters if it has any."""
     for entry in result.plan.metrics:
         if entry.averaging.aggregate != "mean" or entry.spec.weighted:
@@ -246,7 +249,7 @@ def _metrics(
 
 
 def _spec(label: str) -> Spec | None:
-    """What a metric of rankmeter is; None for one of another tool or adjusted for chance."""
+    """The registry entry of a metric; None for one of another tool or adjusted for chance."""
     try:
         metric = metric_of(label)
     except RankmeterError:

@@ -39,7 +39,7 @@ _spoken: ContextVar[Words] = ContextVar("_spoken", default=USERS)
 
 
 @contextmanager
-def speaking(words: Words) -> Iterator[None]:
+def use_words(words: Words) -> Iterator[None]:
     """Use the words of a field inside."""
     token = _spoken.set(words)
     try:
@@ -51,21 +51,21 @@ def speaking(words: Words) -> Iterator[None]:
 def in_words(text: str) -> str:
     """A text of the house in the words that are spoken; names of systems must not be in it."""
     words = _spoken.get()
-    return text if words == USERS else _OWN.sub(lambda found: _said(found[0], words), text)
+    return text if words == USERS else _OWN.sub(lambda match: _in_case_of(match[0], words), text)
 
 
-def _said(word: str, words: Words) -> str:
-    found: str = getattr(words, word.lower())
-    return found.capitalize() if word[0].isupper() else found
+def _in_case_of(word: str, words: Words) -> str:
+    spoken: str = getattr(words, word.lower())
+    return spoken.capitalize() if word[0].isupper() else spoken
 
 
-def in_its_words(method: Callable[P, T]) -> Callable[P, T]:
+def in_words_of_result(method: Callable[P, T]) -> Callable[P, T]:
     """Let a method of a result, which has `words`, use them."""
 
     @functools.wraps(method)
     def spoken(*args: P.args, **kwargs: P.kwargs) -> T:
         result: Any = args[0]
-        with speaking(result.words):
+        with use_words(result.words):
             return method(*args, **kwargs)
 
     return spoken

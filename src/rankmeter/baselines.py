@@ -20,9 +20,9 @@ from rankmeter import _checks
 from rankmeter._checks import counted, integer
 from rankmeter._ingest import Frame, read_interactions
 from rankmeter._interactions.clock import Clock, Unit
-from rankmeter._interactions.learned import factorised, ranked
-from rankmeter._interactions.learned import neighbours as nearest
-from rankmeter._interactions.recommend import in_its_kind, recommend
+from rankmeter._interactions.learned import knn_scores as nearest
+from rankmeter._interactions.learned import rank_unseen, svd_scores
+from rankmeter._interactions.recommend import in_frame_kind, recommend
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
 _DAY = 86_400
 
 
-@in_its_kind
+@in_frame_kind
 def popularity(
     train: Any,
     *,
@@ -98,7 +98,7 @@ def popularity(
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
-@in_its_kind
+@in_frame_kind
 def recent_popularity(
     train: Any,
     *,
@@ -166,7 +166,7 @@ def recent_popularity(
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
-@in_its_kind
+@in_frame_kind
 def decayed_popularity(
     train: Any,
     *,
@@ -219,7 +219,7 @@ def decayed_popularity(
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
-@in_its_kind
+@in_frame_kind
 def mean_rating(
     train: Any,
     *,
@@ -262,7 +262,7 @@ def mean_rating(
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
-@in_its_kind
+@in_frame_kind
 def damped_mean_rating(
     train: Any,
     *,
@@ -313,7 +313,7 @@ def damped_mean_rating(
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
-@in_its_kind
+@in_frame_kind
 def random(
     train: Any,
     *,
@@ -363,7 +363,7 @@ def random(
     return recommend(frame, places, k=k, users=users, exclude_seen=exclude_seen, seed=seed)
 
 
-@in_its_kind
+@in_frame_kind
 def svd(
     train: Any,
     *,
@@ -411,11 +411,11 @@ def svd(
     """
     factors = integer("factors", factors, least=1)
     frame = _read(train, columns)
-    learn = functools.partial(factorised, factors=factors)
-    return ranked(frame, learn, k=k, users=users, exclude_seen=exclude_seen)
+    learn = functools.partial(svd_scores, factors=factors)
+    return rank_unseen(frame, learn, k=k, users=users, exclude_seen=exclude_seen)
 
 
-@in_its_kind
+@in_frame_kind
 def item_knn(
     train: Any,
     *,
@@ -463,7 +463,7 @@ def item_knn(
     neighbours = integer("neighbours", neighbours, least=1)
     frame = _read(train, columns)
     learn = functools.partial(nearest, n_neighbours=neighbours)
-    return ranked(frame, learn, k=k, users=users, exclude_seen=exclude_seen)
+    return rank_unseen(frame, learn, k=k, users=users, exclude_seen=exclude_seen)
 
 
 BASELINES: dict[str, Callable[..., Frame]] = {

@@ -53,10 +53,10 @@ def movielens(path: str | Path | None = None) -> pl.DataFrame:
     >>> movielens().head(2).rows()
     [(1, 1, 4.0, 964982703), (1, 3, 4.0, 964981247)]
     """
-    return read_interactions(_found(path, "ratings.csv"))
+    return read_interactions(_find_file(path, "ratings.csv"))
 
 
-def _found(path: str | Path | None, name: str) -> Path:
+def _find_file(path: str | Path | None, name: str) -> Path:
     """The file of that name in the folder of the data set."""
     places = [Path(path)] if path is not None else [_CHECKOUT / _FOLDER, Path.cwd() / _FOLDER]
     files = [place / name if place.is_dir() else place for place in places]
@@ -96,7 +96,7 @@ def movielens_items(path: str | Path | None = None) -> pl.DataFrame:
     >>> movielens_items().row(0)[:2]
     (1, 'Toy Story (1995)')
     """
-    movies = pl.read_csv(_found(path, "movies.csv"))
+    movies = pl.read_csv(_find_file(path, "movies.csv"))
     genres = pl.col("genres").str.split("|")
     return movies.select(
         item="movieId",
@@ -180,11 +180,11 @@ def synthetic(
         users = slice(at, at + step)
         is_own = taste_of_user[users, None] == taste_of_item
         appeal = popularity * np.where(is_own & (n_tastes > 1), _OWN_TASTE, 1.0)
-        races.append(_race(chance[users], appeal, n_per_user))
+        races.append(_arrivals(chance[users], appeal, n_per_user))
     place = np.concatenate(races).ravel()
     item = by_popularity[place]
     pair = draws(seed, pl.Series(user), pl.Series(item))
-    liking = 3.5 + _bell(draws(seed, pl.Series(item))) + _bell(pair)
+    liking = 3.5 + _bell_shaped(draws(seed, pl.Series(item))) + _bell_shaped(pair)
     if n_tastes > 1:
         liking += np.where(taste_of_item[place] == taste_of_user[user - 1], 0.25, -0.25)
     start = _NEW_YEAR_2020 + (mix(~chance) % np.uint64(366 * _DAY)).astype(np.int64)
@@ -199,7 +199,7 @@ def synthetic(
     )
 
 
-def _race(chance: NDArray[np.uint64], appeal: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+def _arrivals(chance: NDArray[np.uint64], appeal: NDArray[np.float64], n: int) -> NDArray[np.int64]:
     """Find the items that arrive first for each user: (users, n) columns of `appeal`."""
     lane = np.arange(appeal.shape[1], dtype=np.uint64)
     arrival = -np.log(_uniform(mix(chance[:, None] ^ lane))) / appeal
@@ -213,7 +213,7 @@ def _uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
-def _bell(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+def _bell_shaped(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Numbers around 0 with a standard deviation of 0.75: a sum of uniform ones, no logarithm."""
     total = np.full(len(words), -1.5)
     for _ in range(3):

@@ -91,7 +91,7 @@ def _class() -> Any:
 
         def result(self) -> dict[str, float]:
             """The means so far; empty before the first batch."""
-            return {name: float(one.mean) for name, one in self.summary().items()}
+            return {name: float(e.mean) for name, e in self.summary().items()}
 
         def reset_state(self) -> None:
             """Forget everything that was counted."""

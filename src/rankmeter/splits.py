@@ -152,7 +152,7 @@ def leave_k_out(
     >>> split.counts["short_users"]
     1
     """
-    method = _spell("leave_k_out", locals())
+    method = _written_call("leave_k_out", locals())
     k = integer("k", k, least=1)
     _check_choices(by, ties, min_history, cold_items)
     read = Interactions.read(data, columns=columns)
@@ -215,7 +215,7 @@ def holdout(
     >>> split.test["item"].to_list(), split.counts["short_users"]
     ([4, 5], 1)
     """
-    method = _spell("holdout", locals())
+    method = _written_call("holdout", locals())
     fraction("ratio", ratio)
     flag("per_user", per_user)
     _check_choices(by, ties, min_history, cold_items)
@@ -311,7 +311,7 @@ def temporal(
     return part(
         read,
         np.asarray(clock.ticks >= cut),
-        method=f"{_spell('temporal', options)}, cut at {clock.say(cut)}",
+        method=f"{_written_call('temporal', options)}, cut at {clock.say(cut)}",
         cold_items=cold_items,
         cold_users=cold_users,
     )
@@ -367,7 +367,7 @@ def k_fold(
     >>> sorted(fold.test["user"].unique().to_list() for fold in folds)
     [[1], [2], [3]]
     """
-    method = _spell("k_fold", locals())
+    method = _written_call("k_fold", locals())
     k = integer("k", k, least=2)
     choice("over", over, Over)
     choice("cold_items", cold_items, Cold)
@@ -467,7 +467,7 @@ def _check_choices(by: str, ties: str, min_history: int, cold_items: str) -> Non
     choice("cold_items", cold_items, Cold)
 
 
-def _spell(name: str, arguments: dict[str, Any]) -> str:
+def _written_call(name: str, arguments: dict[str, Any]) -> str:
     """Write the call as one would type it; given ``locals()``, it includes every option."""
     options = {key: arguments[key] for key in arguments.keys() - {"data", "columns"}}
     given = (f"{key}={shown(options[key])}" for key in arguments if options.get(key) is not None)

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
-from rankmeter._list_laws import check_list_metric
+from rankmeter._list_laws import ROUNDING, are_close, check_list_metric, option_changes
 from rankmeter._lists import Popularity, Propensity
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Spec
@@ -22,7 +21,7 @@ __all__ = ["check_metric", "random_hits", "variants"]
 Lists = list[tuple[FloatArray, FloatArray]]
 """For each user: the gains of the ranked items, NaN if unjudged; the gains of missed items."""
 
-ROUNDING = 1e-12
+
 CUTOFFS = (None, 1, 3, 5, 10)
 
 
@@ -77,14 +76,14 @@ def variants(spec: Spec) -> list[dict[str, Any]]:
         for chosen in itertools.product(*(spec.options[name].values for name in names))
     ]
     tried.append({name: option.values[-1] for name, option in spec.options.items()})
-    found: list[dict[str, Any]] = []
+    combinations: list[dict[str, Any]] = []
     for chosen in tried:
         options = {**spec.example, **chosen}.items()
-        known = spec.options
-        given = {n: v for n, v in options if known[n].required or v != known[n].default}
-        if given not in found:
-            found.append(given)
-    return found
+        declared = spec.options
+        given = {n: v for n, v in options if declared[n].required or v != declared[n].default}
+        if given not in combinations:
+            combinations.append(given)
+    return combinations
 
 
 def check_metric(
@@ -131,8 +130,8 @@ def check_metric(
     >>> check_metric("ndcg", k=10)
     >>> check_metric("err", options={"max_gain": 3})
     """
-    known = _known(metric)
-    spec = describe(metric, "", low=-np.inf, high=np.inf) if known is None else known  # type: ignore[arg-type]
+    registered = _registered(metric)
+    spec = describe(metric, "", low=-np.inf, high=np.inf) if registered is None else registered  # type: ignore[arg-type]
     chosen = {**spec.example, **(options or {})}
     missing = {o.name for o in spec.options.values() if o.required} - chosen.keys()
     assert not missing, f"{spec.name} needs {', '.join(missing)}: pass options=, or mark an Example"
@@ -147,7 +146,7 @@ def check_metric(
     _check_values(subject, lists)
     _check_users(subject, lists)
     _check_ties(subject, rng)
-    if known is not None:
+    if registered is not None:
         _check_direction(subject, lists, rng)
         if not options:
             _check_best(subject, lists)
@@ -177,7 +176,7 @@ class _Subject:
         return self(_evidence(lists))
 
 
-def _known(metric: str | Callable[..., Any]) -> Spec | None:
+def _registered(metric: str | Callable[..., Any]) -> Spec | None:
     if isinstance(metric, str):
         return METRICS[metric]
     spec = METRICS.get(metric.__name__)
@@ -194,11 +193,11 @@ def _random_lists(rng: np.random.Generator, n_users: int, *, max_gain: int = 3) 
     for length, relevant in zip(
         rng.integers(0, 20, n_users).tolist(), rng.integers(0, 8, n_users).tolist(), strict=True
     ):
-        found = min(relevant, int(rng.integers(0, length + 1)))
+        n_hits = min(relevant, int(rng.integers(0, length + 1)))
         gains = rng.integers(1, max_gain + 1, relevant).astype(np.float64)
         ranked = np.full(length, np.nan)
-        ranked[: found + 4] = np.concatenate([gains[:found], [0.0, 0.0, -1.0, 0.0]])[:length]
-        missed = np.concatenate([gains[found:], [0.0, -1.0]])
+        ranked[: n_hits + 4] = np.concatenate([gains[:n_hits], [0.0, 0.0, -1.0, 0.0]])[:length]
+        missed = np.concatenate([gains[n_hits:], [0.0, -1.0]])
         lists.append((rng.permutation(ranked), missed[: missed.size - int(rng.integers(0, 3))]))
     return lists
 
@@ -221,22 +220,22 @@ def _evidence(lists: Lists, groups: Sequence[IntArray] | None = None) -> dict[st
         low, high = first[run], first[run] + np.bincount(run)[run] - 1
     rank = (low + high) / 2.0
     every = [np.concatenate(pair) for pair in lists]
-    found: dict[str, Any] = {
+    evidence: dict[str, Any] = {
         "popularity": Popularity(_OCCURS, _OCCURS, 10, int(_OCCURS.sum())),
         "propensity": Propensity(np.array([0.9, 0.8, 0.5, 0.2, np.nan])),
     }
-    for name, wanted in (("hits", np.greater), ("nonrelevant", np.less_equal)):
-        ideal = [one[wanted(one, 0.0)] for one in every]
-        ends = np.concatenate(([0], np.cumsum([one.size for one in ideal])))
+    for name, belongs in (("hits", np.greater), ("nonrelevant", np.less_equal)):
+        ideal = [gains[belongs(gains, 0.0)] for gains in every]
+        ends = np.concatenate(([0], np.cumsum([gains.size for gains in ideal])))
         perfect = _with_items(Hits.perfect(ends, np.concatenate([*ideal, np.zeros(0)])))
-        chosen = np.flatnonzero(wanted(gain, 0.0))
+        chosen = np.flatnonzero(belongs(gain, 0.0))
         chosen = chosen[np.lexsort((-gain[chosen], rank[chosen], user[chosen]))]
         offsets = np.searchsorted(user[chosen], np.arange(length.size + 1))
         span = None if groups is None else Span(low[chosen], high[chosen])
-        found[name] = _with_items(
+        evidence[name] = _with_items(
             Hits(offsets, rank[chosen], gain[chosen], perfect.n_relevant, length, span, perfect)
         )
-    return found
+    return evidence
 
 
 _OCCURS = np.array([0, 1, 8, 6, 5])
@@ -248,13 +247,9 @@ def _with_items(hits: Hits) -> Hits:
 
 def _arrays(evidence: Mapping[str, Any]) -> Iterator[Any]:
     for hits in (evidence["hits"], evidence["nonrelevant"]):
-        for one in (hits, hits.best):
-            yield from (one.offsets, one.rank, one.gain, one.n_relevant, one.n_ranked)
+        for part in (hits, hits.best):
+            yield from (part.offsets, part.rank, part.gain, part.n_relevant, part.n_ranked)
     yield from (evidence["popularity"].interactions, np.nan_to_num(evidence["propensity"].value))
-
-
-def _same(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
-    return bool(np.allclose(a, b, rtol=1e-9, atol=ROUNDING, equal_nan=True))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -281,8 +276,8 @@ def _check_users(subject: _Subject, lists: Lists) -> None:
     evidence, n = _evidence(lists), len(lists)
     got = subject(evidence)
     for users in (np.arange(1), np.arange(17, n), np.arange(n)[::-1], np.arange(0)):
-        own = {name: evidence[name].only(users) for name in ("hits", "nonrelevant")}
-        part = subject({**evidence, **own})
+        of_users = {name: evidence[name].only(users) for name in ("hits", "nonrelevant")}
+        part = subject({**evidence, **of_users})
         alike = np.array_equal(got[users], part, equal_nan=True)
         assert alike, f"{subject.name} depends on the other users"
 
@@ -310,7 +305,7 @@ def _check_ties(subject: _Subject, rng: np.random.Generator) -> None:
         values = subject.of(every)
         defined = values[~np.isnan(values)]
         mean = defined.mean() if defined.size else np.nan
-        assert _same(got[user], mean), (
+        assert are_close(got[user], mean), (
             f"{subject.name} is {got[user]} for unresolved ties, but the mean over all orders is "
             f"{mean}"
         )
@@ -340,7 +335,7 @@ def _check_best(subject: _Subject, lists: Lists) -> None:
         perfect.append((-np.sort(-every[every > 0]), every[every <= 0]))
     got = dataclasses.replace(subject, k=None).of(perfect)
     got = got[[ranked.size > 0 for ranked, _ in perfect]]
-    assert _same(got, np.full(got.size, best)), (
+    assert are_close(got, np.full(got.size, best)), (
         f"{subject.name} of the ideal ranking is not {best}: if that is right, declare "
         f"reached=False"
     )
@@ -353,7 +348,7 @@ def _check_misses(subject: _Subject, lists: Lists) -> None:
         (np.pad(r, (0, 20), constant_values=np.nan)[: max(r.size, subject.k)], m) for r, m in lists
     ]
     longer = [(np.append(ranked, [np.nan, np.nan]), missed) for ranked, missed in full]
-    assert _same(subject.of(full), subject.of(longer)), (
+    assert are_close(subject.of(full), subject.of(longer)), (
         f"{subject.name} depends on unjudged items below the cutoff"
     )
 
@@ -388,18 +383,9 @@ def _check_options(spec: Spec, rng: np.random.Generator) -> None:
             f"option {option.name} of {spec.name} has only one value to try: give it another "
             f"Example"
         )
-        rest = [{n: v for n, v in one.items() if n != option.name} for one in tried]
-        like = {repr(sorted(one.items())): one for one in rest}
-        changes = False
-        for others, k in itertools.product(like.values(), CUTOFFS if spec.cutoff else (None,)):
-            found = [outcome({**others, option.name: value}, k) for value in option.values]
-            given = [one for one in found if one is not None]
-            changes |= 0 < len(given) < len(found)
-            changes |= any(not _same(given[0], one) for one in given[1:])
-            if changes:
-                break
+        changes = option_changes(option, outcome, tried, CUTOFFS if spec.cutoff else (None,))
         assert changes, f"the values of the option {option.name} of {spec.name} change nothing"
     if spec.cutoff:
         cut, whole = (outcome(tried[0], k) for k in (1, None))
-        same = cut is not None and whole is not None and _same(cut, whole)
+        same = cut is not None and whole is not None and are_close(cut, whole)
         assert not same, f"the cutoff of {spec.name} changes nothing"

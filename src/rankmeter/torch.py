@@ -49,75 +49,81 @@ def RankMetric(  # noqa: N802 - users call it like a class
     return _class()(metrics, **options)
 
 
+class _Counted:
+    """Counts of ranks as bytes: a state that torchmetrics gathers from all processes."""
+
+    is_differentiable = False
+    full_state_update = False
+    parts: Any
+    add_state: Any
+    device: Any
+
+    def __init__(self, metrics: Any, **options: Any) -> None:
+        super().__init__()
+        self.options = (metrics, options)
+        accumulator(metrics, **options)  # mistakes are errors here
+        self.add_state("parts", default=[], dist_reduce_fx="cat")
+
+    def update(
+        self, scores: Any = None, target: Any = None, exclude: Any = None, **more: Any
+    ) -> None:
+        """Count a batch."""
+        import torch
+
+        metrics, options = self.options
+        sums = options.get("keep") == "moments"  # which stay as small as those of one batch
+        acc = self._joined() if sums else accumulator(metrics, **options)
+        acc.update(scores=scores, target=target, exclude=exclude, **more)
+        data = acc.to_bytes()
+        framed = len(data).to_bytes(8, "little") + data
+        if sums:
+            self.parts = []
+        self.parts.append(torch.frombuffer(bytearray(framed), dtype=torch.uint8))
+
+    def sync(self, *args: Any, **options: Any) -> None:
+        """Gather the states, also of processes that have no batch."""
+        import torch
+
+        if isinstance(self.parts, list) and not self.parts:
+            self.parts = [torch.zeros(0, dtype=torch.uint8, device=self.device)]
+        super().sync(*args, **options)  # type: ignore[misc]
+
+    def _joined(self) -> Accumulator:
+        """All batches so far."""
+        tensors = self.parts if isinstance(self.parts, list) else [self.parts]
+        metrics, options = self.options
+        acc = accumulator(metrics, **options)
+        for part in tensors:
+            for data in _frames(part.cpu().numpy()):
+                acc.merge(Accumulator.from_bytes(data))
+        return acc
+
+    def extra_repr(self) -> str:
+        """The metrics, inside the parentheses of the name."""
+        metrics = self.options[0]
+        single = isinstance(metrics, str | Metric)
+        return str(metrics) if single else ", ".join(map(str, metrics))
+
+    def summary(self) -> Any:
+        """The result with intervals, values by user and notes."""
+        return self._joined().compute()
+
+    def compute(self) -> dict[str, Any]:
+        """The means as tensors."""
+        import torch
+
+        return {name: torch.tensor(e.mean) for name, e in self.summary().items()}
+
+
 @functools.cache
 def _class() -> Any:
     try:
-        import torch
         from torchmetrics import Metric as Base
     except ImportError:
         raise MissingDependencyError(
             "RankMetric needs torchmetrics: pip install torchmetrics"
         ) from None
-
-    class RankMetric(Base):  # type: ignore[misc,unused-ignore]
-        """Counts of ranks as bytes: a state that torchmetrics gathers from all processes."""
-
-        is_differentiable = False
-        full_state_update = False
-        parts: Any
-
-        def __init__(self, metrics: Any, **options: Any) -> None:
-            super().__init__()
-            self.options = (metrics, options)
-            accumulator(metrics, **options)  # mistakes are errors here
-            self.add_state("parts", default=[], dist_reduce_fx="cat")
-
-        def update(
-            self, scores: Any = None, target: Any = None, exclude: Any = None, **more: Any
-        ) -> None:
-            """Count a batch."""
-            metrics, options = self.options
-            sums = options.get("keep") == "moments"  # which stay as small as those of one batch
-            acc = self._joined() if sums else accumulator(metrics, **options)
-            acc.update(scores=scores, target=target, exclude=exclude, **more)
-            data = acc.to_bytes()
-            framed = len(data).to_bytes(8, "little") + data
-            if sums:
-                self.parts = []
-            self.parts.append(torch.frombuffer(bytearray(framed), dtype=torch.uint8))
-
-        def sync(self, *args: Any, **options: Any) -> None:
-            """Gather the states, also of processes that have no batch."""
-            if isinstance(self.parts, list) and not self.parts:
-                self.parts = [torch.zeros(0, dtype=torch.uint8, device=self.device)]
-            super().sync(*args, **options)
-
-        def _joined(self) -> Accumulator:
-            """All batches so far."""
-            parts = self.parts if isinstance(self.parts, list) else [self.parts]
-            metrics, options = self.options
-            acc = accumulator(metrics, **options)
-            for part in parts:
-                for data in _frames(part.cpu().numpy()):
-                    acc.merge(Accumulator.from_bytes(data))
-            return acc
-
-        def extra_repr(self) -> str:
-            """The metrics, inside the parentheses of the name."""
-            metrics = self.options[0]
-            single = isinstance(metrics, str | Metric)
-            return str(metrics) if single else ", ".join(map(str, metrics))
-
-        def summary(self) -> Any:
-            """The result with intervals, values by user and notes."""
-            return self._joined().compute()
-
-        def compute(self) -> dict[str, Any]:
-            """The means as tensors."""
-            return {name: torch.tensor(one.mean) for name, one in self.summary().items()}
-
-    RankMetric.__qualname__ = _PICKLED
-    return RankMetric
+    return type("RankMetric", (_Counted, Base), {"__module__": __name__, "__qualname__": _PICKLED})
 
 
 _PICKLED = "_RankMetric"

@@ -7,17 +7,17 @@ from rankmeter._align.align import (
     Facts,
     align,
     relevant_items,
-    settle,
+    to_hits,
 )
 from rankmeter._align.cluster import gather
 from rankmeter._align.codes import Codes, distinct
-from rankmeter._align.counts import Candidates, by_item
-from rankmeter._align.judged import Judged, perfect, prepare, reached
-from rankmeter._align.listing import Listing, listed
-from rankmeter._align.packing import bits, sort
+from rankmeter._align.counts import Candidates, item_sort_key
+from rankmeter._align.judged import Judged, perfect_hits, prepare, reached_gains
+from rankmeter._align.listing import Listing, list_first
+from rankmeter._align.packing import bit_width, sort_keys
 from rankmeter._align.pairs import Refused
-from rankmeter._align.shares import Share, in_order, shares
-from rankmeter._align.sift import sift
+from rankmeter._align.shares import Share, is_grouped, partitions
+from rankmeter._align.sift import collect_judged
 from rankmeter._align.threads import THREADS, in_threads
 
 __all__ = [
@@ -31,19 +31,19 @@ __all__ = [
     "Refused",
     "Share",
     "align",
-    "bits",
-    "by_item",
+    "bit_width",
+    "collect_judged",
     "distinct",
     "gather",
-    "in_order",
     "in_threads",
-    "listed",
-    "perfect",
+    "is_grouped",
+    "item_sort_key",
+    "list_first",
+    "partitions",
+    "perfect_hits",
     "prepare",
-    "reached",
+    "reached_gains",
     "relevant_items",
-    "settle",
-    "shares",
-    "sift",
-    "sort",
+    "sort_keys",
+    "to_hits",
 ]

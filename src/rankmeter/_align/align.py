@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.judged import Judged, offsets_of, perfect, worth
+from rankmeter._align.judged import Judged, gains_of, offsets_of, perfect_hits
 from rankmeter._align.listing import Listing
 from rankmeter._align.lookup import Lookup
 from rankmeter._align.pairs import Refused
-from rankmeter._align.placing import Placed, place
+from rankmeter._align.placing import Placed, assign_ranks
 from rankmeter._align.rows import Kept, Rows
 from rankmeter._align.rules import Ranking, count_candidates
 from rankmeter._choices import Alignment
@@ -39,18 +39,18 @@ class Facts:
     n_hits: int | None = None  # relevant items in the rankings, if that is known
 
     @classmethod
-    def merge(cls, parts: Sequence[Facts], order: IntArray) -> Facts:
+    def merge(cls, facts: Sequence[Facts], order: IntArray) -> Facts:
         """Merge the facts of disjoint users; the users are put in the given order."""
-        names = sorted({name for part in parts for name in part.counts})
-        hits = [part.n_hits for part in parts if part.n_hits is not None]
+        names = sorted({name for part in facts for name in part.counts})
+        hits = [part.n_hits for part in facts if part.n_hits is not None]
         return cls(
-            np.concatenate([part.n_relevant for part in parts])[order],
-            np.concatenate([part.n_ranked for part in parts])[order],
-            {name: sum(part.counts.get(name, 0) for part in parts) for name in names},
-            sum(part.n_found for part in parts),
-            sum((part.repeated_items for part in parts), Refused()),
-            sum((part.contradictions for part in parts), Refused()),
-            sum(hits) if len(hits) == len(parts) else None,
+            np.concatenate([part.n_relevant for part in facts])[order],
+            np.concatenate([part.n_ranked for part in facts])[order],
+            {name: sum(part.counts.get(name, 0) for part in facts) for name in names},
+            sum(part.n_found for part in facts),
+            sum((part.repeated_items for part in facts), Refused()),
+            sum((part.contradictions for part in facts), Refused()),
+            sum(hits) if len(hits) == len(facts) else None,
         )
 
 
@@ -73,18 +73,18 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     """
     choices, codes, notes = truth.choices, truth.codes, dict(truth.counts)
     in_rankings = codes.mark(rankings.empty_users)
-    user = codes.of(rankings.users)
+    user = codes.encode(rankings.users)
     in_rankings[user] = True
     ranking = _ranking(rankings.rows, rankings, user, truth, listing)
-    found, positive, repeated, shown = count_candidates(ranking, truth, notes, listing)
-    hits, nonrelevant, tied = settle(found, (truth.relevant, truth.others), choices, positive)
+    counts, positive, repeated, shown = count_candidates(ranking, truth, notes, listing)
+    hits, nonrelevant, tied = to_hits(counts, (truth.relevant, truth.others), choices, positive)
     if shown is not None:
-        shown = replace(shown, gain=np.where(shown.relevant, worth(shown.gain, choices), 0.0))
+        shown = replace(shown, gain=np.where(shown.relevant, gains_of(shown.gain, choices), 0.0))
     facts = Facts(
         hits.n_relevant,
         hits.n_ranked,
         {**notes, **tied},
-        found.user.size,
+        counts.user.size,
         repeated,
         truth.contradictions,
         hits.rank.size,
@@ -123,7 +123,7 @@ def relevant_items(truth: Judged, items: Codes) -> Shown:
     """The relevant items of each user, largest gain first, as codes; without items of no code."""
     code = items.find(truth.items)
     kept = np.flatnonzero(truth.choices.is_relevant(truth.gain) & (code >= 0))
-    gain = worth(truth.gain[kept], truth.choices)
+    gain = gains_of(truth.gain[kept], truth.choices)
     order = np.lexsort((code[kept], -gain, truth.code[kept]))
     at, gain = kept[order], gain[order]
     offsets = offsets_of(truth.code[at], truth.codes.n)
@@ -131,41 +131,41 @@ def relevant_items(truth: Judged, items: Codes) -> Shown:
     return Shown(offsets, code[at], rank, gain, np.ones(at.size, dtype=bool), items.n)
 
 
-def settle(
+def to_hits(
     counted: RankCounts,
     ideals: tuple[Hits, Hits],
     choices: Alignment,
     positive: BoolArray | None = None,
 ) -> tuple[Hits, Hits, dict[str, int]]:
-    """From counts to hits: the relevant ones, the others, and the numbers of ties.
+    """Make hits of counts: the relevant ones, the others, and the numbers of ties.
 
-    `ideals` are the perfect rankings, as `perfect` gives them, and `positive` says which of the
+    `ideals` are the perfect rankings that `perfect_hits` gives, and `positive` says which of the
     judged items have a positive score.
     """
     if choices.scope != "all":
-        inside = place(counted, choices.ties, choices.depth)
-        ideals = perfect(inside.user, inside.gain, counted.n_ranked.size, choices, inside.item)
+        inside = assign_ranks(counted, choices.ties, choices.depth)
+        ideals = perfect_hits(inside.user, inside.gain, counted.n_ranked.size, choices, inside.item)
     if choices.retrieved == "positive" and positive is not None:
         counted = counted.only(positive)
     counts = {
         "tied_hits": int(np.count_nonzero(counted.equal)),
         "users_with_tied_hits": int(np.count_nonzero(np.bincount(counted.user[counted.equal > 0]))),
     }
-    placed = place(counted, choices.ties, choices.depth)
+    placed = assign_ranks(counted, choices.ties, choices.depth)
     n_ranked = counted.n_ranked
     if choices.depth is not None:
         n_ranked = np.minimum(n_ranked, choices.depth)
     relevant = choices.is_relevant(placed.gain)
     together = choices.ties == "together"
-    hits = _select(placed, relevant, ideals[0], n_ranked, together=together)
-    nonrelevant = _select(placed, ~relevant, ideals[1], n_ranked, together=together)
-    return replace(hits, gain=worth(hits.gain, choices)), nonrelevant, counts
+    hits = _as_hits(placed, relevant, ideals[0], n_ranked, together=together)
+    nonrelevant = _as_hits(placed, ~relevant, ideals[1], n_ranked, together=together)
+    return replace(hits, gain=gains_of(hits.gain, choices)), nonrelevant, counts
 
 
-def _select(
+def _as_hits(
     placed: Placed, keep: BoolArray, ideal: Hits, n_ranked: IntArray, *, together: bool
 ) -> Hits:
-    """Some of the placed items as hits, with the facts about their users."""
+    """Make hits of the placed items that are kept, with the counts of their users."""
     kept = placed.only(keep)
     return Hits(
         offsets_of(kept.user, n_ranked.size),

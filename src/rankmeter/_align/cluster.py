@@ -16,8 +16,9 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, count, sort_key
+from rankmeter._align.packing import Groups
 from rankmeter._align.pairs import is_self
-from rankmeter._align.remainder import Counts, Order, Remainder, changed, needs
+from rankmeter._align.remainder import Counts, Order, Remainder, changed_error, needs
 from rankmeter._align.tally import Marks
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._counts import RankCounts
@@ -44,10 +45,10 @@ def gather(
     own, repeats = needs(alignments)
     rows = cast("InSpark", table.rows).query
     pairs = truth.frame.select(_PAIR).cast(rows.ids, strict=False).drop_nulls().unique()
-    counted = _by_parts(
+    counted = _query_by_parts(
         rows, pairs, "user", room, lambda part, sent: judged_or_counted(part, sent, own=own)
     )
-    kept = _each(counted.drop_nulls(), rows.order)
+    kept = _repeat_rows(counted.drop_nulls(), rows.order)
     some_judged = kept.join(pairs, on=_PAIR, how="semi").height > 0
     if repeats:
         again = rows.collect(repeated(rows))
@@ -61,19 +62,19 @@ def gather(
     if not some_judged:
         more = _examples(rows, pairs).select(kept.columns)
         kept = pl.concat([kept, more.join(kept, on=_PAIR, how="anti")])
-    kept = _typed(kept.sort(pl.all()), table).with_columns(number=pl.int_range(pl.len()))
+    kept = _cast_ids(kept.sort(pl.all()), table).with_columns(number=pl.int_range(pl.len()))
     kind = "float64" if rows.order == "rank" else alignments[0].score_type
     first = _tally(rows, _asked(kept, rows.order, kind), kind, room)
     sums = {name: int(first.users[name].sum()) for name in ("rows", *_BAD)}
     if sums["rows"] != counted["rows"].sum():
-        raise changed()
+        raise changed_error()
     sums["no_user"] = int(first.users.filter(pl.col("user").is_null())["rows"].sum())
     counts = rows.checked(sums)
-    users = _typed(first.users, table)["user"]
+    users = _cast_ids(first.users, table)["user"]
     tops = kept.clear()
     if depth:
-        tops = rows.collect(foremost(rows, depth, own=own)).select(*_PAIR, rows.order)
-        tops = _typed(tops, table).join(kept.select(*_PAIR, "number"), on=_PAIR, how="left")
+        tops = rows.collect(top_rows(rows, depth, own=own)).select(*_PAIR, rows.order)
+        tops = _cast_ids(tops, table).join(kept.select(*_PAIR, "number"), on=_PAIR, how="left")
         beyond_kept = kept.height + pl.int_range(pl.len())
         tops = tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
     how = {"alignments": alignments, "room": room, "tops": (tops, depth)}
@@ -85,7 +86,7 @@ def gather(
     return Table(KeptRows(kept, rest), table.order, IdSeries(users), origin)
 
 
-def _by_parts(
+def _query_by_parts(
     rows: Query,
     small: pl.DataFrame,
     user: str,
@@ -122,7 +123,7 @@ def _literal(user: object) -> str:
     return f"string(X'{user.encode().hex()}')" if isinstance(user, str) else str(user)
 
 
-def _typed(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+def _cast_ids(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     """Ids in the types that both sides have."""
     types = {role: table.dtype(role) for role in _PAIR if role in frame.columns}
     try:
@@ -135,7 +136,7 @@ def _typed(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
         ) from error
 
 
-def _each(counted: pl.DataFrame, order: str) -> pl.DataFrame:
+def _repeat_rows(counted: pl.DataFrame, order: str) -> pl.DataFrame:
     """A row for each of the equal rows that were counted."""
     at = np.repeat(np.arange(counted.height), counted["rows"].to_numpy())
     return counted.select("user", "item", order)[at]
@@ -200,13 +201,13 @@ def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
     """How many candidates that are tied with each mark precede it by their items."""
     text = dict(rows.candidates.dtypes)["item"] == "string"
     candidates = rows.candidates.selectExpr("user", "item", f"{value} AS value")
-    marks = marks.selectExpr("place", "mark_user", "mark", f"{_key('item', ties, text)} AS key")
-    before = f"{_key('item', ties, text)} {'>' if 'descending' in ties else '<'} key"
+    marks = marks.selectExpr("place", "mark_user", "mark", f"{_tie_key('item', ties, text)} AS key")
+    before = f"{_tie_key('item', ties, text)} {'>' if 'descending' in ties else '<'} key"
     tied = rows.condition(f"user = mark_user AND value = mark AND {before}")
     return rows.grouped(candidates.join(marks, tied), ["place"], "count(1) AS n")
 
 
-def foremost(rows: Query, depth: int, *, own: bool = False) -> Any:
+def top_rows(rows: Query, depth: int, *, own: bool = False) -> Any:
     """The candidates of each user that may have a rank up to `depth`; see `Tops`."""
     if rows.order == "rank":
         return rows.candidates.where(f"rank <= {depth + own}")
@@ -217,7 +218,7 @@ def foremost(rows: Query, depth: int, *, own: bool = False) -> Any:
     return rows.candidates.selectExpr("*", place).where(first).drop("place")
 
 
-def _key(item: str, ties: TieRule, text: bool) -> str:
+def _tie_key(item: str, ties: TieRule, text: bool) -> str:
     """What tied items are ordered by; the same order as that of `places`."""
     if ties.startswith("text") or (ties.startswith("native") and text):
         return f"string({item})"
@@ -272,14 +273,12 @@ class Clustered(Remainder):
         super().__init__(kept, users, n[has_rows], order=rows.order, end=end, **how)
 
     def last_ranks(self) -> pl.DataFrame:
-        """See `Rest`."""
-
         def others(rows: Query, kept: pl.DataFrame) -> Any:
             last_of_others = rows.candidates.join(rows.send(kept), _PAIR, "anti")
             return rows.grouped(last_of_others, ["user"], "max(rank) AS rank")
 
-        kept = _plain(self.kept.select(_PAIR).unique())
-        last_of_others = _by_parts(self.query, kept, "user", self.room, others)
+        kept = _plain_integers(self.kept.select(_PAIR).unique())
+        last_of_others = _query_by_parts(self.query, kept, "user", self.room, others)
         return last_of_others.with_columns(pl.col("user").cast(self.users.dtype))
 
     def _count(
@@ -311,12 +310,12 @@ class Clustered(Remainder):
         if value is not None or kind != self._kind:
             tally = _tally(self.query, asked, kind, self.room)
             if not tally.users.equals(self._first.users):
-                raise changed()
+                raise changed_error()
         above, equal = tally.above, tally.equal.copy()
         inside = self._inside(asked, kind, None)
         equal -= inside.equal
         above = np.zeros_like(equal) if self.order == "rank" else above - inside.above
-        _check(above, equal)
+        _refuse_changed(above, equal)
         counts: dict[Order, Counts] = {}
         for ties in rules:
             before = None
@@ -336,15 +335,15 @@ class Clustered(Remainder):
             {"mark_user": tied_rows.user, "item": tied_rows.item, "mark": tied_rows.value}
         )
         marks, key = frame.with_columns(place=pl.int_range(pl.len())), _value(self.order, kind)
-        counted = _by_parts(
-            self.query, _plain(marks), "mark_user", self.room,
+        counted = _query_by_parts(
+            self.query, _plain_integers(marks), "mark_user", self.room,
             lambda rows, part: preceding(rows, key, ties, rows.send(part)),
         )  # fmt: skip
         n = np.zeros(tied.size, dtype=np.int64)
         n[counted["place"].to_numpy()] = counted["n"].to_numpy()
         inside = self._inside(tied_rows, kind, ties).before
         n -= 0 if inside is None else inside
-        _check(n, equal[tied] - n)
+        _refuse_changed(n, equal[tied] - n)
         before[tied] = n
         return before
 
@@ -353,11 +352,11 @@ class Clustered(Remainder):
         codes = Codes(asked.user.unique().sort())
         code = codes.find(self.kept["user"])
         kept, code = self.kept.filter(series(code >= 0)), code[code >= 0]
-        candidates = Candidates.of(kept, code, codes.n, self.order, kind)
+        candidates = Candidates.of(kept, code, Groups.of(code, codes.n), self.order, kind)
         # Rows outside of all others: each is counted as equal to itself, and before no equal one.
         outside = np.full(len(asked.user), -1)
         gain = np.zeros(len(asked.user))
-        targets = Marks(codes.of(asked.user), gain, outside, asked.value, IdSeries(asked.item))
+        targets = Marks(codes.encode(asked.user), gain, outside, asked.value, IdSeries(asked.item))
         return count(candidates, targets, ties or "expected")
 
 
@@ -391,13 +390,13 @@ def _tally(rows: Query, asked: _Asked, kind: str, room: int) -> _Tally:
     """Count all rows by user, and by the values that are asked for."""
     values = pl.DataFrame({"user": asked.user, "value": asked.value})
     groups = values.unique().sort("user", "value").with_columns(place=pl.int_range(pl.len()))
-    marks = _plain(
+    marks = _plain_integers(
         groups.select(
             "place", mark_user="user", mark="value", last=pl.col("value").shift().over("user")
         )
     )
     value = _value(rows.order, kind)
-    counted = _by_parts(
+    counted = _query_by_parts(
         rows, marks, "mark_user", room, lambda part, sent: beyond(part, value, part.send(sent))
     )
     n, tied = np.zeros((2, groups.height), dtype=np.int64)
@@ -430,11 +429,11 @@ def _value(order: str, kind: str) -> str:
     return "double(float(-score))" if kind == "float32" else "-score"
 
 
-def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+def _plain_integers(frame: pl.DataFrame) -> pl.DataFrame:
     """Integers of the type that Spark has."""
     return frame.cast({pl.UInt64: pl.Int64})
 
 
-def _check(*counts: IntArray) -> None:
+def _refuse_changed(*counts: IntArray) -> None:
     if any((count < 0).any() for count in counts):
-        raise changed()
+        raise changed_error()

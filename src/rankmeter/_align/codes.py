@@ -17,45 +17,45 @@ FEW = 4000
 
 
 class Codes:
-    """Users as their place in the sorted universe; `known` are columns with their codes."""
+    """Users as their place in the sorted universe; `codes` are those of some columns."""
 
-    def __init__(self, users: Ids | pl.Series, known: Sequence[tuple[Ids, IntArray]] = ()) -> None:
-        self.users, self._known = as_ids(users), known
+    def __init__(self, users: Ids | pl.Series, codes: Sequence[tuple[Ids, IntArray]] = ()) -> None:
+        self.users, self._known = as_ids(users), codes
         self.n = len(users)
         self.low: int | None = None
-        if (ends := _range([self.users])) is not None:
+        if (ends := _dense_ends([self.users])) is not None:
             self.low = ends[0]
             self.table = np.full(ends[1] - ends[0] + 1, -1, dtype=np.int64)
-            self.table[_places(self.users, ends[0])] = np.arange(self.n)
+            self.table[_offsets(self.users, ends[0])] = np.arange(self.n)
 
     @classmethod
     def of_tables(cls, *tables: Table) -> Codes:
         """All users named in any of the tables, ascending."""
         columns = [part for table in tables for part in (table.users, table.empty_users)]
         named = [ids for ids in columns if len(ids)]
-        if _are_few(named) or _range(named) is not None:
+        if _are_few(named) or _dense_ends(named) is not None:
             return cls(distinct(columns))
-        folded = [_folded(ids.series()) for ids in named]
-        codes = cls(_different([values for values, _ in folded]))
+        folded = [_collapse_runs(ids.series()) for ids in named]
+        codes = cls(_unique([values for values, _ in folded]))
         codes._known = [
-            (ids, codes._unfolded(*fold)) for ids, fold in zip(named, folded, strict=True)
+            (ids, codes._repeat_codes(*fold)) for ids, fold in zip(named, folded, strict=True)
         ]
         return codes
 
-    def of(self, ids: Ids | pl.Series) -> IntArray:
+    def encode(self, ids: Ids | pl.Series) -> IntArray:
         """Codes of ids that all belong to the universe."""
         ids = as_ids(ids)
-        for known, code in self._known:
-            if known is ids:
+        for column, code in self._known:
+            if column is ids:
                 return code
         if self.low is not None:
-            dense: IntArray = self.table[_places(ids, self.low)]
+            dense: IntArray = self.table[_offsets(ids, self.low)]
             return dense
         if self._are_few(ids):
             return self._one_by_one(ids)
-        return self._unfolded(*_folded(ids.series()))
+        return self._repeat_codes(*_collapse_runs(ids.series()))
 
-    def _unfolded(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
+    def _repeat_codes(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
         """Codes of runs of ids, each repeated."""
         code = self._look_up(values)
         return code if lengths is None else np.repeat(code, lengths)
@@ -66,7 +66,7 @@ class Codes:
         if self.low is None:
             few = self._are_few(ids)
             return self._one_by_one(ids) if few else self._look_up(ids.series())
-        place = _places(ids, self.low)
+        place = _offsets(ids, self.low)
         code = self.table.take(place, mode="clip")
         code[(place < 0) | (place >= self.table.size)] = -1
         return code
@@ -96,61 +96,61 @@ class Codes:
     def _names(self) -> pl.Enum:
         return pl.Enum(self.users.series())
 
-    def mark(self, *parts: Ids | pl.Series) -> npt.NDArray[np.bool_]:
-        """Which users occur in any of the parts."""
+    def mark(self, *columns: Ids | pl.Series) -> npt.NDArray[np.bool_]:
+        """Return a mask of the users that occur in any of the columns."""
         present = np.zeros(self.n, dtype=bool)
-        for part in parts:
-            present[self.of(part)] = True
+        for part in columns:
+            present[self.encode(part)] = True
         return present
 
 
-def distinct(parts: Sequence[Ids]) -> Ids:
+def distinct(columns: Sequence[Ids]) -> Ids:
     """All ids of some columns of one type, each once, ascending."""
-    named = [part for part in parts if len(part)]
-    if not named:
-        return parts[0]
-    if _are_few(named):
-        return Objects(sorted({user for part in named for user in part.to_list()}), named[0].type)
-    columns = [part.series() for part in named]
-    dtype = columns[0].dtype
-    if (ends := _range(named)) is not None:
+    filled = [ids for ids in columns if len(ids)]
+    if not filled:
+        return columns[0]
+    if _are_few(filled):
+        return Objects(sorted({user for ids in filled for user in ids.to_list()}), filled[0].type)
+    all_series = [ids.series() for ids in filled]
+    dtype = all_series[0].dtype
+    if (ends := _dense_ends(filled)) is not None:
         present = np.zeros(ends[1] - ends[0] + 1, dtype=bool)
-        for part in named:
-            present[_places(part, ends[0])] = True
+        for ids in filled:
+            present[_offsets(ids, ends[0])] = True
         return IdSeries(series(np.flatnonzero(present) + ends[0]).cast(dtype))
-    return _different([_folded(column)[0].cast(dtype) for column in columns])
+    return _unique([_collapse_runs(ids)[0].cast(dtype) for ids in all_series])
 
 
-def _different(columns: Sequence[pl.Series]) -> IdSeries:
+def _unique(columns: Sequence[pl.Series]) -> IdSeries:
     """The different ids of some columns, ascending."""
     # In order, which takes one thread, and a fraction of the work.
     different = [ids.unique(maintain_order=True) for ids in columns]
     return IdSeries(pl.concat(different).unique(maintain_order=True).sort())
 
 
-def _are_few(parts: Sequence[Ids]) -> bool:
+def _are_few(columns: Sequence[Ids]) -> bool:
     """Whether some ids are looked up in less time than a query of Polars takes."""
-    return sum(map(len, parts)) <= FEW or all(isinstance(part, Objects) for part in parts)
+    return sum(map(len, columns)) <= FEW or all(isinstance(part, Objects) for part in columns)
 
 
-def _range(parts: Sequence[Ids]) -> tuple[int, int] | None:
+def _dense_ends(columns: Sequence[Ids]) -> tuple[int, int] | None:
     """The lowest and the highest of some ids, if they are integers and dense."""
-    if not parts or not all(map(len, parts)) or parts[0].type == "String":
+    if not columns or not all(map(len, columns)) or columns[0].type == "String":
         return None
-    lows, highs = zip(*(part.ends() for part in parts), strict=True)
+    lows, highs = zip(*(part.ends() for part in columns), strict=True)
     low, high = min(lows), max(highs)
-    return (low, high) if are_dense(low, high, sum(map(len, parts))) else None
+    return (low, high) if are_dense(low, high, sum(map(len, columns))) else None
 
 
-def runs(ids: pl.Series) -> pl.DataFrame | None:
+def id_runs(ids: pl.Series) -> pl.DataFrame | None:
     """The value and the length of each run of equal ids; None if the first runs are short."""
     first = ids.slice(0, 1000)
     return ids.rle().struct.unnest() if 4 * len(first.rle()) <= len(first) else None
 
 
-def _folded(ids: pl.Series) -> tuple[pl.Series, IntArray | None]:
+def _collapse_runs(ids: pl.Series) -> tuple[pl.Series, IntArray | None]:
     """Equal ids that follow each other as one, and how many these are, if most do."""
-    alike = runs(ids)
+    alike = id_runs(ids)
     return (ids, None) if alike is None else (alike["value"], alike["len"].to_numpy())
 
 
@@ -159,7 +159,7 @@ def are_dense(low: int, high: int, n: int) -> bool:
     return low > -(2**62) and high < 2**62 and high - low < 4 * n + 1_000_000
 
 
-def _places(ids: Ids, low: int) -> IntArray:
+def _offsets(ids: Ids, low: int) -> IntArray:
     """The ids minus the lowest one."""
     numbers: IntArray = ids.integers().astype(np.int64, copy=False)
     return numbers - low if low else numbers

@@ -42,14 +42,13 @@ class Candidates:
         cls,
         frame: pl.DataFrame,
         user: IntArray,
-        n_users: int,
+        groups: Groups,
         order: str,
         score_type: str,
         *,
-        groups: Groups | None = None,
         falling: bool = False,
     ) -> Candidates:
-        """Group all rows of a ranking by `user`, the row of evaluation of each ranking row.
+        """All rows of a ranking, in `groups` by `user`, the row of evaluation of each ranking row.
 
         Rows that are only some have a ``number``. If `falling`, scores are left as they are.
         """
@@ -61,32 +60,33 @@ class Candidates:
         else:
             value = frame[order].to_numpy()
             value = compared(value, score_type) if falling else sort_key(value, order, score_type)
-        groups = Groups.of(user, n_users) if groups is None else groups
         return cls(user, number, value, order, IdSeries(frame["item"]), groups, falling)
 
     @classmethod
-    def few(cls, marks: Marks, n_users: int, order: str, *, falling: bool = False) -> Candidates:
-        """Some rows as candidates."""
+    def of_marks(
+        cls, marks: Marks, n_users: int, order: str, *, falling: bool = False
+    ) -> Candidates:
+        """Group marks as candidates of their own."""
         groups = Groups.of(marks.user, n_users)
         return cls(marks.user, marks.row, marks.value, order, marks.item, groups, falling)
 
     @property
-    def grouped(self) -> IntArray | None:
+    def row_order(self) -> IntArray | None:
         """The positions of the rows by user; None if they are."""
         return self.groups.order
 
     @property
     def offsets(self) -> IntArray:
-        """Where the rows of each user begin among these, and the end."""
+        """The first row of each user among the grouped rows, and the end."""
         return self.groups.offsets
 
     @cached_property
-    def ascending(self) -> FloatArray:
+    def sorted_values(self) -> FloatArray:
         """The sort keys of each user's rows, ascending; `value` itself if they are."""
-        if self.grouped is None or _is_sorted(self.user, self.offsets[[0, -1]]):
+        if self.row_order is None or _is_sorted(self.user, self.offsets[[0, -1]]):
             value = self.value
         else:
-            value = self.value[self.grouped]
+            value = self.value[self.row_order]
         if _is_sorted(value, self.offsets):
             return value
         return sort_within(value.copy() if value is self.value else value, self.offsets)
@@ -95,10 +95,10 @@ class Candidates:
         """The user and the position of each row of some users."""
         begin, n = self.offsets[users], self.offsets[users + 1] - self.offsets[users]
         at = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum())
-        return np.repeat(users, n), at if self.grouped is None else self.grouped[at]
+        return np.repeat(users, n), at if self.row_order is None else self.row_order[at]
 
     def holds(self, marks: Marks) -> BoolArray:
-        """Which of the marks are among these, with the same value."""
+        """Return a mask of the marks that are among these rows with the same value."""
         if not self.value.size:
             return np.zeros(marks.row.size, dtype=bool)
         at = marks.row
@@ -120,7 +120,7 @@ class Candidates:
         """The number of each row among all rows."""
         return np.arange(self.user.size) if self.row is None else self.row
 
-    def numbers(self, at: IntArray) -> IntArray:
+    def numbers_at(self, at: IntArray) -> IntArray:
         """The numbers of the rows at some positions."""
         return at if self.row is None else self.row[at]
 
@@ -131,15 +131,15 @@ class Candidates:
     def marks(self, at: IntArray) -> Marks:
         """The rows at some positions as marks without a gain."""
         return Marks(
-            self.user[at], np.zeros(at.size), self.numbers(at), self.value[at], self.item, at
+            self.user[at], np.zeros(at.size), self.numbers_at(at), self.value[at], self.item, at
         )
 
     def only(self, at: IntArray) -> Candidates:
-        """Some of the rows, by ascending position."""
+        """Select rows by their positions, which ascend."""
         return self._like(self.marks(at))
 
     def followed_by(self, marks: Marks) -> Candidates:
-        """With more rows, whose numbers are higher."""
+        """Append rows whose numbers are higher."""
         rows = self.marks(np.arange(self.user.size))
         items = IdSeries(pl.concat([rows.item.series(), marks.item.series()]))
         at = rows.user.size + np.arange(marks.user.size)
@@ -147,7 +147,7 @@ class Candidates:
         return self._like(replace(rows, items=items).followed_by(more))
 
     def _like(self, marks: Marks) -> Candidates:
-        return Candidates.few(marks, self.offsets.size - 1, self.order, falling=self.falling)
+        return Candidates.of_marks(marks, self.offsets.size - 1, self.order, falling=self.falling)
 
 
 def sort_key(number: FloatArray, order: str, score_type: str = "float64") -> FloatArray:
@@ -171,14 +171,14 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
     ordered = ties in ORDERED
     if c.row is None and c.order == "list":  # marks beyond all rows are at the end
         place = t.row
-        if c.grouped is not None:
+        if c.row_order is not None:
             places = np.empty(c.user.size + 1, dtype=np.int64)
-            places[c.grouped], places[-1] = np.arange(c.user.size), c.user.size
+            places[c.row_order], places[-1] = np.arange(c.user.size), c.user.size
             place = places[np.minimum(t.row, c.user.size)]
         above = np.minimum(place, c.offsets[t.user + 1]) - c.offsets[t.user]
         equal = np.zeros_like(above)
         return RankCounts(t.user, t.gain, above, equal, equal if ordered else None, n_ranked)
-    above, equal = _spans(c, t)
+    above, equal = _above_and_equal(c, t)
     equal -= c.holds(t)
     before: IntArray | None = None
     if ordered:
@@ -186,14 +186,14 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
         if (tied := equal > 0).any():
             marks = t.only(tied)
             marks = c.numbered(marks) if ties == "input" else marks
-            before[tied] = _tally(c, marks, [ties]).before(ties)
+            before[tied] = _defined_counts(c, marks, [ties]).before(ties)
     return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
 
 
-def _spans(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
+def _above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
     """For each mark, how many candidates of its user are better, and how many have its value."""
     if _compiled.native is None:
-        tally = _tally(c, t)
+        tally = _defined_counts(c, t)
         return tally.above(), tally.equal()
     above, upto = np.empty((2, t.user.size), dtype=np.int64)
     value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
@@ -201,7 +201,7 @@ def _spans(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
     if np.any(user[1:] < user[:-1]):
         order = np.argsort(user, kind="stable")
         user, mark_value = user[order], mark_value[order]
-    _compiled.native.count(value, c.grouped, c.offsets, user, mark_value, above, upto)
+    _compiled.native.count(value, c.row_order, c.offsets, user, mark_value, above, upto)
     if order is not None:
         above[order], upto[order] = above.copy(), upto.copy()
     if c.falling:
@@ -210,25 +210,25 @@ def _spans(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
     return above, np.subtract(upto, above, out=upto)
 
 
-def _tally(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
+def _defined_counts(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
     """The counts of the candidates of the users of some marks, by their definition."""
     user, at = c.of_users(np.flatnonzero(np.bincount(t.user)))
     value = c.value[at]
     if c.falling:
         value, t = -value, replace(t, value=-t.value)
     tally = Tally(t, c.offsets.size - 1, rules)
-    tally.add(user, value, c.numbers(at), lambda places: c.items_at(at[places]))
+    tally.add(user, value, c.numbers_at(at), lambda places: c.items_at(at[places]))
     return tally
 
 
 def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
     """Sort each segment, in place if all have one length."""
-    longest, n = _longest(offsets)
+    longest, n = _segment_sizes(offsets)
     if value.size == n * longest:
         value.reshape(n, longest).sort(axis=1)
         return value
     result = np.empty_like(value)
-    for place, inside, padded in _matrices(value, offsets):
+    for place, inside, padded in _as_matrices(value, offsets):
         padded.sort(axis=1)
         result[place[inside]] = padded[inside]
     return result
@@ -237,26 +237,26 @@ def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
 def order_within(value: FloatArray, offsets: IntArray) -> IntArray:
     """The positions of the numbers of each segment, ascending by value; equal ones by position."""
     result = np.empty(value.size, dtype=np.int64)
-    for place, inside, padded in _matrices(value, offsets):
+    for place, inside, padded in _as_matrices(value, offsets):
         order = np.argsort(padded, axis=1, kind="stable")
         result[place[inside]] = (place[:, :1] + order)[inside]
     return result
 
 
-def _longest(offsets: IntArray) -> tuple[int, int]:
+def _segment_sizes(offsets: IntArray) -> tuple[int, int]:
     """The length of the longest segment, and how many have any number."""
     length = np.diff(offsets)
     return int(length.max(initial=0)), int(np.count_nonzero(length))
 
 
-def _matrices(
+def _as_matrices(
     value: FloatArray, offsets: IntArray
 ) -> Iterator[tuple[IntArray, BoolArray, FloatArray]]:
     """Segments of like length as rows of a matrix: their positions, which are inside, and values.
 
     Rows are filled up with infinity.
     """
-    length, (longest, n) = np.diff(offsets), _longest(offsets)
+    length, (longest, n) = np.diff(offsets), _segment_sizes(offsets)
     width = np.where(length > 0, 1 << np.ceil(np.log2(np.maximum(length, 1))).astype(np.int64), 0)
     if value.size == n * longest:
         width = length
@@ -277,6 +277,6 @@ def _is_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
     return bool(rising.all())
 
 
-def by_item(item: pl.Series, ties: TieRule) -> pl.Series:
+def item_sort_key(item: pl.Series, ties: TieRule) -> pl.Series:
     """Ascending sort key of tied items, for a rule that compares items."""
     return places(item, text=by_text(ties, str(item.dtype)))

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.remainder import Counts, Order, Remainder, changed
+from rankmeter._align.remainder import Counts, Order, Remainder, changed_error
 from rankmeter._align.tally import Marks, Tally
-from rankmeter._align.threads import over
+from rankmeter._align.threads import map_pieces
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import IdSeries, Pieces
 
@@ -29,14 +29,12 @@ class Counted(Remainder):
         super().__init__(kept, users, n_rows, end=max(pieces.n_rows, self._n_all), **how)
 
     def last_ranks(self) -> pl.DataFrame:
-        """See `Rest`."""
-
-        def look(n: int) -> pl.DataFrame:
+        def scan(n: int) -> pl.DataFrame:
             rows = self.pieces.read(n, items=False).rows.join(self.kept, on="number", how="anti")
             return rows.group_by(pl.col("user").cast(self.users.dtype)).agg(pl.col("rank").max())
 
-        parts = pl.concat([*over(self.pieces, look, "finding the last ranks")])
-        return parts.group_by("user").agg(pl.col("rank").max())
+        ranks = pl.concat([*map_pieces(self.pieces, scan, "finding the last ranks")])
+        return ranks.group_by("user").agg(pl.col("rank").max())
 
     def _count(
         self,
@@ -46,7 +44,7 @@ class Counted(Remainder):
     ) -> dict[Order, Counts]:
         """See `Remainder`; all orders take one pass."""
         codes = Codes(rows["user"].unique().sort())
-        code = codes.of(rows["user"])
+        code = codes.encode(rows["user"])
         tallies, item = {}, IdSeries(rows["item"])
         for score_type in dict.fromkeys(kind for kind, _ in orders):
             rules = [ties for kind, ties in orders if kind == score_type and ties is not None]
@@ -58,21 +56,23 @@ class Counted(Remainder):
         columns += [] if self.order == "list" else [self.order]
         types = {role: rows.schema[role] for role in columns if role in ("user", "item")}
 
-        def look(n: int) -> tuple[int, int]:
+        def scan(n: int) -> tuple[int, int]:
             piece = self.pieces.read(n, items=by_item).rows.select(columns).cast(types)  # type: ignore[arg-type]
             user = codes.find(piece["user"])
-            inside = self._skip(piece, user)
-            at = np.flatnonzero(user >= 0)
+            kept = self._kept_in(piece)
+            others = user >= 0
+            others[kept] = False
+            at = np.flatnonzero(others)
             user, row = user[at], piece["number"].to_numpy()[at]
             for score_type, tally in tallies.items():
                 value = self._values(piece, score_type)[at]
                 tally.add(user, value, row, lambda places: IdSeries(piece["item"][at[places]]))
-            return piece.height, inside
+            return piece.height, kept.size
 
-        seen = list(over(self.pieces, look, "counting"))
+        seen = list(map_pieces(self.pieces, scan, "counting"))
         self.pieces.check()
         if sum(n for n, _ in seen) != self._n_all or sum(n for _, n in seen) != self.kept.height:
-            raise changed()
+            raise changed_error()
         counts = {}
         for kind, ties in orders:
             tally = tallies[kind]
@@ -80,15 +80,14 @@ class Counted(Remainder):
             counts[kind, ties] = tally.above(), tally.equal(), before
         return counts
 
-    def _skip(self, piece: pl.DataFrame, code: IntArray) -> int:
-        """Leave out the rows of a piece that were kept, and make sure that they are as before."""
+    def _kept_in(self, piece: pl.DataFrame) -> IntArray:
+        """The rows of a piece that were kept, if they are as before."""
         if not piece.height:
-            return 0
+            return np.empty(0, dtype=np.int64)
         first = int(piece["number"][0])
         span = np.searchsorted(self._number, [first, first + piece.height])
         at = self._number[slice(*span)] - first
         columns = [name for name in ("user", self.order) if name in piece.columns]
         if not piece.select(columns)[at].equals(self.kept.select(columns)[slice(*span)]):
-            raise changed()
-        code[at] = -1
-        return at.size
+            raise changed_error()
+        return at

@@ -61,19 +61,19 @@ class Judged:
 def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None = None) -> Judged:
     """Prepare the ground truth of a block for `align`; with `names` hits have the item codes."""
     counts: dict[str, int] = {}
-    code, rows, contradictions = codes.of(truth.users), truth.rows, Refused()
+    code, rows, contradictions = codes.encode(truth.users), truth.rows, Refused()
     code, gain = rows.by_row(code), truth.gains
     # An index has no item twice for a user.
     if not rows.is_index and Pairs.of(code, truth.frame["item"], codes.n).repeated:
         frame, contradictions = unique_judgements(truth, choices, counts)
-        rows, code, gain = InFrame(frame), codes.of(frame["user"]), frame["gain"].to_numpy()
-    gain = reached(code, gain, codes.n, choices)
-    item = None if names is None else names.of(rows.items())
-    ideals = perfect(code, gain, codes.n, choices, item)
+        rows, code, gain = InFrame(frame), codes.encode(frame["user"]), frame["gain"].to_numpy()
+    gain = reached_gains(code, gain, codes.n, choices)
+    item = None if names is None else names.encode(rows.items())
+    ideals = perfect_hits(code, gain, codes.n, choices, item)
     return Judged(choices, codes, rows, code, gain, *ideals, counts, contradictions, item)
 
 
-def reached(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
+def reached_gains(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
     """The gains of ``gains="reached"``: positive only for users with something relevant."""
     if choices.gains != "reached":
         return gain
@@ -82,7 +82,7 @@ def reached(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) 
     return np.where(has_relevant[user], gain, np.minimum(gain, 0.0))
 
 
-def perfect(
+def perfect_hits(
     user: IntArray,
     gain: FloatArray,
     n_users: int,
@@ -95,12 +95,12 @@ def perfect(
 
     def of(chosen: Any, gains: FloatArray) -> Hits:
         codes = None if item is None else item[chosen]
-        return _perfect(user[chosen], gains, n_users, codes)
+        return _ideal(user[chosen], gains, n_users, codes)
 
-    return of(relevant, worth(gain[relevant], choices)), of(others, gain[others])
+    return of(relevant, gains_of(gain[relevant], choices)), of(others, gain[others])
 
 
-def worth(gain: FloatArray, choices: Alignment) -> FloatArray:
+def gains_of(gain: FloatArray, choices: Alignment) -> FloatArray:
     """The gains that relevant items contribute."""
     if choices.gains != "above":
         return gain
@@ -109,14 +109,14 @@ def worth(gain: FloatArray, choices: Alignment) -> FloatArray:
 
 
 def offsets_of(user: IntArray, n_users: int) -> IntArray:
-    """Where the items of each user begin, given the user of each item, and the end."""
+    """The first item of each user, given the user of each item, and the end."""
     offsets = np.zeros(n_users + 1, dtype=np.int64)
     if user.size:
         np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])
     return offsets
 
 
-def _perfect(user: IntArray, gain: FloatArray, n_users: int, item: IntArray | None = None) -> Hits:
+def _ideal(user: IntArray, gain: FloatArray, n_users: int, item: IntArray | None = None) -> Hits:
     offsets = offsets_of(user, n_users)
     if item is not None:
         order = np.lexsort((item, -gain, user))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.counts import Candidates, by_item, order_within
+from rankmeter._align.counts import Candidates, item_sort_key, order_within
 from rankmeter._align.packing import Groups
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import Alignment
@@ -20,13 +20,13 @@ from rankmeter._lists import Lists
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """Which part of the rankings to list: so many ranks, or all; and the codes of the items."""
+    """The part of the rankings to list: a number of ranks, or all; and the codes of the items."""
 
     items: Codes
     depth: int | None = None
 
 
-def listed(
+def list_first(
     candidates: Candidates,
     judged: IntArray,
     gain: FloatArray,
@@ -37,7 +37,7 @@ def listed(
     c = candidates
     depths = [depth for depth in (listing.depth, choices.depth) if depth is not None]
     depth = min(depths, default=None)
-    at, begin = _first(c, depth)
+    at, begin = _within_depth(c, depth)
     user, value = c.user[at], c.value[at]
     same_user = user[1:] == user[:-1]
     if (same_user & (value[1:] < value[:-1])).any():
@@ -46,7 +46,7 @@ def listed(
     same = same_user & (value[1:] == value[:-1])
     tied = bool(same.any())
     if tied and choices.ties in ORDERED and choices.ties != "input":
-        at = _by_item(_positions(at, c), same, c.item, choices)
+        at = _untie(_positions(at, c), same, c.item, choices)
     if c.order != "rank":
         rank = np.arange(1, user.size + 1) - np.repeat(begin[:-1], np.diff(begin))
     else:  # as given; tied ranks follow each other
@@ -59,12 +59,12 @@ def listed(
         begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=begin.size - 1))))
     gained, relevant = np.zeros(user.size), np.zeros(user.size, dtype=bool)
     if judged.size:
-        gain_or_nan = _looked_up(at, judged, gain, c.user.size)
+        gain_or_nan = _gains_at(at, judged, gain, c.user.size)
         relevant = choices.is_relevant(gain_or_nan)
         gained[relevant] = gain_or_nan[relevant]
     return Lists(
         begin,
-        listing.items.of(c.item if isinstance(at, slice) else c.item.take(at)),
+        listing.items.encode(c.item if isinstance(at, slice) else c.item.take(at)),
         rank,
         gained,
         relevant,
@@ -81,14 +81,14 @@ def _positions(at: IntArray | slice, c: Candidates) -> IntArray:
     return np.arange(c.user.size) if isinstance(at, slice) else at
 
 
-def _looked_up(at: IntArray | slice, judged: IntArray, gain: FloatArray, n: int) -> FloatArray:
+def _gains_at(at: IntArray | slice, judged: IntArray, gain: FloatArray, n: int) -> FloatArray:
     """The gain at each of some positions below n, NaN where none is judged."""
     gain_or_nan = np.full(n, np.nan)
     gain_or_nan[judged] = gain
     return gain_or_nan[at]
 
 
-def _first(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray]:
+def _within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray]:
     """The positions of the candidates that may have a rank up to `depth`, and where users begin.
 
     They are grouped by user, in the order of the rows.
@@ -100,17 +100,17 @@ def _first(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray
     last = np.minimum(length, depth) - 1
     has_rows = length > 0
     bound = np.full(length.size, np.inf)
-    bound[has_rows] = c.ascending[(c.offsets[:-1] + last)[has_rows]]
+    bound[has_rows] = c.sorted_values[(c.offsets[:-1] + last)[has_rows]]
     first = np.flatnonzero(c.value <= bound[c.user])
     groups = Groups.of(c.user[first], n_users)
     return first if groups.order is None else first[groups.order], groups.offsets
 
 
-def _by_item(at: IntArray, same: npt.NDArray[np.bool_], item: Ids, choices: Alignment) -> IntArray:
+def _untie(at: IntArray, same: npt.NDArray[np.bool_], item: Ids, choices: Alignment) -> IntArray:
     """Put tied candidates into the order of their items."""
     inside = np.flatnonzero(np.append(same, False) | np.append(False, same))
     run = np.cumsum(np.append(True, ~same))[inside]
-    key = by_item(item.take(at[inside]).series(), choices.ties)
+    key = item_sort_key(item.take(at[inside]).series(), choices.ties)
     rows = pl.DataFrame({"run": series(run), "key": key, "at": series(at[inside])})
     descending = "descending" in choices.ties
     ordered = rows.sort("run", "key", "at", descending=[False, descending, False])

@@ -38,17 +38,15 @@ class Lookup:
         )
 
     def find(self, judged: Judged) -> Marks:
-        """See `Ranking`."""
         at = self._place[judged.code]
         order = np.argsort(at, kind="stable")
         order = order[: np.searchsorted(at, self.code.size, sorter=order)]
         sought = judged.sought(self.lists)
         if not np.array_equal(order, np.arange(at.size)):
             sought = sought.take(order)
-        return self._look_up(at[order], sought, judged.gain, judged.items, order)
+        return self._marks_of(at[order], sought, judged.gain, judged.items, order)
 
-    def selves(self) -> Marks:
-        """See `Ranking`."""
+    def self_items(self) -> Marks:
         users, item_type = self.lists.users, self.lists.item_type
         at = np.arange(len(users))
         if users.type != item_type:
@@ -58,14 +56,13 @@ class Lookup:
             users = IdSeries(ids)
         items, n = users.take(at), at.size
         sought = self.lists.sought(items)
-        marks = self._look_up(at, sought, np.zeros(n), items, np.arange(n))
+        marks = self._marks_of(at, sought, np.zeros(n), items, np.arange(n))
         return marks if self.order == "list" else replace(marks, row=marks.row - 1)
 
-    def twice(self) -> None:
+    def repeats(self) -> None:
         """See `Ranking`."""
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        """See `Ranking`."""
         at = self._place[marks.user]
         counts = count(self._all, replace(marks, user=at), ties)
         n_ranked = np.zeros(self.n_users, dtype=np.int64)
@@ -73,11 +70,10 @@ class Lookup:
         return replace(counts, user=marks.user, n_ranked=n_ranked)
 
     def numbered(self, marks: Marks) -> Marks:
-        """See `Ranking`."""
         numbered = self._all.numbered(replace(marks, user=self._place[marks.user]))
         return replace(marks, row=numbered.row)
 
-    def _look_up(
+    def _marks_of(
         self, at: IntArray, sought: Any, gain: FloatArray, items: Ids, which: IntArray
     ) -> Marks:
         """The marks of items that are in the lists `at`; `which` are their gains and names."""
@@ -99,7 +95,6 @@ class _Places(Candidates):
     lists: ByUser
 
     def items_at(self, at: IntArray) -> Ids:
-        """See `Candidates.items_at`."""
         return self.lists.take(at)
 
     def holds(self, marks: Marks) -> BoolArray:
@@ -108,7 +103,6 @@ class _Places(Candidates):
         return is_there
 
     def numbered(self, marks: Marks) -> Marks:
-        """See `Candidates.numbered`."""
         row = marks.row.copy()
         unnumbered = np.flatnonzero(row < 0)
         unnumbered = unnumbered[np.argsort(marks.user[unnumbered], kind="stable")]

@@ -15,17 +15,17 @@ Keys = npt.NDArray[np.uint64]
 BITS = 64
 
 
-def bits(n: int) -> int:
-    """How many bits the numbers below `n` need."""
+def bit_width(n: int) -> int:
+    """Number of bits that integers below `n` need."""
     return max(n - 1, 0).bit_length()
 
 
-def sort(keys: Keys, width: int) -> tuple[Keys, IntArray]:
+def sort_keys(keys: Keys, width: int) -> tuple[Keys, IntArray]:
     """Keys of at most `width` bits, ascending, and the position of each; equal ones by position.
 
     The array is overwritten.
     """
-    shift = bits(keys.size)
+    shift = bit_width(keys.size)
     if width + shift > BITS:
         order = np.argsort(keys, kind="stable")
         return keys[order], order

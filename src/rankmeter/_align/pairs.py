@@ -66,21 +66,21 @@ class Pairs:
     ) -> Pairs:
         """Find equal pairs, of users below `n_users`. Each pair of `judged` is judged once."""
         if judged is None:
-            code, wanted = user[:0], item[:0]
+            code, judged_item = user[:0], item[:0]
         else:
-            code, wanted = judged["code"].to_numpy(), judged["item"]
-        looked_up = _looked_up(user, item, n_users, code, wanted)
-        return looked_up or _joined(user, item, n_users, code, wanted)
+            code, judged_item = judged["code"].to_numpy(), judged["item"]
+        looked_up = _match_by_table(user, item, n_users, code, judged_item)
+        return looked_up or _match_by_join(user, item, n_users, code, judged_item)
 
 
-def _looked_up(
-    user: IntArray, item: pl.Series, n_users: int, code: IntArray, wanted: pl.Series
+def _match_by_table(
+    user: IntArray, item: pl.Series, n_users: int, code: IntArray, judged_item: pl.Series
 ) -> Pairs | None:
     """The pairs by a table; None if that cannot be, or two rows seem to have the same pair."""
     if _compiled.native is None:
         return None
     groups, judged = Groups.of(user, n_users), Groups.of(code, n_users)
-    low, width, (of_rows, of_judged) = _numbers([item, wanted])
+    low, width, (of_rows, of_judged) = _item_keys([item, judged_item])
     row, judgment = np.empty((2, code.size), dtype=np.int64)
     rows = of_rows, groups.order, groups.offsets
     n = _compiled.native.match(
@@ -90,30 +90,30 @@ def _looked_up(
         return None
     row, judgment = row[:n], judgment[:n]
     if not width and not item.dtype.is_integer():  # hashes
-        same = item.gather(series(row)) == wanted.gather(series(judgment))
+        same = item.gather(series(row)) == judged_item.gather(series(judgment))
         if not same.all():
             return None
     return Pairs(row, judgment, groups, repeated=False)
 
 
-def _joined(
-    user: IntArray, item: pl.Series, n_users: int, code: IntArray, wanted: pl.Series
+def _match_by_join(
+    user: IntArray, item: pl.Series, n_users: int, code: IntArray, judged_item: pl.Series
 ) -> Pairs:
     """The pairs by a join of the rows and the judgments."""
     rows = pl.DataFrame({"user": series(user), "item": item})
-    judged = pl.DataFrame({"user": series(code), "item": wanted}).with_row_index("judgment")
+    judged = pl.DataFrame({"user": series(code), "item": judged_item}).with_row_index("judgment")
     both = rows.with_row_index("row").join(judged, on=["user", "item"]).sort("user", "row")
     row, judgment = (both[name].cast(pl.Int64).to_numpy() for name in ("row", "judgment"))
     repeated = bool(rows.is_duplicated().any())
     return Pairs(row, judgment, Groups.of(user, n_users), repeated)
 
 
-def _numbers(items: list[pl.Series]) -> tuple[int, int, list[Keys]]:
+def _item_keys(items: list[pl.Series]) -> tuple[int, int, list[Keys]]:
     """Items as numbers: the lowest, how many places these take if they are dense, and all."""
     size = sum(map(len, items))
     named = [item for item in items if len(item)]
     if named and named[0].dtype.is_integer():
-        ends = [(int(one.min()), int(one.max())) for one in named]  # type: ignore[arg-type]
+        ends = [(int(column.min()), int(column.max())) for column in named]  # type: ignore[arg-type]
         low, high = min(ends)[0], max(high for _, high in ends)
         width = high - low + 1
         if width > _LARGEST or not are_dense(low, high, size):
@@ -128,7 +128,7 @@ def _hashes(item: pl.Series) -> Keys:
 
 
 def is_self(user: pl.Series, item: pl.Series) -> npt.NDArray[np.bool_]:
-    """Where the item has the id of the user."""
+    """Return a mask of the rows whose item has the id of the user."""
     if user.dtype != item.dtype:
         user, item = user.cast(pl.String), item.cast(pl.String)
     return (user == item).to_numpy()

@@ -18,7 +18,7 @@ ORDERED = ("item", "item-descending", "text", "text-descending", "native-descend
 """The tie rules that put tied items into one order."""
 
 
-def ordered(ties: TieRule) -> TieRule | None:
+def tie_order(ties: TieRule) -> TieRule | None:
     """A tie rule if it puts tied items into one order."""
     return ties if ties in ORDERED else None
 
@@ -35,7 +35,7 @@ class Placed:
     item: IntArray | None = None  # codes
 
     def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Placed:
-        """Some of the items, by mask or place."""
+        """Select items by mask or position."""
         if chosen.dtype == bool:
             if chosen.all():
                 return self
@@ -50,7 +50,7 @@ class Placed:
         )
 
 
-def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed:
+def assign_ranks(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed:
     """Turn counts into ranks, and leave out items ranked below `depth`.
 
     Raises
@@ -73,7 +73,7 @@ def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed
             low = high = low + counts.before
             rank = low.astype(np.float64)
         elif ties in ("optimistic", "pessimistic"):
-            low = high = _bounds(counts, low, high, best=ties == "optimistic")
+            low = high = _extreme_ranks(counts, low, high, best=ties == "optimistic")
             rank = low.astype(np.float64)
         elif ties == "together":
             low = high
@@ -87,11 +87,11 @@ def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed
                 low = high = low + (high - low) // 2
     placed = Placed(counts.user, counts.gain, rank, low, high, counts.item)
     if np.any(placed.user[1:] <= placed.user[:-1]):
-        placed = placed.only(_order(placed))
+        placed = placed.only(_rank_order(placed))
     return placed if depth is None else placed.only(placed.rank <= depth)
 
 
-def _order(placed: Placed) -> IntArray:
+def _rank_order(placed: Placed) -> IntArray:
     """Positions by user and rank, large gains first within one rank.
 
     Unresolved ties are ordered by their first rank: given ranks such as 2, 2, 2, 3 have spans that
@@ -105,18 +105,18 @@ def _order(placed: Placed) -> IntArray:
         of_user = (user, rank) if grouped is None else (user[grouped], rank[grouped])
         if _compiled.native.sort(*of_user, order):
             return order if grouped is None else grouped[order]
-    return np.lexsort((*_last(placed.item), -placed.gain, rank, user))
+    return np.lexsort((*_last_key(placed.item), -placed.gain, rank, user))
 
 
-def _last(item: IntArray | None) -> tuple[IntArray, ...]:
+def _last_key(item: IntArray | None) -> tuple[IntArray, ...]:
     """The last key of an order that does not depend on the rows, where items are known."""
     return () if item is None else (item,)
 
 
-def _bounds(counts: RankCounts, low: IntArray, high: IntArray, *, best: bool) -> IntArray:
+def _extreme_ranks(counts: RankCounts, low: IntArray, high: IntArray, *, best: bool) -> IntArray:
     """Ranks in the best order of each tied group (large gains first, misses last), or the worst."""
     user, gain = counts.user, counts.gain
-    order = np.lexsort((*_last(counts.item), -gain if best else gain, low, user))
+    order = np.lexsort((*_last_key(counts.item), -gain if best else gain, low, user))
     new = np.ones(order.size, dtype=bool)
     new[1:] = (user[order][1:] != user[order][:-1]) | (low[order][1:] != low[order][:-1])
     head = np.maximum.accumulate(np.where(new, np.arange(order.size), 0))

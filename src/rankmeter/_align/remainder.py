@@ -14,7 +14,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import sort_key
-from rankmeter._align.placing import ordered
+from rankmeter._align.placing import tie_order
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter.errors import DataError
@@ -45,7 +45,7 @@ class Remainder:
     ) -> None:
         n_rows = n_rows.copy()
         kept_rows = kept["user"].value_counts(name="n")
-        n_rows[Codes(users).of(kept_rows["user"])] -= kept_rows["n"].to_numpy()
+        n_rows[Codes(users).encode(kept_rows["user"])] -= kept_rows["n"].to_numpy()
         self.users, self.n_rows, self.end, self.room = users, n_rows, end, room
         self.tops, self.depth = tops
         self.kept, self.order = kept, order
@@ -54,7 +54,7 @@ class Remainder:
         usual = [a for a in alignments if a.pool == "all" and a.scope != "appended"]
         if order == "rank":
             usual = [a for a in usual if a.exclude != "self"]
-        self._orders = [(a.score_type, ordered(a.ties)) for a in usual]
+        self._orders = [(a.score_type, tie_order(a.ties)) for a in usual]
         self._counts: dict[Order, Counts] = {}
 
     def count(
@@ -73,13 +73,12 @@ class Remainder:
             return self._count(rows, value, [order])[order]
         if order not in self._counts:
             orders = dict.fromkeys([order, *self._orders])
-            missing = [one for one in orders if one not in self._counts]
+            missing = [key for key in orders if key not in self._counts]
             self._counts |= self._count(self.kept, None, missing)
         above, equal, before = self._counts[order]
         return above[at], equal[at], None if before is None else before[at]
 
     def tied(self) -> BoolArray:
-        """See `Rest`."""
         value = self._values(self.kept, "float64")
         return self.count(self.kept, value, None, "float64")[1] > 0
 
@@ -103,7 +102,7 @@ def needs(alignments: Iterable[Alignment]) -> tuple[bool, bool]:
     return self_items, any(a.duplicates != "unchecked" for a in choices)
 
 
-def changed() -> DataError:
+def changed_error() -> DataError:
     """The error of rankings that are not the same in two passes."""
     return DataError(
         "The rankings changed while they were read. Repeat the evaluation when nothing writes to "

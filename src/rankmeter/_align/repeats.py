@@ -64,18 +64,18 @@ class Repeats:
                 self._held.append(keys)
             return
         first = np.arange(1, len(self.files), dtype=np.uint64) << np.uint64(BITS - self._bits)
-        parts = np.split(keys, np.searchsorted(keys, first))
+        slices = np.split(keys, np.searchsorted(keys, first))
         with self._lock, writing_temporary():
-            for file, part in zip(self.files, parts, strict=True):
+            for file, part in zip(self.files, slices, strict=True):
                 file.write(part.data)
 
-    def found(self) -> Keys:
+    def repeated(self) -> Keys:
         """The numbers that occur more than once, ascending. Nothing is kept."""
         if not self.files:
             held, self._held = self._held, []
             return _repeated(np.concatenate(held)) if held else np.zeros(0, dtype=np.uint64)
 
-        def look(n: int) -> Keys:
+        def scan(n: int) -> Keys:
             with self.files[n] as file:
                 with writing_temporary():
                     size = file.seek(0, 2)  # which writes what is in its buffer
@@ -84,7 +84,7 @@ class Repeats:
                 file.readinto(keys)  # type: ignore[attr-defined]
                 return _repeated(keys)
 
-        return np.concatenate([*in_threads(look, len(self.files))])
+        return np.concatenate([*in_threads(scan, len(self.files))])
 
     def close(self) -> None:
         """Remove what is on disk."""

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from rankmeter._align.counts import Candidates, count
 from rankmeter._align.judged import Judged
+from rankmeter._align.packing import Groups
 from rankmeter._align.pairs import Pairs, best_of, is_self
-from rankmeter._align.placing import ordered
+from rankmeter._align.placing import tie_order
 from rankmeter._align.tally import Marks
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
@@ -32,28 +33,24 @@ class Rows:
         self.n_users = self.codes.n
         self.falling = falling and self.order == "score"
         self.candidates = Candidates.of(
-            self.frame, user, self.n_users, self.order, score_type,
-            groups=self._pairs.groups, falling=self.falling,
-        )  # fmt: skip
+            self.frame, user, self._pairs.groups, self.order, score_type, falling=self.falling
+        )
         self.end = self.frame.height
 
     def find(self, judged: Judged) -> Marks:
-        """See `Ranking`."""
         row, judgment = self._pairs.row, self._pairs.judgment
         c, given = self.candidates, None
         if self.order != "list":
             given = self.frame[self.order].to_numpy()[row]
-        where = c.user[row], judged.gain[judgment], c.numbers(row), c.value[row]
+        where = c.user[row], judged.gain[judgment], c.numbers_at(row), c.value[row]
         return Marks(*where, judged.items, judgment, given)
 
-    def selves(self) -> Marks:
-        """See `Ranking`."""
+    def self_items(self) -> Marks:
         return self.candidates.marks(
             np.flatnonzero(is_self(self.frame["user"], self.frame["item"]))
         )
 
-    def twice(self) -> Marks | None:
-        """See `Ranking`."""
+    def repeats(self) -> Marks | None:
         if not self._pairs.repeated:
             return None
         again = self.frame.with_row_index("row")
@@ -62,25 +59,23 @@ class Rows:
         return self.candidates.marks(worse.astype(np.int64))
 
     def numbered(self, marks: Marks) -> Marks:
-        """See `Ranking`."""
         return marks
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        """See `Ranking`."""
         return count(self.candidates, marks, ties)
 
-    def first(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
+    def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
         """The candidates, without some rows, that may then have a rank up to `depth`."""
-        return without(self.candidates, removed)
+        return leave_out(self.candidates, removed)
 
     def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
         """The last given rank of each user, 0 without any; without some rows."""
-        left, last = without(self.candidates, removed), np.zeros(self.n_users)
+        left, last = leave_out(self.candidates, removed), np.zeros(self.n_users)
         np.maximum.at(last, left.user, left.value)
         return last
 
 
-def without(candidates: Candidates, removed: Sequence[Marks]) -> Candidates:
+def leave_out(candidates: Candidates, removed: Sequence[Marks]) -> Candidates:
     """The candidates that are not among some rows."""
     if not removed:
         return candidates
@@ -98,22 +93,21 @@ class Kept(Rows):
         self.rest, self.end, self.source = rest, rest.end, rankings.source
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        """See `Ranking`."""
         users, rest = self.codes.users.series(), self.rest
         rows = {"user": users.gather(series(marks.user)), "item": marks.item.series()}
         rows["number"] = series(marks.row)
-        others = rest.count(pl.DataFrame(rows), marks.value, ordered(ties), self.score_type)
+        others = rest.count(pl.DataFrame(rows), marks.value, tie_order(ties), self.score_type)
         n_ranked = self._by_code(rest.users, rest.n_rows).astype(np.int64)
         return super().tally(marks, ties) + RankCounts(marks.user, marks.gain, *others, n_ranked)
 
-    def first(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:
-        """See `Rows`."""
+    def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:
         if depth is None or depth > self.rest.depth:
             raise UsageError("rankings on disk were listed down to a smaller rank", option="engine")
         frame, code = self.rest.tops, self.codes.find(self.rest.tops["user"])
         frame, code = frame.filter(series(code >= 0)), code[code >= 0]
-        first = Candidates.of(frame, code, self.n_users, self.order, self.score_type)
-        left = without(first, removed)
+        groups = Groups.of(code, self.n_users)
+        first = Candidates.of(frame, code, groups, self.order, self.score_type)
+        left = leave_out(first, removed)
         # The rows of the user itself leave no room, but for the second of those with given ranks.
         is_own = is_self(frame["user"], frame["item"])
         gone = ~np.isin(first.number, left.number) & (is_own if self.order == "rank" else ~is_own)
@@ -129,7 +123,6 @@ class Kept(Rows):
         return left
 
     def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
-        """See `Rows`."""
         last = self.rest.last_ranks()
         return np.maximum(super().last_ranks(removed), self._by_code(last["user"], last["rank"]))
 

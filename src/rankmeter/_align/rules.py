@@ -15,7 +15,7 @@ import polars as pl
 
 from rankmeter._align.counts import Candidates, count
 from rankmeter._align.judged import Judged
-from rankmeter._align.listing import Listing, listed
+from rankmeter._align.listing import Listing, list_first
 from rankmeter._align.pairs import Refused, is_self
 from rankmeter._align.rows import Rows
 from rankmeter._align.tally import Marks, search
@@ -44,12 +44,12 @@ class Ranking(Protocol):
         """The rows with judged items; `at` says which judgment each has."""
         ...
 
-    def selves(self) -> Marks:
+    def self_items(self) -> Marks:
         """The rows of items whose id is that of their user."""
         ...
 
-    def twice(self) -> Marks | None:
-        """All but the best row of each item that a user has several times; None without any."""
+    def repeats(self) -> Marks | None:
+        """All rows but the best one of each item that a user has several times, or None."""
         ...
 
     def numbered(self, marks: Marks) -> Marks:
@@ -62,7 +62,7 @@ class Ranking(Protocol):
 
 
 class Counted(NamedTuple):
-    """What is counted at the judged items of a ranking."""
+    """The counts at the judged items of a ranking, and the rows that rules changed."""
 
     counts: RankCounts
     positive: BoolArray | None  # which of the items have a positive score, if there are scores
@@ -78,15 +78,15 @@ def count_candidates(
     Notes say how many rows the rules concern. Lists, and given ranks, are those of `Rows`.
     """
     choices, rules = judged.choices, _Rules(ranking, judged)
-    worse = ranking.twice()
+    worse = ranking.repeats()
     refused = Refused() if worse is None else rules.resolve_repeated(worse, notes)
     if choices.exclude == "self":
-        rules.leave_out(ranking.selves(), notes)
+        rules.leave_out(ranking.self_items(), notes)
     if choices.pool == "judged":
         rules.keep_judged()
     if choices.scope == "appended":
         rules.append()
-    lists = None if listing is None else rules.listed(listing)
+    lists = None if listing is None else rules.list_first(listing)
     counts, marks = rules.count(), rules.marks
     if judged.item is not None:
         counts = replace(counts, item=judged.item[marks.at])
@@ -165,34 +165,34 @@ class _Rules:
         """The counts at the marks, over the candidates with the rules."""
         marks = self.marks
         if self.candidates is not None:
-            counts = self._few(self.candidates)
+            counts = self._count_few(self.candidates)
         else:
-            counts = self._all()
+            counts = self._count_all()
             for rows in self.removed:
                 value = _moved_up(rows.user, rows.value, self.gaps)
-                counts -= self._few(replace(rows, value=value))
+                counts -= self._count_few(replace(rows, value=value))
         if self.appended is not None:
-            counts += self._few(self.appended)
+            counts += self._count_few(self.appended)
         if self.ranking.order == "rank":  # what is above was counted by the tool that ranked
             counts = replace(counts, above=marks.value.astype(np.int64) - 1)
         return counts
 
-    def listed(self, listing: Listing) -> Lists:
+    def list_first(self, listing: Listing) -> Lists:
         """The first of the candidates with the rules."""
         ranking, marks, choices = self.ranking, self.marks, self.judged.choices
         if self.candidates is None:
-            left = cast("Rows", ranking).first(listing.depth, self.removed)
+            left = cast("Rows", ranking).top(listing.depth, self.removed)
             if self.gaps is not None:
                 left = replace(left, value=_moved_up(left.user, left.value, self.gaps))
         else:
             rows = self.candidates.only(np.argsort(self.candidates.row))
-            left = Candidates.few(rows, ranking.n_users, ranking.order)
+            left = Candidates.of_marks(rows, ranking.n_users, ranking.order)
         if self.appended is not None:
             left = left.followed_by(self.appended)
         numbers = left.number
         at = np.searchsorted(numbers, marks.row)
         is_there = numbers.take(at, mode="clip") == marks.row if numbers.size else marks.row < 0
-        return listed(left, at[is_there], marks.gain[is_there], choices, listing)
+        return list_first(left, at[is_there], marks.gain[is_there], choices, listing)
 
     def _last_ranks(self) -> FloatArray:
         """The last rank of each user that the rules leave, 0 without any."""
@@ -203,7 +203,7 @@ class _Rules:
         np.maximum.at(last, self.candidates.user, self.candidates.value)
         return last
 
-    def _all(self) -> RankCounts:
+    def _count_all(self) -> RankCounts:
         """The counts of all candidates, at the ranks to which the rules have moved them."""
         marks, ties = self.marks, self.judged.choices.ties
         if self.gaps is None or marks.given is None:
@@ -221,12 +221,12 @@ class _Rules:
         users = self.judged.codes.users.series().gather(series(rows.user))
         return pl.DataFrame({"user": users, "item": rows.item.series()})
 
-    def _few(self, rows: Marks) -> RankCounts:
+    def _count_few(self, rows: Marks) -> RankCounts:
         """The counts of a few candidates."""
         ranking, marks, ties = self.ranking, self.marks, self.judged.choices.ties
         if ties == "input":
             rows, marks = ranking.numbered(rows), ranking.numbered(marks)
-        few = Candidates.few(rows, ranking.n_users, ranking.order, falling=ranking.falling)
+        few = Candidates.of_marks(rows, ranking.n_users, ranking.order, falling=ranking.falling)
         return count(few, marks, ties)
 
 
@@ -234,11 +234,11 @@ def _moved_up(user: IntArray, rank: FloatArray, gaps: Marks | None) -> FloatArra
     """Given ranks of some users; those below a gap are one rank higher for each gap."""
     if gaps is None:
         return rank
-    ranks, begin, end = _of_users(gaps, user)
+    ranks, begin, end = _gaps_of_users(gaps, user)
     return rank - search(ranks, rank, begin, end, np.less) + begin
 
 
-def _of_users(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+def _gaps_of_users(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
     """The ranks of gaps by user, and where those of some users begin and end."""
     order = np.lexsort((gaps.value, gaps.user))
     users = gaps.user[order]
@@ -246,11 +246,11 @@ def _of_users(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, IntArr
 
 
 def _given_ranks(marks: Marks, gaps: Marks) -> tuple[IntArray, FloatArray]:
-    """What the rank of each mark was before `_moved_up`: positions, and the rank that it was there.
+    """Undo `_moved_up` for marks: their positions, and the rank that each was given.
 
     It may have been two: the rank of a gap, which another row shared, and the next.
     """
-    rank, begin, end = _of_users(gaps, marks.user)
+    rank, begin, end = _gaps_of_users(gaps, marks.user)
     rank = np.append(rank, np.inf)
     n = end - begin + 1
     at = np.repeat(np.arange(n.size), n)

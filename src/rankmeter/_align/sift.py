@@ -18,12 +18,12 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._align.disk import Counted
-from rankmeter._align.packing import BITS, Keys, bits
+from rankmeter._align.packing import BITS, Keys, bit_width
 from rankmeter._align.pairs import is_self
 from rankmeter._align.remainder import needs
 from rankmeter._align.repeats import Repeats
 from rankmeter._align.tally import search
-from rankmeter._align.threads import over
+from rankmeter._align.threads import map_pieces
 from rankmeter._choices import Alignment
 from rankmeter._hits import IntArray
 from rankmeter._ingest import IdSeries, InPieces, KeptRows, Pieces, Table
@@ -33,53 +33,53 @@ _MANY = 2**22  # rows or counts that are kept before those of one user are put t
 _SMALLEST = 3  # ids that the error of two sides without a common one shows
 
 
-def sift(
+def collect_judged(
     table: Table, truth: Table, alignments: Sequence[Alignment], *, room: int, depth: int = 0
 ) -> Table:
-    """The same rankings, of which only the rows with judged items are in memory.
+    """Read rankings in pieces, and keep only the rows with judged items in memory.
 
     Those of repeated items are, too, which are found in about half of `room` bytes, and of items
     with the id of their user, where an alignment needs them. The rows of each user down to rank
     `depth` are in memory for themselves.
     """
-    own, repeats = needs(alignments)
+    with_self, repeats = needs(alignments)
     pieces, limit = cast("InPieces", table.rows).pieces, room // 2
     types = {role: table.dtype(role) for role in ("user", "item")}
     judged, sizes = _Hashes(_keys(truth.frame)), Sizes(types["user"])
     seen = Repeats(pieces.n_rows, limit) if repeats else None
-    tops = _Tops(table.order, depth, own=own)
+    tops = _Tops(table.order, depth, with_self=with_self)
 
-    def look(n: int) -> _Sifted:
+    def scan(n: int) -> _Sifted:
         piece = pieces.read(n)
         rows = piece.rows.cast(types)  # type: ignore[arg-type]
         keys = _keys(rows)
         at = judged.find(keys)
-        if own:
+        if with_self:
             at = np.union1d(at, np.flatnonzero(is_self(rows["user"], rows["item"])))
         sizes.add(rows["user"])
         if seen is not None:
             seen.add(keys)
-        top = tops.of(rows) if depth else rows.clear()
+        top = tops.within_depth(rows) if depth else rows.clear()
         return _Sifted(rows[at], top, piece.empty_users.cast(types["user"]), piece.counts)
 
     counts = Counter(table.counts)
     kept, empty = [], [table.empty_users.series()]
-    for part in over(pieces, look, "finding judged items"):
+    for part in map_pieces(pieces, scan, "finding judged items"):
         kept.append(part.rows)
         tops.add(part.top)
         empty.append(part.empty_users)
         counts.update(part.counts)
     rows = pl.concat(kept)
     if seen is not None:
-        again = np.setdiff1d(seen.found(), judged.keys, assume_unique=True)
+        again = np.setdiff1d(seen.repeated(), judged.keys, assume_unique=True)
         if again.size:
             rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(again))])
-            rows = (rows.unique("number") if own else rows).sort("number")
+            rows = (rows.unique("number") if with_self else rows).sort("number")
     if not _any_judged(rows, truth.frame):
         rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
-    users, n_rows = sizes.counted()
-    first_rows = tops.found(), tops.depth
+    users, n_rows = sizes.by_user()
+    first_rows = tops.rows(), tops.depth
     how = {"alignments": alignments, "order": table.order, "room": limit, "tops": first_rows}
     rest = Counted(pieces, rows, users, n_rows, **how)
     others = pl.concat(empty)
@@ -90,12 +90,12 @@ def sift(
 
 def _any_judged(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:
     """Whether any row holds a judged item; nearly always one of the first does."""
-    parts = (rows.head(1000), rows[1000:])
-    return any(truth.join(part, on=["user", "item"], how="semi").height for part in parts)
+    slices = (rows.head(1000), rows[1000:])
+    return any(truth.join(part, on=["user", "item"], how="semi").height for part in slices)
 
 
 class _Sifted(NamedTuple):
-    """What remains of a piece."""
+    """The rows of a piece that are kept."""
 
     rows: pl.DataFrame
     top: pl.DataFrame
@@ -104,18 +104,18 @@ class _Sifted(NamedTuple):
 
 
 class _Hashes:
-    """Some hashes of user and item, and where they occur."""
+    """Hashes of user and item, to be found among those of other rows."""
 
     def __init__(self, keys: Keys) -> None:
         keys.sort()
         self.keys = keys
         # One byte for each value of the first bits: most rows need no search.
-        width = min(bits(16 * keys.size) + 1, 28)
+        width = min(bit_width(16 * keys.size) + 1, 28)
         self._shift = np.uint64(BITS - width)
         self._filter = np.zeros(1 << width, dtype=bool)
         self._filter[self._slots(keys)] = True
         # And the first hash with each value of fewer bits: the others have only a few to compare.
-        width = bits(keys.size) + 1
+        width = bit_width(keys.size) + 1
         self._coarse = np.uint64(BITS - width)
         n = np.bincount((keys >> self._coarse).view(np.int64), minlength=1 << width)
         self._begin = np.concatenate(([0], np.cumsum(n)))
@@ -145,27 +145,27 @@ def _keys(rows: pl.DataFrame) -> Keys:
 def _rows_of(pieces: Pieces, types: Mapping[str, Any], hashes: _Hashes) -> pl.DataFrame:
     """The rows with some hashes."""
 
-    def look(n: int) -> pl.DataFrame:
+    def scan(n: int) -> pl.DataFrame:
         rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
         return rows[hashes.find(_keys(rows))]
 
-    return pl.concat([*over(pieces, look, "reading repeated items")])
+    return pl.concat([*map_pieces(pieces, scan, "reading repeated items")])
 
 
 def _examples(pieces: Pieces, types: Mapping[str, Any], truth: Table) -> pl.DataFrame:
     """Rows with the smallest users and items, and one with a judged item if any has one."""
     items = truth.frame["item"].unique().implode()
 
-    def look(n: int) -> pl.DataFrame:
+    def scan(n: int) -> pl.DataFrame:
         rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
-        return _extremes(rows, rows.filter(pl.col("item").is_in(items)).head(1))
+        return _with_extremes(rows, rows.filter(pl.col("item").is_in(items)).head(1))
 
-    parts = pl.concat([*over(pieces, look, "looking for common ids")])
-    common = parts.filter(pl.col("item").is_in(items)).head(1)
-    return _extremes(parts, common)
+    examples = pl.concat([*map_pieces(pieces, scan, "looking for common ids")])
+    common = examples.filter(pl.col("item").is_in(items)).head(1)
+    return _with_extremes(examples, common)
 
 
-def _extremes(rows: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+def _with_extremes(rows: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
     smallest = [
         rows.unique(role, keep="first", maintain_order=True).sort(role).head(_SMALLEST)
         for role in ("user", "item")
@@ -176,20 +176,20 @@ def _extremes(rows: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
 class _Tops:
     """Rows that may have a rank up to `depth`, of pieces in any order.
 
-    With `own` that is also the rank without the item that has the id of its user.
+    If `with_self`, that is also the rank without the item that has the id of its user.
     """
 
-    def __init__(self, order: str, depth: int, *, own: bool = False) -> None:
-        self.order, self.depth, self.own = order, depth, own
+    def __init__(self, order: str, depth: int, *, with_self: bool = False) -> None:
+        self.order, self.depth, self.with_self = order, depth, with_self
         self._kept: list[pl.DataFrame] = []
         self._n = 0
 
-    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Those of some rows. Scores that are equal as float32 count as tied, so none is lost."""
+    def within_depth(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Select the rows that may be in the top; scores that are equal as float32 are tied."""
         if self.order == "rank":
-            return rows.filter(pl.col("rank") <= self.depth + self.own)
+            return rows.filter(pl.col("rank") <= self.depth + self.with_self)
         value = -pl.col("score").cast(pl.Float32) if self.order == "score" else pl.col("number")
-        if self.own:
+        if self.with_self:
             rows = rows.with_columns(own=is_self(rows["user"], rows["item"]))
             kept = pl.col("own") | (value.rank("min").over("user", "own") <= self.depth)
             return rows.filter(kept).drop("own")
@@ -200,12 +200,12 @@ class _Tops:
         self._kept.append(rows)
         self._n += rows.height
         if self._n > _MANY:
-            self._kept = [self.of(pl.concat(self._kept))]
+            self._kept = [self.within_depth(pl.concat(self._kept))]
             self._n = min(self._kept[0].height, _MANY // 2)
 
-    def found(self) -> pl.DataFrame:
+    def rows(self) -> pl.DataFrame:
         """The rows of all pieces, in their order."""
-        return self.of(pl.concat(self._kept)).sort("number")
+        return self.within_depth(pl.concat(self._kept)).sort("number")
 
 
 class Sizes:
@@ -226,12 +226,12 @@ class Sizes:
         ids: IntArray = users.to_numpy() if self.dense else np.zeros(1, np.int64)
         with self._lock:
             self.n_rows += len(users)
-            dense = self._reaches(int(ids.min()), int(ids.max()))
+            dense = self._extend_to(int(ids.min()), int(ids.max()))
             if dense and self.table.size <= 4 * len(users):
                 self.table += np.bincount(ids - self.low, minlength=self.table.size)
                 return
         if dense:
-            each, n = _runs(np.sort(ids))
+            each, n = _count_values(np.sort(ids))
             with self._lock:
                 if self.dense:
                     self.table[each - self.low] += n
@@ -244,21 +244,21 @@ class Sizes:
             if sum(map(len, self.waiting)) > _MANY + self.frame.height:
                 self._merge()
 
-    def counted(self) -> tuple[pl.Series, IntArray]:
+    def by_user(self) -> tuple[pl.Series, IntArray]:
         """All users, ascending, and the number of rows of each."""
-        self._spread()
+        self._table_rows()
         self._merge()
         frame = self.frame.sort("user")
         return frame["user"], frame["n"].to_numpy()
 
-    def _reaches(self, low: int, high: int) -> bool:
+    def _extend_to(self, low: int, high: int) -> bool:
         """Make the table reach these ids, if it does not become too large for the rows seen."""
         if not self.dense:
             return False
         if self.table.size:
             low, high = min(low, self.low), max(high, self.low + self.table.size - 1)
         if high - low >= 4 * self.n_rows + 1_000_000:
-            self._spread()
+            self._table_rows()
             self.dense = False
             return False
         if high - low >= self.table.size:
@@ -268,7 +268,7 @@ class Sizes:
             self.low, self.table = low, table
         return True
 
-    def _spread(self) -> None:
+    def _table_rows(self) -> None:
         """The counts of the table as rows."""
         if self.table.size:
             at = np.flatnonzero(self.table)
@@ -281,7 +281,7 @@ class Sizes:
         self.waiting = []
 
 
-def _runs(ids: IntArray) -> tuple[IntArray, IntArray]:
+def _count_values(ids: IntArray) -> tuple[IntArray, IntArray]:
     """The different values of sorted numbers, and how often each occurs."""
     start = np.flatnonzero(np.diff(ids, prepend=ids[0] - 1))
     return ids[start], np.diff(start, append=ids.size)

@@ -40,7 +40,7 @@ class Marks:
         return self.items if self.at is None else self.items.take(self.at)
 
     def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Marks:
-        """Some of the marks, by mask or place."""
+        """Select marks by mask or position."""
         if chosen.dtype == bool and chosen.all():
             return self
         at = np.arange(self.user.size) if self.at is None else self.at
@@ -59,7 +59,7 @@ class Marks:
 
 
 class Tally:
-    """How many candidates are above, equal to and before some marks, as candidates are added.
+    """Counts of candidates above, equal to and before marks, to which candidates are added.
 
     Lower values are better. Marks are of users below `n_users`.
     """
@@ -106,24 +106,24 @@ class Tally:
         groups, rows = (self._group[at], group), (marks.row, row)
         ids = [marks.item, items()] if {*self._before} - {"input"} else []
         for ties in self._before:
-            key = rows if ties == "input" else _places(ids, ties)
-            before[ties] = at, _preceding(groups, key, rows)
+            key = rows if ties == "input" else _item_order(ids, ties)
+            before[ties] = at, _count_preceding(groups, key, rows)
         return before
 
     def above(self) -> IntArray:
         """The number of candidates above each mark."""
         total = np.concatenate(([0], np.cumsum(self._first)))
-        return self._given(total[1:] - total[self.begin[self.marks.user]])
+        return self._in_given_order(total[1:] - total[self.begin[self.marks.user]])
 
     def equal(self) -> IntArray:
         """The number of those as good as each."""
-        return self._given(self._tied[self._group])
+        return self._in_given_order(self._tied[self._group])
 
     def before(self, ties: TieRule) -> IntArray:
         """The number of these that a rule puts before each."""
-        return self._given(self._before[ties])
+        return self._in_given_order(self._before[ties])
 
-    def _given(self, count: IntArray) -> IntArray:
+    def _in_given_order(self, count: IntArray) -> IntArray:
         """Counts in the order in which the marks were given."""
         result = np.empty_like(count)
         result[self._place] = count
@@ -134,27 +134,27 @@ _Pair: TypeAlias = "tuple[IntArray, IntArray]"
 """Something of marks and of candidates that are tied with them."""
 
 
-def _preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
-    """How many of the tied candidates of its group are before each mark, by key and by row."""
+def _count_preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
+    """Count the tied candidates of its group that come before each mark, by key and by row."""
     low = int(min(map(np.min, key)))
     width = int(max(map(np.max, key))) - low + 1
     if width * (int(group[0].max()) + 1) >= 2**63:
         every, places = np.unique(np.concatenate(key), return_inverse=True)
         low, width, key = 0, every.size, (places[: key[0].size], places[key[0].size :])
-    wanted, tied = (
-        one * width + (places - places.dtype.type(low)).astype(np.int64)
-        for one, places in zip(group, key, strict=True)
+    marks, tied = (
+        user * width + (places - places.dtype.type(low)).astype(np.int64)
+        for user, places in zip(group, key, strict=True)
     )
     ordered = np.sort(tied)
     start = np.searchsorted(ordered, group[0] * width)
-    begin, end = (np.searchsorted(ordered, wanted, side) for side in ("left", "right"))
+    begin, end = (np.searchsorted(ordered, marks, side) for side in ("left", "right"))
     again = end - begin > np.isin(*row)
     if (again & (row[0] >= 0)).any():  # items that are repeated are in the order of their rows
         begin = search(row[1][np.lexsort((row[1], tied))], row[0], begin, end, np.less)
     return begin - start
 
 
-def _places(ids: Sequence[Ids], ties: TieRule) -> _Pair:
+def _item_order(ids: Sequence[Ids], ties: TieRule) -> _Pair:
     """Numbers in the order of the items."""
     key = places_of(ids, text=by_text(ties, ids[0].type))
     if "descending" in ties:
@@ -164,21 +164,21 @@ def _places(ids: Sequence[Ids], ties: TieRule) -> _Pair:
 
 def search(
     value: npt.NDArray[Any],
-    wanted: npt.NDArray[Any],
+    limit: npt.NDArray[Any],
     begin: IntArray,
     end: IntArray,
     before: np.ufunc,
 ) -> IntArray:
-    """Where the numbers before each wanted one end in its own sorted segment, all at once."""
-    found, longest = begin.copy(), int((end - begin).max(initial=0))
-    for start in range(0, found.size, _AT_ONCE):
+    """Search all sorted segments at once: the end of the numbers before each `limit`."""
+    ends, longest = begin.copy(), int((end - begin).max(initial=0))
+    for start in range(0, ends.size, _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
         for power in reversed(range(longest.bit_length())):
-            further = found[part] + (1 << power)
-            right = before(value.take(further - 1, mode="clip"), wanted[part])
+            further = ends[part] + (1 << power)
+            right = before(value.take(further - 1, mode="clip"), limit[part])
             right &= further <= end[part]
-            found[part] += right.astype(np.int64) << power  # without branches
-    return found
+            ends[part] += right.astype(np.int64) << power  # without branches
+    return ends
 
 
 def by_text(ties: TieRule, item_type: str) -> bool:

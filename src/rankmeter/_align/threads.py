@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from rankmeter._ingest import Pieces
-from rankmeter._progress import followed
+from rankmeter._progress import with_progress
 
 _T = TypeVar("_T")
 
@@ -35,6 +35,6 @@ def in_threads(work: Callable[[int], _T], n: int, most: int = THREADS + 1) -> It
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def over(pieces: Pieces, work: Callable[[int], _T], what: str) -> Iterator[_T]:
+def map_pieces(pieces: Pieces, work: Callable[[int], _T], what: str) -> Iterator[_T]:
     """A pass over all pieces, as `in_threads`; `what` names it where progress is shown."""
-    return followed(in_threads(work, len(pieces)), what, len(pieces), pieces.n_rows)
+    return with_progress(in_threads(work, len(pieces)), what, len(pieces), pieces.n_rows)

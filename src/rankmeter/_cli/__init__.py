@@ -51,15 +51,15 @@ def commands() -> dict[str, str]:
     """
     from importlib import resources
 
-    found = {}
+    helps = {}
     for file in resources.files(__name__).iterdir():
         name = file.name.removesuffix(".py")
         if file.name != name and not name.startswith("_"):
             first = file.read_text("utf-8").partition("\n")[0]
             command, _, text = first.partition("``: ")
-            found[command.partition("rankmeter ")[2]] = text.removesuffix('"""')
+            helps[command.partition("rankmeter ")[2]] = text.removesuffix('"""')
     order = {name: place for place, name in enumerate(_FIRST)}
-    return dict(sorted(found.items(), key=lambda one: (order.get(one[0], len(order)), one[0])))
+    return dict(sorted(helps.items(), key=lambda line: (order.get(line[0], len(order)), line[0])))
 
 
 COMPLETE = "_RANKMETER_COMPLETE"
@@ -106,12 +106,12 @@ class CommandLine(click.Group):
         """Complete the name of a command without importing any."""
         from click.shell_completion import CompletionItem
 
-        found = [
+        matching = [
             CompletionItem(name, help=text)
             for name, text in commands().items()
             if name.startswith(incomplete)
         ]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+        return matching + click.Command.shell_complete(self, ctx, incomplete)
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
         """Run a command line (default: that of the process), and exit."""

@@ -82,7 +82,7 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options group by group, and then the topics."""
-        options = {one.name: one for one in self.get_params(ctx) if isinstance(one, click.Option)}
+        options = {p.name: p for p in self.get_params(ctx) if isinstance(p, click.Option)}
         first = USUAL if options.keys() >= {"metrics", "relevant"} else ()
         order = [*(name for name in first if name in options), *options]
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -102,7 +102,7 @@ class Command(click.Command):
 
 
 def flag(name: str) -> str:
-    """How an option is written on the command line."""
+    """The name of an option as it is typed."""
     return "--" + name.replace("_", "-")
 
 
@@ -114,7 +114,7 @@ def write_example(formatter: click.HelpFormatter, example: str) -> None:
 
 
 def reworded(error: RankmeterError, message: str) -> RankmeterError:
-    """The same error with another message."""
+    """Copy an error with another message."""
     other = type(error)(message)
     vars(other).update(vars(error))
     return other
@@ -126,20 +126,20 @@ def as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
     Function calls and text that only looks like an option, such as a file name, stay.
     """
     typed = {
-        one.name: next((text for text in one.opts if text.startswith("--")), one.opts[0])
-        for one in parameters
-        if isinstance(one, click.Option) and one.name
+        option.name: next((text for text in option.opts if text.startswith("--")), option.opts[0])
+        for option in parameters
+        if isinstance(option, click.Option) and option.name
     }
     names = "|".join(map(re.escape, typed))
     value = r"'(?P<text>[^']*)'|\{(?P<columns>[^{}]*)\}|(?=[\s,;:)]|$)"
     call = r"\w\([^()]*\)"
     option = rf"{call}|`(?P<bare>{names})`|(?<![\w/.-])(?P<name>{names})=(?:{value})"
 
-    def spell(found: re.Match[str]) -> str:
-        if not (name := found["bare"] or found["name"]):
-            return found[0]
-        roles = re.findall(r"'([\w.]+)': (?:'([^']*)'|\.\.\.|…)", found["columns"] or "")
+    def spell(match: re.Match[str]) -> str:
+        if not (name := match["bare"] or match["name"]):
+            return match[0]
+        roles = re.findall(r"'([\w.]+)': (?:'([^']*)'|\.\.\.|…)", match["columns"] or "")
         columns = ",".join(f"{role}={name or 'NAME'}" for role, name in roles)
-        return f"{typed[name]} {found['text'] or columns}".rstrip()
+        return f"{typed[name]} {match['text'] or columns}".rstrip()
 
     return re.sub(option, spell, message)

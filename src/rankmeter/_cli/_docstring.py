@@ -37,29 +37,29 @@ def read_docstring(thing: Callable[..., Any]) -> Docstring:
     sections = dict(zip(rest[::2], (part.strip("\n") for part in rest[1::2]), strict=True))
     parameters = {}
     _, *entries = _ENTRY.split(sections.pop("Parameters", ""))
-    for names, said in zip(entries[::3], entries[2::3], strict=True):
+    for names, body in zip(entries[::3], entries[2::3], strict=True):
         for name in names.split(", "):
-            items = re.split(r"\n\s*(?=\* )", said)
+            items = re.split(r"\n\s*(?=\* )", body)
             parameters[name.lstrip("*")] = "\n\n".join(map(_one_line, items))
     return Docstring(text.strip(), parameters, sections)
 
 
 def parameter_text(function: Callable[..., Any], name: str) -> str:
-    """What a docstring says about a parameter, in plain text.
+    """The text of a docstring about a parameter, without markup.
 
     A docstring that does not repeat itself is followed: ``As in `leave_k_out`.`` or a text that
     names the function without listing the parameter leads there.
     """
     doc = read_docstring(function)
-    said = doc.parameters.get(name, "")
-    referred = re.fullmatch(r"As in `(\w+)`\.", said)
-    if said and not referred:
-        return plain(said)
+    text = doc.parameters.get(name, "")
+    referred = re.fullmatch(r"As in `(\w+)`\.", text)
+    if text and not referred:
+        return plain(text)
     for other in [referred[1]] if referred else re.findall(r"`(\w+)`", doc.text):
         target = getattr(inspect.getmodule(function), other, None)
-        if callable(target) and (found := parameter_text(target, name)):
-            return found
-    return plain(said)
+        if callable(target) and (inherited := parameter_text(target, name)):
+            return inherited
+    return plain(text)
 
 
 def plain(text: str) -> str:

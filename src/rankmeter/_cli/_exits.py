@@ -46,21 +46,21 @@ TRACEBACK = "RANKMETER_TRACEBACK"
 def exit_code(run: Callable[[], object]) -> int:
     """Run something and return its exit code; a traceback is shown only on request."""
     _fill_closed_streams()
-    _never_lack_characters()
-    with _own_warnings():
+    _replace_unprintable()
+    with _print_warnings():
         try:
             return _run(run)
         except click.ClickException as error:
-            complain(error.format_message())
+            print_error(error.format_message())
             if context := getattr(error, "ctx", None):
                 click.echo(f"try '{context.command_path} --help'", err=True)
             return 2
         except RankmeterError as error:
-            complain(str(error))
+            print_error(str(error))
             return code_of(error)
         except (KeyboardInterrupt, click.Abort) as error:
             # One that Polars raises has no number.
-            number = next((one for one in error.args if isinstance(one, int)), signal.SIGINT)
+            number = next((arg for arg in error.args if isinstance(arg, int)), signal.SIGINT)
             if number == signal.SIGINT:
                 click.echo(err=True)
             return 128 + number
@@ -69,23 +69,23 @@ def exit_code(run: Callable[[], object]) -> int:
             return 141
         except OSError as error:
             _drop_stdout()
-            names = " → ".join(str(one) for one in (error.filename, error.filename2) if one)
+            names = " → ".join(str(name) for name in (error.filename, error.filename2) if name)
             if error.errno == errno.ENOSPC:
                 names = names or "standard output"
-            said = error.strerror or str(error)
+            reason = error.strerror or str(error)
             if error.errno == errno.EBADF and not names:
-                said = "standard output is closed: use --output, or > /dev/null"
-            complain(": ".join(filter(None, [names, said])))
+                reason = "standard output is closed: use --output, or > /dev/null"
+            print_error(": ".join(filter(None, [names, reason])))
             return 3
         except MemoryError as error:
-            said = f" ({error})" if str(error) else ""
-            complain(
-                f"there is not enough memory{said}: evaluate fewer users at a time, or use a "
+            reason = f" ({error})" if str(error) else ""
+            print_error(
+                f"there is not enough memory{reason}: evaluate fewer users at a time, or use a "
                 "machine with more"
             )
             return 3
         except ModuleNotFoundError as error:
-            complain(f"the package {error.name} is not installed: see rankmeter doctor")
+            print_error(f"the package {error.name} is not installed: see rankmeter doctor")
             return 4
         except SystemExit:
             raise
@@ -110,7 +110,7 @@ def _run(run: Callable[[], object]) -> int:
     return code
 
 
-def complain(message: str, *more: str) -> None:
+def print_error(message: str, *more: str) -> None:
     """Write an error and further lines on stderr, without control characters of the terminal."""
     from rankmeter._report.table import one_line
 
@@ -122,9 +122,9 @@ def complain(message: str, *more: str) -> None:
 def _report_bug(error: BaseException) -> int:
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
-    said = str(error).strip().partition("\n")[0]
-    complain(
-        f"internal error, {type(error).__name__}: {said}",
+    reason = str(error).strip().partition("\n")[0]
+    print_error(
+        f"internal error, {type(error).__name__}: {reason}",
         f"run with {TRACEBACK}=1 for the details, and please report them",
     )
     return 70
@@ -137,8 +137,8 @@ def _signals_as_exceptions() -> Iterator[None]:
 
     def end(number: int, _: object) -> NoReturn:
         received.append(number)
-        for one in before:
-            signal.signal(one, signal.SIG_IGN)  # the rest takes a moment
+        for handled in before:
+            signal.signal(handled, signal.SIG_IGN)  # the rest takes a moment
         raise KeyboardInterrupt(number)
 
     before = {}
@@ -148,8 +148,8 @@ def _signals_as_exceptions() -> Iterator[None]:
             # A signal that is ignored (nohup) or handled elsewhere stays as it is.
             if handler in (signal.SIG_DFL, signal.default_int_handler):
                 before[getattr(signal, name, signal.SIGINT)] = handler
-    for one in before:
-        signal.signal(one, end)
+    for number in before:
+        signal.signal(number, end)
     try:
         yield
     except BaseException as error:
@@ -157,8 +157,8 @@ def _signals_as_exceptions() -> Iterator[None]:
             raise KeyboardInterrupt(received[0]) from error
         raise
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _fill_closed_streams() -> None:
@@ -182,7 +182,7 @@ def _fill_closed_streams() -> None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
-def _never_lack_characters() -> None:
+def _replace_unprintable() -> None:
     """Show a question mark for a character that the terminal lacks, and keep the rest."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -190,7 +190,7 @@ def _never_lack_characters() -> None:
 
 
 @contextmanager
-def _own_warnings() -> Iterator[None]:
+def _print_warnings() -> Iterator[None]:
     """Always write rankmeter's warnings on stderr, each in one line; leave other warnings."""
     with warnings.catch_warnings():
         others = warnings.showwarning

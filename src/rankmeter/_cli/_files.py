@@ -84,7 +84,7 @@ def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
             raise reworded(error, message) from error
 
 
-def format_of(path: str, known: Mapping[str, Write | None]) -> tuple[str, bool]:
+def format_of(path: str, formats: Mapping[str, Write | None]) -> tuple[str, bool]:
     """The format of an output by its name, and whether to gzip it."""
     if path == STDIN:
         return "csv", False
@@ -92,8 +92,8 @@ def format_of(path: str, known: Mapping[str, Write | None]) -> tuple[str, bool]:
     extension = Path(name.removesuffix(".gz")).suffix.removeprefix(".")
     extension = _ALIASES.get(extension, extension)
     zipped = name.endswith(".gz")
-    if extension not in known or (zipped and known[extension] is None):
-        shown = ", ".join(f".{one}" for one in known)
+    if extension not in formats or (zipped and formats[extension] is None):
+        shown = ", ".join(f".{name}" for name in formats)
         raise UsageError(
             f"the extension of {path} must say how to write it: {shown}; text also with .gz"
         )
@@ -112,22 +112,22 @@ def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()
         for other, what in taken:
             # A folder of Parquet files is one input, and a file in it would become part of it.
             inside = what == "an input" and other in real.parents
-            if real == other or inside or _is_linked(real, other):
+            if real == other or inside or _is_hard_link(real, other):
                 raise UsageError(f"{output} is {what} already: name another file to write to")
         taken.append((real, "an output"))
 
 
-def _is_linked(path: Path, other: Path) -> bool:
+def _is_hard_link(path: Path, other: Path) -> bool:
     """Whether a path is another name of a file, or of one in a folder."""
     if not path.is_file() or path.stat().st_nlink == 1:
         return False
     files = other.rglob("*") if other.is_dir() else [other]
-    return any(one.is_file() and path.samefile(one) for one in files)
+    return any(file.is_file() and path.samefile(file) for file in files)
 
 
 def write_frames(
     frames: Mapping[str, pl.DataFrame | InPieces],
-    known: Mapping[str, Write | None] = TABLES,
+    formats: Mapping[str, Write | None] = TABLES,
     *,
     folders: bool = False,
 ) -> None:
@@ -138,9 +138,9 @@ def write_frames(
     """
     with ExitStack() as all_or_none:
         for path, frame in frames.items():
-            extension, zipped = format_of(path, known)
+            extension, zipped = format_of(path, formats)
             if path == STDIN:
-                _write(frame, sys.stdout.buffer, known[extension], path)
+                _write(frame, sys.stdout.buffer, formats[extension], path)
                 continue
             if folders:
                 all_or_none.enter_context(new_folder(Path(path).parent))
@@ -148,7 +148,7 @@ def write_frames(
             # No name and no time inside, so that equal tables make equal files.
             packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if zipped else nullcontext(file)
             with packed as sink:
-                _write(frame, cast("IO[bytes]", sink), known[extension], path)
+                _write(frame, cast("IO[bytes]", sink), formats[extension], path)
             file.flush()  # a disk that is full is noticed before any file is replaced
 
 
@@ -157,7 +157,7 @@ def _write(frame: pl.DataFrame | InPieces, file: IO[bytes], write: Write | None,
         if write is None and isinstance(frame, pl.DataFrame):
             frame.write_parquet(file)
             return
-        pieces = _cut(frame) if isinstance(frame, pl.DataFrame) else frame(_ROWS)
+        pieces = _slices(frame) if isinstance(frame, pl.DataFrame) else frame(_ROWS)
         if write is None:
             _stream(pieces, file)
             return
@@ -167,7 +167,7 @@ def _write(frame: pl.DataFrame | InPieces, file: IO[bytes], write: Write | None,
         raise DataError(f"{path} cannot be written: {error}. Is .parquet possible?") from error
 
 
-def _cut(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _slices(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
     for start in range(0, max(frame.height, 1), _ROWS):
         yield frame.slice(start, _ROWS)
 

@@ -13,7 +13,7 @@ import click
 
 from rankmeter._checks import unknown
 from rankmeter._cli._command import reworded
-from rankmeter._estimates.differences import turned
+from rankmeter._estimates.differences import seen_from
 from rankmeter._estimates.wording import p_text
 from rankmeter._report.table import one_line
 from rankmeter.conventions import translate_all
@@ -36,8 +36,8 @@ _FIGURES = {
     "high": "the upper end of the interval",
 }
 _FORM = re.compile(
-    r"\s*(?P<metric>(?:[^<>()]|\([^()]*\))+?)(?:\.(?P<figure>mean|low|high))?"
-    r"\s*(?P<sign><=|>=|==|<|>)\s*(?P<limit>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*"
+    r"\s*+(?P<metric>(?:[^<>()]|\([^()]*\))+?)(?<!\s)(?:\.(?P<figure>mean|low|high))?"
+    r"\s*+(?P<sign><=|>=|==|<|>)\s*(?P<limit>[+-]?(?:\d++\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*"
 )
 
 
@@ -66,7 +66,7 @@ class Gate(NamedTuple):
         return math.isnan(value) or bool(_COMPARE[self.sign](value, self.limit))
 
     def reason(self, value: float) -> str:
-        """What holds, or nothing."""
+        """The condition that holds, in words; empty if it does not."""
         found = "does not exist" if math.isnan(value) else f"is {value:.6g}"
         return f"{_FIGURES[self.figure]} {found}" if self.trips(value) else ""
 
@@ -126,7 +126,7 @@ class ComparisonGate(NamedTuple):
         d = next((d for d in differences if {d.a, d.b} == {self.a, self.b}), None)
         if d is None:
             raise UsageError(f"--fail-if {self.text!r}: {self.a} and {self.b} are not compared")
-        d = turned(d, self.a)
+        d = seen_from(d, self.a)
         if self.margin is not None:
             size = f"{d.difference:+.4f} [{d.low:+z.4f}, {d.high:+z.4f}]"
             why = f"that {d.a} is worse than {d.b} by {d.margin:.4f} or more is not excluded"
@@ -140,14 +140,22 @@ class ComparisonGate(NamedTuple):
 
 
 _CLAIM = re.compile(
-    r"\s*(?P<a>.+?)\s+(?:is\s+)?(?:(?P<claim>shown\s+worse|not\s+shown\s+better)\s+than"
-    r"|(?P<within>not\s+shown\s+within)\s+(?P<margin>\S+)\s+of)\s+(?P<b>.+?)\s+on\s+"
-    r"(?P<metric>\S.*?)\s*"
+    r"(?<=\S)\s+(?:is\s+)?(?:(?P<claim>shown\s+worse|not\s+shown\s+better)\s+than"
+    r"|(?P<within>not\s+shown\s+within)\s+(?P<margin>\S+)\s+of)\s+(?=\S)"
 )
-_AMBIGUOUS = re.compile(
-    r"\s*(?P<a>.+?)\s+(?:is\s+)?(?P<claim>worse|not better)\s+than\s+(?P<b>.+?)\s+on\s+"
-    r"(?P<metric>\S.*?)(?:\s+by\s+(?P<margin>\S+))?\s*"
-)
+_AMBIGUOUS = re.compile(r"(?<=\S)\s+(?:is\s+)?(?P<claim>worse|not better)\s+than\s+(?=\S)")
+_ON = re.compile(r"(?<=\S)\s+on\s+(?=\S)")
+_BY = re.compile(r"(?<=\S)\s+by\s+(?P<margin>\S+)$")
+
+
+def _parts(claim: re.Pattern[str], text: str) -> tuple[re.Match[str], str, str, str] | None:
+    """What `text` claims, of which two systems, on which metric; in linear time."""
+    text = text.strip()
+    claimed = claim.search(text)
+    on = claimed and _ON.search(text, claimed.end())
+    if not claimed or not on:
+        return None
+    return claimed, text[: claimed.start()], text[claimed.end() : on.start()], text[on.end() :]
 
 
 def read_comparison_gate(text: str, systems: Sequence[str] | None) -> ComparisonGate:
@@ -155,23 +163,24 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
 
     `systems` are those that exist, if that is known yet.
     """
-    found = _CLAIM.fullmatch(text)
-    if found is None:
+    parts = _parts(_CLAIM, text)
+    if parts is None:
         raise UsageError(f"--fail-if {text!r} {_instead(text)}")
-    for name in (found["a"], found["b"]):
+    claimed, a, b, metric = parts
+    for name in (a, b):
         if systems is not None and name not in systems:
             raise unknown(f"system in --fail-if {text!r}:", name, systems)
-    claim = " ".join((found["claim"] or found["within"]).split())
-    return ComparisonGate(text, found["a"], claim, found["b"], found["metric"], found["margin"])
+    claim = " ".join((claimed["claim"] or claimed["within"]).split())
+    return ComparisonGate(text, a, claim, b, metric, claimed["margin"])
 
 
 def _instead(text: str) -> str:
     """What to write in place of a text that is not a condition, or leaves open what is shown."""
-    unclear = _AMBIGUOUS.fullmatch(text)
-    a, b, metric = (
-        ("new", "prod", "ndcg@10") if unclear is None else unclear.group("a", "b", "metric")
-    )
-    margin = (unclear and unclear["margin"]) or "1%"
+    unclear = _parts(_AMBIGUOUS, text)
+    a, b, metric = ("new", "prod", "ndcg@10") if unclear is None else unclear[1:]
+    by = unclear and _BY.search(metric)
+    metric = metric[: by.start()] if by else metric
+    margin = by["margin"] if by else "1%"
     worse = f"'{a} shown worse than {b} on {metric}' (fails if that is shown)"
     within = (
         f"'{a} not shown within {margin} of {b} on {metric}' (fails unless it is shown that {a} is "
@@ -181,9 +190,9 @@ def _instead(text: str) -> str:
     if unclear is None:
         return f"is not a condition: expected {worse}, {within} or {better}"
     does = "does not say what must be shown: write"
-    if unclear["claim"] == "not better":
+    if unclear[0]["claim"] == "not better":
         return f"{does} {better}"
-    return f"{does} {within}" if unclear["margin"] else f"{does} {worse}, or {within}"
+    return f"{does} {within}" if by else f"{does} {worse}, or {within}"
 
 
 def margins_of(gates: Sequence[ComparisonGate], margin: Any) -> Any:

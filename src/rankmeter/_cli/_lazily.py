@@ -19,10 +19,10 @@ class _Later(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
-        found = import_module(self.__name__)  # which other threads wait for
-        vars(self).update(vars(found))
+        module = import_module(self.__name__)  # which other threads wait for
+        vars(self).update(vars(module))
         self.__class__ = ModuleType  # type: ignore[assignment]
-        return getattr(found, name)
+        return getattr(module, name)
 
 
 def import_later(name: str) -> None:

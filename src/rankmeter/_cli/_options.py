@@ -45,14 +45,14 @@ def options_of(
     hints: dict[str, list[Any]] = {}
     texts: dict[str, dict[str, list[str]]] = {}  # parameter → text → the methods with this text
     for method, function in functions.items():
-        own = typing.get_type_hints(function)
+        types = typing.get_type_hints(function)
         for parameter in _keywords(function):
             if (name := parameter.name) not in without:
-                hints.setdefault(name, []).append(own.get(name, parameter.annotation))
+                hints.setdefault(name, []).append(types.get(name, parameter.annotation))
                 text = parameter_text(function, name) + _default(parameter)
                 texts.setdefault(name, {}).setdefault(text, []).append(method)
-    two_sided = all("truth" in inspect.signature(one).parameters for one in functions.values())
-    measures = {name for name, known in CHOICES.items() if known.inputs == EVERY} <= texts.keys()
+    two_sided = all("truth" in inspect.signature(f).parameters for f in functions.values())
+    measures = {name for name, choice in CHOICES.items() if choice.inputs == EVERY} <= texts.keys()
     options = []
     for name, methods in texts.items():
         text = " ".join(f"{', '.join(who)}: {text}" for text, who in methods.items())
@@ -68,7 +68,7 @@ def options_of(
 
 
 def _heading(name: str, group: str) -> str:
-    """Where the help of a command that measures shows an option."""
+    """The heading below which the help of a command that measures shows an option."""
     if name in CHOICES and CHOICES[name].rare:
         return RARE
     return next((heading for heading, names in HEADINGS.items() if name in names), group)
@@ -100,8 +100,8 @@ def complete_conventions(ctx: click.Context, param: click.Parameter, incomplete:
     return [name for name in convention_names() if name.startswith(incomplete.lower())]
 
 
-def given(choices: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given on the command line."""
+def given_options(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given on the command line."""
     return {name: value for name, value in choices.items() if value not in (None, ())}
 
 
@@ -110,11 +110,11 @@ def side_files(choices: Mapping[str, Any]) -> list[str | None]:
     return [choices.get(name) for name in ("clusters", *HEADINGS[SIDE])]
 
 
-def own_options(
+def options_of_method(
     functions: Mapping[str, Callable[..., Any]], method: str, choices: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Keep what was given on the command line, and check that the method has such options."""
-    chosen = given(choices)
+    chosen = given_options(choices)
     for name in chosen:
         having = [
             other
@@ -129,7 +129,7 @@ def own_options(
 
 
 def summaries(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
-    """What each method does, in a line."""
+    """One line about each method."""
     return {
         method: plain(read_docstring(function).summary) for method, function in functions.items()
     }
@@ -137,7 +137,7 @@ def summaries(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
 
 def _keywords(function: Callable[..., Any]) -> list[inspect.Parameter]:
     parameters = inspect.signature(function).parameters.values()
-    return [one for one in parameters if one.kind is one.KEYWORD_ONLY]
+    return [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 
 
 def _option(name: str, kind: click.ParamType[Any], text: str, group: str) -> Option:
@@ -149,7 +149,7 @@ def _option(name: str, kind: click.ParamType[Any], text: str, group: str) -> Opt
 
 
 def _default(parameter: inspect.Parameter) -> str:
-    """How the help shows a default."""
+    """The default of an option, as the help shows it."""
     default = parameter.default
     if isinstance(default, bool):
         default = "yes" if default else "no"
@@ -182,19 +182,19 @@ def _columns_option(group: str, *, two_sided: bool) -> Option:
         multiple=True,
         default=None,
         metavar="ROLE=NAME",
-        callback=_by_side if two_sided else _by_role,
+        callback=_columns_by_side if two_sided else _parse_columns,
         group=group,
     )
 
 
-def _by_role(
+def _parse_columns(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str] | None:
     """``user=member,item=sku`` as a dictionary; a comma inside a name is part of it."""
     if ctx.resilient_parsing:  # in completion the value may still be incomplete
         return None
     columns: dict[str, str] = {}
-    for text in (part for one in texts for part in re.split(r",(?=[\w.]+=)", one)):
+    for text in (part for option in texts for part in re.split(r",(?=[\w.]+=)", option)):
         role, equals, name = (part.strip() for part in text.partition("="))
         if not (role and equals and name):
             raise UsageError(f"--columns {text!r} is not of the form ROLE=NAME, as user=member is")
@@ -203,18 +203,18 @@ def _by_role(
     return columns or None
 
 
-def _by_side(
+def _columns_by_side(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> Mapping[str, Any] | None:
     """Roles that follow the name of a side and a dot hold for that side, the others for both."""
-    columns = _by_role(ctx, param, texts) or {}
+    columns = _parse_columns(ctx, param, texts) or {}
     both = {role: name for role, name in columns.items() if "." not in role}
     if len(both) == len(columns):
         return both or None
     sides = {"rankings": dict(both), "truth": dict(both)}
     for role in (role for role in columns if role not in both):
-        side, _, own = role.partition(".")
+        side, _, side_role = role.partition(".")
         if side not in sides:
             raise unknown("side of --columns", side, sides)
-        sides[side][own] = columns[role]
+        sides[side][side_role] = columns[role]
     return sides

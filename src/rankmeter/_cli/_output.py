@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import click
 
 from rankmeter._cli._command import Option
-from rankmeter._estimates.wording import plain
+from rankmeter._estimates.wording import json_value
 from rankmeter._files import replacing
 from rankmeter.errors import UsageError
 
@@ -76,17 +76,17 @@ def check_page(path: str | None) -> None:
         raise UsageError(f"--report {path}: the report is a page: name an .html file")
 
 
-def answer(found: Mapping[str, Any], text: str, *, as_json: bool) -> None:
+def print_result(result: Mapping[str, Any], text: str, *, as_json: bool) -> None:
     """Write the result of a command on standard output: as JSON, or as equivalent text."""
-    click.echo(dumps(found) if as_json else text)
+    click.echo(dumps(result) if as_json else text)
 
 
-def dumps(found: Mapping[str, Any]) -> str:
+def dumps(result: Mapping[str, Any]) -> str:
     """JSON as all commands write it: one object that names the version of its schema.
 
     A number that is infinite or does not exist is null.
     """
     from rankmeter._report.table import as_json
 
-    content = plain({"schema": 1, **found})
+    content = json_value({"schema": 1, **result})
     return as_json(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

@@ -1,9 +1,11 @@
-"""What the commands that evaluate scores and ranks share: options of the output, and writing it."""
+"""What commands that evaluate and compare share: where results go, and formats of one result."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import click
 import polars as pl
@@ -11,11 +13,62 @@ import polars as pl
 from rankmeter._cli._command import Option
 from rankmeter._cli._files import TABLES, check_paths, format_of, write_frames
 from rankmeter._cli._gates import exit_on, read_gate
-from rankmeter._cli._output import Formats
-from rankmeter._cli._show import print_walks, show_option
+from rankmeter._cli._output import Formats, check_page
+from rankmeter._cli._show import check_show, print_walks, show_option
 from rankmeter._cli._terminal import print_table
 from rankmeter._report.table import Table
 from rankmeter._results.summary import Summary
+
+if TYPE_CHECKING:
+    from rankmeter._results.walkthrough import Walkthrough
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files and formats of a result: the options of a command in the group ``Output``."""
+
+    formats: Formats[Any]
+    form: str
+    output: str | None
+    report: str | None = None
+    per_user: str | None = None
+    worst: str | None = None
+    conditions: tuple[str, ...] = ()
+    show: tuple[str, ...] = ()
+
+    @classmethod
+    def take(cls, formats: Formats[Any], options: dict[str, Any]) -> Outputs:
+        """Take the options of the output out of all options of a command."""
+        form = formats.choose(options.pop("form"), as_json=options.pop("as_json"))
+        names = [field.name for field in fields(cls) if field.name in options]
+        outputs = cls(formats, form, **{name: options.pop(name) for name in names})
+        check_show(outputs.show, form, outputs.output)
+        return outputs
+
+    def check(self, inputs: Sequence[str | None]) -> None:
+        """Refuse files that cannot be written, before anything is computed."""
+        tables: list[str | None] = [self.per_user, self.worst]
+        for path in filter(None, tables):
+            format_of(path, TABLES)
+        check_page(self.report)
+        check_paths([self.output, self.report, *tables], inputs)
+
+    def write(
+        self,
+        result: Any,
+        walks: Iterable[Walkthrough] = (),
+        frames: Mapping[str, Any] = MappingProxyType({}),
+        before: str | None = None,
+    ) -> None:
+        """Write the result, its values by user and other `frames` by file.
+
+        Lines `before` the result have the values by user.
+        """
+        if self.per_user is not None and before is None:
+            frames = {self.per_user: result.pieces_by_user, **frames}
+        write_frames(frames)
+        self.formats.emit(result, self.form, self.output, before=before or "")
+        print_walks(walks)
 
 
 def _tables(result: Summary) -> list[Table]:
@@ -35,10 +88,10 @@ def _csv(result: Summary) -> str:
     """One table: the rows of groups have a group and a segment."""
     if result.groups is None:
         return result.to_csv()
-    parts = [
+    groups = [
         result.by_group(name).with_columns(group=pl.lit(name)) for name in result.groups.columns
     ]
-    rows: pl.DataFrame = pl.concat([result.to_polars(), *parts], how="diagonal_relaxed")
+    rows: pl.DataFrame = pl.concat([result.to_polars(), *groups], how="diagonal_relaxed")
     return rows.select("group", "segment", pl.exclude("group", "segment")).write_csv()
 
 
@@ -74,32 +127,15 @@ def output_options() -> list[Option]:
 
 
 def files_of(choices: Mapping[str, Any]) -> list[str | None]:
-    """What may be files of the input among the options."""
+    """The options that may be input files."""
     names = ("negatives", "exclude", "candidates", "upper", "users", "groups", "clusters")
     return [choices.get(name) for name in names]
 
 
-def check_output(per_user: str | None, output: str | None, inputs: list[str | None]) -> None:
-    """Refuse files that cannot be written, before anything is computed."""
-    if per_user is not None:
-        format_of(per_user, TABLES)
-    check_paths([output, per_user], inputs)
-
-
-def write(
-    result: Summary,
-    per_user: str | None,
-    output: str | None,
-    form: str,
-    conditions: tuple[str, ...],
-    like: str | None,
-    show: tuple[str, ...],
-) -> None:
+def write(outputs: Outputs, result: Summary, like: str | None) -> None:
     """Write the result and its values; exit with code 1 if a condition holds."""
-    walks = [result.show(user) for user in show]
-    figures = [(gate, gate.find(result)) for gate in [read_gate(c, like) for c in conditions]]
-    if per_user is not None:
-        write_frames({per_user: result.pieces_by_user})
-    FORMATS.emit(result, form, output)
-    print_walks(walks)
+    walks = [result.show(user) for user in outputs.show]
+    gates = [read_gate(condition, like) for condition in outputs.conditions]
+    figures = [(gate, gate.find(result)) for gate in gates]
+    outputs.write(result, walks)
     exit_on((gate, gate.reason(value)) for gate, value in figures)

@@ -37,7 +37,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
     best mean is bold, the second underlined, and what is significant has a colour besides its
     marker.
     """
-    if not _draws():
+    if not _is_terminal():
         click.echo("\n".join(filter(None, [title, table.to_text()])))
         return
     from rich.text import Text
@@ -63,7 +63,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
 
 def print_walk(walk: Walkthrough) -> None:
     """Write on stdout how the values of a user come about."""
-    if not _draws():
+    if not _is_terminal():
         click.echo(repr(walk))
         return
     from rich.text import Text
@@ -81,12 +81,12 @@ def print_walk(walk: Walkthrough) -> None:
             console.print(Text(one_line(part), style="bold" if heading else ""))
 
 
-def _draws() -> bool:
+def _is_terminal() -> bool:
     """Whether standard output is a terminal, or colour is demanded for what is not one."""
-    return sys.stdout.isatty() or (_forced() and not os.environ.get("NO_COLOR"))
+    return sys.stdout.isatty() or (_is_colour_forced() and not os.environ.get("NO_COLOR"))
 
 
-def _forced() -> bool:
+def _is_colour_forced() -> bool:
     """Whether the environment demands colour: FORCE_COLOR or CLICOLOR_FORCE, as is usual."""
     on = os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0")
     return on or bool(os.environ.get("FORCE_COLOR"))
@@ -97,7 +97,7 @@ def _console(*, wide: bool = False) -> Console:
     from rich.console import Console
 
     width = _ENDLESS if wide or not sys.stdout.isatty() else None
-    return Console(highlight=False, width=width, force_terminal=_forced() or None)
+    return Console(highlight=False, width=width, force_terminal=_is_colour_forced() or None)
 
 
 def _blocks(
@@ -130,24 +130,24 @@ def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int], table
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    drawn = Drawn(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    drawn.add_column(Text(cells[0][0]), style="bold", width=lead, overflow="fold")
+    grid = Drawn(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    grid.add_column(Text(cells[0][0]), style="bold", width=lead, overflow="fold")
     for i in block:
-        drawn.add_column(
+        grid.add_column(
             Text(cells[0][i]), justify="left" if i < table.left else "right", no_wrap=True
         )
     for number, row in enumerate(cells[1:]):
-        drawn.add_row(*(_cell(row[i], table.styles.get((number, i), ())) for i in (0, *block)))
+        grid.add_row(*(_cell(row[i], table.styles.get((number, i), ())) for i in (0, *block)))
     # The widths are fixed: a number that is wider than the terminal is not cut either.
-    _console(wide=True).print(drawn)
+    _console(wide=True).print(grid)
 
 
 def _cell(text: str, styles: Collection[Style]) -> Text:
     """A cell: colours for all of it, bold and underlined only for its number."""
     from rich.text import Text
 
-    cell = Text(text, style=" ".join(_COLOURS[one] for one in styles if one in _COLOURS))
-    line = " ".join(_LINES[one] for one in styles if one in _LINES)
+    cell = Text(text, style=" ".join(_COLOURS[style] for style in styles if style in _COLOURS))
+    line = " ".join(_LINES[style] for style in styles if style in _LINES)
     cell.stylize(line, 0, len(text.partition(" ")[0]))
     return cell
 
@@ -159,12 +159,12 @@ def with_interval(mean: float | None, low: float | None, high: float | None) -> 
     return f"{number(mean)} [{number(low)}, {number(high)}]"
 
 
-def page() -> click.HelpFormatter:
+def text_page() -> click.HelpFormatter:
     """An empty page of the width of the terminal, for texts and lists of terms."""
     return click.HelpFormatter(max_width=100)
 
 
-def note(message: str) -> None:
+def print_progress(message: str) -> None:
     """Show progress, on a terminal only."""
     if sys.stderr.isatty():
         from rankmeter._report.table import one_line
@@ -173,29 +173,29 @@ def note(message: str) -> None:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
+def spinner(what: str) -> Iterator[None]:
     """Show on a terminal that long work is in progress; quick work shows nothing."""
     if not sys.stderr.isatty():
         yield
         return
-    done, said = threading.Event(), [what]
-    thread = threading.Thread(target=_spin, args=(said, done), daemon=True)
+    done, lines = threading.Event(), [what]
+    thread = threading.Thread(target=_spin, args=(lines, done), daemon=True)
     thread.start()
     try:
-        with listening(said.append):
+        with listening(lines.append):
             yield
     finally:
         done.set()
         thread.join()
 
 
-def _spin(said: list[str], done: threading.Event) -> None:
+def _spin(lines: list[str], done: threading.Event) -> None:
     """Show the last line of what is said until the work is done."""
     if done.wait(_PATIENCE):
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(said[-1]) as status:
+    with Console(stderr=True).status(lines[-1]) as status:
         while not done.wait(_REFRESHED):
-            status.update(said[-1])
-            del said[:-1]
+            status.update(lines[-1])
+            del lines[:-1]

@@ -11,33 +11,33 @@ import polars as pl
 from rankmeter._checks import counted
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import RANKINGS, check_paths, format_of, standard_input, write_frames
-from rankmeter._cli._options import options_of, own_options, summaries
-from rankmeter._cli._terminal import note, working
+from rankmeter._cli._options import options_of, options_of_method, summaries
+from rankmeter._cli._terminal import print_progress, spinner
 from rankmeter._ingest import Interactions, read_users
 from rankmeter.baselines import BASELINES
 
 
 def _run(train: str, method: str, output: str, users: str | None, **choices: Any) -> None:
-    chosen = own_options(BASELINES, method, choices)
+    chosen = options_of_method(BASELINES, method, choices)
     format_of(output, RANKINGS)
     check_paths([output], [train, users])
-    with standard_input(train, users) as (data, audience), working("recommending"):
+    with standard_input(train, users) as (data, audience), spinner("recommending"):
         columns = chosen.pop("columns", None)
         read = Interactions.read(data, columns=columns)
-        known = read.frame["user"]
+        train_users = read.frame["user"]
         if audience is not None:
-            chosen["users"] = read_users(audience, known, columns=columns)
+            chosen["users"] = read_users(audience, train_users, columns=columns)
         rankings = BASELINES[method](read, **chosen)
     write_frames({output: rankings}, RANKINGS)
     k = chosen.get("k", signature(BASELINES[method]).parameters["k"].default)
-    if short := _short_lists(rankings, chosen.get("users", known).n_unique(), k):
+    if short := _short_lists(rankings, chosen.get("users", train_users).n_unique(), k):
         click.echo(f"warning: {short}", err=True)
     users = counted(rankings["user"].n_unique(), "user")
-    note(f"{counted(rankings.height, 'item')} for {users} in {output}")
+    print_progress(f"{counted(rankings.height, 'item')} for {users} in {output}")
 
 
 def _short_lists(rankings: pl.DataFrame, n_users: int, k: int) -> str | None:
-    """How many users get no items, or fewer than requested."""
+    """A sentence about users who get no items, or fewer than requested."""
     lengths = rankings.group_by("user").len()["len"]
     none, fewer = n_users - len(lengths), int((lengths < k).sum())
     nothing = counted(none, "gets no items", "get no items")

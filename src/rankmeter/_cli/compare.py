@@ -12,19 +12,14 @@ import click
 
 from rankmeter._api import evaluate
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import (
-    TABLES,
-    check_paths,
-    format_of,
-    standard_input,
-    write_frames,
-)
+from rankmeter._cli._files import standard_input
 from rankmeter._cli._gates import exit_on, margins_of, read_comparison_gate
-from rankmeter._cli._options import given, metrics_option, options_of, side_files
-from rankmeter._cli._output import Formats, check_page, page_option
-from rankmeter._cli._show import check_show, print_walks, show_option
+from rankmeter._cli._options import given_options, metrics_option, options_of, side_files
+from rankmeter._cli._output import Formats, page_option
+from rankmeter._cli._show import show_option
 from rankmeter._cli._spark import master_option, start_spark
-from rankmeter._cli._terminal import print_table, working
+from rankmeter._cli._summaries import Outputs
+from rankmeter._cli._terminal import print_table, spinner
 from rankmeter._report.table import one_line
 from rankmeter._results.comparison import Comparison
 from rankmeter._systems import compare
@@ -34,10 +29,10 @@ Runs = dict[str, str | list[Path]]
 """By system, its file, or those of its training runs."""
 
 
-def _show(found: Comparison) -> None:
-    print_table(found.table())
-    print_table(found.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
-    click.echo("\n".join(map(one_line, found.sentences())))
+def _show(comparison: Comparison) -> None:
+    print_table(comparison.table())
+    print_table(comparison.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
+    click.echo("\n".join(map(one_line, comparison.sentences())))
 
 
 FORMATS: Formats[Comparison] = Formats(
@@ -54,47 +49,30 @@ def _run(
     truth: str,
     systems: tuple[str, ...],
     segments: str | None,
-    report: str | None,
-    per_user: str | None,
-    worst: str | None,
-    form: str | None,
-    as_json: bool,
-    output: str | None,
-    conditions: tuple[str, ...],
-    show: tuple[str, ...],
     master: str | None,
     **choices: Any,
 ) -> None:
-    form = FORMATS.choose(form, as_json=as_json)
-    check_show(show, form, output)
-    named = _named(truth, systems)
-    gates = [read_comparison_gate(condition, list(named)) for condition in conditions]
+    outputs = Outputs.take(FORMATS, choices)
+    named = _named_runs(truth, systems)
+    gates = [read_comparison_gate(condition, list(named)) for condition in outputs.conditions]
     choices["margin"] = margins_of(gates, choices.get("margin"))
-    check_page(report)
-    for path in filter(None, [per_user, worst]):
-        format_of(path, TABLES)
-    inputs = [truth, *files_of(named), segments, *side_files(choices)]
-    check_paths([output, report, per_user, worst], inputs)
+    outputs.check([truth, *files_of(named), segments, *side_files(choices)])
     start_spark(master, choices.get("engine"))
-    with standard_input(truth) as (judged,), working("comparing"):
-        found = compare(named, judged, segments=segments, **given(choices))
-        walks = [found.show(user) for user in show]
-        if report is not None:
-            found.report(report)
-    frames: dict[str, Any] = {} if per_user is None else {per_user: found.pieces_by_user}
-    if worst is not None:
-        frames[worst] = found.moved_users()
-    write_frames(frames)
-    reasons = [(gate, gate.reason(found)) for gate in gates]
-    FORMATS.emit(found, form, output)
-    print_walks(walks)
+    with standard_input(truth) as (judged,), spinner("comparing"):
+        comparison = compare(named, judged, segments=segments, **given_options(choices))
+        walks = [comparison.show(user) for user in outputs.show]
+        if outputs.report is not None:
+            comparison.report(outputs.report)
+    reasons = [(gate, gate.reason(comparison)) for gate in gates]
+    worst = {} if outputs.worst is None else {outputs.worst: comparison.moved_users()}
+    outputs.write(comparison, walks, worst)
     exit_on(reasons)
 
 
-def _named(truth: str, systems: tuple[str, ...]) -> Runs:
+def _named_runs(truth: str, systems: tuple[str, ...]) -> Runs:
     """``name=FILE`` as a dictionary; reads the truth to detect a wrong order of the files."""
-    if bare := [text for text in systems if not _parts(text)]:
-        if len(bare) == 1 and _parts(truth) and not Path(truth).exists():
+    if bare := [text for text in systems if not _name_and_file(text)]:
+        if len(bare) == 1 and _name_and_file(truth) and not Path(truth).exists():
             others = [truth, *(text for text in systems if text != bare[0])]
             line = shlex.join(["rankmeter", "compare", bare[0], *others])
             raise UsageError(f"the ground truth comes first: {line}")
@@ -103,23 +81,23 @@ def _named(truth: str, systems: tuple[str, ...]) -> Runs:
             "system has a name, as in rankmeter compare truth.csv BPR=bpr.csv ALS=als.csv. To "
             "measure one system: rankmeter evaluate RANKINGS TRUTH"
         )
-    return names_of(systems) or {}
+    return runs_by_name(systems) or {}
 
 
-def names_of(texts: Sequence[str]) -> Runs | None:
+def runs_by_name(texts: Sequence[str]) -> Runs | None:
     """``name=FILE`` as a dictionary; None unless all texts are of this form.
 
     Several training runs are files with commas in between.
     """
-    parts = [_parts(text) for text in texts]
+    pairs = [_name_and_file(text) for text in texts]
     named: dict[str, str] = {}
-    for name, path in filter(None, parts):
+    for name, path in filter(None, pairs):
         if named.setdefault(name, path) != path:
             raise UsageError(
                 f"the name {name!r} is given to two files: {named[name]} and {path}; for two "
                 f"training runs of one system, write {name}={named[name]},{path}"
             )
-    return {name: _runs(path) for name, path in named.items()} if all(parts) else None
+    return {name: _runs(path) for name, path in named.items()} if all(pairs) else None
 
 
 def _runs(text: str) -> str | list[Path]:
@@ -134,7 +112,7 @@ def files_of(named: Runs) -> list[str]:
     return [str(path) for runs in several for path in runs]
 
 
-def _parts(text: str) -> tuple[str, str] | tuple[()]:
+def _name_and_file(text: str) -> tuple[str, str] | tuple[()]:
     """The name and the file of ``name=FILE``; nothing if the text is not of this form."""
     name, _, path = text.partition("=")
     return (name, path) if name and path else ()

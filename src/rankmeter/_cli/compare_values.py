@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import check_paths, standard_input
+from rankmeter._cli._files import standard_input
 from rankmeter._cli._gates import exit_on, margins_of, read_comparison_gate
-from rankmeter._cli._options import given, options_of, side_files
-from rankmeter._cli._terminal import working
-from rankmeter._cli.compare import FORMATS, fail_if_option, files_of, names_of
+from rankmeter._cli._options import given_options, options_of, side_files
+from rankmeter._cli._summaries import Outputs
+from rankmeter._cli._terminal import spinner
+from rankmeter._cli.compare import FORMATS, fail_if_option, files_of, runs_by_name
 from rankmeter._values import compare_values
 from rankmeter.errors import UsageError
 
@@ -20,25 +21,21 @@ def _run(
     files: tuple[str, ...],
     segments: str | None,
     lower_is_better: tuple[str, ...],
-    form: str | None,
-    as_json: bool,
-    output: str | None,
-    conditions: tuple[str, ...],
     **choices: Any,
 ) -> None:
-    form = FORMATS.choose(form, as_json=as_json)
-    named = names_of(files)
+    outputs = Outputs.take(FORMATS, choices)
+    named = runs_by_name(files)
     if named is None and len(files) > 1:
         raise UsageError("several files need names of the systems: A=a.csv B=b.csv")
-    check_paths([output], [*files_of(named or {"": files[0]}), segments, *side_files(choices)])
+    outputs.check([*files_of(named or {"": files[0]}), segments, *side_files(choices)])
     if lower_is_better:
         choices["lower_is_better"] = lower_is_better
-    gates = [read_comparison_gate(condition, None) for condition in conditions]
+    gates = [read_comparison_gate(condition, None) for condition in outputs.conditions]
     choices["margin"] = margins_of(gates, choices.get("margin"))
-    with standard_input(files[0] if named is None else None) as (file,), working("comparing"):
-        found = compare_values(named or file, segments=segments, **given(choices))
-    reasons = [(gate, gate.reason(found)) for gate in gates]
-    FORMATS.emit(found, form, output)
+    with standard_input(files[0] if named is None else None) as (file,), spinner("comparing"):
+        comparison = compare_values(named or file, segments=segments, **given_options(choices))
+    reasons = [(gate, gate.reason(comparison)) for gate in gates]
+    outputs.write(comparison)
     exit_on(reasons)
 
 

@@ -10,25 +10,25 @@ import click
 
 from rankmeter._cli._command import Command
 from rankmeter._cli._options import complete_conventions
-from rankmeter._cli._output import answer, json_option
-from rankmeter._cli._terminal import page
+from rankmeter._cli._output import json_option, print_result
+from rankmeter._cli._terminal import text_page
 from rankmeter.conventions import Convention, convention_names, load_convention
 
 
 def _run(name: str | None, as_json: bool) -> None:
     if name is not None:
         convention = load_convention(name)
-        answer(dataclasses.asdict(convention), _explanation(convention), as_json=as_json)
+        print_result(dataclasses.asdict(convention), _explanation(convention), as_json=as_json)
         return
-    every = [load_convention(one) for one in convention_names()]
-    formatter = page()
-    formatter.write_dl([(one.name, _title(one)) for one in every])
-    found = {"conventions": [*map(dataclasses.asdict, every)]}
-    answer(found, formatter.getvalue().rstrip(), as_json=as_json)
+    every = [load_convention(tool) for tool in convention_names()]
+    formatter = text_page()
+    formatter.write_dl([(convention.name, _title(convention)) for convention in every])
+    result = {"conventions": [*map(dataclasses.asdict, every)]}
+    print_result(result, formatter.getvalue().rstrip(), as_json=as_json)
 
 
 def _explanation(convention: Convention) -> str:
-    formatter = page()
+    formatter = text_page()
     formatter.write_text(f"{convention.name} · {_title(convention)}")
     tables = {
         "Options for every metric": {name: str(v) for name, v in convention.switches.items()},

@@ -18,12 +18,12 @@ from rankmeter._choices import Choices
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, write_frames
 from rankmeter._cli._output import dumps
-from rankmeter._cli._terminal import note, print_table, with_interval, working
+from rankmeter._cli._terminal import print_progress, print_table, spinner, with_interval
 from rankmeter._estimates.segments import by_activity
 from rankmeter._estimates.wording import level, number
 from rankmeter._files import replacing
 from rankmeter._ingest import Interactions
-from rankmeter._interactions.describe import describe
+from rankmeter._interactions.describe import Description, describe
 from rankmeter._interactions.split import part
 from rankmeter._report.table import Table, one_line
 from rankmeter._results.comparison import Comparison
@@ -91,7 +91,7 @@ class _Job:
 
     @property
     def about_new(self) -> str:
-        """What was done with the new users, in a sentence."""
+        """A sentence about the new users."""
         left_out = self.held.train.height - self.split.train.height
         return (
             f"One user in {NEW} is new: the other {left_out:,} ratings of "
@@ -107,7 +107,7 @@ class _Job:
 
     @cached_property
     def known(self) -> dict[str, Any]:
-        """What is known besides the rankings."""
+        """The side data."""
         given: dict[str, Any] = {"train": self.split.train, "catalogue": self.data["item"].unique()}
         if self.items is not None:
             given["items"] = self.items
@@ -126,18 +126,18 @@ def _run(ratings: str | None, output: str) -> None:
     numbers, page = str(folder / "results.json"), str(folder / "report.html")
     inputs = [ratings] if ratings and Path(ratings).is_file() else []
     check_paths([*paths.values(), numbers, page], inputs)
-    with working("reading and splitting the ratings"):
+    with spinner("reading and splitting the ratings"):
         job = _Job.read(ratings)
         description, split = describe(job.data), job.split
-    with working("recommending"):
+    with spinner("recommending"):
         rankings = _recommend(job)
     metrics = [*(f"ndcg@{k}" for k in CUTOFFS), "recall@10", "mrr@10"]
-    with working("evaluating"):
+    with spinner("evaluating"):
         results = {
             name: evaluate(ranked, split.test, metrics, **job.choices)
             for name, ranked in rankings.items()
         }
-    with working("comparing"):
+    with spinner("comparing"):
         first = next(iter(rankings))
         segments = by_activity(split.train, bins=3, users=split.test)
         comparison = compare(
@@ -149,15 +149,28 @@ def _run(ratings: str | None, output: str) -> None:
     measured = {"baselines": {name: result.to_dict() for name, result in results.items()}}
     with replacing(numbers) as file:
         file.write(dumps(measured).encode())
-    with working("writing the report"):
+    with spinner("writing the report"):
         try:
             comparison.report(page)
             where = f"the report is {page}: open it in a browser"
         except MissingDependencyError as error:
             where = f"there is no report: {error}"
+    _print(job, description, rankings, results, comparison)
+    click.echo(f"train, test, rankings and results.json are in {one_line(str(folder))}")
+    click.echo(where)
+
+
+def _print(
+    job: _Job,
+    description: Description,
+    rankings: Mapping[str, pl.DataFrame],
+    results: Mapping[str, Summary],
+    comparison: Comparison,
+) -> None:
+    """Say what was done, and print the tables that answer the questions of the demonstration."""
     if job.made_up:
         click.echo("The MovieLens ratings are not installed: these ratings are made up.\n")
-    click.echo(f"{description!r}\n\n{split!r}\n")
+    click.echo(f"{description!r}\n\n{job.split!r}\n")
     if len(job.new):
         _say(job.about_new)
     best = max(results, key=lambda name: results[name][MAIN].mean)
@@ -169,8 +182,6 @@ def _run(ratings: str | None, output: str) -> None:
     _show(_of_lists(comparison, names, [MAIN, *job.shown]))
     _show(_conventions(best, rankings[best], job))
     _show(_one_user(best, rankings[best], job))
-    click.echo(f"train, test, rankings and results.json are in {one_line(str(folder))}")
-    click.echo(where)
 
 
 def _recommend(job: _Job) -> dict[str, pl.DataFrame]:
@@ -182,7 +193,7 @@ def _recommend(job: _Job) -> dict[str, pl.DataFrame]:
     users = job.data["user"].unique()
     usual = popularity(train, users=job.new) if len(job.new) else None
     for name, make in BASELINES.items():
-        note(f"baseline {name}")
+        print_progress(f"baseline {name}")
         try:
             lists = make(train, users=users)
         except ColumnError as error:
@@ -240,7 +251,7 @@ def _of_lists(comparison: Comparison, names: list[str], metrics: list[str]) -> d
 
 
 def _conventions(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]:
-    """The same lists as four tools measure them."""
+    """The same lists, measured by the conventions of four tools."""
     rows = []
     for tool in TOOLS:
         mean = evaluate(ranked, job.split.test, MAIN, like=tool, **job.choices)[MAIN]

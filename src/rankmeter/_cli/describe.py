@@ -8,16 +8,16 @@ import click
 
 from rankmeter._cli._command import Command
 from rankmeter._cli._files import standard_input
-from rankmeter._cli._options import given, options_of
-from rankmeter._cli._output import answer, json_option
-from rankmeter._cli._terminal import working
+from rankmeter._cli._options import given_options, options_of
+from rankmeter._cli._output import json_option, print_result
+from rankmeter._cli._terminal import spinner
 from rankmeter._interactions.describe import describe
 
 
 def _run(data: str, as_json: bool, **choices: Any) -> None:
-    with standard_input(data) as (path,), working("reading"):
-        found = describe(path, **given(choices))
-    answer(found.to_dict(), repr(found), as_json=as_json)
+    with standard_input(data) as (path,), spinner("reading"):
+        description = describe(path, **given_options(choices))
+    print_result(description.to_dict(), repr(description), as_json=as_json)
 
 
 command = Command(

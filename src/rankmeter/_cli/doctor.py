@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command
-from rankmeter._cli._exits import complain
-from rankmeter._cli._output import answer, json_option
-from rankmeter._cli._terminal import page
+from rankmeter._cli._exits import print_error
+from rankmeter._cli._output import json_option, print_result
+from rankmeter._cli._terminal import text_page
 from rankmeter._compiled import native
 from rankmeter._version import __version__
 
@@ -38,16 +38,16 @@ PURPOSES = {
 
 
 def _run(as_json: bool) -> None:
-    found = {"machine": _machine(), "packages": _packages()}
-    answer(found, _text(**found), as_json=as_json)
-    packages = found["packages"].items()
+    facts = {"machine": _machine(), "packages": _packages()}
+    print_result(facts, _text(**facts), as_json=as_json)
+    packages = facts["packages"].items()
     if missing := [name for name, facts in packages if facts["core"] and not facts["version"]]:
-        complain(f"rankmeter does not work without {', '.join(missing)}")
+        print_error(f"rankmeter does not work without {', '.join(missing)}")
         click.get_current_context().exit(4)
 
 
 def _text(machine: dict[str, Any], packages: dict[str, Any]) -> str:
-    formatter = page()
+    formatter = text_page()
     formatter.write_dl([(name, str(value)) for name, value in machine.items()])
     for title, core in (("Required packages", True), ("Optional packages", False)):
         with formatter.section(title):

@@ -9,20 +9,14 @@ import click
 
 from rankmeter._api import evaluate
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import (
-    STDIN,
-    TABLES,
-    check_paths,
-    format_of,
-    standard_input,
-    write_frames,
-)
+from rankmeter._cli._files import STDIN, standard_input
 from rankmeter._cli._gates import exit_on, read_gate
-from rankmeter._cli._options import given, metrics_option, options_of, side_files
-from rankmeter._cli._output import Formats, check_page, page_option
-from rankmeter._cli._show import check_show, print_walks, show_option
+from rankmeter._cli._options import given_options, metrics_option, options_of, side_files
+from rankmeter._cli._output import Formats, page_option
+from rankmeter._cli._show import show_option
 from rankmeter._cli._spark import master_option, start_spark
-from rankmeter._cli._terminal import print_table, working
+from rankmeter._cli._summaries import Outputs
+from rankmeter._cli._terminal import print_table, spinner
 from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 
@@ -40,40 +34,27 @@ FORMATS: Formats[Summary] = Formats(
 def _run(
     rankings: str,
     truth: str | None,
-    report: str | None,
     segments: str | None,
-    per_user: str | None,
-    output: str | None,
-    form: str | None,
-    as_json: bool,
-    conditions: tuple[str, ...],
-    show: tuple[str, ...],
     master: str | None,
     **choices: Any,
 ) -> None:
-    form = FORMATS.choose(form, as_json=as_json)
-    check_show(show, form, output)
-    gates = [read_gate(condition, choices.get("like")) for condition in conditions]
-    if per_user == STDIN and form != "trec":
+    outputs = Outputs.take(FORMATS, choices)
+    gates = [read_gate(condition, choices.get("like")) for condition in outputs.conditions]
+    to_stdout = outputs.per_user == STDIN
+    if to_stdout and outputs.form != "trec":
         raise UsageError("--per-user - needs --format trec: choose it, or name a file")
-    if per_user is not None:
-        format_of(per_user, TABLES)
-    check_page(report)
-    if segments is not None and report is None:
+    if segments is not None and outputs.report is None:
         raise UsageError("--segments is for the page: add --report FILE.html", option="segments")
-    check_paths([output, report, per_user], [rankings, truth, segments, *side_files(choices)])
+    outputs.check([rankings, truth, segments, *side_files(choices)])
     start_spark(master, choices.get("engine"))
-    with standard_input(rankings, truth) as (ranked, judged), working("evaluating"):
-        result = evaluate(ranked, judged, **given(choices))
-        walks = [result.show(user) for user in show]
-        if report is not None:
-            result.report(report, segments=segments)
+    with standard_input(rankings, truth) as (ranked, judged), spinner("evaluating"):
+        result = evaluate(ranked, judged, **given_options(choices))
+        walks = [result.show(user) for user in outputs.show]
+        if outputs.report is not None:
+            result.report(outputs.report, segments=segments)
     figures = [(gate, gate.find(result)) for gate in gates]
-    if per_user not in (None, STDIN):
-        write_frames({per_user: result.pieces_by_user})
-    before = "".join(_trec_per_user(result)) if per_user == STDIN else ""
-    FORMATS.emit(result, form, output, before=before)
-    print_walks(walks)
+    before = "".join(_trec_per_user(result)) if to_stdout else None
+    outputs.write(result, walks, before=before)
     exit_on((gate, gate.reason(value)) for gate, value in figures)
 
 
@@ -89,7 +70,7 @@ def _trec_per_user(result: Summary) -> Iterator[str]:
 
 
 def _trec_means(result: Summary) -> Iterator[str]:
-    return (_trec_line(metric, "all", found.mean) for metric, found in result.items())
+    return (_trec_line(metric, "all", e.mean) for metric, e in result.items())
 
 
 command = Command(

@@ -9,38 +9,27 @@ import click
 from rankmeter._checks import refused
 from rankmeter._cli._command import Command
 from rankmeter._cli._files import standard_input
-from rankmeter._cli._options import given, metrics_option, options_of
-from rankmeter._cli._show import check_show
-from rankmeter._cli._summaries import FORMATS, check_output, files_of, output_options, write
-from rankmeter._cli._terminal import working
+from rankmeter._cli._options import given_options, metrics_option, options_of
+from rankmeter._cli._summaries import FORMATS, Outputs, files_of, output_options, write
+from rankmeter._cli._terminal import spinner
 from rankmeter._matrix._array_files import is_array_file
 from rankmeter._scored import evaluate_ranks
 
 
-def _run(
-    ranks: str,
-    per_user: str | None,
-    output: str | None,
-    form: str | None,
-    as_json: bool,
-    conditions: tuple[str, ...],
-    show: tuple[str, ...],
-    **choices: Any,
-) -> None:
-    form = FORMATS.choose(form, as_json=as_json)
-    check_show(show, form, output)
-    check_output(per_user, output, [ranks, *files_of(choices)])
-    chosen = given(choices)
+def _run(ranks: str, **choices: Any) -> None:
+    outputs = Outputs.take(FORMATS, choices)
+    outputs.check([ranks, *files_of(choices)])
+    chosen = given_options(choices)
     candidates = chosen.get("candidates")
     if candidates is not None and not is_array_file(candidates):
         try:
             chosen["candidates"] = int(candidates)
         except ValueError:
-            wanted = "an integer ≥ 1, or a .npy, .npz or .json file"
-            raise refused("candidates", wanted, candidates) from None
-    with standard_input(ranks) as (path,), working("evaluating"):
+            expected = "an integer ≥ 1, or a .npy, .npz or .json file"
+            raise refused("candidates", expected, candidates) from None
+    with standard_input(ranks) as (path,), spinner("evaluating"):
         result = evaluate_ranks(path, **chosen)
-    write(result, per_user, output, form, conditions, choices.get("like"), show)
+    write(outputs, result, choices.get("like"))
 
 
 command = Command(

@@ -8,33 +8,21 @@ import click
 
 from rankmeter._checks import refused
 from rankmeter._cli._command import Command
-from rankmeter._cli._options import given, metrics_option, options_of
-from rankmeter._cli._show import check_show
-from rankmeter._cli._summaries import FORMATS, check_output, files_of, output_options, write
-from rankmeter._cli._terminal import working
+from rankmeter._cli._options import given_options, metrics_option, options_of
+from rankmeter._cli._summaries import FORMATS, Outputs, files_of, output_options, write
+from rankmeter._cli._terminal import spinner
 from rankmeter._scored import evaluate_scores
 
 
-def _run(
-    scores: str,
-    target: str | None,
-    per_user: str | None,
-    output: str | None,
-    form: str | None,
-    as_json: bool,
-    conditions: tuple[str, ...],
-    show: tuple[str, ...],
-    **choices: Any,
-) -> None:
-    form = FORMATS.choose(form, as_json=as_json)
-    check_show(show, form, output)
-    check_output(per_user, output, [scores, target, *files_of(choices)])
-    chosen = given(choices)
+def _run(scores: str, target: str | None, **choices: Any) -> None:
+    outputs = Outputs.take(FORMATS, choices)
+    outputs.check([scores, target, *files_of(choices)])
+    chosen = given_options(choices)
     if "tolerance" in chosen:
         chosen["tolerance"] = _two_numbers(chosen["tolerance"])
-    with working("evaluating"):
+    with spinner("evaluating"):
         result = evaluate_scores(scores, target, **chosen)
-    write(result, per_user, output, form, conditions, choices.get("like"), show)
+    write(outputs, result, choices.get("like"))
 
 
 def _two_numbers(text: str) -> tuple[float, float]:

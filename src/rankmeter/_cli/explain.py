@@ -8,26 +8,27 @@ import click
 
 from rankmeter._api import evaluate
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import check_paths, standard_input
-from rankmeter._cli._options import complete_conventions, given, metrics_option, options_of
+from rankmeter._cli._files import standard_input
+from rankmeter._cli._options import complete_conventions, given_options, metrics_option, options_of
 from rankmeter._cli._output import Formats
-from rankmeter._cli._terminal import print_table, working
+from rankmeter._cli._summaries import Outputs
+from rankmeter._cli._terminal import print_table, spinner
 from rankmeter._explain.walk import explain
 from rankmeter._results.explanation import Explanation
 from rankmeter.errors import UsageError
 
 
-def _show(found: Explanation) -> None:
-    print_table(found.table())
-    if found.users:
-        print_table(found.user_table(), "The users whose value changes most")
+def _show(explanation: Explanation) -> None:
+    print_table(explanation.table())
+    if explanation.users:
+        print_table(explanation.user_table(), "The users whose value changes most")
 
 
 FORMATS: Formats[Explanation] = Formats(
     _show,
     table=repr,
-    md=lambda found: found.table().to_markdown(),
-    latex=lambda found: found.table().to_latex(),
+    md=lambda explanation: explanation.table().to_markdown(),
+    latex=lambda explanation: explanation.table().to_latex(),
     footnote=Explanation.footnote,
     json=Explanation.to_json,
 )
@@ -37,19 +38,16 @@ def _run(
     rankings: str,
     truth: str,
     metrics: tuple[str, ...],
-    form: str | None,
-    as_json: bool,
-    output: str | None,
     **choices: Any,
 ) -> None:
-    form = FORMATS.choose(form, as_json=as_json)
+    outputs = Outputs.take(FORMATS, choices)
     if len(metrics) > 1:
         raise UsageError(f"expected one metric, got {' and '.join(metrics)}")
-    check_paths([output], [rankings, truth])
-    with standard_input(rankings, truth) as (ranked, judged), working("explaining"):
-        found = explain(ranked, judged, metrics[0], **given(choices))
-    FORMATS.emit(found, form, output)
-    if found.target and not found.matches:
+    outputs.check([rankings, truth])
+    with standard_input(rankings, truth) as (ranked, judged), spinner("explaining"):
+        explanation = explain(ranked, judged, metrics[0], **given_options(choices))
+    outputs.write(explanation)
+    if explanation.target and not explanation.matches:
         click.get_current_context().exit(1)
 
 

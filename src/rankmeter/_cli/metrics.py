@@ -11,21 +11,21 @@ import click
 from rankmeter._cli._command import Command
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
 from rankmeter._cli._options import complete_metrics
-from rankmeter._cli._output import answer, json_option
-from rankmeter._cli._terminal import page
+from rankmeter._cli._output import json_option, print_result
+from rankmeter._cli._terminal import text_page
 from rankmeter.metrics import METRICS, Option, Spec, metric
 
 
 def _run(name: str | None, as_json: bool) -> None:
     if name is None:
-        answer({"metrics": [*map(_as_dict, METRICS.values())]}, _listing(), as_json=as_json)
+        print_result({"metrics": [*map(_as_dict, METRICS.values())]}, _listing(), as_json=as_json)
     else:
         spec = metric(name).spec
-        answer(_as_dict(spec), _explanation(spec), as_json=as_json)
+        print_result(_as_dict(spec), _explanation(spec), as_json=as_json)
 
 
 def _listing() -> str:
-    formatter = page()
+    formatter = text_page()
     formatter.write_dl([(name, _facts(spec, spec.title)) for name, spec in METRICS.items()])
     return formatter.getvalue().rstrip()
 
@@ -40,7 +40,7 @@ def _facts(spec: Spec, *first: str) -> str:
 
 def _explanation(spec: Spec) -> str:
     doc = read_docstring(spec.function)
-    formatter = page()
+    formatter = text_page()
     formatter.write_text(f"{spec.name}{'@k' if spec.cutoff else ''} · {spec.title}")
     formatter.write_text(_facts(spec))
     formatter.write_paragraph()
@@ -48,7 +48,7 @@ def _explanation(spec: Spec) -> str:
     if spec.options:
         with formatter.section("Options, written as " + _spelling(spec)):
             rows = [
-                (f"{name}={_values(option)}", _said(spec, name, option))
+                (f"{name}={_values(option)}", _option_text(spec, name, option))
                 for name, option in spec.options.items()
             ]
             formatter.write_dl(rows, col_max=36)
@@ -77,8 +77,8 @@ def _values(option: Option) -> str:
     return "|".join(words)
 
 
-def _said(spec: Spec, name: str, option: Option) -> str:
-    """What an option does, and its default, separated from the last item of a list."""
+def _option_text(spec: Spec, name: str, option: Option) -> str:
+    """The effect of an option and its default, separated from the last item of a list."""
     text = parameter_text(spec.function, name)
     default = f"default: {'none' if option.default is None else option.default}"
     apart = "\n\n" if "\n" in text else " "

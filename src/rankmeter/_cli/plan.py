@@ -8,15 +8,15 @@ import click
 
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
-from rankmeter._cli._options import given, options_of
-from rankmeter._cli._output import answer, json_option
+from rankmeter._cli._options import given_options, options_of
+from rankmeter._cli._output import json_option, print_result
 from rankmeter._planning import sample_size
 
 
 def _run(pilot: str | None, difference: float, as_json: bool, **choices: Any) -> None:
     with standard_input(pilot) as (file,):
-        found = sample_size(file, difference=difference, **given(choices))
-    answer(found.to_dict(), str(found), as_json=as_json)
+        size = sample_size(file, difference=difference, **given_options(choices))
+    print_result(size.to_dict(), str(size), as_json=as_json)
 
 
 command = Command(

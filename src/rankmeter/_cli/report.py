@@ -22,23 +22,23 @@ def _run(read: str, as_json: bool) -> None:
         click.echo(dumps(result))
         return
     if "systems" not in result:
-        print_table(_of_one(result))
+        print_table(_evaluation_table(result))
         return
-    print_table(_means(result))
+    print_table(_comparison_table(result))
     click.echo()
-    click.echo("\n".join(one_line(one["sentence"]) for one in result["differences"]))
+    click.echo("\n".join(one_line(difference["sentence"]) for difference in result["differences"]))
 
 
-def _of_one(result: dict[str, Any]) -> Table:
+def _evaluation_table(result: dict[str, Any]) -> Table:
     """Each mean of one evaluation with its interval."""
     rows = [(name, _cell(e), f"{e['n_users']:,}") for name, e in result["metrics"].items()]
     return Table(("metric", "mean", "users"), rows, result["notes"])
 
 
-def _means(result: dict[str, Any]) -> Table:
+def _comparison_table(result: dict[str, Any]) -> Table:
     """Systems × metrics, each mean with its interval."""
     rows = [
-        (name, *(_cell(found[name]) for found in result["metrics"].values()))
+        (name, *(_cell(means[name]) for means in result["metrics"].values()))
         for name in result["systems"]
     ]
     notes = [f"baseline {result['baseline']}"] if result["baseline"] else []
@@ -46,8 +46,8 @@ def _means(result: dict[str, Any]) -> Table:
     return Table(("system", *result["metrics"]), rows, notes)
 
 
-def _cell(found: dict[str, float | None]) -> str:
-    return with_interval(found["mean"], found["low"], found["high"])
+def _cell(mean: dict[str, float | None]) -> str:
+    return with_interval(mean["mean"], mean["low"], mean["high"])
 
 
 command = Command(

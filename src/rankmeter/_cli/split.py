@@ -17,9 +17,9 @@ from rankmeter._cli._files import (
     standard_input,
     write_frames,
 )
-from rankmeter._cli._options import options_of, own_options, summaries
-from rankmeter._cli._output import answer, json_option
-from rankmeter._cli._terminal import working
+from rankmeter._cli._options import options_of, options_of_method, summaries
+from rankmeter._cli._output import json_option, print_result
+from rankmeter._cli._terminal import spinner
 from rankmeter._ingest import Interactions
 from rankmeter.errors import UsageError
 from rankmeter.splits import SPLITS, Split
@@ -35,29 +35,29 @@ def _run(
     as_json: bool,
     **choices: Any,
 ) -> None:
-    chosen = own_options(SPLITS, method, choices)
+    chosen = options_of_method(SPLITS, method, choices)
     _check_destination(train, test, output, form)
     check_paths([train, test, output], [ratings])
-    with standard_input(ratings) as (data,), working("splitting"):
+    with standard_input(ratings) as (data,), spinner("splitting"):
         read = Interactions.read(data, columns=chosen.pop("columns", None))
         made = SPLITS[method](read, **chosen)
     folds = (made,) if isinstance(made, Split) else made
     if output is not None:
         paths = _in_folder(Path(output), len(folds), form or _form_of(ratings))
         check_paths([*chain(*paths)], [ratings])
-        _refuse_others(Path(output), paths)
+        _refuse_old_parts(Path(output), paths)
     elif len(folds) > 1:
         raise UsageError(f"{method} makes {len(folds)} splits: name a folder with --output")
     else:
         paths = [(str(train), str(test))]
-    parts = [part for fold in folds for part in (fold.train, fold.test)]
-    frames = dict(zip(chain(*paths), map(read.as_in_input, parts), strict=True))
+    tables = [part for fold in folds for part in (fold.train, fold.test)]
+    frames = dict(zip(chain(*paths), map(read.as_in_input, tables), strict=True))
     write_frames(frames, folders=output is not None)
-    found = [
+    splits = [
         {"method": fold.method, "train": train, "test": test, "counts": fold.counts}
         for fold, (train, test) in zip(folds, paths, strict=True)
     ]
-    answer({"splits": found}, "\n\n".join(map(repr, folds)), as_json=as_json)
+    print_result({"splits": splits}, "\n\n".join(map(repr, folds)), as_json=as_json)
 
 
 def _check_destination(
@@ -94,7 +94,7 @@ def _in_folder(folder: Path, n: int, form: str) -> list[tuple[str, str]]:
     return [(str(home / f"train.{form}"), str(home / f"test.{form}")) for home in homes]
 
 
-def _refuse_others(folder: Path, paths: list[tuple[str, str]]) -> None:
+def _refuse_old_parts(folder: Path, paths: list[tuple[str, str]]) -> None:
     """Refuse old parts next to the new ones: they would look like parts of the same split."""
     there = [
         str(file)

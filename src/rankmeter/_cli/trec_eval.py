@@ -21,8 +21,8 @@ def _run(qrels: str, run: str, measures: tuple[str, ...], **choices: Any) -> Non
             sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape"))
 
 
-def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
+def _version(context: click.Context, _: click.Parameter, requested: bool) -> None:
+    if requested:
         click.echo("trec_eval version 10.0", err=True)
         context.exit()
 

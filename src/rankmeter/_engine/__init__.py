@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rankmeter._engine.chance import chance
-from rankmeter._engine.choose import EngineName, Reading, reading
+from rankmeter._engine.chance import chance_scores
+from rankmeter._engine.choose import EngineName, Reading, parse_engine
 from rankmeter._engine.counted import Counted, check_candidates
 from rankmeter._engine.memory import Data, Engine, Memory, Source
 from rankmeter._engine.scores import Averaged, Scores
-from rankmeter._engine.walked import Grid, Line, Place, Walk, ranking_of, walks
+from rankmeter._engine.walked import Grid, Line, Place, Walk, ranking_of, walk_metrics
 from rankmeter._ingest import Table
 from rankmeter._side._given import NO_SIDE, Side
 
@@ -36,12 +36,12 @@ __all__ = [
     "Scores",
     "Source",
     "Walk",
-    "chance",
+    "chance_scores",
     "check_candidates",
     "open_data",
+    "parse_engine",
     "ranking_of",
-    "reading",
-    "walks",
+    "walk_metrics",
 ]
 
 ENGINE: Engine = Memory()

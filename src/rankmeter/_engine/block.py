@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, relevant_items
 from rankmeter._choices import Alignment
-from rankmeter._engine.called import Evidence, adjusted, call, no_lists
+from rankmeter._engine.called import Evidence, adjusted_for_chance, call_metric, no_lists
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Table
 from rankmeter._plan import Plan
@@ -83,16 +83,16 @@ class Block:
 
     @functools.cached_property
     def _has_truth(self) -> npt.NDArray[np.bool_]:
-        """Which users have judgments."""
+        """A mask of the users that have judgments."""
         return self._codes.mark(self.truth.users)
 
     @functools.cached_property
     def _in_truth(self) -> npt.NDArray[np.bool_]:
-        """Which users the truth names, with judgments or without."""
+        """A mask of the users that the truth names, with judgments or without."""
         return self._has_truth | self._codes.mark(self.truth.empty_users)
 
     def _of_plan(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
-        """What gives the hits of one system in an alignment of a plan."""
+        """Return a function from alignments of a plan to the hits of one system."""
         depths, named = plan.depths(), plan.named()
         return lambda choices: self.aligned(
             name, choices, depths.get(choices, 0), named=choices in named
@@ -153,16 +153,16 @@ def scores_of(
         facts[entry.alignment] = aligned.facts
         try:
             if entry.candidates is not None:
-                state, lowest[entry.label] = adjusted(entry, aligned)
+                state, lowest[entry.label] = adjusted_for_chance(entry, aligned)
                 values[:, column] = state.per_user(nothing=np.nan)
                 if entry.averaging.aggregate == "micro":
                     states[entry.label] = state
                 continue
             if entry.keeps_state and entry.spec.both is not None:
-                both = call(entry, aligned, entry.spec.both, evidence)
+                both = call_metric(entry, aligned, entry.spec.both, evidence)
                 values[:, column], states[entry.label] = both
             else:
-                values[:, column] = call(entry, aligned, entry.spec.function, evidence)
+                values[:, column] = call_metric(entry, aligned, entry.spec.function, evidence)
         except UsageError as error:
             errors[entry.label] = error
     return Scores(

@@ -12,7 +12,7 @@ from rankmeter._align import Aligned
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
 from rankmeter._plan import MetricPlan
-from rankmeter._steps import unnoted, worked
+from rankmeter._steps import note_formula, without_notes
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Ratio
 from rankmeter.metrics.link_prediction import above_chance
@@ -30,27 +30,27 @@ def no_lists(name: str, choices: Alignment) -> NoReturn:
     raise UsageError("needs lists of items, which scores and ranks are not")
 
 
-def call(
+def call_metric(
     entry: MetricPlan,
     aligned: Aligned,
     function: Callable[..., Any],
     evidence: Evidence = no_lists,
 ) -> Any:
-    """What a metric function makes of the evidence that it names."""
+    """Call a metric function with the evidence that it names."""
     metric, spec = entry.metric, entry.spec
-    own = {"hits": aligned.hits, "nonrelevant": aligned.nonrelevant, "lists": aligned.lists}
+    ranked = {"hits": aligned.hits, "nonrelevant": aligned.nonrelevant, "lists": aligned.lists}
 
-    def known(name: str) -> Any:
+    def argument(name: str) -> Any:
         try:
-            return own[name] if own.get(name) is not None else evidence(name, entry.alignment)
+            return evidence(name, entry.alignment) if ranked.get(name) is None else ranked[name]
         except UsageError:
             if name in spec.spares:
                 return None
             raise
 
     try:
-        given = [known(name) for name in spec.needs]
-        return function(*given, *([metric.k] if spec.cutoff else []), **dict(metric.options))
+        arguments = [argument(name) for name in spec.needs]
+        return function(*arguments, *([metric.k] if spec.cutoff else []), **dict(metric.options))
     except UsageError as error:
         text = str(error).removeprefix(f"{metric.name} ")
         raise UsageError(
@@ -58,7 +58,7 @@ def call(
         ) from None
 
 
-def by_chance(
+def chance_values(
     entry: MetricPlan, perfect: Hits, others: IntArray, n_items: int | IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """The values of a random and of a perfect ranking of `n_items` candidates.
@@ -80,24 +80,24 @@ def by_chance(
     return values, best
 
 
-def adjusted(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float]:
-    """How far each user is on the way from chance to perfection, and the lowest possible value.
+def adjusted_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float]:
+    """Scale the value of each user from 0 (chance) to 1 (perfect); also the lowest possible value.
 
     A user for whom all rankings are alike has a way of length 0.
     """
-    values = call(entry, aligned, entry.spec.function)
+    values = call_metric(entry, aligned, entry.spec.function)
     perfect, others = aligned.hits.best, aligned.nonrelevant.n_relevant
     try:
-        with unnoted():
-            random, best = by_chance(
+        with without_notes():
+            random, best = chance_values(
                 entry, perfect, others, entry.candidates or aligned.hits.n_ranked
             )
     except UsageError as error:
         raise UsageError(f"{entry.label} has no value by chance: {error}") from None
     plain = entry.metric.spec
     worst = np.full(best.shape, plain.low if plain.increasing else plain.high)
-    worked(random, "by_chance", by_chance=random)
-    worked(best, "perfect", perfect=best)
+    note_formula(random, "by_chance", by_chance=random)
+    note_formula(best, "perfect", perfect=best)
     share, lowest = (
         above_chance(value, random, best, increasing=plain.increasing) for value in (values, worst)
     )

@@ -6,14 +6,14 @@ import numpy as np
 
 from rankmeter._align import Codes, Facts, Refused, prepare
 from rankmeter._choices import Alignment
-from rankmeter._engine.called import by_chance
+from rankmeter._engine.called import chance_values
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Table
 from rankmeter._plan import Plan
 from rankmeter.errors import NotEnoughMemoryError, UsageError
 
 
-def chance(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
+def chance_scores(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
     """The values of a random and of a perfect ranking of `n_items` candidates, for all users.
 
     NaN for metrics that need more than hits, or that have no expectation over ties or over so many.
@@ -27,12 +27,12 @@ def chance(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
         judged = prepare(truth, codes, entry.alignment)
         perfect, others = judged.relevant, judged.others.n_relevant
         n_ranked = np.maximum(perfect.n_relevant + others, n_items)
-        own = Facts(perfect.n_relevant, n_ranked, {}, 0, Refused(), Refused())
-        facts[entry.alignment] = own
+        counts = Facts(perfect.n_relevant, n_ranked, {}, 0, Refused(), Refused())
+        facts[entry.alignment] = counts
         if entry.spec.needs != ("hits",) or entry.candidates is not None:
             continue
         try:
-            both = by_chance(entry, perfect, others, n_items)
+            both = chance_values(entry, perfect, others, n_items)
         except (UsageError, NotEnoughMemoryError):
             continue
         for table, values in zip(tables, both, strict=True):

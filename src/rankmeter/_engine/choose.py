@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
-from rankmeter._align import THREADS, gather, sift
+from rankmeter._align import THREADS, collect_judged, gather
 from rankmeter._checks import choice, refused
 from rankmeter._ingest import (
     AnyRows,
     InPieces,
     InSpark,
     Table,
+    at_most,
     available_memory,
     in_spark,
     is_spark,
@@ -26,7 +29,7 @@ from rankmeter._ingest import (
 )
 from rankmeter._matrix._kind import Kind
 from rankmeter._plan import Plan
-from rankmeter.errors import UsageError
+from rankmeter.errors import NotEnoughMemoryError, UsageError
 
 EngineName: TypeAlias = Literal["auto", "memory", "disk", "spark"]
 
@@ -41,13 +44,13 @@ _LARGEST_PIECE = 2**21  # rows
 _PER_ROW = 250  # bytes for a row of each piece that is worked on
 
 
-_KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {InPieces: sift, InSpark: gather}
+_KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {InPieces: collect_judged, InSpark: gather}
 """What keeps the rows that matter, of rows that are not in memory."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How rankings are read.
+    """The engine and its memory limit, which decide how rankings are read.
 
     Attributes
     ----------
@@ -70,7 +73,7 @@ class Reading:
             if columns and {"score", "rank"} & columns.keys():
                 raise UsageError(f"columns= names columns, which {type(data).__name__} lacks")
             return data.read(plan)
-        data = self.opened(data)
+        data = self.open(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table = open_spark(data, columns=columns, bad_scores=plan.bad_scores)
             how = "spark: rankings are counted in the cluster"
@@ -81,37 +84,46 @@ class Reading:
                 f"path of Parquet files.",
                 option="engine",
             )
-        if self.engine == "memory" or (self.engine == "auto" and not self._too_large(data)):
+        if self.engine == "memory":
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
+        if self.engine == "auto" and needed_memory(data, self._most) <= self._most:
+            with suppress(NotEnoughMemoryError), at_most(self._most):  # else it is read in pieces
+                return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         rows = min(self.limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
         in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=plan.bad_scores)
         if in_pieces is not None:
             how = f"disk: rankings are read in pieces, {size(self.limit)} of memory"
             return replace(in_pieces, origin=replace(in_pieces.origin, engine=how))
+        what = data if isinstance(data, str | PathLike) else type(data).__name__
+        why = (
+            "in pieces: it is one value, or has lists of items. Write it as Parquet or CSV, with a"
+        )
         if self.engine == "disk":
             raise UsageError(
-                f"engine='disk' cannot read {data} in pieces: it is one value, or has lists of "
-                f"items. Write it as Parquet or CSV, with a row for each item, or choose "
+                f"engine='disk' cannot read {what} {why} row for each item, or choose "
                 f"engine='memory'.",
                 option="engine",
+            )
+        if self.memory is not None:
+            raise NotEnoughMemoryError(
+                f"{what} takes more than memory={size(self.memory)}, and cannot be read {why} row "
+                f"for each item, or give it more `memory`."
             )
         table = read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         how = f"memory: {table.source} cannot be read in pieces"
         return replace(table, origin=replace(table.origin, engine=how))
 
-    def judged(self, truth: object, columns: Mapping[str, str] | None) -> Table:
+    def read_truth(self, truth: object, columns: Mapping[str, str] | None) -> Table:
         """The ground truth, unless rankings brought it."""
-        return (
-            truth if isinstance(truth, Table) else read_truth(self.opened(truth), columns=columns)
-        )
+        return truth if isinstance(truth, Table) else read_truth(self.open(truth), columns=columns)
 
-    def opened(self, data: object) -> object:
-        """What Spark is to read as a Spark DataFrame; all else unchanged."""
+    def open(self, data: object) -> object:
+        """Open data of the engine ``spark`` as a Spark DataFrame; return other data unchanged."""
         return in_spark(data) if self.engine == "spark" else data
 
     @staticmethod
-    def said(tables: Iterable[Table]) -> str:
-        """How some rankings were read, if that is worth knowing."""
+    def describe(tables: Iterable[Table]) -> str:
+        """A note on how rankings were read; empty if they are in memory."""
         return "; ".join(
             dict.fromkeys(table.origin.engine for table in tables if table.origin.engine)
         )
@@ -122,7 +134,7 @@ class Reading:
         free = available_memory()
         return self.memory or min(_USUAL, int(_SHARE * (free or _USUAL)))
 
-    def sifted(self, table: Table, truth: Table, plan: Plan) -> Table:
+    def load_judged(self, table: Table, truth: Table, plan: Plan) -> Table:
         """The rankings with everything that measuring needs in memory, if they are in pieces."""
         keep = _KEEP.get(type(table.rows))
         if keep is None:
@@ -137,25 +149,24 @@ class Reading:
         depth = max((depth for depth in depths if depth is not None), default=0)
         return keep(table, truth, [*plan.alignments()], room=self.limit, depth=depth)
 
-    def _too_large(self, data: object) -> bool:
-        needed = needed_memory(data)
-        if not needed:
-            return False
-        return needed > (self.memory or _SHARE * (available_memory() or float("inf")))
+    @property
+    def _most(self) -> float:
+        """Bytes that rankings may take in memory."""
+        return self.memory or _SHARE * (available_memory() or float("inf"))
 
 
-def reading(engine: Any, memory: Any) -> Reading:
-    """How rankings are read, from the options of the public functions."""
-    known: EngineName = choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
-    limit = _bytes(memory)
-    if known == "memory" and limit is not None:
+def parse_engine(engine: Any, memory: Any) -> Reading:
+    """Check the options ``engine`` and ``memory``."""
+    engine_name: EngineName = choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
+    limit = _parse_bytes(memory)
+    if engine_name == "memory" and limit is not None:
         raise UsageError(
             "`memory` has no effect with engine='memory': choose 'auto' or 'disk'", option="memory"
         )
-    return Reading(known, limit)
+    return Reading(engine_name, limit)
 
 
-def _bytes(memory: Any) -> int | None:
+def _parse_bytes(memory: Any) -> int | None:
     """``"2GiB"`` as a number of bytes."""
     if memory is None:
         return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankmeter._align import Aligned, Facts, perfect, reached, settle
+from rankmeter._align import Aligned, Facts, perfect_hits, reached_gains, to_hits
 from rankmeter._align.pairs import Refused
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import scores_of
@@ -42,7 +42,6 @@ class Counted:
         return self
 
     def of_user(self, user: object) -> Counted:
-        """See `Data.of_user`."""
         number = user if self.ids is None else (self.ids.series() == user).arg_true()[0]
         row = np.array([number], dtype=np.int64)
         return replace(self, queries=self.queries.take(row), ids=None)
@@ -87,14 +86,14 @@ def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
             "their row: mark only relevant items in `target`, or pass each=False",
             option="relevant",
         )
-    gain = reached(counts.user, counts.gain, queries.n, choices)
+    gain = reached_gains(counts.user, counts.gain, queries.n, choices)
     if choices.ties.endswith("descending") and counts.before is not None:
         counts = replace(counts, before=counts.equal - counts.before)
     if choices.ties.startswith("text"):
         counts = replace(counts, before=None)
     ranked = replace(counts, gain=gain).only(queries.found)
-    ideals = perfect(counts.user, gain, queries.n, choices)
-    hits, others, tied = settle(ranked, ideals, choices, queries.positive[queries.found])
+    ideals = perfect_hits(counts.user, gain, queries.n, choices)
+    hits, others, tied = to_hits(ranked, ideals, choices, queries.positive[queries.found])
     n_found, n_hits = ranked.user.size, hits.rank.size
     facts = Facts(hits.n_relevant, hits.n_ranked, tied, n_found, Refused(), Refused(), n_hits)
     return Aligned(hits, others, every, facts)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rankmeter._align import THREADS, Share, in_order, in_threads, shares
+from rankmeter._align import THREADS, Share, in_threads, is_grouped, partitions
 from rankmeter._engine.block import Block
 from rankmeter._engine.counted import Counted
 from rankmeter._engine.scores import Scores
-from rankmeter._engine.whole import check
+from rankmeter._engine.whole import check_whole
 from rankmeter._ingest import CHANGED, PER_MEASURED_ROW, Table, check_memory
 from rankmeter._plan import Plan
 from rankmeter._side._given import NO_SIDE, Side
@@ -46,7 +46,7 @@ class Data(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Where the rankings of a result came from: data that can be opened again, and the system."""
+    """Data of a result that can be opened again, and the name of the system."""
 
     open: Callable[[], Data] = field(repr=False)  # it holds the rankings
     system: str
@@ -87,7 +87,6 @@ class Memory:
         side: Side = NO_SIDE,
         keep: bool = False,
     ) -> Tables:
-        """See `Engine.open`."""
         tables = SideTables(side, systems, truth)
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
@@ -97,17 +96,17 @@ class Memory:
         whole = keep or any(table.rows.is_index for table in systems.values())
         blocks = self.blocks or 1
         if self.blocks is None and not whole:
-            viewed = all(map(in_order, systems.values()))
-            blocks = _blocks(rows, truth.height, viewed=viewed)
+            viewed = all(map(is_grouped, systems.values()))
+            blocks = _n_blocks(rows, truth.height, viewed=viewed)
         if room is not None:
             blocks = max(blocks, rows * _PER_KEPT_ROW // room)
-        makers = _cut(truth, systems, blocks, functools.partial(Block, tables=tables, keep=keep))
+        makers = _makers(truth, systems, blocks, functools.partial(Block, tables=tables, keep=keep))
         if keep:
             makers = [functools.cache(make) for make in makers]
         return Tables(truth, dict(systems), tables, makers)
 
 
-def _blocks(rows: int, judged: int, *, viewed: bool) -> int:
+def _n_blocks(rows: int, judged: int, *, viewed: bool) -> int:
     """One block where rows or judgments are few; fewer are worth a cut if rows are only viewed.
 
     A judgment needs about five times the memory of a row, and a few blocks are worked on at once.
@@ -116,18 +115,20 @@ def _blocks(rows: int, judged: int, *, viewed: bool) -> int:
     return 1 if rows < least or judged * share < rows else min(rows // size, 12)
 
 
-def _cut(
+def _makers(
     truth: Table, systems: Mapping[str, Table], blocks: int, block: Callable[..., Block]
 ) -> list[Callable[[], Block]]:
-    """What makes one block, or each of several with about as many rows."""
+    """Return a function for each block, which builds it; blocks have about as many rows."""
     if blocks == 1:
         return [lambda: block(truth, systems)]
 
-    def made(share: Callable[[], Share]) -> Block:
+    def build(share: Callable[[], Share]) -> Block:
         codes, (truth_of_part, *others) = share()
         return block(truth_of_part, dict(zip(systems, others, strict=True)), codes=codes)
 
-    return [functools.partial(made, share) for share in shares(blocks, [truth, *systems.values()])]
+    return [
+        functools.partial(build, share) for share in partitions(blocks, [truth, *systems.values()])
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +141,6 @@ class Tables:
     blocks: Sequence[Callable[[], Block]]  # made when they are needed, and freed if not kept
 
     def of_user(self, user: object) -> Block:
-        """See `Data.of_user`."""
         if not all(table.rows.in_memory for table in self.systems.values()):
             raise UsageError(
                 "rankings that were read in pieces are not in memory: evaluate the rows of one "
@@ -152,17 +152,17 @@ class Tables:
     def run(self, plan: Plan) -> dict[str, Scores]:
         """See `Data.run`."""
         try:
-            parts = [block.score(plan) for block in self._ready(plan)]
+            by_block = [block.score(plan) for block in self._aligned_blocks(plan)]
         finally:
             if any(table.rows.changed for table in (self.truth, *self.systems.values())):
                 raise DataError(CHANGED)
-        merged = {name: Scores.merge(part[name] for part in parts) for name in self.systems}
+        merged = {name: Scores.merge(part[name] for part in by_block) for name in self.systems}
         return {
-            name: check(plan, scores, self.truth, self.systems[name])
+            name: check_whole(plan, scores, self.truth, self.systems[name])
             for name, scores in merged.items()
         }
 
-    def _ready(self, plan: Plan) -> Iterator[Block]:
+    def _aligned_blocks(self, plan: Plan) -> Iterator[Block]:
         """The blocks; threads find their hits, unless that may read rankings once more."""
         if not all(table.rows.in_memory for table in self.systems.values()):
             return (make() for make in self.blocks)

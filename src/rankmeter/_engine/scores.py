@@ -106,7 +106,7 @@ class Scores:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """What was merged, resolved or missing; of several alignments the largest count."""
+        """Counts of rows merged, resolved or missing; of several alignments the largest count."""
         counts: dict[str, int] = {}
         for facts in self.facts.values():
             without = int(np.count_nonzero(self.in_truth & (facts.n_relevant == 0)))
@@ -130,19 +130,19 @@ class Scores:
         UsageError
             If there is no block, or the blocks are of different metrics.
         """
-        parts = list(blocks)
-        if not parts:
+        scores = list(blocks)
+        if not scores:
             raise UsageError("no scores to merge: pass at least one block")
-        if len(parts) == 1:
-            return parts[0]
-        first = parts[0]
-        if any(p.labels != first.labels or p.facts.keys() != first.facts.keys() for p in parts):
+        if len(scores) == 1:
+            return scores[0]
+        first = scores[0]
+        if any(p.labels != first.labels or p.facts.keys() != first.facts.keys() for p in scores):
             raise UsageError("only scores of one plan can be merged")
         ids: Ids | None = None
-        order = np.arange(sum(part.n_users for part in parts))
-        named = [part.ids for part in parts if part.ids is not None]
-        if len(named) == len(parts):
-            users = pl.concat([one.series() for one in named])
+        order = np.arange(sum(part.n_users for part in scores))
+        named = [part.ids for part in scores if part.ids is not None]
+        if len(named) == len(scores):
+            users = pl.concat([users.series() for users in named])
             order = users.arg_sort().to_numpy().astype(np.int64)
             ids = IdSeries(users.sort())
             if users.n_unique() != len(users):
@@ -151,7 +151,7 @@ class Scores:
             raise UsageError("blocks with and without names of users cannot be merged")
 
         def join(of: Callable[[Scores], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-            joined: npt.NDArray[Any] = np.concatenate([of(part) for part in parts])[order]
+            joined: npt.NDArray[Any] = np.concatenate([of(part) for part in scores])[order]
             return joined
 
         return cls(
@@ -161,18 +161,18 @@ class Scores:
             join(lambda p: p.in_truth),
             join(lambda p: p.in_rankings),
             join(lambda p: p.has_truth),
-            {one: Facts.merge([p.facts[one] for p in parts], order) for one in first.facts},
+            {a: Facts.merge([p.facts[a] for p in scores], order) for a in first.facts},
             {
-                label: functools.reduce(operator.add, (p.states[label] for p in parts)).take(order)
+                label: functools.reduce(operator.add, (p.states[label] for p in scores)).take(order)
                 for label in first.states
             },
-            _worst(parts),
-            all(part.textual for part in parts),
-            {label: min(part.lowest[label] for part in parts) for label in first.lowest},
+            _worst_errors(scores),
+            all(part.textual for part in scores),
+            {label: min(part.lowest[label] for part in scores) for label in first.lowest},
         )
 
-    def ever_averaged(self, plan: Plan) -> BoolArray:
-        """Which users any metric of the plan averages."""
+    def in_any_mean(self, plan: Plan) -> BoolArray:
+        """A mask of the users that any metric of the plan averages."""
         is_averaged = np.zeros(self.n_users, dtype=bool)
         for entry in plan.metrics:
             is_averaged[self.averaged(entry).users] = True
@@ -236,8 +236,8 @@ class Scores:
         lowest = self.lowest.get(entry.label)
         return Averaged(_values(values[rows], state), rows, *counts, state, lowest)
 
-    def effective(self, entry: MetricPlan) -> tuple[float, int] | None:
-        """How many relevant items of equal weight vary as much, and of how many.
+    def effective_size(self, entry: MetricPlan) -> tuple[float, int] | None:
+        """The effective number of weighted relevant items, and their number.
 
         None for a metric without weights.
         """
@@ -256,10 +256,10 @@ class Scores:
         )
 
 
-def _worst(parts: Sequence[Scores]) -> dict[str, RankmeterError]:
+def _worst_errors(blocks: Sequence[Scores]) -> dict[str, RankmeterError]:
     """The error with the largest extent of each metric, for any division into blocks."""
     worst: dict[str, RankmeterError] = {}
-    for part in parts:
+    for part in blocks:
         for label, error in part.errors.items():
             if label not in worst or _extent(error) > _extent(worst[label]):
                 worst[label] = error

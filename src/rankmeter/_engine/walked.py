@@ -20,14 +20,14 @@ from rankmeter._align import Aligned
 from rankmeter._checks import counted, exact
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import Block
-from rankmeter._engine.called import adjusted, call, no_lists
+from rankmeter._engine.called import adjusted_for_chance, call_metric, no_lists
 from rankmeter._engine.counted import Counted, aligned_queries
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._forks import refuse_dead_threads
 from rankmeter._hits import Hits
 from rankmeter._lists import Features, Lists
 from rankmeter._plan import MetricPlan
-from rankmeter._steps import Column, Formula, Step, Sum, Value, noting
+from rankmeter._steps import Column, Formula, Step, Sum, Value, note_steps
 from rankmeter.metrics import Exposure
 
 
@@ -66,16 +66,16 @@ class Grid:
 
     def put(self, name: str, numbers: Iterable[tuple[int, float]]) -> None:
         """Fill a column, which gets a number in its name if it exists with other numbers."""
-        found, base, again = dict(numbers), name, 1
-        if not found and name in self.columns:
+        values, base, again = dict(numbers), name, 1
+        if not values and name in self.columns:
             return
         while name in self.columns:
-            if all(p.numbers.get(name) == found.get(i) for i, p in enumerate(self.places)):
+            if all(p.numbers.get(name) == values.get(i) for i, p in enumerate(self.places)):
                 return
             again += 1
             name = f"{base} ({again})"
         self.columns.append(name)
-        for i, value in found.items():
+        for i, value in values.items():
             self.places[i].numbers[name] = value
 
 
@@ -94,7 +94,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Walk:
-    """How the value of one metric comes about for one user.
+    """The list of one user, and the steps from it to the value of a metric.
 
     Attributes
     ----------
@@ -145,13 +145,13 @@ class _Desk:
         self.items: list[Any] = block.tables.items.users.take(lists.item).to_list()
         judged = block.judged(choices).frame
         self.gains: dict[Any, float] = dict(judged.select("item", "gain").iter_rows())
-        self.hits = self._matched(self.aligned.hits, lists.relevant, lists.gain)
+        self.hits = self._places_of_hits(self.aligned.hits, lists.relevant, lists.gain)
         self.ranks: list[float] = lists.rank.tolist()
         self.evidence = block.evidence
         others = np.array([self.gains.get(item, math.nan) for item in self.items])
-        self.others = self._matched(self.aligned.nonrelevant, ~lists.relevant, others)
+        self.others = self._places_of_hits(self.aligned.nonrelevant, ~lists.relevant, others)
 
-    def _matched(self, hits: Hits, chosen: Any, gains: Any) -> list[int]:
+    def _places_of_hits(self, hits: Hits, chosen: Any, gains: Any) -> list[int]:
         """The place in the list of each hit, -1 if unknown.
 
         Of tied items with equal gains it does not matter which is which, so hits of one gain are in
@@ -165,7 +165,7 @@ class _Desk:
         ]  # fmt: skip
 
     @cached_property
-    def _runs(self) -> list[tuple[int, int]]:
+    def _tie_spans(self) -> list[tuple[int, int]]:
         """The first and the last rank of the items with which each item is tied."""
         table, lists = self.block.systems[self.name], self.lists
         ranks = lists.rank.tolist()
@@ -183,7 +183,7 @@ class _Desk:
     def ranking(self) -> Grid:
         """The whole list, and the relevant items that it lacks."""
         places, order = [], []
-        for i, (item, (low, high)) in enumerate(zip(self.items, self._runs, strict=True)):
+        for i, (item, (low, high)) in enumerate(zip(self.items, self._tie_spans, strict=True)):
             relevant = bool(self.lists.relevant[i])
             gain = float(self.lists.gain[i]) if relevant else self.gains.get(item, math.nan)
             places.append(Place(_ranks(low, high), item, gain, relevant))
@@ -191,7 +191,7 @@ class _Desk:
         hits = self.aligned.hits
         for j, i in enumerate(self.hits):
             if i >= 0 and self.lists.tied:
-                places[i].rank = _ranks(*_ends_of(hits, j))
+                places[i].rank = _ranks(*_rank_span(hits, j))
                 order[i] = float(hits.rank[j])
         self.order = np.argsort(order, kind="stable").tolist()
         self.place_of = {i: n for n, i in enumerate(self.order)}
@@ -199,15 +199,15 @@ class _Desk:
         lost = [(g, item) for item, g in self._relevant() if item not in ranked]
         places = [places[i] for i in self.order]
         places += [Place("", item, g, relevant=True) for g, item in lost]
-        return Grid(self._titled(places))
+        return Grid(self._with_titles(places))
 
-    def _titled(self, places: list[Place]) -> list[Place]:
+    def _with_titles(self, places: list[Place]) -> list[Place]:
         """The places with the titles of their items, where these are known."""
         items = None if self.block.tables is None else self.block.tables.side.items
         if items is not None and items.titles is not None:
-            wanted = pl.Series("item", [p.item for p in places], items.titles["item"].dtype)
-            found = items.titles.filter(pl.col("item").is_in(wanted.implode()))
-            titles = dict(found.iter_rows())
+            listed = pl.Series("item", [p.item for p in places], items.titles["item"].dtype)
+            rows = items.titles.filter(pl.col("item").is_in(listed.implode()))
+            titles = dict(rows.iter_rows())
             for place in places:
                 place.title = titles.get(place.item) or ""
         return places
@@ -223,17 +223,17 @@ class _Desk:
 
     def ideal(self, best: Hits) -> Grid:
         """A perfect ranking; with items that were found first, if it is of them alone."""
-        known = self._relevant()
-        if len(known) != best.rank.size:
-            known = [known_one for known_one in known if known_one[0] in set(self.items)]
+        relevant = self._relevant()
+        if len(relevant) != best.rank.size:
+            relevant = [(item, gain) for item, gain in relevant if item in set(self.items)]
         left: dict[float, list[Any]] = {}
-        for item, gain in known:
+        for item, gain in relevant:
             left.setdefault(gain, []).append(item)
         places = [
             Place(exact(rank), left[g].pop(0) if left.get(g) else None, g, relevant=True)
             for rank, g in zip(best.rank.tolist(), best.gain.tolist(), strict=True)
         ]
-        return Grid(self._titled(places))
+        return Grid(self._with_titles(places))
 
     def names_of(self, groups: Features) -> list[str]:
         """The names of groups of items, if these are the categories."""
@@ -247,7 +247,7 @@ class _Desk:
 
     @property
     def facts(self) -> dict[str, bool]:
-        """What may be special about the user."""
+        """Special cases, and whether each is that of the user."""
         aligned = self.aligned
         return {
             "no ranking": not aligned.in_rankings[0],
@@ -267,7 +267,7 @@ class _Counts:
         self.hits, self.others = [*range(hits.rank.size)], [*range(hits.rank.size, n)]
         self.ranks: list[float] = [*hits.rank.tolist(), *others.rank.tolist()]
         self.tied: list[str] = []  # the ranks of unknown items in unresolved ties
-        ends = [_ends_of(of, j) for of in (hits, others) for j in range(of.rank.size)]
+        ends = [_rank_span(of, j) for of in (hits, others) for j in range(of.rank.size)]
         for low, high in dict.fromkeys((low, high) for low, high in ends if low < high):
             free = iter(range(int(low), int(high) + 1))
             for i in [i for i, end in enumerate(ends) if end == (low, high)]:
@@ -283,7 +283,7 @@ class _Counts:
         """The judged items by rank, and the relevant ones that are not ranked."""
         hits, others = self.aligned.hits, self.aligned.nonrelevant
         places = [
-            Place(_ranks(*_ends_of(of, j)), self.item, gain, relevant=of is hits)
+            Place(_ranks(*_rank_span(of, j)), self.item, gain, relevant=of is hits)
             for of in (hits, others)
             for j, gain in enumerate(of.gain.tolist())
         ]
@@ -300,7 +300,7 @@ class _Counts:
         return Grid([Place(exact(rank), self.item, gain, relevant=True) for rank, gain in both])
 
 
-def _ends_of(hits: Hits, j: int) -> tuple[float, float]:
+def _rank_span(hits: Hits, j: int) -> tuple[float, float]:
     """The first and the last rank that a hit may have."""
     if hits.open is None:
         return float(hits.rank[j]), float(hits.rank[j])
@@ -321,41 +321,41 @@ class _Walker:
         self.lines: list[Line] = []
         self.by_rank = {r: i for i, r in reversed([*enumerate(desk.ranks)])}
 
-    def take(self, steps: Sequence[Step], label: str) -> None:
+    def put_steps(self, steps: Sequence[Step], label: str) -> None:
         """Put all steps in their places."""
         for step in steps:
             if isinstance(step, Column | Sum):
-                self._put(step)
+                self._put_step(step)
             elif isinstance(step, Formula):
-                self._line(Line(step.name, step.text, step.parts, step.value))
+                self._add_line(Line(step.name, step.text, step.parts, step.value))
             else:
-                self._value(step)
+                self._add_value(step)
         if self.lines:
             self.lines[-1] = replace(self.lines[-1], name=label)
 
-    def _line(self, line: Line) -> None:
+    def _add_line(self, line: Line) -> None:
         if line not in self.lines:
             self.lines.append(line)
 
-    def _value(self, step: Value) -> None:
+    def _add_value(self, step: Value) -> None:
         """Name the last line if the value is its own; else it is a line."""
         name = step.name + "_of_the_ideal" * self._is_perfect(step.of)
         last = self.lines[-1] if self.lines else None
         if last is None or not math.isclose(last.value, step.value, rel_tol=1e-12):
-            self._line(Line(name, "", {}, step.value))
+            self._add_line(Line(name, "", {}, step.value))
         elif not last.name:
             self.lines[-1] = replace(last, name=name, value=step.value)
         elif last.name != name:
-            self._line(Line(name, last.name, {last.name: last.value}, step.value))
+            self._add_line(Line(name, last.name, {last.name: last.value}, step.value))
 
     def _is_perfect(self, of: Any) -> bool:
         return isinstance(of, Hits) and of.ideal is None
 
-    def _put(self, step: Column | Sum) -> None:
+    def _put_step(self, step: Column | Sum) -> None:
         values = np.asarray(step.values, dtype=np.float64).ravel()
         if isinstance(step, Sum):
-            self._line(Line("", "", {}, step.total))
-        grid, at = self._places(step, values.size)
+            self._add_line(Line("", "", {}, step.total))
+        grid, at = self._grid_of(step, values.size)
         at = at if len(at) == values.size else [-1] * values.size  # rows of another kind
         pairs = [(i, v) for i, v in zip(at, values.tolist(), strict=True) if i >= 0]
         if isinstance(step, Column):
@@ -368,7 +368,7 @@ class _Walker:
             running.append((i, total))
         grid.put({"hit": "hits"}.get(step.name, "sum"), running)
 
-    def _places(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
+    def _grid_of(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
         """The grid of some evidence, and the place of each of its values there."""
         desk, of = self.desk, step.of
         if isinstance(of, Features):
@@ -378,10 +378,10 @@ class _Walker:
                 self.ideal = desk.ideal(of)
             return self.ideal, range(n)
         if isinstance(of, Hits | Lists):
-            return self.ranking, [desk.place_of.get(i, -1) for i in self._rows(step)]
+            return self.ranking, [desk.place_of.get(i, -1) for i in self._rows_of_values(step)]
         return self._by_category(n), range(n)
 
-    def _rows(self, step: Column | Sum) -> Sequence[int]:
+    def _rows_of_values(self, step: Column | Sum) -> Sequence[int]:
         """The places in the list of the values of a step."""
         desk, of = self.desk, step.of
         if step.at is None and of is desk.aligned.hits:
@@ -390,16 +390,16 @@ class _Walker:
             return desk.others
         ranks = of.rank if step.at is None else step.at
         if isinstance(of, Hits) and step.at is None:
-            known = dict(zip(desk.aligned.nonrelevant.rank.tolist(), desk.others, strict=True))
-            return [known.get(rank, -1) for rank in ranks.tolist()]
+            others = dict(zip(desk.aligned.nonrelevant.rank.tolist(), desk.others, strict=True))
+            return [others.get(rank, -1) for rank in ranks.tolist()]
         return [self.by_rank.get(rank, -1) for rank in np.asarray(ranks).tolist()]
 
     def _by_category(self, n: int, of: Features | None = None) -> Grid:
         """The grid of the categories, or of nameless groups and shares."""
         if not self.categories.places:
             desk = self.desk
-            known = desk.names_of(of) if of is not None and isinstance(desk, _Desk) else []
-            names = known if len(known) == n else [f"{i + 1}" for i in range(n)]
+            categories = desk.names_of(of) if of is not None and isinstance(desk, _Desk) else []
+            names = categories if len(categories) == n else [f"{i + 1}" for i in range(n)]
             self.categories = Grid([Place("", name) for name in names])
         return self.categories
 
@@ -419,10 +419,10 @@ def _desk(block: Block | Counted, name: str, choices: Alignment) -> _Desk | _Cou
     return _Desk(block, name, choices)
 
 
-def walks(
+def walk_metrics(
     block: Block | Counted, name: str, entries: Iterable[MetricPlan], scores: Scores, row: int
 ) -> Iterator[Walk]:
-    """How the values of the only user of some data come about; `row` is its row of the scores.
+    """Trace the values of the only user of some data; `row` is its row of the scores.
 
     Raises
     ------
@@ -441,18 +441,18 @@ def walks(
 def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int) -> Walk:
     steps: list[Step] = []
     aligned = desk.aligned
-    with noting(steps):
+    with note_steps(steps):
         if entry.candidates is not None:
-            values = adjusted(entry, aligned)[0].per_user(nothing=math.nan)
+            values = adjusted_for_chance(entry, aligned)[0].per_user(nothing=math.nan)
         else:
-            values = call(entry, aligned, entry.spec.function, desk.evidence)
+            values = call_metric(entry, aligned, entry.spec.function, desk.evidence)
     value = float(values[0])
     inside = np.flatnonzero(averaged.users == row)
     counted = float(averaged.values[inside[0]]) if inside.size else math.nan
     if isinstance(averaged.state, Exposure) and isinstance(desk, _Desk):
-        steps, value = _of_all(averaged.state, desk, inside), averaged.state.value()
+        steps, value = _state_steps(averaged.state, desk, inside), averaged.state.value()
     walker = _Walker(desk)
-    walker.take(steps, entry.label)
+    walker.put_steps(steps, entry.label)
     return Walk(
         entry.label,
         entry.metric.k,
@@ -463,7 +463,7 @@ def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int
         walker.categories,
         tuple(walker.lines),
         _rule(entry, aligned, value),
-        _facts(desk),
+        _facts_that_hold(desk),
         entry.spec.whole,
     )
 
@@ -474,12 +474,12 @@ def _rule(entry: MetricPlan, aligned: Aligned, value: float) -> str:
     return f"{name}={getattr(entry.averaging, name)}"
 
 
-def _facts(desk: _Desk | _Counts) -> tuple[str, ...]:
-    known = {**desk.facts, "nothing is relevant": not desk.aligned.hits.n_relevant[0]}
-    return tuple(name for name, holds in known.items() if holds)
+def _facts_that_hold(desk: _Desk | _Counts) -> tuple[str, ...]:
+    facts = {**desk.facts, "nothing is relevant": not desk.aligned.hits.n_relevant[0]}
+    return tuple(name for name, holds in facts.items() if holds)
 
 
-def _of_all(state: Exposure, desk: _Desk, inside: Any) -> list[Step]:
+def _state_steps(state: Exposure, desk: _Desk, inside: Any) -> list[Step]:
     """The steps to a number of the lists of all users, and how often this user's items are in them.
 
     The number without the user comes first.
@@ -488,8 +488,8 @@ def _of_all(state: Exposure, desk: _Desk, inside: Any) -> list[Step]:
     if inside.size and state.n_users > 1:
         rest = np.delete(np.arange(state.n_users), inside)
         steps.append(Value("without_this_user", state.take(rest).value(), None))
-    own = state.take(inside).lists
-    steps.append(Column("lists with it", state.shown()[own.item], desk.lists, own.rank))
-    with noting(steps):
+    lists = state.take(inside).lists
+    steps.append(Column("lists with it", state.shown()[lists.item], desk.lists, lists.rank))
+    with note_steps(steps):
         state.value()
     return steps

@@ -24,8 +24,8 @@ def tie_bounds(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -
         for label, pair in ((label, (bounds[0][label], bounds[1][label])) for label in bounds[0])
         if pair[0] != pair[1]
     ]
-    found = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)"
-    return found + (f"; ranked last or first: {', '.join(shown)}" if shown else "")
+    text = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)"
+    return text + (f"; ranked last or first: {', '.join(shown)}" if shown else "")
 
 
 def _means_of_rule(plan: Plan, score: Callable[[Plan], Scores], rule: TieRule) -> dict[str, float]:
@@ -34,5 +34,5 @@ def _means_of_rule(plan: Plan, score: Callable[[Plan], Scores], rule: TieRule) -
     )
     other = replace(plan, metrics=entries, interval="t")
     scores = score(other)
-    found = {e.label: estimate(other, e, scores.averaged(e)).mean for e in other.metrics}
-    return {label: mean for label, mean in found.items() if mean == mean}  # noqa: PLR0124 - NaN
+    means = {e.label: estimate(other, e, scores.averaged(e)).mean for e in other.metrics}
+    return {label: mean for label, mean in means.items() if mean == mean}  # noqa: PLR0124 - NaN

@@ -117,7 +117,7 @@ class CurveNumbers:
         if tolerance is None:
             return {name: self._within_one_se(name, part) for name, part in self._systems()}
         fraction("tolerance", tolerance)
-        return {name: self._shown(name, part, tolerance) for name, part in self._systems()}
+        return {name: self._smallest_shown(name, part, tolerance) for name, part in self._systems()}
 
     def _within_one_se(self, name: str, part: pl.DataFrame) -> int:
         """The smallest k whose mean is within one standard error of the best."""
@@ -126,11 +126,11 @@ class CurveNumbers:
         near = (
             k
             for k, mean in part.select("k", "mean").rows()
-            if k in pairs and self._kept(mean, best) >= -_se(pairs[k])
+            if k in pairs and self._distance(mean, best) >= -_se_of_kept(pairs[k])
         )
         return min(near, default=first)
 
-    def _shown(self, name: str, part: pl.DataFrame, tolerance: float) -> int | None:
+    def _smallest_shown(self, name: str, part: pl.DataFrame, tolerance: float) -> int | None:
         """The last k, from the longest best list down, that is shown to keep enough of the best.
 
         A best list that is not the longest one must be shown, too, to keep enough of every other.
@@ -145,9 +145,9 @@ class CurveNumbers:
             if pair is None or not pair["df"] >= 1:
                 return False
             mean, other = (best, means[k]) if reverse else (means[k], best)
-            se = _se(pair, self._share(tolerance), UNSEEN_CHANGES, reverse=reverse)
-            se = max(se, _losing(pair, tolerance * abs(other)))
-            return self._kept(mean, other, tolerance) >= t_quantile(level, pair["df"]) * se
+            se = _se_of_kept(pair, self._share(tolerance), UNSEEN_CHANGES, reverse=reverse)
+            se = max(se, _se_if_unseen(pair, tolerance * abs(other)))
+            return self._distance(mean, other, tolerance) >= t_quantile(level, pair["df"]) * se
 
         if start < max(means):  # chosen among all, so at the level of all
             level = 1.0 - (1.0 - self.confidence) / len(means)
@@ -156,11 +156,11 @@ class CurveNumbers:
         return start - sum(1 for _ in itertools.takewhile(keeps, range(start - 1, 0, -1)))
 
     def _share(self, tolerance: float) -> float:
-        """What must remain of the best mean."""
+        """The share of the best mean that must remain."""
         return 1.0 - tolerance if self.increasing else 1.0 + tolerance
 
-    def _kept(self, mean: float, best: float, tolerance: float = 0.0) -> float:
-        """How far a mean is on the good side of what may remain of the best one."""
+    def _distance(self, mean: float, best: float, tolerance: float = 0.0) -> float:
+        """Distance of a mean from the worst one that is good enough; above 0 if it is better."""
         gap = mean - self._share(tolerance) * best
         return gap if self.increasing else -gap
 
@@ -187,16 +187,16 @@ def distinct_curves(plan: Plan) -> dict[str, str]:
     ``ndcg@5`` and ``ndcg@10`` are two points of one curve.
     """
     firsts: dict[Any, str] = {}
-    found = {}
+    curves = {}
     for entry in plan.metrics:
         if entry.spec.cutoff:
             what = (entry.metric.name, entry.metric.options, entry.alignment, entry.averaging)
-            found[entry.label] = firsts.setdefault(what, entry.label)
-    return found
+            curves[entry.label] = firsts.setdefault(what, entry.label)
+    return curves
 
 
 def usual_k(plan: Plan) -> int:
-    """Where a curve ends that is not asked for: at the largest cutoff of the plan, at least 20."""
+    """The default end of a curve: the largest cutoff of the plan, at least 20."""
     return min(max([entry.metric.k or 0 for entry in plan.metrics] + [20]), MOST)
 
 
@@ -230,17 +230,18 @@ def curves_of(
     facts: dict[str, dict[str, Facts]] = {entry.label: {} for entry in entries}
     for name, scores in scored(plan).items():
         read = (counts or {}).get(name, {})
-        for label, found in facts.items():
+        for label, by_system in facts.items():
             ends = replace(plan, metrics=(points[label, 1], points[label, max_k]))
-            found[name] = facts_of(ends, scores, read)
-        drawn = clusters_of(clusters, scores)
+            by_system[name] = facts_of(ends, scores, read)
+        cluster_ids = clusters_of(clusters, scores)
         for entry in entries:
             line = {k: points[entry.label, k] for k in range(1, max_k + 1)}
-            losses[entry.label] += _losses(name, line, scores, drawn)
+            losses[entry.label] += _losses(name, line, scores, cluster_ids)
         for (label, k), point in points.items():
             averaged = scores.averaged(point)
-            e = estimate(plan, point, averaged, drawn)
-            se = spread(averaged.parts, None if drawn is None else drawn[averaged.users]).se
+            e = estimate(plan, point, averaged, cluster_ids)
+            of_users = None if cluster_ids is None else cluster_ids[averaged.users]
+            se = spread(averaged.parts, of_users).se
             rows[label].append((name, k, e.mean, e.low, e.high, se))
     columns = ["system", "k", "mean", "low", "high", "se"]
     return {
@@ -259,41 +260,41 @@ def curves_of(
 def _losses(
     name: str, line: Mapping[int, MetricPlan], scores: Scores, clusters: IntArray | None
 ) -> list[tuple[Any, ...]]:
-    """How the cutoffs of a curve go together with the best one, over their common users."""
-    known = {k: scores.averaged(point) for k, point in line.items()}
-    users = functools.reduce(np.intersect1d, (one.users for one in known.values()))
+    """Variances and covariances of each cutoff and the best one, over their common users."""
+    points = {k: scores.averaged(point) for k, point in line.items()}
+    users = functools.reduce(np.intersect1d, (point.users for point in points.values()))
     if users.size == 0:
         return []
-    values = {k: one.only(users).parts for k, one in known.items()}
+    values = {k: point.only(users).parts for k, point in points.items()}
     up = next(iter(line.values())).spec.increasing
     means = {k: x.mean() if up else -x.mean() for k, x in values.items()}
     best = max(means, key=lambda k: (means[k], -k))
-    own = None if clusters is None else clusters[users]
-    unit = spread(values[best], own)
-    low, high = known[best].scale(line[best])
-    unseen = _unseen_variances(values, best, own, high - low)
-    found = []
+    cluster_ids = None if clusters is None else clusters[users]
+    unit = spread(values[best], cluster_ids)
+    low, high = points[best].scale(line[best])
+    unseen = _unseen_variances(values, best, cluster_ids, high - low)
+    rows = []
     for k, x in values.items():
         if unit.units < 2:
-            found.append((name, k, *(math.nan,) * 6))
+            rows.append((name, k, *(math.nan,) * 6))
             continue
-        matrix = covariance([x, values[best]], own)
+        matrix = covariance([x, values[best]], cluster_ids)
         variances = matrix[0, 0], matrix[1, 1], matrix[0, 1]
-        found.append((name, k, *variances, unit.df, *unseen[k]))
-    return found
+        rows.append((name, k, *variances, unit.df, *unseen[k]))
+    return rows
 
 
 def _unseen_variances(
     values: Mapping[int, FloatArray], best: int, clusters: IntArray | None, span: float
 ) -> dict[int, tuple[float, float]]:
-    """What one more unit with the largest change, half up and half down, adds to the variance.
+    """The variance that one more unit with the largest change, half up and half down, would add.
 
     The second number is the share of ties among the changes. Where too few units change between a
     cutoff and the best one, the largest change is that of the next cutoff, further away from the
     best one, at which enough do.
     """
     below, above = ([k for k in values if k < best], [k for k in values if k > best])
-    found = {best: (0.0, 0.0)}
+    variances = {best: (0.0, 0.0)}
     for far_to_near in (below, above[::-1]):
         largest = span
         for k in far_to_near:
@@ -304,17 +305,17 @@ def _unseen_variances(
             if np.count_nonzero(change) >= FEW_CHANGES:
                 largest = float(np.abs(change).max())
             added = largest * largest / max(change.size * (change.size - 1), 1)
-            found[k] = added, share_of_ties(change)
-    return found
+            variances[k] = added, share_of_ties(change)
+    return variances
 
 
-def _losing(pair: Mapping[str, float], loss: float) -> float:
+def _se_if_unseen(pair: Mapping[str, float], loss: float) -> float:
     """Standard error of a loss of this size, if it is all by units that lose the largest change."""
     largest = math.sqrt(pair["unseen"] * pair["df"] * (pair["df"] + 1))
     return math.sqrt(pair["ties"] * max(loss * (largest - loss), 0.0) / pair["df"])
 
 
-def _se(
+def _se_of_kept(
     pair: Mapping[str, float], share: float = 1.0, unseen: float = 0.0, *, reverse: bool = False
 ) -> float:
     """Standard error of a mean less a share of the best one, with changes that were not seen.

@@ -202,24 +202,24 @@ class Difference:
             return self._equivalent(where) + self.sources()
         if self.verdict == "undecided":
             return self._undecided(where) + self.sources()
-        d = turned(self, self.better)
+        d = seen_from(self, self.better)
         if (d.difference < 0) == d.increasing:
-            return _contradictory(d, where)
-        return _beats(d, where) + self.sources()
+            return _contradiction(d, where)
+        return _significant(d, where) + self.sources()
 
     def _undecided(self, where: str) -> str:
         """The sentence of a difference that is not significant."""
-        said = (
+        sentence = (
             f"The data do not decide between {self.a} and {self.b} on {self.metric}{where}: "
             f"{self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}]{self.other_method()}, "
             f"{self.p_text()}"
         )
         if self.family > 1 and self.alone and not self.gated:
-            said += (
+            sentence += (
                 f"; on its own the comparison would count as shown, among {self.family:,} it "
                 "does not"
             )
-        return f"{said}. {self.outlook()}{self._limits()}"
+        return f"{sentence}. {self.outlook()}{self._limits()}"
 
     def _equivalent(self, where: str) -> str:
         """The sentence of a difference that is smaller than the margin."""
@@ -231,7 +231,7 @@ class Difference:
         )
 
     def _limits(self) -> str:
-        """What the tests against the margin exclude."""
+        """A clause about the margin that the tests exclude."""
         if math.isnan(self.margin):
             return ""
         shown = "excluded" if self.not_worse else "not excluded"
@@ -272,7 +272,7 @@ class Difference:
         return f"adjusted {p} ({self.family:,} comparisons)" if self.family > 1 else p
 
     def other_method(self) -> str:
-        """That the interval and the test disagree, if they do."""
+        """A clause that says that the interval and the test disagree, if they do."""
         if not self.disagrees:
             return ""
         verb = "includes" if self.significant else "excludes"
@@ -281,7 +281,7 @@ class Difference:
         return f" (the interval, {what}, {verb} 0)"
 
 
-def _beats(d: Difference, where: str) -> str:
+def _significant(d: Difference, where: str) -> str:
     """The sentence of a significant difference in favour of a."""
     lower = "" if d.increasing else ", where lower is better,"
     ends = [d.low, d.high] if d.increasing else [-d.high, -d.low]
@@ -292,11 +292,11 @@ def _beats(d: Difference, where: str) -> str:
     return (
         f"{d.a} beats {d.b} on {d.metric}{lower}{where} by "
         f"{abs(d.difference):.4f}{gain}, interval [{ends[0]:+z.4f}, {ends[1]:+z.4f}]"
-        f"{d.other_method()}, {d.p_text()}; {_by_user(d)}{effect}."
+        f"{d.other_method()}, {d.p_text()}; {_wins_clause(d)}{effect}."
     )
 
 
-def _by_user(d: Difference) -> str:
+def _wins_clause(d: Difference) -> str:
     """For how many users a is better."""
     users = counted(d.n, "user")
     if not d.per_user:
@@ -304,17 +304,17 @@ def _by_user(d: Difference) -> str:
     return f"better for {d.wins:,}, worse for {d.losses:,} of {users}"
 
 
-def _contradictory(d: Difference, where: str) -> str:
+def _contradiction(d: Difference, where: str) -> str:
     """The sentence of a test that favours a, which has the worse mean."""
     return (
         f"The results for {d.a} and {d.b} on {d.metric}{where} contradict each other: "
-        f"the {d.method} test favours {d.a} ({d.p_text()}; {_by_user(d)}), but the mean "
+        f"the {d.method} test favours {d.a} ({d.p_text()}; {_wins_clause(d)}), but the mean "
         f"of {d.b} is better by {abs(d.difference):.4f}."
     )
 
 
-def turned(d: Difference, system: str) -> Difference:
-    """The same difference with `system` as a; if that was b, the relative gain has no bounds."""
+def seen_from(d: Difference, system: str) -> Difference:
+    """Swap the systems unless `system` is a; the relative gain of the other has no bounds."""
     if d.a == system:
         return d
     return replace(
@@ -342,7 +342,7 @@ def turned(d: Difference, system: str) -> Difference:
     )
 
 
-def moved(
+def most_moved_users(
     users: pl.Series,
     x: FloatArray,
     y: FloatArray,
@@ -394,7 +394,7 @@ def segment_notes(
     *,
     gated: bool,
 ) -> list[str]:
-    """How segments were tested, and which differences are not the same in all of them.
+    """Notes on the tests within segments, and on differences that segments do not share.
 
     `clauses` say by metric, a and b in which segments the answer is another one.
     """

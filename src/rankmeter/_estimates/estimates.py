@@ -101,17 +101,18 @@ def estimate_of(
 ) -> Estimate:
     """The mean of values on a scale; `how` is one of the aggregates."""
     values = averaged.parts
-    own = None if clusters is None else clusters[averaged.users]
-    found = moments(values)
-    if averaged.state is None and not _on(scale, values):
+    cluster_ids = None if clusters is None else clusters[averaged.users]
+    summary = moments(values)
+    if averaged.state is None and not _on_scale(scale, values):
         scale = UNBOUNDED
     if averaged.alone:
-        mean, low, high = _aggregate(values, found, how, setting, own, scale)
+        mean, low, high = _aggregate(values, summary, how, setting, cluster_ids, scale)
     else:  # no user has a value on the scale
-        _, *ends = _aggregate(values, found, how, setting, own, UNBOUNDED)
+        _, *ends = _aggregate(values, summary, how, setting, cluster_ids, UNBOUNDED)
         mean = averaged.state.value() if averaged.state else math.nan  # without rounding
-        low, high = inside(scale, mean, *ends)
-    return Estimate(label, mean, low, high, found.sd, found.n, averaged.undefined, averaged.missing)
+        low, high = clip(scale, mean, *ends)
+    n, _, sd = summary
+    return Estimate(label, mean, low, high, sd, n, averaged.undefined, averaged.missing)
 
 
 def macro_estimate(
@@ -125,36 +126,36 @@ def macro_estimate(
     Means and shares have the interval of `stratified`. Of others, such as medians, the interval is
     made of those of the groups: Zou and Donner, Statistics in Medicine 27, 2008.
     """
-    known = [(e, part) for e, part in groups if not math.isnan(e.mean)]
-    means = np.array([e.mean for e, _ in known])
-    found = moments(means)
+    defined = [(e, part) for e, part in groups if not math.isnan(e.mean)]
+    means = np.array([e.mean for e, _ in defined])
+    n, mean, sd = moments(means)
     low = high = math.nan
-    if known and entry.averaging.aggregate in ("mean", "micro"):
-        own = None if clusters is None else [clusters[part.users] for _, part in known]
-        spread = stratified([part.parts for _, part in known], own)
-        scale = known[0][1].scale(entry)
-        bounded = all(part.alone and _on(scale, part.values) for _, part in known)
-        if bounded and _bounded(plan, found.mean, scale) and not math.isnan(spread.se):
-            n = spread.units
-            low, high = score_interval(found.mean, spread.se, spread.df, n, scale, plan.confidence)
+    if defined and entry.averaging.aggregate in ("mean", "micro"):
+        cluster_ids = None if clusters is None else [clusters[part.users] for _, part in defined]
+        spread = stratified([part.parts for _, part in defined], cluster_ids)
+        scale = defined[0][1].scale(entry)
+        bounded = all(part.alone and _on_scale(scale, part.values) for _, part in defined)
+        if bounded and _bounded(plan, mean, scale) and not math.isnan(spread.se):
+            se, df, units = spread.se, spread.df, spread.units
+            low, high = score_interval(mean, se, df, units, scale, plan.confidence)
         else:
             half = t_quantile(0.5 + 0.5 * plan.confidence, spread.df) * spread.se
-            low, high = inside(scale, found.mean, found.mean - half, found.mean + half)
-    elif known:
-        ends = np.array([e.interval for e, _ in known])
-        reach = np.sqrt(np.square(ends - means[:, None]).sum(axis=0)) / found.n
-        low, high = found.mean - float(reach[0]), found.mean + float(reach[1])
-    return Estimate(entry.label, found.mean, low, high, found.sd, found.n, 0, 0)
+            low, high = clip(scale, mean, mean - half, mean + half)
+    elif defined:
+        ends = np.array([e.interval for e, _ in defined])
+        reach = np.sqrt(np.square(ends - means[:, None]).sum(axis=0)) / n
+        low, high = mean - float(reach[0]), mean + float(reach[1])
+    return Estimate(entry.label, mean, low, high, sd, n, 0, 0)
 
 
-def inside(scale: tuple[float, float], mean: float, low: float, high: float) -> tuple[float, float]:
+def clip(scale: tuple[float, float], mean: float, low: float, high: float) -> tuple[float, float]:
     """The part of an interval on the scale, if the number is there."""
     if scale[0] <= mean <= scale[1]:
         return max(low, scale[0]), min(high, scale[1])
     return low, high
 
 
-def _on(scale: tuple[float, float], values: FloatArray) -> bool:
+def _on_scale(scale: tuple[float, float], values: FloatArray) -> bool:
     """Whether all values are on the scale, which NDCG of negative gains leaves."""
     return bool(
         scale[0] - 1e-9 <= values.min(initial=np.inf)
@@ -167,7 +168,7 @@ _NAN = math.nan
 
 def _aggregate(
     values: FloatArray,
-    found: Moments,
+    summary: Moments,
     how: str,
     setting: Setting,
     clusters: IntArray | None,
@@ -177,28 +178,28 @@ def _aggregate(
     if how == "geometric":
         logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
         ends = math.log(GEOMETRIC_FLOOR), math.log(scale[1]) if scale[1] > 0 else math.inf
-        found = moments(logs)
-        mean, low, high = map(math.exp, _aggregate(logs, found, "mean", setting, clusters, ends))
+        summary = moments(logs)
+        mean, low, high = map(math.exp, _aggregate(logs, summary, "mean", setting, clusters, ends))
         return mean, low, high
     if how == "median":
         confidence = setting.confidence
         low, high = median_interval(values, confidence) if clusters is None else (_NAN, _NAN)
         return float(np.median(values)) if values.size else _NAN, low, high
-    low, high = mean_interval(values, found, setting, clusters, scale)
-    times = found.n if how == "sum" else 1
-    return times * found.mean, times * low, times * high
+    low, high = mean_interval(values, summary, setting, clusters, scale)
+    times = summary.n if how == "sum" else 1
+    return times * summary.mean, times * low, times * high
 
 
 def mean_interval(
     values: FloatArray,
-    found: Moments,
+    summary: Moments,
     setting: Setting,
     clusters: IntArray | None = None,
     scale: tuple[float, float] = UNBOUNDED,
 ) -> tuple[float, float]:
     """Interval of the mean on a scale, as the setting says, by clusters of values if there are any.
 
-    `found` are the moments of the values.
+    `summary` has the moments of the values.
     """
     if values.size < 2 or np.isnan(values).any():
         return math.nan, math.nan
@@ -212,21 +213,21 @@ def mean_interval(
             seed=setting.seed,
         )
     if clusters is None:
-        return interval_of_moments(found, setting, scale)
-    if _bounded(setting, found.mean, scale):
+        return interval_of_moments(summary, setting, scale)
+    if _bounded(setting, summary.mean, scale):
         return wilson_interval(values, setting.confidence, scale=scale, clusters=clusters)
     ends = t_interval(values, setting.confidence, clusters=clusters)
-    return _cut(setting, scale, found.mean, ends)
+    return _clipped(setting, scale, summary.mean, ends)
 
 
 def interval_of_moments(
-    found: Moments, setting: Setting, scale: tuple[float, float]
+    summary: Moments, setting: Setting, scale: tuple[float, float]
 ) -> tuple[float, float]:
     """Interval of a mean of independent values, of which only the moments are known."""
-    if found.n < 2 or not _bounded(setting, found.mean, scale):
-        return _cut(setting, scale, found.mean, t_interval_of(found, setting.confidence))
-    n, se = found.n, found.sd / math.sqrt(found.n)
-    return score_interval(found.mean, se, n - 1, n, scale, setting.confidence)
+    if summary.n < 2 or not _bounded(setting, summary.mean, scale):
+        return _clipped(setting, scale, summary.mean, t_interval_of(summary, setting.confidence))
+    n, se = summary.n, summary.sd / math.sqrt(summary.n)
+    return score_interval(summary.mean, se, n - 1, n, scale, setting.confidence)
 
 
 def _bounded(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
@@ -235,26 +236,26 @@ def _bounded(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
     return on and setting.interval == "wilson"
 
 
-def _cut(
+def _clipped(
     setting: Setting, scale: tuple[float, float], mean: float, ends: tuple[float, float]
 ) -> tuple[float, float]:
     """The part of Student's interval on the scale, unless that interval was asked for as it is."""
-    return inside(scale, mean, *ends) if setting.interval == "wilson" else ends
+    return clip(scale, mean, *ends) if setting.interval == "wilson" else ends
 
 
 def crossed_estimate(
-    setting: Setting, scale: tuple[float, float], mean: Estimate, found: Crossed, *, alone: bool
+    setting: Setting, scale: tuple[float, float], mean: Estimate, crossed: Crossed, *, alone: bool
 ) -> Estimate:
     """A mean over users with the interval of users and runs, which are crossed.
 
     `alone` says whether each user has a value on the scale.
     """
-    low, high = crossed_interval(found, setting.confidence)
+    low, high = crossed_interval(crossed, setting.confidence)
     if not alone:
-        low, high = inside(scale, found.mean, low, high)
-    elif _bounded(setting, found.mean, scale):
+        low, high = clip(scale, crossed.mean, low, high)
+    elif _bounded(setting, crossed.mean, scale):
         confidence = setting.confidence
-        low, high = score_interval(found.mean, found.se, found.df, mean.n, scale, confidence)
+        low, high = score_interval(crossed.mean, crossed.se, crossed.df, mean.n, scale, confidence)
     else:
-        low, high = _cut(setting, scale, found.mean, (low, high))
+        low, high = _clipped(setting, scale, crossed.mean, (low, high))
     return replace(mean, low=low, high=high)

@@ -5,6 +5,7 @@ One evaluation, several systems and two conventions use the same words.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -19,7 +20,7 @@ from rankmeter._estimates.wording import number
 from rankmeter._hits import BoolArray, IntArray
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._statistics import effective, skewed
+from rankmeter._statistics import effective_clusters, skewed
 from rankmeter._words import in_words
 
 Facts = Mapping[str, str]
@@ -85,80 +86,84 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
 
     `counts` are those of the data that were read, as `counts_of` gives them.
     """
-    said = {"relevant": by_name({entry.label: _relevant(entry) for entry in plan.metrics})}
-    found = {entry.label: _special(entry, scores) for entry in plan.metrics}
-    for what in dict.fromkeys(what for of in found.values() for what in of):
-        each = {label: of.get(what, (0, "")) for label, of in found.items()}
+    facts = {"relevant": by_name({entry.label: _relevance_rule(entry) for entry in plan.metrics})}
+    special = {entry.label: _special_cases(entry, scores) for entry in plan.metrics}
+    for what in dict.fromkeys(what for of in special.values() for what in of):
+        each = {label: of.get(what, (0, "")) for label, of in special.items()}
         numbers = {count for count, _ in each.values()}
         if len(numbers) > 1:
-            known = {label: _ruled(f"{n:,}", r) for label, (n, r) in each.items() if n}
-            said[what] = _behind_names(known)
+            by_label = {label: _with_rule(f"{n:,}", r) for label, (n, r) in each.items() if n}
+            facts[what] = _behind_names(by_label)
         elif any(numbers):
             rule = by_name({label: rule for label, (_, rule) in each.items()})
-            said[what] = _ruled(f"{numbers.pop():,}", rule)
-    asked = [one for one in plan.metrics if one.spec.of_hits or not one.spec.of_lists]
-    if none := [one.label for one in asked if _without_hits(scores.facts[one.alignment])]:
+            facts[what] = _with_rule(f"{numbers.pop():,}", rule)
+    asked = [entry for entry in plan.metrics if entry.spec.of_hits or not entry.spec.of_lists]
+    if none := [entry.label for entry in asked if _without_hits(scores.facts[entry.alignment])]:
         some = f" ({', '.join(none)})" if len(none) < len(asked) else ""
-        said["relevant items in the rankings"] = f"none{some}"
-    if labels := [one.label for one in plan.metrics if _is_skewed(plan, one, scores)]:
-        said[SKEWED] = ", ".join(labels)
+        facts["relevant items in the rankings"] = f"none{some}"
+    if labels := [entry.label for entry in plan.metrics if _is_skewed(plan, entry, scores)]:
+        facts[SKEWED] = ", ".join(labels)
     for name, count in counts.items():
-        own = name.removeprefix("truth_")
-        if count and own not in ORDINARY:
-            side = " of the ground truth" if own != name else ""
-            said[WORDS.get(own, own.replace("_", " ")) + side] = f"{count:,}"
-    return said
+        count_name = name.removeprefix("truth_")
+        if count and count_name not in ORDINARY:
+            side = " of the ground truth" if count_name != name else ""
+            facts[WORDS.get(count_name, count_name.replace("_", " ")) + side] = f"{count:,}"
+    return facts
 
 
-def alike(estimates: Iterable[Estimate]) -> Facts:
+def uninformative(estimates: Iterable[Estimate]) -> Facts:
     """The metrics whose interval is not informative, as a fact."""
     labels = [e.label for e in estimates if e.n > 1 and e.low == e.high]
     what = "identical for all users, so the interval is not informative"
     return {what: ", ".join(labels)} if labels else {}
 
 
-def uneven(plan: Plan, scores: Scores) -> list[str]:
+def uneven_weights(plan: Plan, scores: Scores) -> list[str]:
     """A caution for each metric whose weights leave less than a tenth of the relevant items."""
-    found = {entry.label: scores.effective(entry) for entry in plan.metrics}
+    sizes = {entry.label: scores.effective_size(entry) for entry in plan.metrics}
     return [
-        f"{label}: {counted(known[1], 'relevant item')} with these weights vary as much as "
-        f"{number(known[0])} of equal weight, so a few rare items decide: choose `clip`, or a "
+        f"{label}: {counted(size[1], 'relevant item')} with these weights vary as much as "
+        f"{number(size[0])} of equal weight, so a few rare items decide: choose `clip`, or a "
         "smaller `gamma`"
-        for label, known in found.items()
-        if known is not None and known[0] < FEW_WEIGHTS * known[1]
+        for label, size in sizes.items()
+        if size is not None and size[0] < FEW_WEIGHTS * size[1]
     ]
 
 
-def notes_of(plan: Plan, found: Mapping[str, Facts]) -> list[str]:
+def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
     """The convention and facts by system as notes; a fact about some of them names these.
 
     ``users without a ranking (svd, knn): 40 (zero)``
     """
-    relevant = next(iter(found.values()))["relevant"]
+    relevant = next(iter(facts.values()))["relevant"]
     convention = f"convention {plan.convention}, relevant {relevant}"
     whole = [entry.label for entry in plan.metrics if entry.spec.whole]
     together = (
-        [in_words("of the lists of all users together: ") + ", ".join(whole)] if whole else []
+        [in_words("computed over the lists of all users at once: ") + ", ".join(whole)]
+        if whole
+        else []
     )
-    others = _groups(
+    others = _by_fact(
         {
             entry.label: f"{AGGREGATES[entry.averaging.aggregate]} in place of mean"
             for entry in plan.metrics
             if entry.averaging.aggregate in AGGREGATES and not entry.spec.whole
         }
     )
-    said = [f"{', '.join(labels)}: {what}" for what, labels in others.items()]
-    return [convention, *plan.notes, *compared(found, {"relevant"}), *together, *said]
+    aggregates = [f"{', '.join(labels)}: {what}" for what, labels in others.items()]
+    return [convention, *plan.notes, *fact_notes(facts, {"relevant"}), *together, *aggregates]
 
 
-def compared(found: Mapping[str, Facts], known: Collection[str] = ()) -> list[str]:
+def fact_notes(by_system: Mapping[str, Facts], left_out: Collection[str] = ()) -> list[str]:
     """Facts by system, or by convention, as notes, except those already known."""
     notes = []
-    every = dict.fromkeys(what for facts in found.values() for what in facts if what not in known)
+    every = dict.fromkeys(itertools.chain(*by_system.values()))
     for what in every:
-        groups = _groups({name: facts[what] for name, facts in found.items() if what in facts})
+        if what in left_out:
+            continue
+        groups = _by_fact({name: facts[what] for name, facts in by_system.items() if what in facts})
         what = in_words(what)  # noqa: PLW2901
-        if [*groups.values()] == [[*found]]:
+        if [*groups.values()] == [[*by_system]]:
             notes.append(f"{what}: {next(iter(groups))}")
             continue
         shown = [*groups.items()][:MAX_GROUPS]
@@ -173,13 +178,13 @@ def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
 
     `missing` is by system, and `rule` says what such a user counts as.
     """
-    one = {"zero": "counts as an empty ranking", "skip": "is skipped"}.get(rule, rule)
+    singular = {"zero": "counts as an empty ranking", "skip": "is skipped"}.get(rule, rule)
     many = {"zero": "count as empty rankings", "skip": "are skipped"}.get(rule, rule)
 
-    def said(n: int) -> str:
-        return counted(n, f"user without a ranking {one}", f"users without a ranking {many}")
+    def sentence(n: int) -> str:
+        return counted(n, f"user without a ranking {singular}", f"users without a ranking {many}")
 
-    groups = _groups({name: said(n) for name, n in missing.items() if n})
+    groups = _by_fact({name: sentence(n) for name, n in missing.items() if n})
     return [
         f"{'All systems' if len(names) == len(missing) else ', '.join(names)}: {n}."
         for n, names in [*groups.items()][:MAX_GROUPS]
@@ -189,56 +194,58 @@ def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
 def unused_labels(counts: Mapping[str, Any]) -> list[str]:
     """A note for each count of labels that are missing, or that no user of the result has."""
     return [
-        f"{in_words(said)}: {counts[name]:,}"
-        for name, said in UNUSED_LABELS.items()
+        f"{in_words(text)}: {counts[name]:,}"
+        for name, text in UNUSED_LABELS.items()
         if counts.get(name)
     ]
 
 
-def clustered(clusters: IntArray) -> dict[str, int]:
+def count_clusters(clusters: IntArray) -> dict[str, int]:
     """The number of clusters, and how many of equal size are worth these, rounded."""
     sizes = np.unique(clusters, return_counts=True)[1]
-    return {"clusters": sizes.size, "effective_clusters": round(effective(sizes))}
+    return {"clusters": sizes.size, "effective_clusters": round(effective_clusters(sizes))}
 
 
-def clustered_by(clusters: IntArray, users: Mapping[str, BoolArray]) -> dict[str, Any]:
+def clusters_by_metric(clusters: IntArray, users: Mapping[str, BoolArray]) -> dict[str, Any]:
     """The numbers of clusters of the users of all metrics, and by metric of its own users."""
     return {
-        **clustered(clusters[np.any([*users.values()], axis=0)]),
-        "clusters_by_metric": {label: clustered(clusters[own]) for label, own in users.items()},
+        **count_clusters(clusters[np.any([*users.values()], axis=0)]),
+        "clusters_by_metric": {
+            label: count_clusters(clusters[mask]) for label, mask in users.items()
+        },
     }
 
 
 def chance_notes(random: Mapping[str, float], plan: Plan) -> list[str]:
-    """What random rankings of all candidates would reach, if their number is known."""
+    """A note on the means of random rankings, if the number of candidates is known."""
     if not random:
         return []
     shown = ", ".join(f"{label} {number(value)}" for label, value in random.items())
     return [f"random: {shown} ({counted(plan.n_items or 0, 'candidate')})"]
 
 
-def cluster_notes(found: Mapping[str, Mapping[str, int]], what: str) -> list[str]:
-    """How many clusters each metric has, as `clustered` gives them, and whether they are few."""
+def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], what: str) -> list[str]:
+    """Notes on the numbers of clusters by metric, and on those with few."""
     notes: dict[str, list[str]] = {}
-    for label, counts in found.items():
-        for note in _of_clusters(counts, what):
+    for label, counts in by_metric.items():
+        for note in _cluster_notes(counts, what):
             notes.setdefault(note, []).append(label)
     return [
-        note if len(labels) == len(found) else f"{', '.join(labels)}: {note}"
+        note if len(labels) == len(by_metric) else f"{', '.join(labels)}: {note}"
         for note, labels in notes.items()
     ]
 
 
-def _of_clusters(counts: Mapping[str, int], what: str) -> list[str]:
+def _cluster_notes(counts: Mapping[str, int], what: str) -> list[str]:
     n = counts["clusters"]
     if not n:
         return []
     equal = counts["effective_clusters"]
     worth = "" if equal == n else f", which count as {equal:,} of equal size"
-    said = [f"{what} by {counted(n, 'cluster')}{worth}"]
+    notes = [f"{what} by {counted(n, 'cluster')}{worth}"]
     if equal < FEW_CLUSTERS:
-        said.append(f"fewer than {FEW_CLUSTERS} clusters of equal size: {what} are rough")
-    return said
+        notes.append(f"fewer than {FEW_CLUSTERS} clusters of equal size: {what} are rough")
+    return notes
 
 
 def by_name(facts: Mapping[str, str]) -> str:
@@ -246,15 +253,15 @@ def by_name(facts: Mapping[str, str]) -> str:
 
     ``ndcg@2 zero; precision@2, recall@2 skip``
     """
-    groups = _groups(facts)
+    groups = _by_fact(facts)
     return next(iter(groups)) if len(groups) == 1 else _behind_names(facts)
 
 
 def _behind_names(facts: Mapping[str, str]) -> str:
-    return "; ".join(f"{', '.join(names)} {fact}" for fact, names in _groups(facts).items())
+    return "; ".join(f"{', '.join(names)} {fact}" for fact, names in _by_fact(facts).items())
 
 
-def _groups(facts: Mapping[str, str]) -> dict[str, list[str]]:
+def _by_fact(facts: Mapping[str, str]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for name, fact in facts.items():
         groups.setdefault(fact, []).append(name)
@@ -274,19 +281,19 @@ def _without_hits(facts: AlignmentFacts) -> bool:
     return facts.n_hits == 0 and bool(facts.n_relevant.any())
 
 
-def _ruled(count: str, rule: str) -> str:
+def _with_rule(count: str, rule: str) -> str:
     return f"{count} ({rule})" if rule else count
 
 
-def _special(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
-    """How many users or hits of one metric are special cases, and by which rule they count."""
-    averaging, found = entry.averaging, scores.facts[entry.alignment]
+def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+    """Numbers of users and hits of one metric that are special cases, and the rules for them."""
+    averaging, facts = entry.averaging, scores.facts[entry.alignment]
     if averaging.users == "ranked":
         lost = scores.in_rankings & np.isnan(scores.values[entry.label])
         n = int(np.count_nonzero(lost))
-        return {"users without a value": (n, averaging.undefined), **_merged(found.counts.items())}
+        return {"users without a value": (n, averaging.undefined), **_cases(facts.counts.items())}
     judged, ranked = scores.in_truth, scores.in_rankings
-    nothing = judged & (found.n_relevant == 0)
+    nothing = judged & (facts.n_relevant == 0)
     averaged = judged & ranked if averaging.missing == "skip" else judged
     lost = averaged & ~nothing & np.isnan(scores.values[entry.label])
     users = {
@@ -297,25 +304,25 @@ def _special(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
     }
     return {
         **{what: (int(np.count_nonzero(mask)), rule) for what, (mask, rule) in users.items()},
-        "hits tied in score": (found.counts["tied_hits"], entry.alignment.ties),
-        **_effective(entry, scores),
-        **_merged(found.counts.items()),
+        "hits tied in score": (facts.counts["tied_hits"], entry.alignment.ties),
+        **_effective_size(entry, scores),
+        **_cases(facts.counts.items()),
     }
 
 
-def _effective(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
-    known = scores.effective(entry)
-    if known is None:
+def _effective_size(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+    size = scores.effective_size(entry)
+    if size is None:
         return {}
-    return {"effective sample size": (round(known[0]), f"of {known[1]:,} relevant items")}
+    return {"effective sample size": (round(size[0]), f"of {size[1]:,} relevant items")}
 
 
-def _merged(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:
+def _cases(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:
     return {name.replace("_", " "): (n, "") for name, n in counts if name not in TIES}
 
 
-def _relevant(entry: MetricPlan) -> str:
-    """Which judged items are hits of a metric."""
+def _relevance_rule(entry: MetricPlan) -> str:
+    """The rule by which judged items are hits of a metric."""
     alignment = entry.alignment
     others = {
         "positive": ">0",

@@ -15,7 +15,7 @@ import numpy as np
 from rankmeter import _statistics as st
 from rankmeter._choices import Setting
 from rankmeter._estimates.differences import Difference, Heterogeneity
-from rankmeter._estimates.estimates import Estimate, inside, mean_interval
+from rankmeter._estimates.estimates import Estimate, clip, mean_interval
 from rankmeter._estimates.notes import SKEWED
 from rankmeter._estimates.settings import Settings
 from rankmeter._estimates.values import Values
@@ -71,6 +71,245 @@ class _Corrected(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two systems of a group, by their columns, and how they are compared."""
+
+    group: _Group
+    columns: tuple[int, int]
+    setting: Setting
+    settings: Settings
+
+    @property
+    def users(self) -> tuple[FloatArray, FloatArray]:
+        """The values of each user."""
+        i, j = self.columns
+        return self.group.table[:, i], self.group.table[:, j]
+
+    @property
+    def units(self) -> tuple[FloatArray, FloatArray]:
+        """The values of each user, or of each cluster."""
+        i, j = self.columns
+        return self.group.units[:, i], self.group.units[:, j]
+
+    @functools.cached_property
+    def differences(self) -> FloatArray:
+        """The differences of users."""
+        return self.users[0] - self.users[1]
+
+    @functools.cached_property
+    def changes(self) -> FloatArray:
+        """The differences of users or clusters."""
+        return self.units[0] - self.units[1]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        i, j = self.columns
+        return self.group.names[i], self.group.names[j]
+
+    @property
+    def runs(self) -> tuple[FloatArray, FloatArray]:
+        """The values of users × training runs."""
+        i, j = self.columns
+        return self.group.runs[i], self.group.runs[j]
+
+    @property
+    def span(self) -> float:
+        """Largest possible difference of two values: by the metric, or between the values seen."""
+        low, high = self.group.values.scale
+        if math.isfinite(high - low):
+            return high - low
+        return float(np.ptp(self.users)) if self.differences.size else 0.0
+
+    @property
+    def widening(self) -> float:
+        """The change by which rare differences widen an interval; 0 for plain Student's t."""
+        if self.setting.interval != "wilson" or self.settings.test == "t":
+            return 0.0
+        return st.pseudo_change(self.changes, self.span)
+
+    def crossed_test(self) -> st.TestResult:
+        """The test of two systems of which one has several training runs, or both."""
+        confidence = self.setting.confidence
+        result = st.crossed_test(*self.runs, confidence=confidence, change=self.widening)
+        runs = zip(self.names, self.runs, strict=True)
+        single = [name for name, values in runs if values.shape[1] == 1]
+        if result.note or not single:
+            return result
+        has = "has one training run" if len(single) == 1 else "have one training run each"
+        note = f"{' and '.join(single)} {has}, whose training variance is not included"
+        return replace(result, note=note)
+
+    def randomization_test(self, p: float, n_resamples: int) -> st.TestResult:
+        """The randomization test, exact if few users differ; `p` is that of the flips.
+
+        For very many users t has the same p as the flips.
+        """
+        x, y = self.units
+        changed = np.count_nonzero(x != y)
+        if changed > st.MOST_FLIPPED:
+            return st.paired_t_test(x, y, confidence=self.setting.confidence)
+        n, mean, _ = st.paired_moments(x, y)
+        if changed <= st.EXACT_LIMIT:
+            method, p, detail = "randomization (exact)", st.exact_p(x, y), {"exact": 1.0}
+        else:
+            method, seed = "randomization (Monte Carlo)", float(self.setting.seed)
+            detail = {"exact": 0.0, "n_resamples": float(n_resamples), "seed": seed}
+        return st.TestResult(method, n, mean, mean, p, detail=detail)
+
+    def spread(self, span: float) -> st.Spread:
+        """The spread of the differences, which is steadied as in an interval if none varies."""
+        spread = st.spread(self.differences, self.group.clusters)
+        noise = 8 * np.finfo(np.float64).eps * float(np.abs(self.changes).max(initial=0.0))
+        return (
+            spread if spread.se > noise else spread.steadied(st.pseudo_change(self.changes, span))
+        )
+
+    def difference(self, corrected: _Corrected, family: int) -> Difference:
+        """The difference with its test, which is one of a `family` of so many."""
+        values, result = self.group.values, corrected.result
+        (a, b), (x, y) = self.names, self.users
+        low, high = self.interval(corrected)
+        margins = self.margins()
+        mean = st.moments(self.differences).mean
+        favoured = result.detail.get("direction", mean) * (values.increasing or -1)
+        return Difference(
+            metric=values.label,
+            segment=self.group.segment,
+            a=a,
+            b=b,
+            mean_a=st.moments(x).mean,
+            mean_b=st.moments(y).mean,
+            difference=mean,
+            low=low,
+            high=high,
+            p=result.p,
+            p_adjusted=corrected.p,
+            statistic=result.statistic,
+            method=result.method,
+            **self.effects(),
+            detectable=self.detectable(corrected),
+            n=x.size,
+            significant=bool(corrected.p <= self.settings.alpha),
+            increasing=values.increasing,
+            note=result.note or self.note(),
+            alpha=self.settings.alpha,
+            share_of_runs=result.detail.get("share_of_runs", math.nan),
+            margin=margins.margin,
+            p_not_worse=margins.not_lower,
+            p_not_better=margins.not_higher,
+            p_not_worse_alone=margins.not_lower,
+            p_not_better_alone=margins.not_higher,
+            better=a if favoured > 0 else b if favoured < 0 else "",
+            family=family,
+            alone=bool(result.p <= self.settings.alpha),
+            confidence=self.setting.confidence,
+        )
+
+    def effects(self) -> dict[str, Any]:
+        """The sizes of the effect; those by user are unknown of parts of one number."""
+        group, (x, y) = self.group, self.users
+        better, worse = (x, y) if group.values.increasing else (y, x)
+        by_user = not group.values.pooled
+        wins, ties, losses = st.wins_ties_losses(better, worse) if by_user else (0, 0, 0)
+        gain = st.relative_gain(
+            *self.users,
+            confidence=self.setting.confidence,
+            clusters=group.clusters,
+            change=self.widening,
+        )
+        return {
+            "d_z": st.cohens_dz(*self.units) if by_user else math.nan,
+            "hedges_g": st.hedges_g(*self.units) if len(group.units) > 2 and by_user else math.nan,
+            "superiority": st.probability_of_superiority(better, worse) if by_user else math.nan,
+            "gain": gain.gain,
+            "gain_low": gain.interval.low,
+            "gain_high": gain.interval.high,
+            "per_user": by_user,
+            "wins": wins,
+            "ties": ties,
+            "losses": losses,
+        }
+
+    def note(self) -> str:
+        """A note on differences that are few or skewed; empty for others."""
+        if self.changes.size < FEW_USERS:
+            what = in_words("users" if self.group.clusters is None else "clusters")
+            return f"only {self.changes.size} {what}: read differences with care"
+        return f"differences {SKEWED}" if self._is_skewed() else ""
+
+    def _is_skewed(self) -> bool:
+        """Whether differences are too skewed for an interval of theirs, which is that of t."""
+        low, high = self.group.values.scale
+        t = not (self.setting.draws or self.group.values.pooled or math.isfinite(high - low))
+        return t and st.skewed(self.changes)
+
+    def margins(self) -> st.Margins:
+        """The tests against the margin: that x is worse, and that it is better, by so much."""
+        group = self.group
+        margin = self.settings.margin_of(group.values.label)
+        if margin is None:
+            return st.Margins(math.nan, math.nan, math.nan)
+        size, relative = margin
+        low, high = group.values.scale
+        if group.runs:
+            tests = st.crossed_margin_tests(*self.runs, size, relative=relative, span=high - low)
+        else:
+            options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
+            tests = st.margin_tests(*self.users, size, relative=relative, **options)
+        if group.values.increasing:
+            return tests
+        return st.Margins(tests.margin, tests.not_higher, tests.not_lower)
+
+    def interval(self, corrected: _Corrected) -> tuple[float, float]:
+        """The interval of a difference: that of its test, of the bootstrap, or of Student's t.
+
+        Rare differences count (`_statistics.pseudo_change`), unless Student's t was asked for, as
+        the interval or as the test.
+        """
+        group, (low, high) = self.group, corrected.result.interval
+        if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
+            return low, high
+        if self.setting.draws:
+            moments = st.moments(self.differences)
+            return mean_interval(self.differences, moments, self.setting, group.clusters)
+        spread = st.spread(self.differences, group.clusters).steadied(self.widening)
+        steady = self.setting.interval == "wilson" and self.settings.test != "t"
+        if spread.units < 2 or (steady and spread.se == 0.0):  # equal values, on an unknown scale
+            return math.nan, math.nan
+        half = -st.t_quantile(0.5 * corrected.interval_level, spread.df) * spread.se
+        ends = spread.mean - half, spread.mean + half
+        low, high = group.values.scale
+        return clip((low - high, high - low), spread.mean, *ends) if steady else ends
+
+    def detectable(self, corrected: _Corrected) -> float:
+        """The smallest difference that as many users show, at the level of the family."""
+        n, _, sd = st.paired_moments(*self.units)
+        level = corrected.test_level
+        if n < 2 or level >= POWER:
+            return math.nan
+        low, high = self.group.values.scale
+        method = corrected.result.method
+        flips = "randomization" in method or method.startswith(("sign", "Wilcoxon"))
+        changes = np.abs(self.changes)
+        changed = int(np.count_nonzero(changes))
+        changes = changes.round(12)
+        step = float(changes.max())
+        if self.group.runs:
+            crossed = st.crossed_variance(*self.runs)
+            n = int(crossed.df) + 1
+            sd = crossed.se * math.sqrt(n)
+        least = _detectable_units(n, level) * sd
+        hits = step > 0.0 and changes.min() == 0.0 and bool(np.all(changes * (step - changes) == 0))
+        if flips and (2.0 ** (1 - changed) > level or (hits and changed <= FEW_CHANGES)):
+            # An exact test counts the users that differ. More would, if the difference were larger.
+            share = st.minimum_detectable_share(n, changed, power=POWER, alpha=level)
+            least = share * (step if hits else self.span)
+        elif flips and hits:  # the steps of the test are of one user
+            least += step / n
+        return least if 0.0 < least <= high - low else math.nan
+
+
+@dataclass(frozen=True, eq=False)
 class PairedTests:
     """The tests of all pairs of systems, on any part of the users.
 
@@ -116,12 +355,12 @@ class PairedTests:
             )
         }
 
-    @property
+    @functools.cached_property
     def correction(self) -> str:
         """The correction that applies: flips of signs allow maxT, and Tukey needs none."""
         if "tukey" in self.settings.test:
             return "none"
-        if self.settings.correction == "maxt" and self._test() != "randomization":
+        if self.settings.correction == "maxt" and self._test_name != "randomization":
             return "holm"
         return self.settings.correction
 
@@ -131,7 +370,7 @@ class PairedTests:
         return self.correction != "none" or "tukey" in self.settings.test
 
     def facts(self) -> dict[str, Any]:
-        """How the systems are compared, for the settings of a result."""
+        """The settings of the comparison, for a result."""
         settings = self.settings
         return {
             "test": settings.test,
@@ -145,7 +384,8 @@ class PairedTests:
             "gatekeeping": settings.gatekeeping,
         }
 
-    def _test(self) -> str:
+    @functools.cached_property
+    def _test_name(self) -> str:
         """The test by name, which depends on the number of users alone."""
         if any(values.runs for values in self.values):
             return "crossed"
@@ -157,7 +397,7 @@ class PairedTests:
         return "randomization" if most <= st.AUTO_LIMIT else "t"
 
     def differences(
-        self, parts: Mapping[str, IntArray]
+        self, segments: Mapping[str, IntArray]
     ) -> tuple[tuple[Difference, ...], tuple[Heterogeneity, ...]]:
         """All comparisons over all users, then within the parts, and how the parts differ.
 
@@ -167,20 +407,22 @@ class PairedTests:
         users is significant.
         """
         gated = self.settings.gatekeeping
-        overall, left = self._compared(
-            self._groups("", self._everyone), single=bool(parts) and gated
+        overall, left = self._compare_groups(
+            self._groups("", self._everyone), single=bool(segments) and gated
         )
-        groups = [group for name, users in parts.items() for group in self._groups(name, users)]
-        within, _ = self._compared(groups, parts=max(len(parts), 1), together=not gated)
+        groups = [group for name, users in segments.items() for group in self._groups(name, users)]
+        within, _ = self._compare_groups(
+            groups, n_segments=max(len(segments), 1), together=not gated
+        )
         if gated:
             gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
             within = [
-                self._gated(d, gates[d.metric, d.a, d.b], left[self._family_of(d.metric)])
+                self._gate(d, gates[d.metric, d.a, d.b], left[self._family_of(d.metric)])
                 for d in within
             ]
         return (*overall, *within), tuple(self._heterogeneity(overall, groups))
 
-    def _gated(self, d: Difference, gate: float, left: float) -> Difference:
+    def _gate(self, d: Difference, gate: float, left: float) -> Difference:
         """A difference within a segment, as significant as over all users and `left` allow."""
         if math.isnan(d.p_adjusted):
             return d
@@ -201,28 +443,32 @@ class PairedTests:
     def _groups(self, segment: str, among: IntArray) -> list[_Group]:
         together = self.settings.common == "all" or "tukey" in self.settings.test
         whole = ([*range(len(self.names))], self._pairs)
-        parts = [whole] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
-        found = []
+        choices = [whole] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
+        groups = []
         for values in self.values:
-            for columns, pairs in parts:
+            for columns, pairs in choices:
                 users = among[values.members[among][:, columns].all(axis=1)]
                 table = values.over(users, columns)
                 if values.pooled and np.isnan(table).any():  # a number that these users do not have
                     users, table = users[:0], table[:0]
-                own, rows, units = None, users, table
+                cluster_ids, rows, units = None, users, table
                 if self.clusters is not None:
-                    own = self.clusters[users]
-                    rows, units = np.unique(own), _by_cluster(table, own)
+                    cluster_ids = self.clusters[users]
+                    rows, units = np.unique(cluster_ids), _cluster_sums(table, cluster_ids)
                 names = [self.names[i] for i in columns]
                 runs = [values.of_runs(users, i) for i in columns] if values.runs else []
-                found.append(_Group(values, segment, names, pairs, table, own, rows, units, runs))
-        return found
+                data = (table, cluster_ids, rows, units, runs)
+                groups.append(_Group(values, segment, names, pairs, *data))
+        return groups
 
-    def _compared(
+    def _pairs_of(self, group: _Group) -> list[_Pair]:
+        return [_Pair(group, columns, self.setting, self.settings) for columns in group.pairs]
+
+    def _compare_groups(
         self,
         groups: Sequence[_Group],
         *,
-        parts: int = 1,
+        n_segments: int = 1,
         single: bool = False,
         together: bool = False,
     ) -> tuple[list[Difference], dict[str, float]]:
@@ -236,81 +482,82 @@ class PairedTests:
             name = "" if together else self._family_of(group.values.label)
             families.setdefault(name, []).append(at)
         if together:
-            parts *= len(self.values)
-        found: dict[int, list[Difference]] = {}
+            n_segments *= len(self.values)
+        by_group: dict[int, list[Difference]] = {}
         left: dict[str, float] = {}
         for name, places in families.items():
             family = [groups[at] for at in places]
-            results, left[name] = self._family(family, parts, single=single)
+            results, left[name] = self._test_family(family, n_segments, single=single)
             corrected = iter(results)
-            size = sum(len(group.pairs) for group in family if len(group.rows) > 1)
+            size = _n_tests(family) if self._corrects else 1
             for at in places:
-                found[at] = [
-                    self._difference(groups[at], pair, next(corrected), size)
-                    for pair in groups[at].pairs
+                by_group[at] = [
+                    pair.difference(next(corrected), size or 1)
+                    for pair in self._pairs_of(groups[at])
                 ]
             if self.settings.margin is not None and self.settings.correction != "none":
-                _correct_margins(found, places)
-        return [d for at in range(len(groups)) for d in found[at]], left
+                _correct_margins(by_group, places)
+        return [d for at in range(len(groups)) for d in by_group[at]], left
 
-    def _family(
-        self, family: Sequence[_Group], parts: int, *, single: bool
+    def _test_family(
+        self, family: Sequence[_Group], n_segments: int, *, single: bool
     ) -> tuple[list[_Corrected], float]:
         """The tests of one family in order, with their adjusted p, and what is left of alpha."""
-        test, how = self._test(), self.correction
-        size = sum(len(group.pairs) for group in family if len(group.rows) > 1)
+        test, how = self._test_name, self.correction
+        size = _n_tests(family)
         if test == "randomization" and how == "maxt":
             return self._step_down(family, size, single=single)
-        results = [result for group in family for result in self._tested(group, test, parts, size)]
+        tested = (self._tests(group, test, n_segments, size) for group in family)
+        results = [*itertools.chain(*tested)]
         p = np.array([result.p for result in results])
         if "tukey" in test:  # corrected over the pairs already, but not over segments
-            p = np.minimum(p * parts, 1.0)
+            p = np.minimum(p * n_segments, 1.0)
         elif how in ("holm", "bonferroni", "benjamini-hochberg"):
             how = "bonferroni" if single and how == "holm" else how
             p = st.adjust(p, how)  # type: ignore[arg-type]
         level = self.settings.alpha / (max(size, 1) if self._corrects else 1)
         alone = 1.0 - self.setting.confidence
-        found = [_Corrected(r, float(q), level, alone) for r, q in zip(results, p, strict=True)]
-        return found, self._left(p[~np.isnan(p)], how)
+        tests = [_Corrected(r, float(q), level, alone) for r, q in zip(results, p, strict=True)]
+        return tests, self._share_left(p[~np.isnan(p)], how)
 
-    def _left(self, p: FloatArray, how: str) -> float:
+    def _share_left(self, p: FloatArray, how: str) -> float:
         """The share of alpha that a single step leaves to the segments."""
         if how == "bonferroni":
             return float(np.mean(p <= self.settings.alpha)) if p.size else 1.0
         return float(np.all(p <= self.settings.alpha)) if "tukey" in self.settings.test else 1.0
 
-    def _tested(self, group: _Group, test: str, parts: int, size: int) -> list[st.TestResult]:
+    def _tests(self, group: _Group, test: str, n_segments: int, size: int) -> list[st.TestResult]:
         """The tests of one group, not yet corrected."""
         confidence, alpha = self.setting.confidence, self.settings.alpha
-        table, pairs = group.units, group.pairs
+        table, columns, pairs = group.units, group.pairs, self._pairs_of(group)
         # A drawn p is at least 1 / (1 + draws), which a correction multiplies.
         needed = 0 if self.correction in ("none", "maxt") else math.ceil(10 * size / alpha)
         draws = max(self.settings.n_resamples, min(needed, 10**7))
         seeded: dict[str, Any] = {"n_resamples": draws, "seed": self.setting.seed}
         if len(table) < 2:
-            return [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
+            return [st.paired_t_test(*pair.units) for pair in pairs]
         if group.runs:
-            return [_crossed(group, p, confidence, self._change(group, p)) for p in pairs]
+            return [pair.crossed_test() for pair in pairs]
         if test == "bootstrap" and len(table) < BOOTSTRAP_UNITS:
             refused = st.TestResult(test, len(table), *(math.nan,) * 3, note=_BOOTSTRAP_NOTE)
             return [refused] * len(pairs)
         if "tukey" in test:
-            level = 1.0 - (1.0 - confidence) / parts
+            level = 1.0 - (1.0 - confidence) / n_segments
             if test == "tukey":
-                return _checked(st.tukey_hsd(table, confidence=level), table, pairs, level)
-            drawn = st.randomized_tukey_hsd(table, confidence=level, **seeded)
-            return _checked(drawn, table, pairs, level)
+                return _correct_uneven(st.tukey_hsd(table, confidence=level), table, columns, level)
+            randomized = st.randomized_tukey_hsd(table, confidence=level, **seeded)
+            return _correct_uneven(randomized, table, columns, level)
         if test == "randomization":
-            return st.randomization_tests(table, pairs, **seeded)
+            return st.randomization_tests(table, columns, **seeded)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankmeterWarning)  # the caution was given once
             results = [
-                st.paired_test(table[:, i], table[:, j], test, confidence=confidence, **seeded)  # type: ignore[arg-type]
-                for i, j in pairs
+                st.paired_test(*pair.units, test, confidence=confidence, **seeded)  # type: ignore[arg-type]
+                for pair in pairs
             ]
         # Where all users differ by the same amount, t has no result, but randomization has one.
         without = [at for at, result in enumerate(results) if math.isnan(result.p)]
-        again = st.randomization_tests(table, [pairs[at] for at in without], **seeded)
+        again = st.randomization_tests(table, [columns[at] for at in without], **seeded)
         for at, result in zip(without, again, strict=True):
             results[at] = replace(result, interval=results[at].interval)
         return results
@@ -319,279 +566,79 @@ class PairedTests:
         self, family: Sequence[_Group], size: int, *, single: bool
     ) -> tuple[list[_Corrected], float]:
         """Randomization tests, corrected by the largest statistic of each flip."""
-        known = [group for group in family if len(group.rows) > 1]
-        drawn = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
-        alpha = self.settings.alpha
-        levels = (alpha, 1.0 - self.setting.confidence)
-        found = st.step_down(self._stacked(known), levels=levels, single=single, **drawn)
+        testable = [group for group in family if len(group.rows) > 1]
+        seeded = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
+        levels = (self.settings.alpha, 1.0 - self.setting.confidence)
+        step_down = st.step_down(_stack_groups(testable), levels=levels, single=single, **seeded)
         numbers = itertools.count()
         corrected = []
         for group in family:
-            for i, j in group.pairs:
-                x, y = group.units[:, i], group.units[:, j]
-                n, mean, _ = st.paired_moments(x, y)
-                if n < 2:
-                    result = st.paired_t_test(x, y)
+            for pair in self._pairs_of(group):
+                if len(group.rows) < 2:
+                    result = st.paired_t_test(*pair.units)
                     corrected.append(_Corrected(result, math.nan, *levels))
                     continue
                 at = next(numbers)
-                result = _randomized(
-                    x, y, mean, float(found.p[at]), found.n_resamples, self.setting
-                )
-                p = result.p if size == 1 else max(float(found.adjusted[at]), result.p)
-                corrected.append(_Corrected(result, p, *found.levels))
-        decided = all(one.p <= alpha for one in corrected if not math.isnan(one.p))
-        return corrected, 1.0 if decided else found.left
-
-    def _stacked(self, groups: Sequence[_Group]) -> list[st.Hypotheses]:
-        """The groups as tables with disjoint rows: a table for each segment, or one of clusters."""
-        tables: dict[str, list[_Group]] = {}
-        for group in groups:
-            tables.setdefault("" if self.clusters is not None else group.segment, []).append(group)
-        found = []
-        for own in tables.values():
-            rows = np.unique(np.concatenate([group.rows for group in own]))
-            width = sum(group.units.shape[1] for group in own)
-            scores, start, pairs = np.zeros((rows.size, width)), 0, []
-            for group in own:
-                end = start + group.units.shape[1]
-                scores[np.searchsorted(rows, group.rows), start:end] = group.units
-                pairs += [(start + i, start + j) for i, j in group.pairs]
-                start = end
-            found.append(st.Hypotheses(scores, pairs))
-        return found
-
-    def _difference(
-        self, group: _Group, pair: tuple[int, int], corrected: _Corrected, size: int
-    ) -> Difference:
-        i, j = pair
-        values, result, adjusted = group.values, corrected.result, corrected.p
-        x, y, units = group.table[:, i], group.table[:, j], group.units[:, [i, j]]
-        better, worse = (x, y) if values.increasing else (y, x)
-        pooled = values.pooled  # the values of users are parts of one number
-        wins, ties, losses = (0, 0, 0) if pooled else st.wins_ties_losses(better, worse)
-        difference = st.moments(x - y)
-        significant = bool(adjusted <= self.settings.alpha)
-        low, high = self._interval(group, pair, corrected)
-        confidence = self.setting.confidence
-        change = self._change(group, pair)
-        gain = st.relative_gain(x, y, confidence=confidence, clusters=group.clusters, change=change)
-        margins = self._margins(group, pair)
-        favoured = result.detail.get("direction", difference.mean) * (values.increasing or -1)
-        a, b = group.names[i], group.names[j]
-        return Difference(
-            metric=values.label,
-            segment=group.segment,
-            a=a,
-            b=b,
-            mean_a=st.moments(x).mean,
-            mean_b=st.moments(y).mean,
-            difference=difference.mean,
-            low=low,
-            high=high,
-            p=result.p,
-            p_adjusted=adjusted,
-            statistic=result.statistic,
-            method=result.method,
-            d_z=math.nan if pooled else st.cohens_dz(*units.T),
-            hedges_g=st.hedges_g(*units.T) if len(units) > 2 and not pooled else math.nan,
-            superiority=math.nan if pooled else st.probability_of_superiority(better, worse),
-            gain=gain.gain,
-            gain_low=gain.interval.low,
-            gain_high=gain.interval.high,
-            per_user=not pooled,
-            wins=wins,
-            ties=ties,
-            losses=losses,
-            detectable=self._detectable(group, pair, units, corrected),
-            n=x.size,
-            significant=significant,
-            increasing=values.increasing,
-            note=result.note or self._note(group, units[:, 0] - units[:, 1]),
-            alpha=self.settings.alpha,
-            share_of_runs=result.detail.get("share_of_runs", math.nan),
-            margin=margins.margin,
-            p_not_worse=margins.not_lower,
-            p_not_better=margins.not_higher,
-            p_not_worse_alone=margins.not_lower,
-            p_not_better_alone=margins.not_higher,
-            better=a if favoured > 0 else b if favoured < 0 else "",
-            family=size if size and self._corrects else 1,
-            alone=bool(result.p <= self.settings.alpha),
-            confidence=confidence,
-        )
-
-    def _note(self, group: _Group, differences: FloatArray) -> str:
-        """What a reader must know of the differences of users or clusters."""
-        if differences.size < FEW_USERS:
-            what = in_words("users" if group.clusters is None else "clusters")
-            return f"only {differences.size} {what}: read differences with care"
-        return f"differences {SKEWED}" if self._is_skewed(group, differences) else ""
-
-    def _is_skewed(self, group: _Group, differences: FloatArray) -> bool:
-        """Whether differences are too skewed for an interval of theirs, which is that of t."""
-        low, high = group.values.scale
-        t = not (self.setting.draws or group.values.pooled or math.isfinite(high - low))
-        return t and st.skewed(differences)
-
-    def _margins(self, group: _Group, pair: tuple[int, int]) -> st.Margins:
-        """The tests against the margin: that x is worse, and that it is better, by so much."""
-        margin = self.settings.margin_of(group.values.label)
-        if margin is None:
-            return st.Margins(math.nan, math.nan, math.nan)
-        size, relative = margin
-        low, high = group.values.scale
-        if group.runs:
-            a, b = (group.runs[i] for i in pair)
-            found = st.crossed_margin_tests(a, b, size, relative=relative, span=high - low)
-        else:
-            x, y = group.table[:, list(pair)].T
-            options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
-            found = st.margin_tests(x, y, size, relative=relative, **options)
-        if group.values.increasing:
-            return found
-        return st.Margins(found.margin, found.not_higher, found.not_lower)
-
-    def _span(self, group: _Group, pair: tuple[int, int]) -> float:
-        """How far values can be apart: the span of the metric, or that of the values seen."""
-        low, high = group.values.scale
-        if math.isfinite(high - low):
-            return high - low
-        values = group.table[:, list(pair)]
-        return float(np.ptp(values)) if values.size else 0.0
-
-    def _change(self, group: _Group, pair: tuple[int, int]) -> float:
-        """How rare differences widen an interval; 0 if Student's t was asked for as it is."""
-        if self.setting.interval != "wilson" or self.settings.test == "t":
-            return 0.0
-        i, j = pair
-        return st.pseudo_change(group.units[:, i] - group.units[:, j], self._span(group, pair))
-
-    def _interval(
-        self, group: _Group, pair: tuple[int, int], corrected: _Corrected
-    ) -> tuple[float, float]:
-        """The interval of a difference: that of its test, of the bootstrap, or of Student's t.
-
-        Rare differences count (`_statistics.pseudo_change`), unless Student's t was asked for, as
-        the interval or as the test.
-        """
-        low, high = corrected.result.interval
-        if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
-            return low, high
-        differences = group.table[:, pair[0]] - group.table[:, pair[1]]
-        if self.setting.draws:
-            moments = st.moments(differences)
-            return mean_interval(differences, moments, self.setting, group.clusters)
-        known = st.spread(differences, group.clusters).steadied(self._change(group, pair))
-        steady = self.setting.interval == "wilson" and self.settings.test != "t"
-        if known.units < 2 or (steady and known.se == 0.0):  # equal values, on an unknown scale
-            return math.nan, math.nan
-        half = -st.t_quantile(0.5 * corrected.interval_level, known.df) * known.se
-        ends = known.mean - half, known.mean + half
-        low, high = group.values.scale
-        return inside((low - high, high - low), known.mean, *ends) if steady else ends
-
-    def _detectable(
-        self, group: _Group, pair: tuple[int, int], units: FloatArray, corrected: _Corrected
-    ) -> float:
-        """The smallest difference that as many users show, at the level of the family."""
-        n, _, sd = st.paired_moments(units[:, 0], units[:, 1])
-        level = corrected.test_level
-        if n < 2 or level >= POWER:
-            return math.nan
-        low, high = group.values.scale
-        method = corrected.result.method
-        flips = "randomization" in method or method.startswith(("sign", "Wilcoxon"))
-        changes = np.abs(units[:, 0] - units[:, 1])
-        changed = int(np.count_nonzero(changes))
-        changes = changes.round(12)
-        step = float(changes.max())
-        if group.runs:
-            i, j = pair
-            crossed = st.crossed_variance(group.runs[i], group.runs[j])
-            n = int(crossed.df) + 1
-            sd = crossed.se * math.sqrt(n)
-        least = _detectable_units(n, level) * sd
-        hits = step > 0.0 and changes.min() == 0.0 and bool(np.all(changes * (step - changes) == 0))
-        if flips and (2.0 ** (1 - changed) > level or (hits and changed <= FEW_CHANGES)):
-            # An exact test counts the users that differ. More would, if the difference were larger.
-            share = st.minimum_detectable_share(n, changed, power=POWER, alpha=level)
-            least = share * (step if hits else self._span(group, pair))
-        elif flips and hits:  # the steps of the test are of one user
-            least += step / n
-        return least if 0.0 < least <= high - low else math.nan
+                result = pair.randomization_test(float(step_down.p[at]), step_down.n_resamples)
+                p = result.p if size == 1 else max(float(step_down.adjusted[at]), result.p)
+                corrected.append(_Corrected(result, p, *step_down.levels))
+        decided = all(test.p <= levels[0] for test in corrected if not math.isnan(test.p))
+        return corrected, 1.0 if decided else step_down.left
 
     def _heterogeneity(
         self, overall: Iterable[Difference], groups: Sequence[_Group]
     ) -> Iterable[Heterogeneity]:
         """For each difference over all users, whether segments have different ones."""
         for d in overall:
-            parts = [
-                (group, (i, j))
+            pairs = [
+                pair
                 for group in groups
                 if group.values.label == d.metric and len(group.rows) > 1
-                for i, j in group.pairs
-                if (group.names[i], group.names[j]) == (d.a, d.b)
+                for pair in self._pairs_of(group)
+                if pair.names == (d.a, d.b)
             ]
-            if len(parts) > 1:
-                span = max(self._span(*part) for part in parts)
-                q, p = st.heterogeneity([_varied(*part, span) for part in parts])
-                yield Heterogeneity(d.metric, d.a, d.b, q, p, len(parts))
+            if len(pairs) > 1:
+                span = max(pair.span for pair in pairs)
+                q, p = st.heterogeneity([pair.spread(span) for pair in pairs])
+                yield Heterogeneity(d.metric, d.a, d.b, q, p, len(pairs))
 
 
-def _varied(group: _Group, pair: tuple[int, int], span: float) -> st.Spread:
-    """The spread of a difference; one without variation is steadied as in an interval."""
-    i, j = pair
-    known = st.spread(group.table[:, i] - group.table[:, j], group.clusters)
-    differences = group.units[:, i] - group.units[:, j]
-    noise = 8 * np.finfo(np.float64).eps * float(np.abs(differences).max(initial=0.0))
-    return known if known.se > noise else known.steadied(st.pseudo_change(differences, span))
+def _stack_groups(groups: Sequence[_Group]) -> list[st.Hypotheses]:
+    """The groups as tables with disjoint rows: a table for each segment, or one of clusters."""
+    tables: dict[str, list[_Group]] = {}
+    for group in groups:
+        tables.setdefault(group.segment if group.clusters is None else "", []).append(group)
+    hypotheses = []
+    for members in tables.values():
+        rows = np.unique(np.concatenate([group.rows for group in members]))
+        width = sum(group.units.shape[1] for group in members)
+        scores, start, pairs = np.zeros((rows.size, width)), 0, []
+        for group in members:
+            end = start + group.units.shape[1]
+            scores[np.searchsorted(rows, group.rows), start:end] = group.units
+            pairs += [(start + i, start + j) for i, j in group.pairs]
+            start = end
+        hypotheses.append(st.Hypotheses(scores, pairs))
+    return hypotheses
 
 
-def _correct_margins(found: dict[int, list[Difference]], places: Sequence[int]) -> None:
+def _n_tests(family: Sequence[_Group]) -> int:
+    """Number of comparisons with a test: those of two units or more."""
+    return sum(len(group.pairs) for group in family if len(group.rows) > 1)
+
+
+def _correct_margins(by_group: dict[int, list[Difference]], places: Sequence[int]) -> None:
     """Holm's correction of the tests against a margin, each side for itself."""
-    family = [d for at in places for d in found[at]]
+    family = [d for at in places for d in by_group[at]]
     worse = iter(st.adjust([d.p_not_worse for d in family]).tolist())
     better = iter(st.adjust([d.p_not_better for d in family]).tolist())
     for at in places:
-        found[at] = [
-            replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in found[at]
+        by_group[at] = [
+            replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in by_group[at]
         ]
 
 
-def _randomized(
-    x: FloatArray, y: FloatArray, mean: float, p: float, n_resamples: int, setting: Setting
-) -> st.TestResult:
-    """The randomization test of one pair, exact if few users differ; `p` is that of the flips.
-
-    For very many users t has the same p as the flips.
-    """
-    changed = np.count_nonzero(x != y)
-    if changed > st.MOST_FLIPPED:
-        return st.paired_t_test(x, y, confidence=setting.confidence)
-    if changed <= st.EXACT_LIMIT:
-        method, p, detail = "randomization (exact)", st.exact_p(x, y), {"exact": 1.0}
-    else:
-        method = "randomization (Monte Carlo)"
-        detail = {"exact": 0.0, "n_resamples": float(n_resamples), "seed": float(setting.seed)}
-    return st.TestResult(method, x.size, mean, mean, p, detail=detail)
-
-
-def _crossed(
-    group: _Group, pair: tuple[int, int], confidence: float, change: float
-) -> st.TestResult:
-    """The test of two systems of which one has several training runs, or both."""
-    a, b = (group.runs[system] for system in pair)
-    result = st.crossed_test(a, b, confidence=confidence, change=change)
-    single = [group.names[system] for system in pair if group.runs[system].shape[1] == 1]
-    if result.note or not single:
-        return result
-    has = "has one training run" if len(single) == 1 else "have one training run each"
-    note = f"{' and '.join(single)} {has}, whose training variance is not included"
-    return replace(result, note=note)
-
-
-def _checked(
+def _correct_uneven(
     results: Sequence[st.TestResult],
     table: FloatArray,
     pairs: Sequence[tuple[int, int]],
@@ -601,20 +648,20 @@ def _checked(
 
     One that varies far more than the average has the p and interval of Bonferroni's t instead.
     """
-    own = [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
+    t_tests = [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
     variances = np.array([st.paired_moments(table[:, i], table[:, j]).sd ** 2 for i, j in pairs])
-    found = list(results)
+    checked = list(results)
     for at in np.flatnonzero(variances > UNEVEN * variances.mean()):
-        t, n = own[at], len(table)
+        t, n = t_tests[at], len(table)
         half = -st.t_quantile(0.5 * (1.0 - confidence) / len(pairs), n - 1)
         half *= math.sqrt(variances[at] / n)
         interval = st.Interval(t.difference - half, t.difference + half)
-        p = max(found[at].p, min(1.0, len(pairs) * t.p))
-        found[at] = replace(found[at], p=p, interval=interval, note=_UNEVEN_NOTE)
-    return found
+        p = max(checked[at].p, min(1.0, len(pairs) * t.p))
+        checked[at] = replace(checked[at], p=p, interval=interval, note=_UNEVEN_NOTE)
+    return checked
 
 
-def _by_cluster(table: FloatArray, clusters: IntArray) -> FloatArray:
+def _cluster_sums(table: FloatArray, clusters: IntArray) -> FloatArray:
     """One row per cluster, whose mean over clusters is the mean over users.
 
     Rows of a cluster resemble each other; their sums do not, and a test of sums is a test of the

@@ -31,12 +31,12 @@ def part_means(
 
     With `macro`, the means of the means of the parts follow.
     """
-    parts: list[tuple[str | None, IntArray]] = [*users_by_segment(labels).items()]
-    parts.append((None, labels.is_null().arg_true().to_numpy().astype(np.int64)))
+    segments: list[tuple[str | None, IntArray]] = [*users_by_segment(labels).items()]
+    segments.append((None, labels.is_null().arg_true().to_numpy().astype(np.int64)))
     metrics = [(entry, scores.averaged(entry)) for entry in plan.metrics]
     means: dict[str | None, dict[str, Estimate]] = {}
     by_metric: dict[str, list[tuple[Estimate, Averaged]]] = {e.label: [] for e in plan.metrics}
-    for part, users in parts:
+    for part, users in segments:
         for entry, everyone in metrics:
             averaged = everyone.only(users)
             if part is not None or averaged.users.size:
@@ -51,11 +51,11 @@ def part_means(
     return means
 
 
-def part_frame(parts: Parts) -> pl.DataFrame:
+def part_frame(means_by_part: Parts) -> pl.DataFrame:
     """Means within parts as rows."""
     rows = [
         (part, e.label, e.mean, e.low, e.high, e.std, e.n)
-        for part, means in parts.items()
+        for part, means in means_by_part.items()
         for e in means.values()
     ]
     names = ["segment", "metric", "mean", "low", "high", "std", "n_users"]

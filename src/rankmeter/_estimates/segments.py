@@ -46,22 +46,22 @@ def labels_of(
     """
     if data is None:
         return None
-    values, found = read_labels(data, column, scores.users, textual=scores.textual)
+    values, label_counts = read_labels(data, column, scores.users, textual=scores.textual)
     if (others := vars(data).get(_OTHERS) if hasattr(data, "__dict__") else None) is not None:
         values = values.fill_null(others)
-        found.pop(f"users_without_{column}", None)
+        label_counts.pop(f"users_without_{column}", None)
     elif averaged is not None:
-        found = without(values, averaged, found)
+        label_counts = unlabelled(values, averaged, label_counts)
     if counts is not None:
-        counts.update(found)
+        counts.update(label_counts)
     return values
 
 
-def without(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> dict[str, int]:
+def unlabelled(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> dict[str, int]:
     """The counts of labels, with users without one counted only if they are averaged."""
     n = int((values.is_null().to_numpy() & averaged).sum())
     name = f"users_without_{values.name}"
-    others = {one: count for one, count in counts.items() if one != name}
+    others = {label: count for label, count in counts.items() if label != name}
     return {name: n, **others} if n else others
 
 
@@ -69,23 +69,23 @@ def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
     """By segment, the places of its users, in the order of the type or of the numbers in it."""
     if labels is None:
         return {}
-    known = labels.is_not_null().arg_true()
-    groups = pl.DataFrame({"label": labels.gather(known), "user": known.cast(pl.Int64)})
+    labelled = labels.is_not_null().arg_true()
+    groups = pl.DataFrame({"label": labels.gather(labelled), "user": labelled.cast(pl.Int64)})
     groups = groups.group_by("label", maintain_order=True).agg("user")
     users = dict(zip(groups["label"], groups["user"], strict=True))
-    return {label: users[label].to_numpy() for label in _sorted(groups["label"])}
+    return {label: users[label].to_numpy() for label in _sort_labels(groups["label"])}
 
 
-def _sorted(labels: pl.Series) -> list[str]:
+def _sort_labels(labels: pl.Series) -> list[str]:
     if isinstance(labels.dtype, pl.Enum):
         return labels.sort().to_list()
-    return sorted(labels, key=_by_numbers)
+    return sorted(labels, key=_natural_sort_key)
 
 
-def _by_numbers(label: str) -> tuple[list[str | int], str]:
+def _natural_sort_key(label: str) -> tuple[list[str | int], str]:
     """A key in which 10 comes after 2, as text and as a part of it."""
-    parts = re.split("([0-9]+)", label)
-    return [int(one) if at % 2 else one for at, one in enumerate(parts)], label
+    pieces = re.split("([0-9]+)", label)
+    return [int(piece) if at % 2 else piece for at, piece in enumerate(pieces)], label
 
 
 def clusters_of(
@@ -99,10 +99,10 @@ def clusters_of(
     `counts` and `averaged` are as in `labels_of`.
     """
     labels = labels_of(clusters, "cluster", scores, counts, averaged)
-    return None if labels is None else numbered(labels)
+    return None if labels is None else number_labels(labels)
 
 
-def numbered(labels: pl.Series) -> IntArray:
+def number_labels(labels: pl.Series) -> IntArray:
     """Labels as numbers; those without a label each have their own."""
     code = labels.cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
     alone = np.flatnonzero(code == 0)
@@ -159,14 +159,14 @@ def by_activity(
     """
     read = Interactions.read(train, columns=columns)
     counts = read.frame.group_by("user").len("value").sort("user")
-    found = _binned(counts, bins, "interactions")
+    segments = _binned(counts, bins, "interactions")
     if users is not None:
-        asked = read_users(users, found["user"], columns=columns).unique(maintain_order=True)
-        cold = asked.filter(~asked.is_in(found["user"].implode())).to_frame("user")
-        found = pl.concat([found, cold.with_columns(segment=pl.lit(COLD))])
-    segments = read.kind.frame(found)
-    object.__setattr__(segments, _OTHERS, COLD)
-    return segments
+        asked = read_users(users, segments["user"], columns=columns).unique(maintain_order=True)
+        cold = asked.filter(~asked.is_in(segments["user"].implode())).to_frame("user")
+        segments = pl.concat([segments, cold.with_columns(segment=pl.lit(COLD))])
+    frame = read.kind.frame(segments)
+    object.__setattr__(frame, _OTHERS, COLD)
+    return frame
 
 
 def by_popularity(
@@ -199,14 +199,14 @@ def by_popularity(
     read = Interactions.read(train, columns=columns)
     popularity = read.frame.group_by("item").len("value")
     judged = Interactions.read(truth, columns=columns)
-    seen, known = in_one_type(
+    seen, items = in_one_type(
         judged.frame["item"],
         popularity["item"],
         f"truth ({judged.source})",
         "train",
         textual=judged.textual or read.textual,
     )
-    popularity = popularity.with_columns(known)
+    popularity = popularity.with_columns(items)
     rows = judged.frame.with_columns(seen).join(popularity, on="item", how="left")
     mean = pl.col("value").fill_null(0).mean()
     users = rows.group_by("user").agg(mean).sort("user")
@@ -236,7 +236,7 @@ def _binned(frame: pl.DataFrame, bins: Bins, what: str) -> pl.DataFrame:
 
 
 def _edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -> list[float]:
-    """Where the second segment begins, the third and so on."""
+    """The values at which the second segment begins, the third and so on."""
     edges = [
         number("bins", edge) for edge in (bins.values() if isinstance(bins, Mapping) else bins)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -38,9 +39,9 @@ Common = Literal["all", "pair"]
 MOST_SYSTEMS = 100
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Settings:
-    """The options of `rankmeter.compare` of these names, checked."""
+    """The options of `rankmeter.compare` of these names, checked; data are as they were given."""
 
     baseline: str | None
     test: Test
@@ -51,6 +52,8 @@ class Settings:
     n_resamples: int
     margin: Any = None
     gatekeeping: bool = False
+    segments: object = None
+    clusters: object = None
 
     def __post_init__(self) -> None:
         choice("test", self.test, Test)
@@ -61,19 +64,16 @@ class Settings:
         object.__setattr__(self, "alpha", significance("alpha", self.alpha))
         resamples = integer("n_resamples", self.n_resamples, least=1, most=MOST_RESAMPLES)
         object.__setattr__(self, "n_resamples", resamples)
-        if isinstance(self.margin, Mapping):
-            margin: Any = {label: _margin(value) for label, value in self.margin.items()}
-        else:
-            margin = None if self.margin is None else _margin(self.margin)
-        object.__setattr__(self, "margin", margin)
+        _ = self.margins
         flag("gatekeeping", self.gatekeeping)
         if "tukey" in self.test and self.baseline is not None:
             raise UsageError("Tukey's test is for all pairs: leave out the baseline")
 
-    def check(self, names: Sequence[str], *, runs: bool, clusters: bool) -> None:
+    def check(self, names: Sequence[str], *, runs: bool) -> None:
         """Refuse systems that cannot be compared like this; `runs`: some have several."""
-        if runs and (clusters or self.test not in ("auto", "t")):
-            what = "clusters=" if clusters else f"test={self.test!r}"
+        clustered = self.clusters is not None
+        if runs and (clustered or self.test not in ("auto", "t")):
+            what = "clusters=" if clustered else f"test={self.test!r}"
             raise UsageError(
                 "systems of several training runs are compared by t over users × runs, without "
                 f"{what}"
@@ -87,20 +87,27 @@ class Settings:
 
     def check_margins(self, labels: Iterable[str]) -> None:
         """Refuse a margin of a metric that is not compared."""
-        if isinstance(self.margin, dict):
-            for label in self.margin.keys() - set(labels):
+        if isinstance(self.margins, dict):
+            for label in self.margins.keys() - set(labels):
                 raise unknown("metric in `margin`", label, labels)
 
     def margin_of(self, label: str) -> tuple[float, bool] | None:
         """The margin of a metric, and whether it is a share of the other mean."""
-        return self.margin.get(label) if isinstance(self.margin, dict) else self.margin
+        return self.margins.get(label) if isinstance(self.margins, dict) else self.margins
+
+    @functools.cached_property
+    def margins(self) -> dict[str, tuple[float, bool]] | tuple[float, bool] | None:
+        """The margin of each metric, or that of all."""
+        if isinstance(self.margin, Mapping):
+            return {label: _margin(value) for label, value in self.margin.items()}
+        return None if self.margin is None else _margin(self.margin)
 
     @property
     def margin_text(self) -> str | dict[str, str] | None:
         """The margin as it is written, ``0.005`` or ``1%``, or that of each metric."""
-        if isinstance(self.margin, dict):
-            return {label: _margin_text(*one) for label, one in self.margin.items()}
-        return None if self.margin is None else _margin_text(*self.margin)
+        if isinstance(self.margins, dict):
+            return {label: _margin_text(*margin) for label, margin in self.margins.items()}
+        return None if self.margins is None else _margin_text(*self.margins)
 
 
 def _margin_text(size: float, relative: bool) -> str:

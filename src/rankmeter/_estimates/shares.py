@@ -42,7 +42,7 @@ def first_hits(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Sh
 
     None without such a metric, or where the rankings cannot be read again.
     """
-    entry = next((one for one in plan.metrics if one.spec.of_hits), None)
+    entry = next((e for e in plan.metrics if e.spec.of_hits), None)
     if entry is None:
         return None
     means = _means(plan, scored, [f"hr@{k}" for k in RANKS], entry, averaging=True)
@@ -53,7 +53,7 @@ def first_hits(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Sh
     classes = [_span(low + 1, high) for low, high in zip((0, *ranks), ranks, strict=False)]
     of = {
         name: [*(b - a for a, b in zip([0.0, *up], up, strict=False)), 1.0 - up[-1]]
-        for name, up in ((name, found[: last + 1]) for name, found in means.items())
+        for name, up in ((name, shares[: last + 1]) for name, shares in means.items())
     }
     return Shares((*classes, "none"), of)
 
@@ -65,7 +65,7 @@ def popularity_shown(
 
     None where there are no training data.
     """
-    k = next((one.metric.k for one in plan.metrics if one.metric.k), 10)
+    k = next((entry.metric.k for entry in plan.metrics if entry.metric.k), 10)
     tails = [f"tail_share(head=items,size={size:g},cold=other)@{k}" for size in POPULAR]
     seen = f"tail_share(head=items,size={POPULAR[0]:g},cold=tail)@{k}"
     means = _means(plan, scored, [*tails, seen], plan.metrics[0], averaging=False)
@@ -76,8 +76,8 @@ def popularity_shown(
     of = {}
     for name, (*tail, new) in means.items():
         unseen = new - tail[0]
-        parts = [1.0 - unseen, *tail, 0.0]
-        of[name] = [*(a - b for a, b in itertools.pairwise(parts)), unseen]
+        at_least = [1.0 - unseen, *tail, 0.0]
+        of[name] = [*(a - b for a, b in itertools.pairwise(at_least)), unseen]
     return k, Shares(tuple(classes), of)
 
 
@@ -94,14 +94,14 @@ def _means(
     asked = replace(
         plan, metrics=resolve(metrics, choices={**choices, "aggregate": "mean"}).metrics
     )
-    found = {}
+    means = {}
     try:
         for name, scores in scored(asked).items():
             values = [scores.averaged(entry).values for entry in asked.metrics]
-            found[name] = [float(each.mean()) if each.size else math.nan for each in values]
+            means[name] = [float(each.mean()) if each.size else math.nan for each in values]
     except RankmeterError:
         return None
-    return None if any(map(math.isnan, itertools.chain(*found.values()))) else found
+    return None if any(map(math.isnan, itertools.chain(*means.values()))) else means
 
 
 def _grows(means: Sequence[float], i: int) -> bool:

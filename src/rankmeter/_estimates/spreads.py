@@ -18,7 +18,7 @@ from rankmeter._words import in_words
 
 @dataclass(frozen=True)
 class Spread:
-    """Some quantiles of the values of the users, and how many users have the worst value of all.
+    """Quantiles of the values of the users, and the number of users with the worst value.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Spread:
 
 
 def spread_of(values: FloatArray, *, increasing: bool) -> Spread:
-    """How values are spread; NaN without any."""
+    """Quantiles of values; NaN without any."""
     if not values.size:
         return Spread(0, 0, math.nan, (math.nan,) * 3)
     worst = float(values.min() if increasing else values.max())
@@ -44,7 +44,7 @@ def spread_of(values: FloatArray, *, increasing: bool) -> Spread:
     return Spread(values.size, int(np.count_nonzero(values == worst)), worst, quartiles)
 
 
-def ends(
+def worst_and_best_users(
     users: pl.Series, values: FloatArray, *, increasing: bool, top: int = 5
 ) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
     """The users with the worst values and those with the best, who differ from the worst.
@@ -56,7 +56,7 @@ def ends(
     best = np.argsort(-good, kind="stable")[:top]
     best = best[good[best] > good.min(initial=np.inf)]
     worst = worst[~np.isin(worst, best)]
-    named = [[(str(users[i]), float(values[i])) for i in found.tolist()] for found in (worst, best)]
+    named = [[(str(users[i]), float(values[i])) for i in rows.tolist()] for rows in (worst, best)]
     return named[0], named[1]
 
 
@@ -66,19 +66,19 @@ def headline_of(
     """The mean in one line, and how sure it is and how the values are spread in sentences."""
     if math.isnan(e.mean):
         return Headline(f"{e.label} has no mean", (in_words("No user has a value."),))
-    said = []
+    sentences = []
     if not math.isnan(e.low):
         shown = level(confidence)
-        said.append(f"The {shown} interval is from {number(e.low)} to {number(e.high)}.")
+        sentences.append(f"The {shown} interval is from {number(e.low)} to {number(e.high)}.")
     if spread is not None and spread.n > 1:
         _, half, high = spread.quartiles
-        said.append(
+        sentences.append(
             f"{counted(spread.at_worst, 'user')} of {spread.n:,} "
             f"{'has' if spread.at_worst == 1 else 'have'} the worst value, {number(spread.worst)}. "
             f"Half of the {in_words('users')} have at most {number(half)}, "
             f"three quarters at most {number(high)}."
         )
     if random is not None:
-        said.append(f"Random rankings of all candidates reach {number(random)}.")
+        sentences.append(f"Random rankings of all candidates reach {number(random)}.")
     over = in_words("the lists of all users") if spread is None else counted(e.n, "user")
-    return Headline(f"{e.label} is {number(e.mean)} over {over}", tuple(said))
+    return Headline(f"{e.label} is {number(e.mean)} over {over}", tuple(sentences))

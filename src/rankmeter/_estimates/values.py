@@ -68,8 +68,8 @@ class Values:
     def _parts(self, systems: Sequence[Averaged], users: IntArray) -> FloatArray:
         return np.stack([averaged.only(users).parts for averaged in systems], axis=1)
 
-    def tested(self, common: str) -> BoolArray:
-        """Which users are compared: those of all systems, or of any two."""
+    def compared(self, common: str) -> BoolArray:
+        """A mask of the users that are compared: those of all systems, or of any two."""
         n: IntArray = self.members.sum(axis=1)
         return n >= (len(self.averaged) if common == "all" else 2)
 
@@ -85,13 +85,15 @@ class Values:
         if common:
             users = users[self.members[users].all(axis=1)]
         if self.runs:
-            return [self._of_runs(setting, system, users) for system in range(len(self.runs))]
+            return [
+                self._estimate_of_runs(setting, system, users) for system in range(len(self.runs))
+            ]
         return [
             estimate_of(setting, self.label, self.scale, averaged.only(users), clusters)
             for averaged in self.averaged
         ]
 
-    def _of_runs(self, setting: Setting, system: int, users: IntArray) -> Estimate:
+    def _estimate_of_runs(self, setting: Setting, system: int, users: IntArray) -> Estimate:
         """The mean over users and runs."""
         averaged = self.averaged[system].only(users)
         mean = estimate_of(setting, self.label, self.scale, averaged)
@@ -115,12 +117,12 @@ def values_of(
     several = any(len(runs) > 1 for runs in systems)
     values = []
     for entry in plan.metrics:
-        runs = [[_placed(scores.averaged(entry), scores, places) for scores in each]
+        runs = [[_at_shared_rows(scores.averaged(entry), scores, places) for scores in each]
                 for each in systems]  # fmt: skip
         scale = runs[0][0].scale(entry)
         if several:
-            runs = [_common(each, n_users) for each in runs]
-        means = [_mean(each) if several else each[0] for each in runs]
+            runs = [_common_users(each, n_users) for each in runs]
+        means = [_mean_of_runs(each) if several else each[0] for each in runs]
         spec = entry.spec
         values.append(
             Values(
@@ -131,7 +133,7 @@ def values_of(
     return values
 
 
-def _placed(
+def _at_shared_rows(
     averaged: Averaged, scores: Scores, places: Callable[[Scores], IntArray] | None
 ) -> Averaged:
     """Averaged values whose users are shared rows."""
@@ -150,13 +152,13 @@ def mean_of_runs(runs: Sequence[Scores]) -> Scores:
     )
 
 
-def _common(runs: Sequence[Averaged], n_users: int) -> list[Averaged]:
+def _common_users(runs: Sequence[Averaged], n_users: int) -> list[Averaged]:
     """The runs of a system over the users who have a value in all of them."""
     n_runs = np.bincount(np.concatenate([run.users for run in runs]), minlength=n_users)
     return [run.only(np.flatnonzero(n_runs == len(runs))) for run in runs]
 
 
-def _mean(runs: Sequence[Averaged]) -> Averaged:
+def _mean_of_runs(runs: Sequence[Averaged]) -> Averaged:
     """The mean of the runs of a system."""
     states = tuple(run.state for run in runs if run.state is not None)
     values = np.mean([run.values for run in runs], axis=0)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import counted
-from rankmeter._estimates.differences import Difference, turned
+from rankmeter._estimates.differences import Difference, seen_from
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import number, p_text, signed
 from rankmeter._hits import FloatArray
@@ -21,16 +21,20 @@ from rankmeter._words import in_words
 
 MAX_SYSTEMS = 10
 """Systems in one chart: as many as there are distinct colours."""
+MAX_METRICS = 30
+"""Metrics with charts and lists on a page; its tables have all."""
 MAX_NAMED = 3
 """Segments that a title names."""
 MAX_PAIRS = 20
 """Differences in one forest plot."""
 BINS = 20  # on each side of 0
+FACTOR = 2.0
+"""A greater relative gain is written as a factor: 300 % more is 4 times as much."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which system is best on a metric, and how sure that is.
+    """The best system on a metric, and the difference that its lead rests on.
 
     `ranked` has all systems, the best first, and `mean` is that of the best. `difference` is the
     best minus its rival: the baseline, or the runner-up if no baseline is given or the baseline is
@@ -58,11 +62,19 @@ class Verdict:
         return d is not None and d.significant and d.better == self.best
 
     @property
+    def loses(self) -> bool:
+        """Whether the best of some systems is significantly worse than its rival."""
+        d = self.difference
+        return d is not None and d.significant and d.better != self.best
+
+    @property
     def lead(self) -> str:
         """The lead of the best system, and its rival."""
         d = self.difference
         if d is None or math.isnan(d.difference):
             return "no difference to show"
+        if d.gain > FACTOR:
+            return f"{1 + d.gain:,.3g} times {d.b}"
         gain = signed(d.difference) if math.isnan(d.gain) else f"{d.gain:+.1%}".replace("-", "−")
         return f"{gain} against {d.b}"
 
@@ -77,17 +89,25 @@ def verdict(
 ) -> Verdict:
     """Find the best system and the difference that its lead rests on.
 
-    `differences` are those on this metric over all users. Systems without a mean are ranked last.
+    `differences` are those on this metric over all users, also with systems that are not in
+    `means`. Systems without a mean are ranked last.
     """
     ranked = _ranked(means, increasing=increasing)
     best = ranked[0]
-    mine = [turned(d, best) for d in differences if best in (d.a, d.b)]
+    mine = [seen_from(d, best) for d in differences if best in (d.a, d.b)]
     # The baseline first, then the others by rank.
-    mine.sort(key=lambda d: (d.b != baseline, ranked.index(d.b)))
+    place = {name: place for place, name in enumerate(ranked)}
+    mine.sort(key=lambda d: (d.b != baseline, place.get(d.b, len(ranked))))
     beaten = sum(d.significant and d.better == best for d in mine)
     mean = means[best].mean
     first = leaders(means, increasing=increasing)
     return Verdict(metric, ranked, first, mean, mine[0] if mine else None, beaten, len(mine))
+
+
+def near_the_best(means: Mapping[str, Estimate], best: str) -> list[str]:
+    """The best system, and those whose mean is inside the interval of its mean."""
+    low, high = means[best].low, means[best].high
+    return [name for name, e in means.items() if name == best or low <= e.mean <= high]
 
 
 def _ranked(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
@@ -95,7 +115,7 @@ def _ranked(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
     return sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
 
 
-def places(means: Sequence[str], *, increasing: bool) -> list[int]:
+def printed_places(means: Sequence[str], *, increasing: bool) -> list[int]:
     """1 for the best of some means as they are printed, 2 for the second of at least three.
 
     Equal ones have the same place; if all are equal, no mean has one.
@@ -115,9 +135,9 @@ def _printed(text: str) -> float | None:
 
 def leaders(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
     """The systems with the best mean as it is printed, which are several if these are equal."""
-    known = [name for name, e in means.items() if not math.isnan(e.mean)]
-    found = places([number(means[name].mean) for name in known], increasing=increasing)
-    return [name for name, place in zip(known, found, strict=True) if place == 1] or known
+    with_mean = [name for name, e in means.items() if not math.isnan(e.mean)]
+    ranks = printed_places([number(means[name].mean) for name in with_mean], increasing=increasing)
+    return [name for name, place in zip(with_mean, ranks, strict=True) if place == 1] or with_mean
 
 
 def pairs_shown(
@@ -127,14 +147,14 @@ def pairs_shown(
 
     Beyond `limit`, those of the best system come first, then the largest.
     """
-    found = [d for d in differences if not math.isnan(d.difference)]
-    found.sort(key=lambda d: (best not in (d.a, d.b), -abs(d.difference)))
-    return sorted(found[:limit], key=lambda d: -d.difference)
+    shown = [d for d in differences if not math.isnan(d.difference)]
+    shown.sort(key=lambda d: (best not in (d.a, d.b), -abs(d.difference)))
+    return sorted(shown[:limit], key=lambda d: -d.difference)
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many users have differences of which size; equal users are counted separately.
+    """Numbers of users by size of their difference; equal users are counted separately.
 
     There is one more edge than counts; 0 is among the edges.
     """
@@ -174,6 +194,15 @@ def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
     ]
 
 
+def drawn_of(labels: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """The metrics that get charts and lists, and a note about the others if there are any."""
+    note = (
+        f"{len(labels)} metrics: the charts and the lists show the first {MAX_METRICS}, the tables "
+        "and the machine-readable result all; pass the metrics to look at first"
+    )
+    return labels[:MAX_METRICS], [note] if len(labels) > MAX_METRICS else []
+
+
 def histogram_of(values: FloatArray) -> tuple[list[int], list[float]]:
     """Values as counts and the edges of their bins."""
     counts, edges = np.histogram(values, BINS)
@@ -189,12 +218,12 @@ def extremes(
     Only users whose values differ, at most `top` for each system.
     """
     gains = (x - y) if increasing else (y - x)
-    found = []
+    extremes = []
     for gain in (gains, -gains):
         order = np.argsort(-gain, kind="stable")[:top]
         chosen = order[gain[order] > 0]
-        found.append([(str(users[int(i)]), float(x[i]), float(y[i])) for i in chosen])
-    return found[0], found[1]
+        extremes.append([(str(users[int(i)]), float(x[i]), float(y[i])) for i in chosen])
+    return extremes[0], extremes[1]
 
 
 @dataclass(frozen=True)
@@ -223,7 +252,7 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
     else:
         del where["no difference shown"]
     answers = [
-        f"{verb} in {_named(names) if len(names) < len(within) else f'all {len(names)}'}"
+        f"{verb} in {_some_names(names) if len(names) < len(within) else f'all {len(names)}'}"
         for verb, names in where.items()
         if names
     ]
@@ -231,7 +260,7 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
     return ": ".join(filter(None, [start, ", ".join(answers)]))
 
 
-def _named(names: Sequence[str]) -> str:
+def _some_names(names: Sequence[str]) -> str:
     """Some names, or the first of many."""
     most = MAX_NAMED if len(names) > MAX_NAMED + 1 else len(names)
     rest = f" and {len(names) - most} more" if len(names) > most else ""
@@ -239,23 +268,23 @@ def _named(names: Sequence[str]) -> str:
 
 
 def headline(
-    found: Verdict, baseline: str, correction: str, segments: tuple[str, str] = ("", "")
+    verdict: Verdict, baseline: str, correction: str, segments: tuple[str, str] = ("", "")
 ) -> Headline:
-    """Which is better, by how much, how sure; `correction` names the correction of the p-values.
+    """The answer in one line, with sentences on its size and certainty.
 
     `segments` names a system, and says in which segments it has another answer.
     """
-    d, metric = found.difference, found.metric
+    d, metric = verdict.difference, verdict.metric
     if d is None or math.isnan(d.p):
         why = d.note if d else "no system has a mean"
         why = f"{why[:1].upper()}{why[1:]}."
         return Headline(f"The systems cannot be compared on {metric}", (why,))
-    if not d.differs and found.beaten == 0:
+    if not d.differs and verdict.beaten == 0:
         return Headline(f"{d.a} and {d.b} have the same {metric}", (d.sentence(),))
-    if baseline and found.best == baseline:
+    if baseline and verdict.best == baseline:
         title = f"No system beats {baseline} on {metric}"
-    elif found.sure and (baseline or found.beaten == found.others):
-        title = f"{found.best} beats {d.b} on {metric}{_gain(d)}"
+    elif verdict.sure and (baseline or verdict.beaten == verdict.others):
+        title = f"{verdict.best} beats {d.b} on {metric}{_gain_text(d)}"
     elif d.verdict == "equivalent":
         title = f"{d.a} and {d.b} are equivalent on {metric} within ±{d.margin:.4f}"
     elif baseline:
@@ -263,7 +292,7 @@ def headline(
     elif not d.differs:
         title = f"{d.a} and {d.b} lead on {metric}"
     else:
-        title = f"{found.best} leads on {metric}, but not clearly"
+        title = f"{verdict.best} leads on {metric}, but not clearly"
     system, clause = segments
     if clause:
         title += f"; {clause}" if system in title else f"; {system}: {clause}"
@@ -278,20 +307,20 @@ def headline(
             f" {d.a} is better for {counted(d.wins, 'user')}, equal for {d.ties:,}, worse for "
             f"{d.losses:,}."
         )
-    sentences = [size, _certainty(d, correction, sure=found.sure)]
-    if found.others > 1:
-        beaten = f"{found.beaten or 'none'} {'is' if found.beaten <= 1 else 'are'}"
+    sentences = [size, *_certainty_text(d, correction, sure=verdict.sure)]
+    if verdict.others > 1:
+        beaten = f"{verdict.beaten or 'none'} {'is' if verdict.beaten <= 1 else 'are'}"
         sentences.append(
-            f"Of the {found.others} systems compared with {found.best}, {beaten} significantly "
+            f"Of the {verdict.others} systems compared with {verdict.best}, {beaten} significantly "
             "worse than it."
         )
     return Headline(title, tuple(sentences))
 
 
 def by_segment(
-    metric: str, best: Mapping[str, Sequence[str]], said: str, p: float, alpha: float
+    metric: str, best: Mapping[str, Sequence[str]], difference: str, p: float, alpha: float
 ) -> str:
-    """Which systems are best in which segment, and whether the difference `said` is the same there.
+    """Name the best systems of each segment, and say whether a `difference` is the same in all.
 
     `best` is by segment; `p` is that of equal differences, NaN if they were not tested.
     """
@@ -308,24 +337,38 @@ def by_segment(
     if math.isnan(p):
         return best_in
     verb = "differs" if p < alpha else "is not shown to differ"
-    return f"{best_in} The difference {said} {verb} between segments ({p_text(p)})."
+    return f"{best_in} The difference {difference} {verb} between segments ({p_text(p)})."
 
 
-def _gain(d: Difference) -> str:
+def _gain_text(d: Difference) -> str:
+    if d.gain > FACTOR:
+        return f" by a factor of {1 + d.gain:,.3g}"
     size = abs(d.gain)
-    return (
-        f" by {size:.1%}" if math.isfinite(size) and size < 10 else f" by {abs(d.difference):.4f}"
-    )
+    return f" by {size:.1%}" if math.isfinite(size) else f" by {abs(d.difference):.4f}"
 
 
-def _certainty(d: Difference, correction: str, *, sure: bool) -> str:
+def _certainty_text(d: Difference, correction: str, *, sure: bool) -> list[str]:
+    """What the test says in plain words, and then exactly."""
+    if d.verdict == "equivalent":
+        return [d.sentence()]
     family = counted(d.family, "comparison")
     alone = correction == "none" or d.family == 1
     corrected = "" if alone else f" after correction ({correction}, {family})"
-    p = "below 0.0001" if d.p_adjusted < 0.0001 else f"{d.p_adjusted:.4f}"
-    said = f"By {d.method}, p is {p}{corrected}"
-    if d.verdict == "equivalent":
-        return d.sentence()
-    if sure:
-        return f"{said}."
-    return f"{said}: the data do not decide. {d.outlook()}"
+    p = "p < 0.0001" if d.p_adjusted < 0.0001 else f"p = {d.p_adjusted:.4f}"
+    by_chance = f"By chance alone, a difference like this appears in {_odds(d.p_adjusted)}"
+    undecided = "" if sure else f": the data do not decide. {d.outlook()}"
+    return [
+        f"{by_chance}{undecided or '.'}",
+        f"{d.method[:1].upper()}{d.method[1:]}: {p}{corrected}.",
+    ]
+
+
+def _odds(p: float) -> str:
+    """A probability as a number of experiments."""
+    if p < 0.0001:
+        return "fewer than 1 of 10,000 experiments"
+    if p >= 0.01:
+        return f"about {100 * p:.0f} of 100 experiments"
+    n = 1 / p
+    step = 10 ** max(len(f"{n:.0f}") - 2, 0)
+    return f"about 1 of {round(n / step) * step:,} experiments"

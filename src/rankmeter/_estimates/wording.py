@@ -46,10 +46,10 @@ def p_text(p: float) -> str:
     return f"p {shown[0]} {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Values for JSON, which has null where a number is infinite or does not exist."""
     if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
+        return {name: json_value(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [json_value(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

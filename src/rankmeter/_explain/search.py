@@ -25,7 +25,7 @@ from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._results.explanation import Explanation, Match
 from rankmeter._results.summary import Summary
-from rankmeter.conventions import by_use, convention_names, has_metric
+from rankmeter.conventions import convention_names, has_metric, usage_rank
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import metric
 
@@ -76,13 +76,13 @@ def search(
     matches: list[Match] = []
     seen: list[tuple[float, int, Match]] = []
     for number, settings in enumerate(space.rounds()):
-        by_plan = means.of([setting.plan for setting in settings])
+        by_plan = means.compute([setting.plan for setting in settings])
         for setting in settings:
             value = by_plan[setting.plan]
             if isinstance(value, RankmeterError) or math.isnan(value):
                 continue  # a combination that the data or the metric does not allow
             match = Match(setting.tool, setting.switches, value)
-            simpler = (means.known(simple) for simple in space.simpler(setting))
+            simpler = (means.mean(simple) for simple in space.simpler(setting))
             if any(math.isclose(value, mean, rel_tol=1e-12) for mean in simpler):
                 continue
             seen.append((abs(value - goal), number, match))
@@ -90,7 +90,7 @@ def search(
                 matches.append(match)
         if matches:
             break
-    matches.sort(key=lambda m: (len(m.switches), m.convention != like, by_use(m.convention)))
+    matches.sort(key=lambda m: (len(m.switches), m.convention != like, usage_rank(m.convention)))
     return Explanation(
         base.label,
         like,
@@ -101,7 +101,7 @@ def search(
         matches=tuple(matches),
         tried=means.tried,
         nearest=() if matches else _nearest(seen),
-        searched=space.described(means.left),
+        searched=space.describe(means.left),
         notes=tuple(notes_of(start.plan, {like: start.facts()})),
         cautions=start.cautions,
     )
@@ -154,7 +154,7 @@ class _Space:
     def _settings(self, switched: Iterable[tuple[str, Switches]]) -> list[_Setting]:
         settings = []
         for tool, switches in switched:
-            plan = turn(self.bases[tool], switches)
+            plan = with_options(self.bases[tool], switches)
             if plan.alignment.gains != "above" or plan.alignment.relevant != "any":
                 settings.append(_Setting(tool, switches, plan))
         return settings
@@ -164,7 +164,9 @@ class _Space:
         names = list(setting.switches)
         for size in range(len(names)):
             for changed in itertools.combinations(names, size):
-                yield turn(self.bases[setting.tool], {n: setting.switches[n] for n in changed})
+                yield with_options(
+                    self.bases[setting.tool], {n: setting.switches[n] for n in changed}
+                )
 
     def _levels(self, tool: str) -> Iterator[Switches]:
         """Every other threshold that occurs in the data."""
@@ -197,8 +199,8 @@ class _Space:
                 if pools and word not in (now[name], "raise", "error", "unchecked"):
                     yield {name: word}
 
-    def described(self, left: int) -> str:
-        """What the rounds searched, in words, and how many settings were left out."""
+    def describe(self, left: int) -> str:
+        """A sentence on the rounds of the search, and on the settings that were left out."""
         levels = ""
         if self.grades and "relevant" not in self.held:
             share = f" ({len(self.grades)} of {self.n_grades})"
@@ -226,25 +228,25 @@ class _Means:
 
     @property
     def tried(self) -> int:
-        """How many different plans were computed."""
+        """Number of different plans that were computed."""
         return len(self._means)
 
     @property
     def left(self) -> int:
-        """How many plans were left out because they would have taken too long."""
+        """Number of plans that were left out because they would have taken too long."""
         return len(self._left)
 
-    def known(self, plan: MetricPlan) -> float:
+    def mean(self, plan: MetricPlan) -> float:
         """The mean of a computed plan; NaN if the plan was not computed or failed."""
         value = self._means.get(plan, math.nan)
         return math.nan if isinstance(value, RankmeterError) else value
 
-    def of(self, plans: Iterable[MetricPlan]) -> Mapping[MetricPlan, float | RankmeterError]:
+    def compute(self, plans: Iterable[MetricPlan]) -> Mapping[MetricPlan, float | RankmeterError]:
         """The mean of each plan, or why it has none; as many as the size of the data allows."""
         groups: dict[Alignment, list[MetricPlan]] = {}
         for plan in dict.fromkeys(plans):
             if plan not in self._means:
-                groups.setdefault(self._same(plan.alignment), []).append(plan)
+                groups.setdefault(self._representative(plan.alignment), []).append(plan)
         for alignment, members in sorted(groups.items(), key=lambda group: -len(group[1])):
             if self._rows > MAX_ROWS:
                 self._left.update(members)
@@ -278,7 +280,7 @@ class _Means:
                 mean = error
             self._means[plan] = mean
 
-    def _same(self, alignment: Alignment) -> Alignment:
+    def _representative(self, alignment: Alignment) -> Alignment:
         """The representative of all alignments that find the same hits in these data."""
         if alignment.gains in ("positive", "all"):
             alignment = dataclasses.replace(alignment, relevant=">0")
@@ -303,11 +305,12 @@ class _Means:
             coarse = Alignment(relevant="any", score_type="float32", duplicates="each")
             coarse = dataclasses.replace(coarse, judgements="max")
             settings: list[dict[str, Any]] = [{name: CHOICES[name].default}, {name: word}]
-            prints = [self._print(dataclasses.replace(coarse, **setting)) for setting in settings]
+            changed = (dataclasses.replace(coarse, **setting) for setting in settings)
+            prints = [*map(self._fingerprint, changed)]
             self._inert[name, word] = prints[0] is not None and prints[0] == prints[1]
         return self._inert[name, word]
 
-    def _print(self, alignment: Alignment) -> list[bytes] | None:
+    def _fingerprint(self, alignment: Alignment) -> list[bytes] | None:
         """A key that differs between alignments with different hits; None if the data refuse it."""
         if alignment not in self._prints:
             entries = (MetricPlan(p, metric(p), alignment, Averaging()) for p in _PROBES)
@@ -322,10 +325,10 @@ class _Means:
         return self._prints[alignment]
 
 
-def turn(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
+def with_options(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
     """The plan of a metric with some options changed."""
 
-    def own(part: Any) -> dict[str, Any]:
+    def switches_of(part: Any) -> dict[str, Any]:
         names = {field.name for field in dataclasses.fields(part)}
         return {name: value for name, value in switches.items() if name in names}
 
@@ -333,8 +336,8 @@ def turn(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
     return MetricPlan(
         entry.label,
         entry.metric(**options),
-        dataclasses.replace(entry.alignment, **own(entry.alignment)),
-        dataclasses.replace(entry.averaging, **own(entry.averaging)),
+        dataclasses.replace(entry.alignment, **switches_of(entry.alignment)),
+        dataclasses.replace(entry.averaging, **switches_of(entry.averaging)),
     )
 
 

@@ -10,13 +10,13 @@ from typing import Any, Unpack
 import numpy as np
 import polars as pl
 
-from rankmeter._align import by_item
+from rankmeter._align import item_sort_key
 from rankmeter._api import ONE
 from rankmeter._checks import exact, refused
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import open_data
-from rankmeter._estimates.notes import compared
-from rankmeter._explain.search import search, turn
+from rankmeter._estimates.notes import fact_notes
+from rankmeter._explain.search import search, with_options
 from rankmeter._ingest import Table
 from rankmeter._matrix._kind import plan_of
 from rankmeter._plan import MetricPlan, Plan
@@ -116,10 +116,10 @@ def explain(
     """
     given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     question = Question(truth, metric, like, choices, given, columns)
-    return explained(question, rankings, metric, between, target)
+    return explain_question(question, rankings, metric, between, target)
 
 
-def explained(
+def explain_question(
     question: Question,
     rankings: object,
     metric: str | Metric,
@@ -137,35 +137,35 @@ def explained(
         if not (pair and all(isinstance(name, str) for name in between)):
             raise refused("between", "two conventions", between)
     names = between or ("rankmeter" if like is None else like,)
-    wanted = _understood(metric, names)
+    metrics = _metric_by_convention(metric, names)
     if target is not None:
-        wanted |= _meant_by_others(metric, wanted[names[0]])
+        metrics |= _meant_by_others(metric, metrics[names[0]])
 
     def entry(convention: str) -> MetricPlan:
-        asked = wanted.get(convention, wanted[names[0]])
+        asked = metrics.get(convention, metrics[names[0]])
         (plan,) = plan_of(asked, convention, choices, [rankings]).metrics
-        return dataclasses.replace(plan, label=wanted[names[0]].label or plan.label)
+        return dataclasses.replace(plan, label=metrics[names[0]].label or plan.label)
 
-    first = dataclasses.replace(question, metrics=wanted[names[0]], like=names[0])
+    first = dataclasses.replace(question, metrics=metrics[names[0]], like=names[0])
     plan, judged, systems, side = first.read({ONE: rankings})
     bench = _Bench(judged, systems, plan, side)
     if between is not None:
-        return _walk(bench, entry(between[0]), entry(between[1]), between)
+        return _walk_between(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None
-    asked = wanted[names[0]]
+    asked = metrics[names[0]]
     held = {name for name, value in choices.items() if value is not None}
     held |= {*dict(asked.options), *dict(asked.choices)}
     start = bench.run(entry(names[0]), names[0])
     return search(bench.data, bench.truth, plan, entry, start, target, held)
 
 
-def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:
+def _metric_by_convention(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:
     """The metric as each convention understands its name.
 
     For a convention that lacks the name, or means another metric by it, it is the metric of the
     first convention that has it.
     """
-    found: dict[str, Metric] = {}
+    by_name: dict[str, Metric] = {}
     unknown: list[UnknownMetricError] = []
     for name in names:
         try:
@@ -175,28 +175,28 @@ def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]
             continue
         if len(read) != 1:
             raise UsageError(f"expected one metric, got {len(read)}: {', '.join(map(str, read))}")
-        found[name] = read[0]
-    if not found:
+        by_name[name] = read[0]
+    if not by_name:
         raise unknown[0]
-    first = next(iter(found.values()))
-    same = {name: one for name, one in found.items() if (one.name, one.k) == (first.name, first.k)}
+    first = next(iter(by_name.values()))
+    same = {name: m for name, m in by_name.items() if (m.name, m.k) == (first.name, first.k)}
     return {name: same.get(name, first) for name in names}
 
 
 def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
     """The metric for each convention that means the same one by its name, with its own options."""
-    found: dict[str, Metric] = {}
+    by_name: dict[str, Metric] = {}
     for name in convention_names():
         try:
             read = translate_all(metric, name)
         except UsageError:
             continue
-        if [(one.name, one.k) for one in read] == [(first.name, first.k)]:
-            found[name] = read[0]
-    return found
+        if [(m.name, m.k) for m in read] == [(first.name, first.k)]:
+            by_name[name] = read[0]
+    return by_name
 
 
-def _walk(
+def _walk_between(
     bench: _Bench, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
 ) -> Explanation:
     start, end = bench.run(first, names[0]), bench.run(second, names[1])
@@ -209,7 +209,7 @@ def _walk(
     current, value = first, start[first.label].mean
     steps = []
     while left:
-        name, current, now = _next(bench, current, b, left)
+        name, current, now = _next_option(bench, current, b, left)
         left.remove(name)
         change = now - value
         share = change / total if total else math.nan
@@ -221,16 +221,16 @@ def _walk(
         start[first.label],
         end[second.label],
         steps=tuple(steps),
-        users=_changed(bench, start, end, first),
+        users=_most_changed_users(bench, start, end, first),
         cautions=start.cautions,
         notes=(
             *dict.fromkeys((*start.plan.notes, *end.plan.notes)),
-            *compared({names[0]: start.facts(), names[1]: end.facts()}),
+            *fact_notes({names[0]: start.facts(), names[1]: end.facts()}),
         ),
     )
 
 
-def _next(
+def _next_option(
     bench: _Bench, current: MetricPlan, after: Mapping[str, Any], left: Sequence[str]
 ) -> tuple[str, MetricPlan, float]:
     """The first option that leaves a number, or else the first: its plan and the mean."""
@@ -238,7 +238,7 @@ def _next(
     undefined = None
     for name in left:
         try:
-            turned = turn(current, {name: after[name]})
+            turned = with_options(current, {name: after[name]})
             value = bench.run(turned)[turned.label].mean
         except RankmeterError as error:  # such as users without a ranking under missing="raise"
             refused = refused or error
@@ -252,7 +252,7 @@ def _next(
     return undefined
 
 
-def _changed(
+def _most_changed_users(
     bench: _Bench, start: Summary, end: Summary, entry: MetricPlan
 ) -> tuple[UserChange, ...]:
     """The users whose value changes most, with the top of their rankings."""
@@ -270,8 +270,8 @@ def _changed(
     for row in moved.iter_rows(named=True):
         mine = pl.col("user") == row["user"]
         judged = bench.truth.frame.filter(mine)
-        wanted = judged.filter(pl.Series(entry.alignment.is_relevant(judged["gain"].to_numpy())))
-        gains = dict(wanted.select("item", "gain").iter_rows())
+        relevant = judged.filter(pl.Series(entry.alignment.is_relevant(judged["gain"].to_numpy())))
+        gains = dict(relevant.select("item", "gain").iter_rows())
         ranked = _in_order(bench.rankings.frame.filter(mine), bench.rankings.order, gains, entry)
         items = tuple(
             f"{item} ({exact(gains[item])})" if item in gains else str(item)
@@ -296,5 +296,5 @@ def _in_order(
         by, descending = [*by, "gain"], [*descending, ties == "optimistic"]
     if ties != "input":
         by, descending = [*by, "place"], [*descending, ties.endswith("descending")]
-    frame = frame.with_columns(gain, place=by_item(frame["item"], ties))
+    frame = frame.with_columns(gain, place=item_sort_key(frame["item"], ties))
     return frame.sort(by, descending=descending, maintain_order=True)

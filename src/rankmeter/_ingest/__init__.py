@@ -9,7 +9,7 @@ Three steps, each in one place:
    (`_by_user`), checked all at once: `Lists` (`_lists`), or `Lines` (`_lines`) of `_spans`.
 2. `_columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
-   `Table`; `meet` brings the ids of two tables to the same types, `meet_all` those of several.
+   `Table`; `unify_types` and `unify_all` bring the ids of tables to the same types.
    `_doubts` warns where the sides look swapped or a threshold is missing.
    `_keyed` reads what is known of some users or items: segments, clusters, selected users, with
    `_items` categories and features.
@@ -25,14 +25,14 @@ from __future__ import annotations
 
 from rankmeter._ingest._by_user import AnyRows, ByUser, InFrame
 from rankmeter._ingest._collapse import Collapse, read_collapse
-from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
+from rankmeter._ingest._doubts import label_caution, swap_caution, threshold_caution
 from rankmeter._ingest._id_columns import Ids, IdSeries, Objects, as_ids, series
 from rankmeter._ingest._items import Items, read_item_ids, read_item_numbers, read_items
 from rankmeter._ingest._keyed import Keyed, fit_ids, in_one_type, read_labels, read_users
 from rankmeter._ingest._kind import POLARS, Frame, Kind, to_pandas
 from rankmeter._ingest._lines import Lines
 from rankmeter._ingest._lists import CHANGED, Lists
-from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory, size
+from rankmeter._ingest._memory import PER_MEASURED_ROW, at_most, check_memory, size
 from rankmeter._ingest._memory import available as available_memory
 from rankmeter._ingest._opened import needed_memory, open_rankings
 from rankmeter._ingest._order import places, places_of
@@ -47,7 +47,7 @@ from rankmeter._ingest._read import (
     read_truth,
 )
 from rankmeter._ingest._spark import in_spark, is_spark, spark_session
-from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments
+from rankmeter._ingest._table import Origin, Table, no_judgments, unify_all, unify_types
 
 __all__ = [
     "CHANGED",
@@ -77,8 +77,8 @@ __all__ = [
     "Query",
     "Rest",
     "Table",
-    "all_relevant",
     "as_ids",
+    "at_most",
     "available_memory",
     "check_memory",
     "fit_ids",
@@ -86,10 +86,7 @@ __all__ = [
     "in_spark",
     "is_records",
     "is_spark",
-    "look_like_labels",
-    "look_misread",
-    "meet",
-    "meet_all",
+    "label_caution",
     "needed_memory",
     "no_judgments",
     "open_rankings",
@@ -109,5 +106,9 @@ __all__ = [
     "series",
     "size",
     "spark_session",
+    "swap_caution",
+    "threshold_caution",
     "to_pandas",
+    "unify_all",
+    "unify_types",
 ]

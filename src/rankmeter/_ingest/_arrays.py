@@ -10,7 +10,7 @@ import polars as pl
 
 from rankmeter._ingest._columns import OF_USERS, Column, Columns, Side
 from rankmeter._ingest._containers import from_listing
-from rankmeter._ingest._frames import numpy_column, origin
+from rankmeter._ingest._frames import describe_type, numpy_column
 from rankmeter._ingest._ids import refuse_rounded
 from rankmeter.errors import DataError
 
@@ -20,7 +20,7 @@ def from_array(data: Any, side: Side) -> Columns:
 
     A structured array has columns. Masked cells are padding: they hold no item and are counted.
     """
-    source = origin(data)
+    source = describe_type(data)
     array = data if isinstance(data, np.ma.MaskedArray) else _numpy(data, source)
     if array.dtype == object and array.ndim == 1:
         return from_listing(array.tolist(), side, source)
@@ -62,7 +62,7 @@ def from_sparse(data: Any, side: Side) -> Columns:
 
     Stored zeros are entries. Entries stored twice are added up, as SciPy itself defines them.
     """
-    source = origin(data)
+    source = describe_type(data)
     rows = (data.reshape(1, -1) if data.ndim == 1 else data).tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()  # the input is never changed

@@ -19,7 +19,7 @@ from rankmeter._ingest._messages import some, unreadable
 from rankmeter.errors import DataError, FileFormatError
 
 
-def local(data: str | PathLike[str]) -> Path:
+def expand_home(data: str | PathLike[str]) -> Path:
     """A path, in which ``~`` is the home of a user."""
     # Path.expanduser raises where there is no such user; then the name can be a file.
     path = Path(os.path.expanduser(data))  # noqa: PTH111
@@ -30,15 +30,15 @@ def local(data: str | PathLike[str]) -> Path:
     return path
 
 
-def parted(data: str | PathLike[str]) -> tuple[Path, str]:
+def split_part(data: str | PathLike[str]) -> tuple[Path, str]:
     """A path and the part that it names after ``#``, unless all of it is the path of a file."""
     base, _, part = os.fspath(data).rpartition("#")
-    if base and not local(data).exists() and local(base).exists():
-        return local(base), part
-    return local(data), ""
+    if base and not expand_home(data).exists() and expand_home(base).exists():
+        return expand_home(base), part
+    return expand_home(data), ""
 
 
-def _chosen(names: Sequence[str], part: str, source: str, what: str) -> str:
+def _pick_part(names: Sequence[str], part: str, source: str, what: str) -> str:
     """The part that is named, or the only one."""
     if part in names or (not part and len(names) == 1):
         return part or names[0]
@@ -62,7 +62,7 @@ def predictions(data: Mapping[str, Any], part: str, source: str) -> Mapping[str,
         if subset != "mteb_model_meta" and isinstance(splits, Mapping)
         for split, rankings in splits.items()
     }
-    rankings = by_part[_chosen([*by_part], part, source, "subset and split")]
+    rankings = by_part[_pick_part([*by_part], part, source, "subset and split")]
     if not isinstance(rankings, Mapping):
         raise DataError(f"{source} has {shown(rankings)} where {{query: {{document: score}}}} is.")
     return rankings
@@ -81,7 +81,7 @@ def judged_in(path: Path, split: str, side: Side) -> Path:
             f"ground truth."
         )
     files = {file.stem: file for file in (path / "qrels").glob("*.tsv")}
-    return files[_chosen([*files], split, str(path), "split")]
+    return files[_pick_part([*files], split, str(path), "split")]
 
 
 def is_database(path: Path) -> bool:
@@ -101,7 +101,7 @@ def from_database(path: Path, table: str, side: Side) -> Columns:
     try:
         connection = duckdb.connect(str(path), read_only=True)
         names = [row[0] for row in connection.execute(_TABLES).fetchall()]
-        relation = connection.table(_quoted(_chosen(names, table, str(path), "table")))
+        relation = connection.table(_quoted(_pick_part(names, table, str(path), "table")))
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         raise FileFormatError(f"{path} cannot be read by DuckDB: {reason}") from error

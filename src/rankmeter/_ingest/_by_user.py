@@ -189,7 +189,7 @@ class ByUser(Stored):
         same = (np.diff(user[order]) == 0) & (np.diff(numbers[order]) == 0)
         return int(np.count_nonzero(np.append(same, False) | np.append(False, same)))
 
-    def judged(self) -> Self:
+    def as_judgments(self) -> Self:
         """The same as judgments, which have gains: 1 each where there are no numbers."""
         gains = np.ones(len(self)) if self.numbers is None else self.numbers
         return replace(self, numbers=gains, column="gain")

@@ -13,7 +13,7 @@ from typing import IO
 import numpy as np
 import polars as pl
 
-from rankmeter._ingest._columns import Columns, resolve
+from rankmeter._ingest._columns import Columns, resolve_roles
 from rankmeter._ingest._files import (
     as_text,
     packing,
@@ -28,6 +28,7 @@ from rankmeter._ingest._messages import unreadable
 from rankmeter._ingest._spool import Spool, check_space
 from rankmeter._ingest._table import whole_numbers
 from rankmeter._ingest._text import read_delimited
+from rankmeter._ingest._trec import read_run
 from rankmeter._ingest._unused import refuse_unused_numbers
 from rankmeter.errors import DataError, NotEnoughMemoryError
 
@@ -68,13 +69,15 @@ def _read(
     start = file.read(n_bytes)
     blocks = chain((start,), iter(partial(file.read, n_bytes), b""))
     if b"\n" not in start:
-        if file.read(1):
+        if file.read(1) and not start.lstrip().startswith((b"{", b"[")):
             raise _endless(path, 1, n_bytes)
         return None
     start = start[: start.rindex(b"\n") + 1]
     read = reader_of(as_text(start, path), path, "rankings")
     if read is read_json:
         return None
+    if read is read_run:
+        read = partial(read_run, in_rows=True)
     table = isinstance(read, partial) and read.func is read_delimited
     header = _first_line(start) if table else b""
     spool, ids, counts = Spool(), _Ids(), Counter[str]()
@@ -83,9 +86,9 @@ def _read(
         name = path if line == 1 else Path(f"{path} (from line {line:,})")
         chunk = read(as_text(content if line == 1 else header + content, name), "rankings")
         if first is None:
-            if chunk.lists is not None or chunk.shape or len(chunk.empty_users):
+            if chunk.lists is not None or chunk.nested or chunk.shape or len(chunk.empty_users):
                 return None
-            roles = resolve(chunk, "rankings", columns)
+            roles = resolve_roles(chunk, "rankings", columns)
             if not roles.keys() & {"score", "rank"}:
                 refuse_unused_numbers(chunk, "rankings", roles.values())
             first = replace(chunk, source=str(path), counts=Counter())

@@ -67,13 +67,13 @@ class Collapse:
             return table
         if not rankings.textual and pl.String in (table["item"].dtype, item.dtype):
             raise DataError(
-                f"collapse= has {_kind(table['item'])} parts, and {rankings.source} has "
-                f"{_kind(item)} items, so they would never match. Convert one of the two."
+                f"collapse= has {_type_of_ids(table['item'])} parts, and {rankings.source} has "
+                f"{_type_of_ids(item)} items, so they would never match. Convert one of the two."
             )
         return table.with_columns(pl.col("item").cast(item.dtype, strict=False)).drop_nulls()
 
 
-def _kind(column: pl.Series) -> str:
+def _type_of_ids(column: pl.Series) -> str:
     return "text" if column.dtype == pl.String else "integer"
 
 
@@ -91,7 +91,7 @@ def _repeating(source: str, user: object, part: object) -> DuplicateError:
     )
 
 
-def best(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
+def best_parts(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
     """The best part of each whole item, in the order of the rows; given ranks are closed up."""
     if (twice := rows.select("user", "part").is_duplicated()).any():
         raise _repeating(source, *rows.filter(twice).select("user", "part").row(0))
@@ -107,14 +107,14 @@ def best(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
 @singledispatch
 def _collapsed(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
     """The rankings of whole items, by the kind of their rows."""
-    parts = collapse.renamed(rankings.frame, rankings)
-    rows = best(parts, rankings.order, rankings.source)
-    counts = {**rankings.counts, **_merged(parts.height - rows.height)}
+    frame = collapse.renamed(rankings.frame, rankings)
+    rows = best_parts(frame, rankings.order, rankings.source)
+    counts = {**rankings.counts, **_merged_counts(frame.height - rows.height)}
     origin = replace(rankings.origin, counts=counts)
     return replace(rankings.with_rows(rows), origin=origin)
 
 
-def _merged(n: int) -> dict[str, int]:
+def _merged_counts(n: int) -> dict[str, int]:
     return {"collapsed_items": n} if n else {}
 
 
@@ -137,8 +137,8 @@ def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table
     whole = Spool()
     for spool in by_user:
         rows = pl.concat([spool.read(n) for n in range(len(spool))])
-        whole.write(best(rows, rankings.order, rankings.source))
-    counts.update(_merged(sum(sum(spool.heights) for spool in by_user) - sum(whole.heights)))
+        whole.write(best_parts(rows, rankings.order, rankings.source))
+    counts.update(_merged_counts(sum(sum(spool.heights) for spool in by_user) - sum(whole.heights)))
     renamed = collapse.renamed(examples.rows, rankings).drop("part")
     origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
     everyone, collapsed = IdSeries(pl.concat(empty)), InPieces(renamed, _Whole(whole))
@@ -203,19 +203,19 @@ def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
         wholes = wholes.selectExpr("user", "item", closed)
 
     def merged(n: int) -> dict[str, int]:
-        return {**counts, **_merged(n_parts - n)}
+        return {**counts, **_merged_counts(n_parts - n)}
 
     return replace(rankings, rows=InSpark(renamed, rows.instead(wholes, merged)))
 
 
 def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
     """All rows, with whole items and the column ``part``."""
-    parts = rows.all.withColumnRenamed("item", "part")
+    frame = rows.all.withColumnRenamed("item", "part")
     if collapse.before is not None:
         sign = f"string(X'{collapse.before.encode().hex()}')"
-        return parts.selectExpr("*", f"substring_index(part, {sign}, 1) AS item")
+        return frame.selectExpr("*", f"substring_index(part, {sign}, 1) AS item")
     if collapse.rule is not None:  # patterns mean other things in Java: Polars names the items
-        items = rows.collect(parts.where("part IS NOT NULL").select("part").distinct())
+        items = rows.collect(frame.where("part IS NOT NULL").select("part").distinct())
         table = items.rename({"part": "item"}).with_columns(whole=collapse.rule)
     else:
         table = collapse.parts_like(rankings.frame["item"], rankings)
@@ -228,17 +228,22 @@ def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
             "collapse= has integers of 2^63 or more, which Spark does not have: make the parts and "
             "whole items strings, in the rankings and the ground truth, too"
         ) from None
-    return parts.join(rows.send(table), "part", "left")
+    return frame.join(rows.send(table), "part", "left")
 
 
 def read_collapse(data: object) -> Collapse | None:
-    """A rule, ``before:TEXT`` or ``regex:PATTERN`` with one group, or a table of parts."""
+    """A rule, ``before:TEXT`` or ``regex:PATTERN`` with one group, or a table of parts.
+
+    Signs alone, such as ``#``, are a rule: the text before them.
+    """
     if data is None:
         return None
+    if isinstance(data, str) and re.fullmatch(r"[#:_|@~+-]+", data):
+        data = f"before:{data}"
     if isinstance(data, str) and (rule := re.fullmatch(r"(before|regex):(.+)", data, re.DOTALL)):
         return Collapse(
             f"items are collapsed by {data}, the best part of each",
-            _rule(*rule.groups()),
+            _parse_rule(*rule.groups()),
             before=rule[2] if rule[1] == "before" else None,
         )
     table, source = _table(data)
@@ -256,8 +261,8 @@ def _table(data: object) -> tuple[pl.DataFrame, str]:
     elif is_accepted(data) and not isinstance(data, list | tuple):
         read = find(data, "items")
     else:
-        wanted = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
-        raise refused("collapse", wanted, data)
+        expected = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
+        raise refused("collapse", expected, data)
     roles = {}
     for role, names in (("part", _PARTS), ("whole", _WHOLES)):
         roles[role] = column_of(read, f"{role} of collapse=", names)
@@ -272,7 +277,7 @@ def _table(data: object) -> tuple[pl.DataFrame, str]:
     return table.unique(maintain_order=True), rows.source
 
 
-def _rule(kind: str, text: str) -> pl.Expr:
+def _parse_rule(kind: str, text: str) -> pl.Expr:
     item = pl.col("item")
     if kind == "before":
         return item.str.splitn(text, 2).struct[0]

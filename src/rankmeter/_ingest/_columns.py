@@ -194,7 +194,7 @@ def words_of(read: Columns) -> Words:
 _QUERIES = frozenset({"query", "queryid", "qid", "topicid"})
 
 
-def kind_of(read: Columns, roles: Mapping[str, str]) -> Kind:
+def frame_kind(read: Columns, roles: Mapping[str, str]) -> Kind:
     """The kind of the data that came in, whose roles are known."""
     data, labels, types = read.pandas, {}, {}
     if data is None:
@@ -209,7 +209,7 @@ def kind_of(read: Columns, roles: Mapping[str, str]) -> Kind:
     return Kind(is_pandas=True, names=names, types=types)
 
 
-def resolve(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:
+def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:
     """Find the column of each role of a side, in the order of `ROLES`.
 
     The first two roles are always there. `columns` (role → name) wins over the synonyms. Roles of
@@ -232,7 +232,7 @@ def resolve(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dic
         roles = {role: by_form[role] for role in ROLES[side] if role in by_form}
     else:
         roles = {
-            role: _explicit(role, chosen[role], read) for role in ROLES[side] if role in chosen
+            role: _named_column(role, chosen[role], read) for role in ROLES[side] if role in chosen
         }
         if len(set(roles.values())) < len(roles):
             raise UsageError(
@@ -241,15 +241,15 @@ def resolve(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dic
         for role in ROLES[side]:
             if role not in roles and (name := _by_synonym(role, read, roles, side)):
                 roles[role] = name
-        _of_tools(read, side, roles)
+        _add_tool_roles(read, side, roles)
     if missing := [role for role in ROLES[side][:2] if role not in roles]:
-        raise _missing(missing, read, side)
+        raise _missing_error(missing, read, side)
     if "rank" not in chosen and ("score" in chosen or _is_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
 
 
-def _explicit(role: str, name: str, read: Columns) -> str:
+def _named_column(role: str, name: str, read: Columns) -> str:
     count = list(read.names).count(name)
     if count == 1:
         return name
@@ -267,13 +267,13 @@ def _is_run(roles: Mapping[str, str]) -> bool:
     return [roles.get(role) for role in ("user", "item", "score")] == ["qid", "docno", "score"]
 
 
-def _of_tools(read: Columns, side: Side, roles: dict[str, str]) -> None:
+def _add_tool_roles(read: Columns, side: Side, roles: dict[str, str]) -> None:
     """Add the columns that only have their role next to certain others."""
     if side != "truth" or "gain" in roles:
         return
     scores = [name for name in read.names if plain(name) == "score"]
     if scores and [plain(roles.get(role)) for role in ("user", "item")] == ["queryid", "corpusid"]:
-        roles["gain"] = _explicit("gain", scores[0], read)  # the judgments of BEIR
+        roles["gain"] = _named_column("gain", scores[0], read)  # the judgments of BEIR
 
 
 def _by_synonym(role: str, read: Columns, taken: Mapping[str, str], side: Side) -> str | None:
@@ -298,7 +298,7 @@ def _by_synonym(role: str, read: Columns, taken: Mapping[str, str], side: Side) 
     return candidates[0] if candidates else None
 
 
-def _missing(roles: Sequence[str], read: Columns, side: Side) -> ColumnError:
+def _missing_error(roles: Sequence[str], read: Columns, side: Side) -> ColumnError:
     names = " and ".join(map(repr, roles))
     column, it = ("columns", "them") if len(roles) > 1 else ("column", "it")
     remedy = f"Rename the {column} to {names}."

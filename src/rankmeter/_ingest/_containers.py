@@ -64,14 +64,14 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
         return _users_of_mapping(data, side, source)
     if is_bundle(data):
         data = predictions(data, "", source)
-    row = _row(data)
+    row = _row_shape(data)
     if row == "item" and not any(map(_is_scalar, data.values())):
         return _columns(data, source)
     if row:
         return _READERS[row]([data], side, source)
     if data and all(isinstance(value, int | float | np.number) for value in data.values()):
-        return replace(_flattened(range(1), [data], side, source), shape="pairs")
-    return _flattened(data.keys(), list(data.values()), side, source)
+        return replace(_flatten(range(1), [data], side, source), shape="pairs")
+    return _flatten(data.keys(), list(data.values()), side, source)
 
 
 def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> Columns:
@@ -85,16 +85,16 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if side in OF_USERS and (users := _users_of_listing(values, side, source)):
         return users
-    if row := _row(values[0]):
+    if row := _row_shape(values[0]):
         return _READERS[row](list(map(_fields, values)), side, source)
     if all(map(_is_scalar, values)):
         items = data if isinstance(data, AbstractSet) else values
-        return replace(_flattened(range(1), [items], side, source), shape="flat")
+        return replace(_flatten(range(1), [items], side, source), shape="flat")
     if is_only_hit(values[0], side) or (is_pair(values[0]) and are_scored(values, named=False)):
-        read = _flattened(range(1), [values], side, source)
+        read = _flatten(range(1), [values], side, source)
         return replace(read, shape="pairs" if "value" in (read.roles or ()) else "flat")
     _refuse_tuples(values, side, source)
-    read = _flattened(range(len(values)), values, side, source)
+    read = _flatten(range(len(values)), values, side, source)
     return replace(read, shape="rows" if len(values) > 1 else "")
 
 
@@ -110,7 +110,7 @@ def from_pandas_series(data: Any, side: Side) -> Columns:
             "users in the index. Pass .tolist() if these are the items of one user, or "
             ".reset_index() if the index holds more."
         )
-    read = _flattened(data.index.tolist(), values, side, "pandas Series")
+    read = _flatten(data.index.tolist(), values, side, "pandas Series")
     return replace(read, pandas=data)
 
 
@@ -121,7 +121,7 @@ def starts_with_record(data: object) -> bool:
     names = set(map(str, getattr(data, "columns", ())))
     if any({keys["rankings"], keys["truth"]} <= names for keys in RECORDS):
         return True
-    return _row(data[0] if isinstance(data, list | tuple) and data else data) == "record"
+    return _row_shape(data[0] if isinstance(data, list | tuple) and data else data) == "record"
 
 
 def records_of(read: Columns, side: Side) -> Columns | None:
@@ -157,7 +157,7 @@ def _columns(data: Mapping[Any, Any], source: str) -> Columns:
 # Rows that name their fields
 
 
-def _row(value: object) -> Literal["record", "item", ""]:
+def _row_shape(value: object) -> Literal["record", "item", ""]:
     """What kind of row a value is, by its keys or, for a named tuple, its fields.
 
     A record has the prediction, the truth or both of one user, and a row of an item, as in
@@ -205,9 +205,9 @@ def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
     names = list(dict.fromkeys(str(key) for row in rows for key in row))
 
     def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
-        return {name: [_value(name, row) for row in rows] for name in chosen}
+        return {name: [_field_value(name, row) for row in rows] for name in chosen}
 
-    first = {name: _value(name, rows[0]) for name in names}
+    first = {name: _field_value(name, rows[0]) for name in names}
     lists = fetch([name for name in names if first[name] is None or holds_lists([first[name]])])
     nested = frozenset(name for name, column in lists.items() if holds_lists(column))
     return Columns(names, fetch, source, nested=nested | _lists_in(rows[0]))
@@ -221,7 +221,7 @@ def _lists_in(row: Mapping[Any, Any]) -> frozenset[str]:
     )
 
 
-def _value(name: str, row: Mapping[Any, Any]) -> Any:
+def _field_value(name: str, row: Mapping[Any, Any]) -> Any:
     """A field of a row; a tuple is an id, unless the name is that of lists."""
     value = row.get(name)
     return list(value) if isinstance(value, tuple) and plain(name) in _OF_LISTS else value
@@ -241,7 +241,7 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
     values = [record[key] for record in records]
     keys = [named("user", list(record)) for record in records]
     if not any(keys):
-        return _flattened(range(len(records)), values, side, source)
+        return _flatten(range(len(records)), values, side, source)
     for number, (record, names) in enumerate(zip(records, keys, strict=True), start=1):
         if len(names) != 1:
             what = f"has {len(names)} users, {some(names)}" if names else "has no user"
@@ -250,7 +250,7 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
                 f"theirs. Name one user in each record, or in none."
             )
     users = [record[name] for record, (name,) in zip(records, keys, strict=True)]
-    return _flattened(users, values, side, source)
+    return _flatten(users, values, side, source)
 
 
 def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
@@ -289,7 +289,7 @@ def _users_of_mapping(data: Mapping[Any, Any], side: Side, source: str) -> Colum
     """Users are the keys, unless the keys name the columns of one row or of several."""
     if not data:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
-    if _names_all(data, side):
+    if _all_fields_named(data, side):
         is_row = any(map(_is_scalar, data.values()))
         return from_item_rows([data], side, source) if is_row else _columns(data, source)
     return _by_user((data.keys(), data.values()), side, source)
@@ -297,7 +297,7 @@ def _users_of_mapping(data: Mapping[Any, Any], side: Side, source: str) -> Colum
 
 def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | None:
     """Rows, pairs, or users alone; None where the users are the numbers of rows."""
-    if _names_all(values[0], side):
+    if _all_fields_named(values[0], side):
         return from_item_rows(values, side, source)
     if side == "users":
         return _by_user([values], side, source) if all(map(_is_scalar, values)) else None
@@ -310,7 +310,7 @@ def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | N
     return _by_user(zip(*values, strict=True), side, source)
 
 
-def _names_all(row: object, side: Side) -> bool:
+def _all_fields_named(row: object, side: Side) -> bool:
     return isinstance(row, Mapping) and all(named(role, list(row)) for role in ROLES[side])
 
 
@@ -323,7 +323,7 @@ def _by_user(values: Iterable[Iterable[Any]], side: Side, source: str) -> Column
 # One value per user
 
 
-def _flattened(given: Collection[Any], values: Sequence[Any], side: Side, source: str) -> Columns:
+def _flatten(given: Collection[Any], values: Sequence[Any], side: Side, source: str) -> Columns:
     """Long columns ``user``, ``item`` and, if any value has numbers, ``value``.
 
     Users that are a range are numbers of rows, and those that are keys differ. Values are lists of
@@ -335,7 +335,7 @@ def _flattened(given: Collection[Any], values: Sequence[Any], side: Side, source
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if side != "interactions" and not isinstance(given, range | KeysView):
         refuse_twice(users, source)
-    if side in ("rankings", "truth") and (in_place := _left_in_place(users, values, side, source)):
+    if side in ("rankings", "truth") and (in_place := _as_lists(users, values, side, source)):
         return in_place
     pairs = [items_of(user, value, side, source) for user, value in zip(users, values, strict=True)]
     lengths = [len(items) for items, _ in pairs]
@@ -351,7 +351,7 @@ def _flattened(given: Collection[Any], values: Sequence[Any], side: Side, source
     return Columns.by_role(columns, source, empty_users=empty)
 
 
-def _left_in_place(
+def _as_lists(
     users: Sequence[Any], values: Sequence[Any], side: Side, source: str
 ) -> Columns | None:
     """Plain containers as `Lists`, which become columns only if these are fetched."""

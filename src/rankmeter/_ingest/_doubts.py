@@ -74,7 +74,7 @@ def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -
         )
 
 
-def all_relevant(truth: Table) -> str:
+def threshold_caution(truth: Table) -> str:
     """Warn of ratings that are all relevant because all are above 0, and suggest a threshold."""
     gains = truth.gains
     if "assumed_gains" in truth.counts or (gains <= 0).any():
@@ -92,7 +92,7 @@ def all_relevant(truth: Table) -> str:
     )
 
 
-def look_like_labels(truth: Table) -> str:
+def label_caution(truth: Table) -> str:
     """Warn of items that may be labels or grades of items, in matrices of few columns.
 
     All are 0 or 1 and every user has two or more; or all users have as many small integers, and
@@ -114,7 +114,7 @@ def look_like_labels(truth: Table) -> str:
     )
 
 
-def look_misread(rankings: Table, truth: Table) -> str:
+def swap_caution(rankings: Table, truth: Table) -> str:
     """Why the two sides are probably not meant as they were read: above all, if they look swapped.
 
     Scores that are few grades with many ties, with gains that are fractional or negative and many

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,17 +17,17 @@ from typing import IO, Any
 
 from rankmeter._checks import near, shown
 from rankmeter._ingest._bundles import (
+    expand_home,
     from_database,
     is_beir,
     is_database,
     judged_in,
-    local,
-    parted,
+    split_part,
 )
 from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._json import read_json, read_json_lines
-from rankmeter._ingest._memory import PER_TEXT_BYTE, available, check_memory, size
+from rankmeter._ingest._memory import PER_TEXT_BYTE, TextNeeds, available, check_memory, size
 from rankmeter._ingest._messages import unreadable
 from rankmeter._ingest._parquet import PARQUET, matching, read_parquet
 from rankmeter._ingest._text import START, Text, read_delimited, read_lines, state_of
@@ -58,7 +59,7 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
         raise FileFormatError(
             "The path is empty. Name a file, or a folder of Parquet files; '.' is this folder."
         )
-    path, part = parted(data)
+    path, part = split_part(data)
     if "://" in str(data):
         raise FileFormatError(
             f"{data} is an address on the network; rankmeter reads local files. Pass the "
@@ -117,7 +118,7 @@ def is_text(path: Path) -> bool:
 
 def holds_records(data: str | PathLike[str]) -> bool:
     """Whether a JSON or JSON Lines file starts with a record of rankings and truth, or of one."""
-    path = local(data)
+    path = expand_home(data)
     try:
         if not path.is_file() or _start(path)[:1] not in (b"{", b"["):
             return False
@@ -148,6 +149,9 @@ def _extension(path: Path) -> str:
 def _missing(path: Path) -> FileFormatError:
     if not path.parent.is_dir():
         return FileFormatError(f"{path} does not exist, nor does its folder {path.parent}.")
+    if re.fullmatch(r"[A-Za-z][\w.]*(\(.*\))?@[\d,]+", path.name):
+        hint = "; a metric comes after the ground truth, which is None for records that hold it"
+        return FileFormatError(f"{path} does not exist{hint}: evaluate(records, None, '{path}').")
     hint = near(path.name, (neighbour.name for neighbour in path.parent.iterdir()))
     return FileFormatError(f"{path} does not exist{hint or '.'}")
 
@@ -169,12 +173,13 @@ def read_content(path: Path) -> bytes | bytearray:
         raise unreadable(path, error) from error
     if not packing(content[:4]):
         return content
-    text, free = bytearray(), available()
+    text, free, needs = bytearray(), available(), TextNeeds()
     with unpacked(BytesIO(content), path) as file:
         while piece := file.read(_PIECE):
             text += piece
             what = f"{path} ({size(len(content))} that hold {size(len(text))} or more of text)"
             check_memory(len(text) * PER_TEXT_BYTE, what, free)
+            needs.refuse(text, what)
     return text
 
 

@@ -20,6 +20,7 @@ from rankmeter._ingest._containers import (
 )
 from rankmeter._ingest._files import from_path
 from rankmeter._ingest._frames import (
+    describe_type,
     from_arrow,
     from_dataset,
     from_duckdb,
@@ -27,7 +28,6 @@ from rankmeter._ingest._frames import (
     from_pandas,
     from_polars,
     made_by,
-    origin,
 )
 from rankmeter._ingest._spark import from_spark, is_spark
 from rankmeter.errors import DataError
@@ -81,7 +81,7 @@ def _from_foreign(data: Any, side: Side) -> Columns:
 
 
 def _from_run(data: Any, side: Side) -> Columns:
-    return from_mapping(data.to_dict(), side, origin(data))
+    return from_mapping(data.to_dict(), side, describe_type(data))
 
 
 def _from_qrels(data: Any, side: Side) -> Columns:
@@ -93,22 +93,22 @@ def _from_ir_dataset(data: Any, side: Side) -> Columns:
     name = "scoreddocs" if side == "rankings" else "qrels"
     if not getattr(data, f"has_{name}")():
         raise DataError(f"The dataset of ir_datasets has no {name}, so it has no {side}.")
-    return from_listing(getattr(data, f"{name}_iter")(), side, origin(data))
+    return from_listing(getattr(data, f"{name}_iter")(), side, describe_type(data))
 
 
 def _from_evaluator(data: Any, side: Side) -> Columns:
     _refuse_rankings(data, side)
-    return from_mapping(data.relevant_docs, side, origin(data))
+    return from_mapping(data.relevant_docs, side, describe_type(data))
 
 
 def _from_samples(data: Any, side: Side) -> Columns:
-    return from_listing(data.samples, side, origin(data))
+    return from_listing(data.samples, side, describe_type(data))
 
 
 def _refuse_rankings(data: object, side: Side) -> None:
     if side == "rankings":
         raise DataError(
-            f"{origin(data)} holds judgments and no rankings. Pass it as the ground truth."
+            f"{describe_type(data)} holds judgments and no rankings. Pass it as the ground truth."
         )
 
 

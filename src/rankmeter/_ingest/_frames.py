@@ -14,7 +14,7 @@ from rankmeter._ingest._messages import polars_errors, reason
 from rankmeter.errors import DataError, RankmeterError
 
 
-def origin(data: object) -> str:
+def describe_type(data: object) -> str:
     """What an object is, for messages: ``"pyarrow Table"``."""
     return f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
 
@@ -74,7 +74,7 @@ def query_errors(source: str) -> Iterator[None]:
 
 def from_arrow(data: Any, side: Side) -> Columns:
     """Any object that exports an Arrow stream: pyarrow, Spark 4.3 or later, and many more."""
-    source = origin(data)
+    source = describe_type(data)
     halves = _half_floats(data)
     try:
         # Not pl.from_arrow: Polars 2 makes it a Series for objects that only have the capsule.
@@ -106,7 +106,7 @@ def from_dataset(data: Any, side: Side) -> Columns:
 
 def _half_floats(data: Any) -> list[str]:
     """The columns of pyarrow whose half precision Polars 1 would widen, or misread."""
-    if hasattr(pl, "Float16") or not origin(data).startswith("pyarrow "):
+    if hasattr(pl, "Float16") or not describe_type(data).startswith("pyarrow "):
         return []
     return [field.name for field in data.schema if str(field.type) == "halffloat"]
 

@@ -68,7 +68,7 @@ def ids(
         refuse(series.is_null(), f"{role} ids", source, missing, remedy)
     if series.dtype.is_float() or series.dtype.is_decimal():
         counts[f"float_{role}_ids"] += len(series)
-        series = _whole(series, role, source, otherwise or "Is this the right column?")
+        series = _whole_numbers(series, role, source, otherwise or "Is this the right column?")
     return _canonical(series, role, source, untyped=untyped, otherwise=otherwise).alias(role)
 
 
@@ -105,7 +105,7 @@ def _integers(series: pl.Series, role: str, source: str) -> pl.Series:
     raise _too_wide(role, source, outside[0])
 
 
-def _whole(series: pl.Series, role: str, source: str, otherwise: str) -> pl.Series:
+def _whole_numbers(series: pl.Series, role: str, source: str, otherwise: str) -> pl.Series:
     """Floats or decimals as integers; others are refused."""
     is_float = series.dtype.is_float()
     exact = series.cast(pl.Float64) if is_float else series
@@ -179,7 +179,7 @@ def _kind(kind: type) -> str:
     return next((word for word, of in _KINDS.items() if issubclass(kind, of)), kind.__name__)
 
 
-def converted(
+def convert_all(
     values: Sequence[Any], types: set[str], convert: Callable[[Any], _T]
 ) -> list[_T | None]:
     """The values converted, and None where one is missing."""
@@ -191,9 +191,9 @@ def converted(
 def floats(values: Sequence[Any], types: set[str]) -> pl.Series:
     """Numbers as Float64: an integer beyond the range of floats is infinite, as in text."""
     try:
-        return pl.Series(converted(values, types, float), dtype=pl.Float64)
+        return pl.Series(convert_all(values, types, float), dtype=pl.Float64)
     except (OverflowError, ValueError):
-        return pl.Series(converted(values, types, _float), dtype=pl.Float64)
+        return pl.Series(convert_all(values, types, _float), dtype=pl.Float64)
 
 
 def _float(number: Any) -> float:
@@ -211,11 +211,11 @@ def _from_python(
     types = kinds(values)
     present = types - {"null"}
     if present == {"integer"}:
-        return _python_integers(converted(values, types, int), role, source)
+        return _python_integers(convert_all(values, types, int), role, source)
     if present == {"string"}:  # a member of an enumeration of strings is its value
-        return strings(converted(values, types, str.__str__), role, source)
+        return strings(convert_all(values, types, str.__str__), role, source)
     if present == {"UUID"}:
-        return strings(converted(values, types, str), role, source)
+        return strings(convert_all(values, types, str), role, source)
     if present in ({"float"}, {"integer", "float"}):
         return _python_floats(values, types, role, source, counts)
     if not present:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import counted, shown
-from rankmeter._ingest._columns import Columns, plain, resolve
+from rankmeter._ingest._columns import Columns, plain, resolve_roles
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._keyed import Keyed, keyed, refuse_repeated
@@ -76,7 +76,7 @@ def read_items(data: object) -> Items:
             return _with_categories(Keyed(item, {}, "items="), column)
         _refuse_lengths({*map(len, lists)}, "items=")
         return _of_pair([*data], lists, "items", expected, ndim=2)
-    return _of_any(data, "items", expected, ndim=2)
+    return _pair_or_table(data, "items", expected, ndim=2)
 
 
 def read_item_numbers(data: object, what: str) -> Items:
@@ -89,7 +89,7 @@ def read_item_numbers(data: object, what: str) -> Items:
     expected += "item and one column of numbers"
     if isinstance(data, Mapping):
         return _of_pair([*data], [*data.values()], what, expected, ndim=1)
-    items = _of_any(data, what, expected, ndim=1)
+    items = _pair_or_table(data, what, expected, ndim=1)
     if items.features is None or items.features.shape[1] != 1:
         raise DataError(f"{what}= must be {expected}: {items.source} has other columns")
     return items
@@ -110,12 +110,12 @@ def read_item_ids(data: object, what: str) -> Keyed:
 
 def _read(read: Columns, *, all_columns: bool = False) -> Keyed:
     """The items of a table and, with `all_columns`, all other columns by name."""
-    name = resolve(read, "items", None)["item"]
+    name = resolve_roles(read, "items", None)["item"]
     others = {other: other for other in read.names if other != name}
     return keyed(read, {"item": name, **(others if all_columns else {})})
 
 
-def _of_any(data: Any, what: str, expected: str, *, ndim: int) -> Items:
+def _pair_or_table(data: Any, what: str, expected: str, *, ndim: int) -> Items:
     """Items of a pair (ids, array), of an array alone, or of a table."""
     if isinstance(data, tuple) and len(data) == 2 and (ndim == 1 or _is_matrix(data[1])):
         return _of_pair(*data, what, expected, ndim=ndim)
@@ -215,7 +215,7 @@ def _described(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
             features = _finite(table.to_numpy(), source)
     if text:
         return _of_text(
-            rows, *next(iter(text.items())), [one for one in columns if one not in text]
+            rows, *next(iter(text.items())), [name for name in columns if name not in text]
         )
     other = kinds["other"]
     notes = (f"{source}: not used: {some(other, 6)}",) if other else ()

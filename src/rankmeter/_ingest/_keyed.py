@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from rankmeter._checks import counted, shown
-from rankmeter._ingest._columns import SYNONYMS, Column, Columns, Side, named, plain, resolve
+from rankmeter._ingest._columns import SYNONYMS, Column, Columns, Side, named, plain, resolve_roles
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._frames import made_by
-from rankmeter._ingest._ids import as_integer, converted, examples, ids, is_null, kinds, strings
+from rankmeter._ingest._ids import as_integer, convert_all, examples, ids, is_null, kinds, strings
 from rankmeter._ingest._messages import some
 from rankmeter._ingest._numbers import typed
 from rankmeter._ingest._table import Table
@@ -108,7 +108,7 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
             f"user and {column}, got {shown(data)}"
         )
     read = find(data, side)
-    roles = _two_columns(read, column) or resolve(read, side, None)
+    roles = _two_columns(read, column) or resolve_roles(read, side, None)
     rows = keyed(read, {role: roles[role] for role in ("user", column)})
     labels = as_text(rows.columns[column], column, rows.source).alias(column)
     if column == "segment" and (empty := rows.keys.filter(labels.cast(pl.String) == "")).len():
@@ -182,7 +182,7 @@ def as_text(column: Column, kind: str, source: str) -> pl.Series:
                 f"would be two different {kind}s: convert all of them to numbers or all to strings."
             )
         if present == {"string"}:
-            return strings(converted(column, types, str.__str__), kind, source)
+            return strings(convert_all(column, types, str.__str__), kind, source)
         if present in ({"Interval"}, {"Period"}):
             return _written(column, str)
     labels = typed(column, kind)
@@ -222,7 +222,7 @@ def read_users(
     read = find(data, "users")
     read = replace(read, source=source or read.source)
     name = (columns or {}).get("user")
-    roles = resolve(read, "users", {"user": name} if name and name in read.names else None)
+    roles = resolve_roles(read, "users", {"user": name} if name and name in read.names else None)
     asked = keyed(read, roles)
     fitting = _fitted(asked.keys, train, textual=read.textual)
     if fitting is None or fitting.null_count():
@@ -264,7 +264,7 @@ def in_one_type(
 
 
 def _fitted(ids: pl.Series, others: pl.Series, *, textual: bool) -> pl.Series | None:
-    """Ids in the type of others, as in `meet`; None if an integer would have to be a string.
+    """Ids in the type of others, as in `unify_types`; None if an integer would have to be a string.
 
     Null where the others, which are integers, can have no such id: a name, or a number that is
     not written in its shortest form.

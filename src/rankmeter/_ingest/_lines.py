@@ -34,13 +34,13 @@ class Lines(ByUser):
     trimmed: bool = False  # whether no id has white space at its ends, as in `Columns`
 
     @classmethod
-    def of(cls, file: Text, fields: Sequence[str], wanted: Sequence[str]) -> Lines | None:
+    def of(cls, file: Text, fields: Sequence[str], roles: Sequence[str]) -> Lines | None:
         """The lines of a file, or None where any needs a closer look.
 
         The `fields` are those of a line. Of those `wanted` the first is the user, which begins the
         line, the second the item, which is the third field, and the last the number.
         """
-        user, item, number = (fields.index(role) for role in wanted)
+        user, item, number = (fields.index(role) for role in roles)
         if _compiled.native is None or (user, item) != (0, 2):
             return None
         form = (len(fields), number)
@@ -152,14 +152,14 @@ class _Scan:
         kept = np.empty(self.file.size, dtype=np.uint8)  # of which few pages are used
 
         def read(i: int) -> tuple[int, int] | None:
-            return self._read(i, [one[room[i] : room[i + 1]] for one in arrays], kept)
+            return self._read(i, [array[room[i] : room[i + 1]] for array in arrays], kept)
 
-        n = [one for one in self._each(read) if one is not None]
+        n = [size for size in self._each(read) if size is not None]
         if len(n) < len(self.parts):
             return None
         lines, of_topics = zip(*n, strict=True)
-        items, numbers = (_joined(one, room, lines) for one in arrays[:2])
-        topics, first = (_joined(one, room, of_topics) for one in arrays[2:])
+        items, numbers = (_joined(array, room, lines) for array in arrays[:2])
+        topics, first = (_joined(array, room, of_topics) for array in arrays[2:])
         before = np.repeat(np.cumsum([0, *lines[:-1]]), of_topics)
         spans = Spans(kept, items, self.file.encoding)
         users = few(replace(spans, places=topics))

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
+
+import numpy as np
 
 from rankmeter.errors import NotEnoughMemoryError
 
@@ -20,6 +23,16 @@ PER_PARQUET_ROW = 100
 """Bytes for each row of a Parquet file until it is measured."""
 PER_MEASURED_ROW = 20
 """Bytes for each row of a table that has been read until it is measured."""
+
+PER_ROW = 130
+"""Bytes that each row of rankings takes in memory until it is measured."""
+PER_BYTE = 8
+"""The same for each byte of text whose rows are of usual length."""
+
+_OF_SHORT = {b"\n": PER_ROW, b",": 70, b"[{": 600}
+"""The same for what short rows of text have: a line, a value, a list or an object within a line."""
+_MOST_PER_BYTE = 300  # of text that consists of empty lists
+_allowed: ContextVar[float | None] = ContextVar("allowed", default=None)
 
 _LITTLE = 2**25  # smaller needs are not checked
 
@@ -36,6 +49,63 @@ def check_memory(needed: int, what: str, free: int | None = None) -> None:
             f"weighted by their users), keep only the top of each ranking, or use a machine or a "
             f"limit with more memory."
         )
+
+
+@contextmanager
+def at_most(allowed: float | None) -> Iterator[None]:
+    """Refuse compressed text that takes more memory than `allowed` once it is decompressed."""
+    token = _allowed.set(allowed)
+    try:
+        yield
+    finally:
+        _allowed.reset(token)
+
+
+class TextNeeds:
+    """About how much memory it takes to measure a text, by the part of it that was seen."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self._signs = dict.fromkeys(_OF_SHORT, 0)
+
+    def of(self, text: bytes | bytearray, n: int) -> int:
+        """The bytes for `n` bytes of text that begin with this one, which may have grown."""
+        with memoryview(text)[self.seen :] as more:
+            letters = np.frombuffer(more, dtype=np.uint8)
+            for signs in self._signs:
+                self._signs[signs] += sum(int(np.count_nonzero(letters == s)) for s in signs)
+            del letters
+        self.seen = len(text)
+        lines, values, lists = self._signs.values()
+        of_lines, of_values, of_lists = _OF_SHORT.values()
+        short = max(of_lines * lines, of_values * values, of_lists * (lists - lines))
+        return max(PER_BYTE * n, short * n // max(self.seen, 1))
+
+    def refuse(self, text: bytearray, what: str) -> None:
+        """Refuse text, as far as it is decompressed, that takes more than is allowed."""
+        allowed = _allowed.get()
+        if allowed is None or len(text) * _MOST_PER_BYTE <= allowed:
+            return
+        if (needed := self.of(text, len(text))) > allowed:
+            raise NotEnoughMemoryError(
+                f"{what} takes about {size(needed)} of memory or more, and {size(allowed)} are "
+                "allowed."
+            )
+
+
+def text_needs(path: Path, most: float) -> int:
+    """About how many bytes it takes to measure a text file, as it is on disk, in memory.
+
+    Where that could exceed `most`, the first 16 MB show how short its rows are.
+    """
+    n = path.stat().st_size
+    if n * PER_BYTE > most or n * _MOST_PER_BYTE <= most:
+        return n * PER_BYTE
+    with path.open("rb") as file:
+        return TextNeeds().of(file.read(_LOOKED_AT), n)
+
+
+_LOOKED_AT = 2**24
 
 
 def available() -> int | None:

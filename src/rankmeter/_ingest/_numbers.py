@@ -54,7 +54,7 @@ def numbers(
 
     NaN and missing values are both null. Gains and ratings may all be words, of `BINARY`. `untyped`
     text must mean numbers; a `textual` column with true and false must have no other values;
-    `counts` gets ``rounded_scores`` (ranks, gains, ratings), as `rounded` counts them.
+    `counts` gets ``rounded_scores`` (ranks, gains, ratings), as `count_rounded` counts them.
     """
     series = (
         _from_python(column, role, source, textual=textual) if isinstance(column, list) else column
@@ -66,7 +66,7 @@ def numbers(
             return words.alias(role)
     if untyped:
         values = _from_text(series, role, source).fill_nan(None).alias(role)
-        counts[f"rounded_{role}s"] += rounded(column, values)
+        counts[f"rounded_{role}s"] += count_rounded(column, values)
         return values
     if dtype == pl.Boolean and role in ("gain", "rating"):
         return series.cast(pl.Float64).alias(role)
@@ -74,11 +74,11 @@ def numbers(
         first = next((value for value in series if value is not None), None)
         raise _not_a_number(role, source, first, series.is_not_null().arg_true())
     values = series.cast(pl.Float64).fill_nan(None).alias(role)
-    counts[f"rounded_{role}s"] += rounded(column, values)
+    counts[f"rounded_{role}s"] += count_rounded(column, values)
     return values
 
 
-def rounded(column: Column, values: pl.Series) -> int:
+def count_rounded(column: Column, values: pl.Series) -> int:
     """How many numbers of a column are written as integers that no float64 holds exactly.
 
     `values` are the floats that were read from them. Decimals are not counted unless they are
@@ -126,7 +126,7 @@ LOOKED_AT = 1000
 """Rows of which scores are compared with the ranks that are used."""
 
 
-def against_ranks(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
+def rank_conflicts(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
     """How many of the first scores are higher than that at the next better rank of their user."""
     if not scores.dtype.is_numeric():
         return 0

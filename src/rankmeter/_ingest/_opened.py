@@ -14,14 +14,15 @@ from typing import Any, Protocol, cast
 
 import polars as pl
 
-from rankmeter._ingest._bundles import local
+from rankmeter._ingest._bundles import expand_home
 from rankmeter._ingest._chunks import read_chunks
-from rankmeter._ingest._columns import Columns, resolve
+from rankmeter._ingest._columns import Columns, resolve_roles
 from rankmeter._ingest._files import is_parquet, is_text
 from rankmeter._ingest._forms import find
-from rankmeter._ingest._frames import from_polars, made_by, origin, query_errors
+from rankmeter._ingest._frames import describe_type, from_polars, made_by, query_errors
 from rankmeter._ingest._id_columns import Objects
-from rankmeter._ingest._numbers import LOOKED_AT, against_ranks, numbers
+from rankmeter._ingest._memory import PER_ROW, text_needs
+from rankmeter._ingest._numbers import LOOKED_AT, numbers, rank_conflicts
 from rankmeter._ingest._parquet import ParquetFiles
 from rankmeter._ingest._pieces import Cut, InPieces, Piece
 from rankmeter._ingest._read import BadScores, rankings_of, read_rankings
@@ -151,11 +152,11 @@ def open_rankings(
     first. What is in memory already is cut into pieces. The parameters are those of
     `read_rankings`.
     """
-    if isinstance(data, str | PathLike) and is_text(local(data)):
-        chunks = read_chunks(local(data), columns, rows * _PER_LINE)
+    if isinstance(data, str | PathLike) and is_text(expand_home(data)):
+        chunks = read_chunks(expand_home(data), columns, rows * _PER_LINE)
         if chunks is None:
             return None
-        table = _unread(chunks.frames, chunks.found, columns, bad_scores)
+        table = _open_pieces(chunks.frames, chunks.found, columns, bad_scores)
         counts = dict(Counter(table.counts) + chunks.counts)
         examples = InPieces(chunks.examples, cast("InPieces", table.rows).pieces)
         return replace(table, rows=examples, origin=replace(table.origin, counts=counts))
@@ -166,23 +167,23 @@ def open_rankings(
         table = read_rankings(data, columns=columns, bad_scores=bad_scores)
         frame = table.frame
         return replace(table, rows=InPieces(frame.head(_EXAMPLES), Cut(frame, rows)))
-    return _unread(*opened, columns, bad_scores)
+    return _open_pieces(*opened, columns, bad_scores)
 
 
 def _has_lists(data: object, columns: Mapping[str, str] | None) -> bool:
     """Whether data that could be read in pieces has lists of items."""
     dataset = made_by("polars", "LazyFrame")(data) or made_by("pyarrow", "Dataset")(data)
-    if not dataset and not (isinstance(data, str | PathLike) and is_parquet(local(data))):
+    if not dataset and not (isinstance(data, str | PathLike) and is_parquet(expand_home(data))):
         return False
     read = find(data, "rankings")
-    return resolve(read, "rankings", columns)["item"] in read.nested
+    return resolve_roles(read, "rankings", columns)["item"] in read.nested
 
 
-def _unread(
+def _open_pieces(
     frames: _Frames, read: Columns, columns: Mapping[str, str] | None, bad_scores: BadScores
 ) -> Table:
     """Rankings in pieces, of which only a few rows have been read."""
-    roles = resolve(read, "rankings", columns)
+    roles = resolve_roles(read, "rankings", columns)
     if not sum(frames.heights):
         raise DataError(f"{read.source} has no rows: there is nothing to evaluate.")
     first = next(n for n, height in enumerate(frames.heights) if height)
@@ -216,7 +217,7 @@ def _of_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) 
         numbers(rows[role], role, read.source, Counter(), untyped=read.untyped)
         for role in ("rank", "score")
     ]
-    against = against_ranks(rows["user"], *values)
+    against = rank_conflicts(rows["user"], *values)
     return Counter(scores_beside_ranks=sum(frames.heights), scores_against_ranks=against)
 
 
@@ -235,9 +236,9 @@ def _open(data: Any, rows: int) -> tuple[_Frames, Columns] | None:
         return _of_query(data, rows)
     if made_by("pyarrow", "Dataset")(data) or made_by("pyarrow", "RecordBatchReader")(data):
         return _of_batches(data)
-    if isinstance(data, str | PathLike) and is_parquet(local(data)):
-        files = ParquetFiles.of(local(data))
-        return _Parts.of(files, rows), _known(files.names, str(files.path))
+    if isinstance(data, str | PathLike) and is_parquet(expand_home(data)):
+        files = ParquetFiles.of(expand_home(data))
+        return _Parts.of(files, rows), _typed_columns(files.names, str(files.path))
     return None
 
 
@@ -248,13 +249,13 @@ def _of_query(query: pl.LazyFrame, rows: int) -> tuple[_Frames, Columns]:
         # In order: a ranking without scores relies on it.
         query.sink_parquet(spool.path, compression="lz4", row_group_size=min(rows, 2**18))
     files = replace(ParquetFiles.of(Path(spool.path)), path=Path(source))
-    return _Parts.of(files, rows, spool), _known(files.names, source)
+    return _Parts.of(files, rows, spool), _typed_columns(files.names, source)
 
 
 def _of_batches(data: Any) -> tuple[_Frames, Columns]:
     """Record batches of pyarrow."""
     dataset = made_by("pyarrow", "Dataset")(data)
-    source, spool = "pyarrow Dataset" if dataset else origin(data), Spool()
+    source, spool = "pyarrow Dataset" if dataset else describe_type(data), Spool()
     batches = data.to_batches() if dataset else data
     with query_errors(source):
         for batch in batches:
@@ -262,42 +263,37 @@ def _of_batches(data: Any) -> tuple[_Frames, Columns]:
             if frame.height:
                 spool.write(frame)
         names = data.schema.names
-    return spool, _known(names, source)
+    return spool, _typed_columns(names, source)
 
 
-def _known(names: Sequence[str], source: str) -> Columns:
+def _typed_columns(names: Sequence[str], source: str) -> Columns:
     """What is known of columns with types."""
     return Columns(names, lambda _: {}, source)
 
 
-_PER_ROW = 130
-"""Bytes that each row of rankings takes in memory until it is measured."""
-_PER_BYTE = 8
-"""The same for each byte of text."""
-
-
-def needed_memory(data: object) -> int:
-    """About how many bytes it takes to measure rankings in memory.
+def needed_memory(data: object, most: float) -> int:
+    """About how many bytes it takes to measure rankings in memory; exact enough around `most`.
 
     0 where they are in memory, and where they cannot be read, which is reported by reading them.
+    Compressed text takes more, which reading it shows (`at_most`).
     """
     with suppress(DataError, OSError):
-        return _needed(data)
+        return _needed(data, most)
     return 0
 
 
-def _needed(data: Any) -> int:
+def _needed(data: Any, most: float) -> int:
     if made_by("polars", "LazyFrame")(data):
         # A query of files; counting the rows of any other could be long work.
-        return _PER_ROW * _length(data) if " SCAN " in data.explain(optimized=False) else 0
+        return PER_ROW * _length(data) if " SCAN " in data.explain(optimized=False) else 0
     if made_by("pyarrow", "Dataset")(data):
-        return _PER_ROW * int(data.count_rows())
+        return PER_ROW * int(data.count_rows())
     if not isinstance(data, str | PathLike) or not str(data):
         return 0
-    path = local(data)
+    path = expand_home(data)
     if is_parquet(path):
-        return _PER_ROW * ParquetFiles.of(path).n_rows
-    return _PER_BYTE * path.stat().st_size if path.is_file() else 0
+        return PER_ROW * ParquetFiles.of(path).n_rows
+    return text_needs(path, most) if path.is_file() else 0
 
 
 def _length(query: pl.LazyFrame) -> int:

@@ -33,14 +33,14 @@ def places(ids: pl.Series, *, text: bool = False) -> pl.Series:
     return written.to_frame().join(ordered, on="id", how="left", maintain_order="left")["place"]
 
 
-def places_of(parts: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.int64]:
+def places_of(columns: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.int64]:
     """The same for ids of one type in any form, one part after the other."""
-    if parts[0].type != "String" and not text:
-        return np.concatenate([text_of.integers() for text_of in parts])
-    if sum(map(len, parts)) > _FEW_TO_ORDER:
-        together = pl.concat([text_of.series() for text_of in parts])
+    if columns[0].type != "String" and not text:
+        return np.concatenate([text_of.integers() for text_of in columns])
+    if sum(map(len, columns)) > _FEW_TO_ORDER:
+        together = pl.concat([text_of.series() for text_of in columns])
         return places(together, text=text).to_numpy().astype(np.int64)
-    written = [str(text_of) for part in parts for text_of in part]
+    written = [str(text_of) for part in columns for text_of in part]
     ordered = sorted({*written}, key=None if text else _key)
     place = {text_of: n for n, text_of in enumerate(ordered)}
     return np.array([place[text_of] for text_of in written], dtype=np.int64)

@@ -68,7 +68,7 @@ class ParquetFiles:
             scan = pl.scan_parquet(files, glob=False, include_file_paths=_PATH if keys else None)
             names = [name for name in scan.collect_schema().names() if name != _PATH]
         except polars_errors() as error:
-            raise _unlike(files, path) or _bad(path, error) from error
+            raise _unlike_file(files, path) or _bad(path, error) from error
         of_folders = [key for key in keys if key not in names]
         return cls(path, files, [*names, *of_folders], frozenset(names), footers, keys, scan)
 
@@ -82,15 +82,15 @@ class ParquetFiles:
 
         A part is whole groups of rows, about `size` rows together, or some rows of a larger group.
         """
-        parts = []
+        pieces = []
         for file, footer in self.footers.items():
             start = 0
             for n in _joined(footer.groups, size):
-                parts += [
+                pieces += [
                     (file, at, min(size, start + n - at)) for at in range(start, start + n, size)
                 ]
                 start += n
-        return parts
+        return pieces
 
     def refuse_damaged(self, chosen: Sequence[str]) -> None:
         """Check the pages of some columns, and that no parts of a data set are pooled."""
@@ -119,7 +119,7 @@ class ParquetFiles:
             # The in-memory engine keeps the row order that a ranking without scores relies on.
             return scan.select(columns).collect(engine="in-memory")
         except polars_errors() as error:
-            raise _unlike(self.files, self.path) or _bad(self.path, error) from error
+            raise _unlike_file(self.files, self.path) or _bad(self.path, error) from error
 
 
 def _joined(groups: Sequence[int], size: int) -> Iterator[int]:
@@ -197,7 +197,7 @@ def _refuse_pooled(
             )
 
 
-def _unlike(files: Sequence[Path], path: Path) -> FileFormatError | None:
+def _unlike_file(files: Sequence[Path], path: Path) -> FileFormatError | None:
     """The first part of a folder whose columns are not those of the first part."""
     try:
         schemas = [pl.scan_parquet(file, glob=False).collect_schema() for file in files]

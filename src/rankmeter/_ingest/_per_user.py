@@ -15,7 +15,7 @@ import polars as pl
 
 from rankmeter._checks import refused, shown, text
 from rankmeter._forks import refuse_dead_threads
-from rankmeter._ingest._columns import SYNONYMS, Columns, kind_of
+from rankmeter._ingest._columns import SYNONYMS, Columns, frame_kind
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._ids import ids
@@ -144,12 +144,12 @@ def _rows(
 ) -> pl.DataFrame:
     """A row for each value of each metric; `texts` are the same for all of them."""
     table = pl.DataFrame(given)
-    parts = []
+    frames = []
     for metric, column in values.items():
         same = {"metric": metric, **texts}.items()
         names = {role: pl.lit(word) for role, word in same if role not in table.columns}
-        parts.append(table.with_columns(column.alias("value"), **names))
-    return pl.concat(parts)
+        frames.append(table.with_columns(column.alias("value"), **names))
+    return pl.concat(frames)
 
 
 def _of_table(
@@ -170,7 +170,7 @@ def _of_table(
     if not metrics:
         raise ColumnError(f"{read.source} has no column of values: it has {some(read.names)}")
     rows = keyed(read, {**roles, **{f"of {metric}": name for metric, name in metrics.items()}})
-    kind = kind_in_spark(data, roles) if is_spark(data) else kind_of(read, roles)
+    kind = kind_in_spark(data, roles) if is_spark(data) else frame_kind(read, roles)
     given = [rows.keys]
     for role in [role for role in rows.columns if role in roles]:
         if role == "cluster":

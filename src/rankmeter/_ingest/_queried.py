@@ -12,14 +12,14 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from rankmeter._checks import shown
-from rankmeter._ingest._columns import Columns, resolve
-from rankmeter._ingest._frames import from_polars, origin
+from rankmeter._ingest._columns import Columns, resolve_roles
+from rankmeter._ingest._frames import describe_type, from_polars
 from rankmeter._ingest._id_columns import IdSeries
 from rankmeter._ingest._messages import some
-from rankmeter._ingest._numbers import against_ranks
+from rankmeter._ingest._numbers import rank_conflicts
 from rankmeter._ingest._pieces import InSpark
 from rankmeter._ingest._read import BadScores, rankings_of
-from rankmeter._ingest._spark import collected, expression, kind_in_spark, quoted, sent
+from rankmeter._ingest._spark import broadcast, collect_rows, expression, kind_in_spark, quoted
 from rankmeter._ingest._table import Origin, Table
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError
 
@@ -100,11 +100,11 @@ class _Rows:
 
     def collect(self, query: Any) -> pl.DataFrame:
         """See `Query`."""
-        return collected(query, self.source)
+        return collect_rows(query, self.source)
 
     def send(self, rows: pl.DataFrame) -> Any:
         """See `Query`."""
-        return sent(rows, self.data, self.source)
+        return broadcast(rows, self.data, self.source)
 
     def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
         """See `Query`."""
@@ -191,9 +191,9 @@ def open_spark(
     data: Any, *, columns: Mapping[str, str] | None = None, bad_scores: BadScores = "error"
 ) -> Table:
     """Rankings in Spark, of which only a few rows are read; see `read_rankings`."""
-    source = origin(data)
+    source = describe_type(data)
     read = Columns(data.columns, lambda _: {}, source)
-    names = resolve(read, "rankings", columns)
+    names = resolve_roles(read, "rankings", columns)
     if not names.keys() & {"score", "rank"}:
         raise ColumnError(
             f"{source} has no score and no rank, and the rows of Spark have no order. Its columns "
@@ -212,10 +212,10 @@ def open_spark(
     good = " AND ".join(f"{column.sql} IS NOT NULL" for column in roles.values()) or "true"
     fetched = [*names.values(), *([] if beside is None else [beside])]
     some_rows = data.where(good).select([quoted(name) for name in fetched])
-    sample = collected(some_rows.limit(_EXAMPLES), source)
+    sample = collect_rows(some_rows.limit(_EXAMPLES), source)
     against = None
     if beside is not None:
-        against = against_ranks(*(sample[name] for name in (names["user"], names["rank"], beside)))
+        against = rank_conflicts(*(sample[name] for name in (names["user"], names["rank"], beside)))
     if sample.height or len(roles) < len(columns_of):
         # What is wrong with the type of a column is reported as for any other frame.
         examples = rankings_of(from_polars(sample, "rankings", source), names, bad_scores).frame

@@ -17,9 +17,9 @@ from rankmeter._ingest._by_user import AnyRows, ByUser, InFrame
 from rankmeter._ingest._columns import (
     Columns,
     Side,
+    frame_kind,
     holds_lists,
-    kind_of,
-    resolve,
+    resolve_roles,
     words_of,
 )
 from rankmeter._ingest._containers import starts_with_record
@@ -30,7 +30,7 @@ from rankmeter._ingest._id_columns import Ids, IdSeries
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._kind import POLARS, Frame, Kind
 from rankmeter._ingest._messages import rows, some
-from rankmeter._ingest._numbers import against_ranks, gains, numbers, ranks, typed
+from rankmeter._ingest._numbers import gains, numbers, rank_conflicts, ranks, typed
 from rankmeter._ingest._spark import is_spark, kind_in_spark
 from rankmeter._ingest._table import Origin, Table
 from rankmeter._ingest._unused import refuse_unused_numbers
@@ -43,7 +43,7 @@ BadScores = Literal["error", "drop", "worst"]
 def read_rankings(
     data: object, *, columns: Mapping[str, str] | None = None, bad_scores: BadScores = "error"
 ) -> Table:
-    """Read rankings of any accepted form (see `FORMS`); `columns` is role → name, as in `resolve`.
+    """Read rankings of any accepted form (see `FORMS`); `columns` is role → name.
 
     `bad_scores` says how to treat a missing or NaN score: raise an error, drop the row, or rank it
     behind all others of the user (score -inf).
@@ -58,12 +58,12 @@ def read_rankings(
     """
     choice("bad_scores", bad_scores, ("error", "drop", "worst"))
     read = find(data, "rankings")
-    roles = resolve(read, "rankings", columns)
+    roles = resolve_roles(read, "rankings", columns)
     if read.lists is None and not roles.keys() & {"score", "rank"}:
         refuse_unused_numbers(read, "rankings", roles.values())
     lists = read.lists
     table = rankings_of(read, roles, bad_scores) if lists is None else _listed(read, lists)
-    kind = kind_in_spark(data, roles) if is_spark(data) else kind_of(read, roles)
+    kind = kind_in_spark(data, roles) if is_spark(data) else frame_kind(read, roles)
     return replace(table, origin=replace(table.origin, kind=kind))
 
 
@@ -79,7 +79,7 @@ def rankings_of(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) 
         ranks(values["rank"], read.source, rounded=counts["rounded_ranks"])
         if scores is not None:
             counts["scores_beside_ranks"] = len(users)
-            counts["scores_against_ranks"] = against_ranks(users, values["rank"], scores)
+            counts["scores_against_ranks"] = rank_conflicts(users, values["rank"], scores)
         return _table(InFrame(frame), "rank", empty, read, counts)
     if "score" in values:
         frame, empty = _settle_scores(frame, empty, bad_scores, read.source, counts)
@@ -88,13 +88,13 @@ def rankings_of(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) 
 
 
 def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Table:
-    """Read relevance judgments of any accepted form; `columns` is role → name, as in `resolve`.
+    """Read relevance judgments of any accepted form; `columns` is role → name.
 
     A judgment without a gain has the gain 1; these are counted as ``assumed_gains``. Where there is
     no gain but another column of numbers, that may be the gain under another name, and is an error.
     """
     read = find(data, "truth")
-    roles = resolve(read, "truth", columns)
+    roles = resolve_roles(read, "truth", columns)
     if read.lists is not None:
         return _judged(read, read.lists)
     if "gain" not in roles:
@@ -137,7 +137,7 @@ class Interactions:
         if isinstance(data, cls):
             return data
         table = find(data, "interactions")
-        roles = resolve(table, "interactions", columns)
+        roles = resolve_roles(table, "interactions", columns)
         others = [name for name in table.names if name not in roles.values()]
         names = Counter([*roles, *others])
         if twice := [name for name, n in names.items() if n > 1]:
@@ -151,10 +151,10 @@ class Interactions:
         renamed, order = (roles, table.names) if table.roles is None else ({}, frame.columns)
         nested = table.roles is not None or roles["item"] in table.nested
         given = None if nested else table.pandas
-        kind = kind_of(table, roles)
+        kind = frame_kind(table, roles)
         return cls(frame, renamed, order, table.source, table.textual, kind, given)
 
-    def handed_out(self, part: pl.DataFrame, at: npt.NDArray[np.intp]) -> Frame:
+    def in_input_kind(self, part: pl.DataFrame, at: npt.NDArray[np.intp]) -> Frame:
         """Rows of the frame, which are at some places, as they came in."""
         return self.kind.frame(part) if self.given is None else self.given.take(at)
 
@@ -224,7 +224,7 @@ def _judged(read: Columns, lists: ByUser) -> Table:
         counts["assumed_gains"] = len(lists)
     else:
         gains(lists.numbers, read.source)
-    return _table(lists.judged(), "list", lists.empty_users, read, counts)
+    return _table(lists.as_judgments(), "list", lists.empty_users, read, counts)
 
 
 def _listed(read: Columns, lists: ByUser) -> Table:

@@ -28,7 +28,7 @@ class Spans(Ids):
     @classmethod
     def of(cls, ids: Sequence[str], encoding: str) -> Spans:
         """Ids that are strings."""
-        written = [one.encode(encoding) for one in ids]
+        written = [text.encode(encoding) for text in ids]
         places = np.zeros(len(written), SPAN)
         places["size"] = [*map(len, written)]
         places["start"] = np.cumsum(places["size"], dtype=np.int64) - places["size"]

@@ -11,10 +11,10 @@ from typing import Any
 
 import polars as pl
 
-from rankmeter._ingest._bundles import local
+from rankmeter._ingest._bundles import expand_home
 from rankmeter._ingest._columns import Column, Columns, Side
 from rankmeter._ingest._files import is_parquet
-from rankmeter._ingest._frames import from_polars, origin, query_errors
+from rankmeter._ingest._frames import describe_type, from_polars, query_errors
 from rankmeter._ingest._kind import Kind
 from rankmeter._ingest._messages import reason
 from rankmeter.errors import UsageError
@@ -43,10 +43,10 @@ def from_spark(data: Any, side: Side) -> Columns:
     """A Spark DataFrame, of which only the needed columns are brought to the driver."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
-        frame = collected(data.select([quoted(name) for name in names]), origin(data))
+        frame = collect_rows(data.select([quoted(name) for name in names]), describe_type(data))
         return from_polars(frame, side).fetch(names)
 
-    return Columns(data.columns, fetch, origin(data))
+    return Columns(data.columns, fetch, describe_type(data))
 
 
 def in_spark(data: object) -> object:
@@ -55,9 +55,9 @@ def in_spark(data: object) -> object:
         return data
     path = fspath(data)
     if "://" not in path:
-        if not is_parquet(local(path)):
+        if not is_parquet(expand_home(path)):
             return data
-        path = str(local(path).absolute())
+        path = str(expand_home(path).absolute())
     session = spark_session()
     with query_errors(path):
         return session.read.parquet(path)
@@ -92,7 +92,7 @@ def expression(data: Any, sql: str) -> Any:
     return import_module(f"pyspark.sql{'.connect' if connect else ''}.functions").expr(sql)
 
 
-def collected(query: Any, source: str) -> pl.DataFrame:
+def collect_rows(query: Any, source: str) -> pl.DataFrame:
     """The rows of a query on the driver."""
     with query_errors(source):
         if hasattr(query, "toArrow"):
@@ -102,7 +102,7 @@ def collected(query: Any, source: str) -> pl.DataFrame:
         return pl.DataFrame(rows, types, orient="row", infer_schema_length=None)
 
 
-def sent(rows: pl.DataFrame, data: Any, source: str) -> Any:
+def broadcast(rows: pl.DataFrame, data: Any, source: str) -> Any:
     """A small table of integers, strings and floats, broadcast where `data` is joined with it."""
     return _local(rows, data.sparkSession, source).hint("broadcast")
 

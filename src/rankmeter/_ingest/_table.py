@@ -165,15 +165,15 @@ def whole_numbers(text: pl.Series) -> pl.Series | None:
 
     So ``"7"`` is an integer, and ``"007"``, ``"+7"``, ``" 7"`` and ``"-0"`` are names.
     """
-    return None if _names(text, pl.Int64).any() else text.cast(pl.Int64)
+    return None if _rewritten(text, pl.Int64).any() else text.cast(pl.Int64)
 
 
-def _names(text: pl.Series, dtype: _Type) -> pl.Series:
+def _rewritten(text: pl.Series, dtype: _Type) -> pl.Series:
     """Where writing the integer back does not give the text again."""
     return text.cast(dtype, strict=False).cast(pl.String).ne_missing(text)
 
 
-def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
+def unify_types(rankings: Table, truth: Table) -> tuple[Table, Table]:
     """Give both tables the same types of user and of item; neither input is changed.
 
     Text has no types, so ids that were read from text take the type of the other side where that
@@ -198,21 +198,21 @@ def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
     return rankings, truth
 
 
-def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[str, Table]]:
+def unify_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[str, Table]]:
     """Give the truth and the rankings of every system the same types of user and of item.
 
-    As `meet`; `IdTypeError` also if the ids of one system cannot have the types that another one
-    needs.
+    As `unify_types`; `IdTypeError` also if ids of one system cannot have the types that another
+    one needs.
     """
     if len(systems) == 1:
         ((name, table),) = systems.items()
-        table, truth = meet(table, truth)
+        table, truth = unify_types(table, truth)
         return truth, {name: table}
     for table in systems.values():
-        truth = meet(table, truth)[1]
+        truth = unify_types(table, truth)[1]
     met = {}
     for name, table in systems.items():
-        met[name], again = meet(table, truth)
+        met[name], again = unify_types(table, truth)
         for role in ("user", "item"):
             now, needed = again.type_of(role), truth.type_of(role)
             if now != needed:
@@ -226,20 +226,20 @@ def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[st
 def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
     """Refuse flat items for several users: they would be read as the items of user 0 alone."""
     sides = [("rankings", rankings), ("truth", truth)]
-    for (flat, one), (named, many) in (sides, sides[::-1]):
-        if one.origin.shape not in _FLAT or many.origin.shape in _FLAT:
+    for (flat, single), (named, many) in (sides, sides[::-1]):
+        if single.origin.shape not in _FLAT or many.origin.shape in _FLAT:
             continue
-        users = _ids(many, "user").unique(maintain_order=True)
-        items = one.frame["item"]
+        users = _all_ids(many, "user").unique(maintain_order=True)
+        items = single.frame["item"]
         only = users.to_list() in ([0], ["0"])
-        if only and not (one.origin.shape == "pairs" and items.to_list() == users.to_list()):
+        if only and not (single.origin.shape == "pairs" and items.to_list() == users.to_list()):
             continue
         raise DataError(
-            f"The {flat} side ({one.source}) names no users and is flat, so its "
+            f"The {flat} side ({single.source}) names no users and is flat, so its "
             f"{counted(len(items), 'item is that', 'items are those')} of one user; the {named} "
             f"side ({many.source}) has {counted(len(users), 'user')}"
             f"{', a list for each' if many.origin.shape == 'rows' else f': {some(users)}'}. "
-            f"{_both_readings(one, users[0], rows=many.origin.shape == 'rows')}"
+            f"{_both_readings(single, users[0], rows=many.origin.shape == 'rows')}"
         )
 
 
@@ -279,7 +279,7 @@ def _meeting_type(role: str, rankings: Table, truth: Table) -> IdType:
     types = rankings.type_of(role), truth.type_of(role)
     if types[0] == types[1]:
         return types[0]
-    left, right = _ids(rankings, role), _ids(truth, role)
+    left, right = _all_ids(rankings, role), _all_ids(truth, role)
     if len(right) == 0:
         return types[0]
     if len(left) == 0:
@@ -297,7 +297,7 @@ def _meeting_type(role: str, rankings: Table, truth: Table) -> IdType:
     (text, named), (numbers, numbered) = sides if left.dtype == pl.String else sides[::-1]
     if numbered.textual:
         return "String"
-    if named.textual and not _names(text, numbers.dtype).any():
+    if named.textual and not _rewritten(text, numbers.dtype).any():
         return numbered.type_of(role)
     raise _cannot_meet(role, rankings, left, truth, right)
 
@@ -311,11 +311,11 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
     for table, others in sides:
         if table.origin.trimmed or not table.textual or table.type_of(role) != "String":
             continue
-        ids = _ids(table, role)
+        ids = _all_ids(table, role)
         blank = ids.filter(ids.str.contains(r"^\s|\s$")).unique(maintain_order=True)
         if len(blank) == 0:
             continue
-        other_ids = _ids(others, role)
+        other_ids = _all_ids(others, role)
         bare = other_ids.str.strip_chars()
         stray = blank.filter(
             ~blank.is_in(other_ids.implode()) & blank.str.strip_chars().is_in(bare.implode())
@@ -328,12 +328,12 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
             )
 
 
-def _ids(table: Table, role: str) -> pl.Series:
+def _all_ids(table: Table, role: str) -> pl.Series:
     """All ids of a role: those of the rows, then those of the users without items."""
     if role == "item":
         return table.frame[role]
-    parts = table.users.series(), table.empty_users.series()
-    return pl.concat(parts) if len(table.empty_users) else parts[0]
+    columns = table.users.series(), table.empty_users.series()
+    return pl.concat(columns) if len(table.empty_users) else columns[0]
 
 
 def _cast(table: Table, role: str, kind: IdType) -> Table:
@@ -354,7 +354,7 @@ def _cannot_meet(
     )
     for ids, other, table in ((left, right, rankings), (right, left, truth)):
         if table.textual and ids.dtype == pl.String:
-            odd = ids.filter(_names(ids, other.dtype)).unique(maintain_order=True)
+            odd = ids.filter(_rewritten(ids, other.dtype)).unique(maintain_order=True)
             sides += f" In {table.source} these are not written as integers: {some(odd)}."
     return IdTypeError(
         f"The {role} ids of the two sides have different types and would never match. {sides} "

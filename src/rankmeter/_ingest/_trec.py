@@ -13,7 +13,7 @@ from rankmeter._checks import shown
 from rankmeter._ingest._columns import VALUE, Columns, Side, named
 from rankmeter._ingest._lines import Lines
 from rankmeter._ingest._messages import polars_errors
-from rankmeter._ingest._numbers import rounded
+from rankmeter._ingest._numbers import count_rounded
 from rankmeter._ingest._text import Text, refuse_returns
 from rankmeter._words import RETRIEVAL
 from rankmeter.errors import FileFormatError
@@ -27,13 +27,13 @@ _FIELD = r"[^ \t\r\x0b\x0c]+"
 _RANK_OF_MORE = f"^{_SPACE}*(?:{_FIELD}{_SPACE}+){{3}}({_FIELD})(?:{_SPACE}+{_FIELD}){{3}}"
 
 
-def read_run(file: Text, side: Side, *, ranked: bool = True) -> Columns:
+def read_run(file: Text, side: Side, *, ranked: bool = True, in_rows: bool = False) -> Columns:
     """A TREC run: ``qid Q0 docid rank score tag``, ordered by score as trec_eval orders it.
 
     Unless `ranked` is false, the rank in a line with more fields must be an integer: else the space
-    is in the docid, and the score would be its rank.
+    is in the docid, and the score would be its rank. What is `in_rows` is not an index of places.
     """
-    return _read_trec(file, side, _RUN, "qid docid score", ranked=ranked)
+    return _read_trec(file, side, _RUN, "qid docid score", ranked=ranked, in_rows=in_rows)
 
 
 def read_qrels(file: Text, side: Side) -> Columns:
@@ -104,9 +104,12 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _read_trec(file: Text, side: Side, form: str, used: str, *, ranked: bool = False) -> Columns:
+def _read_trec(
+    file: Text, side: Side, form: str, used: str, *, ranked: bool = False, in_rows: bool = False
+) -> Columns:
     facts: dict[str, Any] = {"textual": True, "words": RETRIEVAL}
-    if form == _USUAL.get(side) and (lines := Lines.of(file, form.split(), used.split())):
+    usual = form == _USUAL.get(side) and not in_rows
+    if usual and (lines := Lines.of(file, form.split(), used.split())):
         return Columns.by_user(lines, file.name, trimmed=lines.trimmed, **facts)
     rows, n_rounded = trec_fields(file, side, form, used, ranked=ranked)
     columns = dict(zip(("user", "item", "value"), rows.get_columns(), strict=True))
@@ -226,7 +229,7 @@ def _any_lines(
             number, line = int(bad[0]) + 1, lines[int(bad[0])]
             raise _bad_line(file.name, number, line, fields, value, exact=exact)
         rows, numbers = rows.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
-    return rows.with_columns(numbers.alias(value)), rounded(rows[value], numbers)
+    return rows.with_columns(numbers.alias(value)), count_rounded(rows[value], numbers)
 
 
 def _refuse_split_docids(name: str, lines: pl.Series) -> None:

@@ -10,15 +10,7 @@ from typing import Any
 import polars as pl
 
 from rankmeter._checks import shown
-from rankmeter._ingest._columns import (
-    SYNONYMS,
-    VALUE,
-    Column,
-    Columns,
-    Side,
-    holds_lists,
-    plain,
-)
+from rankmeter._ingest._columns import SYNONYMS, VALUE, Column, Columns, Side, holds_lists, plain
 from rankmeter._ingest._ids import is_null, kinds
 from rankmeter._ingest._messages import some
 from rankmeter._ingest._numbers import BINARY, letters_of

@@ -39,7 +39,7 @@ class Numbered(NamedTuple):
 
 def numbers_of_all(
     users: Iterable[object],
-    parts: Iterable[tuple[list[Any], list[Any] | None]],
+    pairs: Iterable[tuple[list[Any], list[Any] | None]],
     side: Side,
     source: str,
 ) -> list[Any] | None:
@@ -47,7 +47,7 @@ def numbers_of_all(
 
     A user without items needs no numbers.
     """
-    full = [(user, numbers) for user, (items, numbers) in zip(users, parts, strict=True) if items]
+    full = [(user, numbers) for user, (items, numbers) in zip(users, pairs, strict=True) if items]
     bare = [user for user, numbers in full if numbers is None]
     if len(bare) == len(full):
         return None
@@ -74,8 +74,8 @@ def items_of(
     items = _listed(user, value, side, source)
     if items and is_hit(items[0]):
         return _from_hits(user, items, side, source)
-    if items and (name := _id_of(items[0])):
-        return [getattr(item, name, item) for item in items], None
+    if items and (name := _id_of(items[0][0] if is_pair(items[0]) else items[0])):
+        return _from_documents(user, items, name, source), None
     if items and is_pair(items[0]) and are_scored(items, named=True):
         return Numbered(*map(list, zip(*items, strict=True)))
     return items, None
@@ -149,6 +149,28 @@ def _id_of(value: object) -> str:
     kinds = type(value).__mro__
     names = (f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in kinds)
     return next((_IDS[name] for name in names if name in _IDS), "")
+
+
+def _from_documents(user: object, items: Sequence[Any], name: str, source: str) -> list[Any]:
+    """The ids of documents, also of pairs with a score, whose order is that of the ranking.
+
+    Whether a higher score of a pair is better depends on the vector store, so it is not read.
+    """
+    documents = [item[0] if is_pair(item) else item for item in items]
+    ids = [getattr(document, name, document) for document in documents]
+    if None in ids:
+        place = ids.index(None)
+        keys = [*(getattr(documents[place], "metadata", None) or {})]
+        remedy = "Give each document its id."
+        if keys:
+            remedy = (
+                f"Its metadata have {some(keys, 9)}: pass the key that names it, for example "
+                f"[document.metadata[{shown(keys[0])}] for document in documents]."
+            )
+        raise DataError(
+            f"Document {place + 1} of user {shown(user)} of {source} has no {name}. {remedy}"
+        )
+    return ids
 
 
 def is_pair(value: object) -> bool:
@@ -267,7 +289,7 @@ def unnested(
     lengths, items, numbers = _parts(columns[roles["item"]], users, side, read.source)
     at = np.repeat(np.arange(len(lengths)), lengths)
     rows = {
-        name: items if name == roles["item"] else _along(column, lengths, at, name, read.source)
+        name: items if name == roles["item"] else _repeat(column, lengths, at, name, read.source)
         for name, column in columns.items()
     }
     value = VALUE[side]
@@ -300,10 +322,10 @@ def _parts(
     for number, value in enumerate(lists):
         if value is None:
             raise _no_list(source, number)
-    parts = [items_of(user, value, side, source) for user, value in zip(users, lists, strict=True)]
-    lengths = np.array([len(items) for items, _ in parts], dtype=np.int64)
-    items = [*chain.from_iterable(items for items, _ in parts)]
-    return lengths, items, numbers_of_all(users, parts, side, source)
+    pairs = [items_of(user, value, side, source) for user, value in zip(users, lists, strict=True)]
+    lengths = np.array([len(items) for items, _ in pairs], dtype=np.int64)
+    items = [*chain.from_iterable(items for items, _ in pairs)]
+    return lengths, items, numbers_of_all(users, pairs, side, source)
 
 
 def _no_list(source: str, number: int) -> DataError:
@@ -313,7 +335,7 @@ def _no_list(source: str, number: int) -> DataError:
     )
 
 
-def _along(
+def _repeat(
     column: Column, lengths: np.ndarray[Any, Any], at: np.ndarray[Any, Any], name: str, source: str
 ) -> Column:
     """A column next to the items: a value for each of them, or one for all items of a row."""

@@ -69,7 +69,7 @@ class Shuffle:
     rounds: ClassVar[int] = 8
 
     def item_at(self, place: Numbers, key: Numbers) -> Numbers:
-        """Which item (by its number) is at a place of the order of a key."""
+        """The number of the item at a place of the order of a key."""
         return self._walk(self._forward, place, key)
 
     def place_of(self, item: Numbers, key: Numbers) -> Numbers:

@@ -25,7 +25,7 @@ _CLASSES = 10
 
 @dataclass(frozen=True)
 class Spread:
-    """How a quantity is distributed.
+    """Quantiles and mean of a quantity.
 
     Quantiles interpolate linearly: the p-quantile of n sorted values is at place 1 + p · (n − 1).
     """

@@ -23,7 +23,7 @@ Scores = Callable[[Ints], Floats]
 """From numbers of users to their scores of all items."""
 
 
-def ranked(
+def rank_unseen(
     frame: pl.DataFrame,
     learn: Callable[[Any], Scores],
     *,
@@ -76,7 +76,7 @@ def _best(scores: Floats, k: int) -> tuple[Ints, Ints, Floats, Ints]:
     return row[kept], column[kept], score[kept], rank[kept]
 
 
-def factorised(seen: Any, factors: int) -> Scores:
+def svd_scores(seen: Any, factors: int) -> Scores:
     """Scores by a truncated singular value decomposition."""
     size = min(factors, *seen.shape)
     if seen.shape[0] * seen.shape[1] <= _DENSE or size >= min(seen.shape):
@@ -89,7 +89,7 @@ def factorised(seen: Any, factors: int) -> Scores:
     return lambda rows: np.asarray((seen[rows] @ right.T) @ right)
 
 
-def neighbours(seen: Any, n_neighbours: int) -> Scores:
+def knn_scores(seen: Any, n_neighbours: int) -> Scores:
     """Scores by the cosine similarity of items, of each only to its nearest ones."""
     size = np.sqrt(np.asarray(seen.sum(axis=0)).ravel())
     unit = seen.multiply(1.0 / size).tocsc()

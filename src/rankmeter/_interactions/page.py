@@ -13,10 +13,10 @@ def html_title(text: str) -> str:
 
 def html_table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
     """Rows of cells under a head, if there is one; nothing without rows."""
-    lines = [_row(cells, "td") for cells in rows]
-    titles = _row(head, "th") if head else ""
+    lines = [_html_row(cells, "td") for cells in rows]
+    titles = _html_row(head, "th") if head else ""
     return f"<table>{titles}{''.join(lines)}</table>" if lines else ""
 
 
-def _row(cells: Sequence[str], tag: str) -> str:
+def _html_row(cells: Sequence[str], tag: str) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"

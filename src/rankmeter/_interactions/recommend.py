@@ -22,7 +22,7 @@ from rankmeter.errors import UsageError
 Baseline = TypeVar("Baseline", bound=Callable[..., Frame])
 
 
-def in_its_kind(baseline: Baseline) -> Baseline:
+def in_frame_kind(baseline: Baseline) -> Baseline:
     """A baseline whose lists are in the kind of frame that `train` is in, with its names."""
 
     @functools.wraps(baseline)

@@ -137,5 +137,5 @@ def part(
         "seen_in_train": held.join(train, on=["user", "item"], how="semi").height,
     }
     at = np.flatnonzero(chosen)[(~dropped).to_numpy()]
-    handed_out = read.handed_out(train, np.flatnonzero(~chosen)), read.handed_out(test, at)
+    handed_out = read.in_input_kind(train, np.flatnonzero(~chosen)), read.in_input_kind(test, at)
     return Split(*handed_out, method, {**sizes, **(counts or {}), **cold})

@@ -148,14 +148,14 @@ def is_torch(array: Any) -> bool:
 
 
 def pick_rows(array: Any, row: Any) -> Any:
-    """Some rows of a matrix, ascending; a view if they follow each other."""
+    """Select rows of a matrix, ascending; a view if they follow each other."""
     if row.size and row[-1] - row[0] + 1 == row.size and (row[1:] > row[:-1]).all():
         return array[int(row[0]) : int(row[-1]) + 1, :]
     return pick(array, row, axis=0)
 
 
 def pick(array: Any, place: IntArray, axis: int) -> Any:
-    """Some rows (axis 0) or columns (axis 1) of a matrix, as a copy."""
+    """Copy rows (axis 0) or columns (axis 1) of a matrix."""
     index = on_device_of(array, place)
     if is_torch(array):
         return array.index_select(axis, index)
@@ -163,7 +163,7 @@ def pick(array: Any, place: IntArray, axis: int) -> Any:
 
 
 def places_in(ordered: Any, values: Any, side: str) -> IntArray:
-    """Where values belong in an ascending vector on the same device."""
+    """Search an ascending vector, on its device, for the places of values."""
     library = namespace(ordered)
     kind = library.result_type(ordered, values)
 

@@ -86,7 +86,7 @@ class CandidateCells:
         return every.only(inside)
 
     def are_in(self, chosen: Cells) -> npt.NDArray[np.bool_]:
-        """Which of the cells are among others."""
+        """A mask of the cells that are among others."""
         if self.column is not None:
             return chosen.holds(Cells(*self.places(), self.value), self.n_columns)  # type: ignore[no-any-return]
         mask = np.zeros((self.lengths.size, self.n_columns), dtype=bool)
@@ -100,7 +100,7 @@ class CandidateCells:
         return row, np.arange(row.size) % max(self.n_columns, 1) if column is None else column
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> CandidateCells:
-        """Some of the cells."""
+        """Select cells by mask or position."""
         if chosen.all():
             return self
         row, column = self.places()
@@ -134,21 +134,17 @@ class MatrixRows(ByUser):
     of_column: IntArray | None  # (n_items,) the column of each cell; None if every row has all
 
     def items(self) -> Ids:
-        """See `ByUser.items`."""
         every = np.tile(np.arange(len(self.column_ids)), len(self.users))
         return self.column_ids.take(every if self.of_column is None else self.of_column)
 
     def take(self, places: IntArray) -> Ids:
-        """See `ByUser.take`."""
         every = places % max(len(self.column_ids), 1)
         return self.column_ids.take(every if self.of_column is None else self.of_column[places])
 
     def sought(self, items: Ids) -> Ids:
-        """See `ByUser.sought`."""
         return items
 
     def look_up(self, at: IntArray, items: Ids) -> npt.NDArray[np.float64]:
-        """See `ByUser.look_up`."""
         assert self.numbers is not None
         place = self.places(at, items)
         is_there = ~np.isnan(place)
@@ -156,7 +152,6 @@ class MatrixRows(ByUser):
         return place
 
     def places(self, at: IntArray, items: Ids) -> npt.NDArray[np.float64]:
-        """See `ByUser.places`."""
         column = self._columns_of(items)
         if self.of_column is None:
             return np.where(column < 0, np.nan, column)
@@ -168,7 +163,6 @@ class MatrixRows(ByUser):
         return np.where(is_there, cell - self.offsets[at], np.nan)
 
     def only(self, chosen: IntArray) -> MatrixRows:
-        """See `ByUser.only`."""
         kept = np.zeros(len(self.users), dtype=bool)
         kept[chosen] = True
         cells = np.repeat(kept, self.lengths)
@@ -206,27 +200,21 @@ class CountedRows(ByUser):
     count: Callable[[bool], Queries]  # given whether scores are compared as float32
 
     def items(self) -> Ids:
-        """See `ByUser.items`."""
         return Objects([0] * len(self.users), "Int64")
 
     def take(self, places: IntArray) -> Ids:
-        """See `ByUser.take`."""
         return Objects([0] * places.size, "Int64")
 
     def sought(self, items: Ids) -> Ids:
-        """See `ByUser.sought`."""
         return items
 
     def look_up(self, at: IntArray, items: Ids) -> npt.NDArray[np.float64]:
-        """See `ByUser.look_up`."""
         return self.places(at, items)
 
     def places(self, at: IntArray, items: Ids) -> npt.NDArray[np.float64]:  # noqa: ARG002
-        """See `ByUser.places`."""
         return np.where(items.integers() == 0, 0.0, np.nan)
 
     def only(self, chosen: IntArray) -> CountedRows:
-        """See `ByUser.only`."""
         return replace(
             self,
             users=self.users.take(chosen),
@@ -237,7 +225,6 @@ class CountedRows(ByUser):
         )
 
     def ranking(self, code: IntArray, n_users: int, score_type: str) -> CountedRanking:
-        """See `ByUser.ranking`."""
         return CountedRanking(self.count(score_type == "float32"), code, n_users)
 
 
@@ -253,7 +240,6 @@ class CountedRanking:
         self._place[code] = np.arange(code.size)
 
     def find(self, judged: Judged) -> Marks:
-        """See `Ranking`."""
         row = self._place[judged.code]
         at = np.flatnonzero((row < self.end) & (judged.items.integers() == 0))
         row = row[at]
@@ -261,16 +247,15 @@ class CountedRanking:
         user, gain = judged.code[at], judged.gain[at]
         return Marks(user, gain, row, score, judged.items, at, score)
 
-    def selves(self) -> Marks:
+    def self_items(self) -> Marks:
         """See `Ranking`; an item without an id is that of no user."""
         nothing, no_numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
         return Marks(nothing, no_numbers, nothing, no_numbers, Objects([], "Int64"))
 
-    def twice(self) -> None:
+    def repeats(self) -> None:
         """See `Ranking`."""
 
     def numbered(self, marks: Marks) -> Marks:
-        """See `Ranking`."""
         return marks
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:  # noqa: ARG002

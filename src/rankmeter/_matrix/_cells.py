@@ -47,7 +47,7 @@ class Cells:
         return self.row.size
 
     def only(self, chosen: Any) -> Cells:
-        """Some of the cells, in the same order, by mask, place or slice."""
+        """Select cells by mask, position or slice; they keep their order."""
         if isinstance(chosen, np.ndarray) and chosen.dtype == bool and chosen.all():
             return self
         return Cells(self.row[chosen], self.column[chosen], self.gain[chosen])
@@ -63,13 +63,13 @@ class Cells:
         )
 
     def rows_with(self, n_rows: int) -> tuple[int, int]:
-        """How many of the rows have none of the cells, and how many several with a gain above 0."""
+        """Numbers of rows without any cell, and of rows with several cells of a gain above 0."""
         judged = np.bincount(self.row, minlength=n_rows)
         true = np.bincount(self.row[self.gain > 0], minlength=n_rows)
         return int(np.count_nonzero(judged == 0)), int(np.count_nonzero(true > 1))
 
     def repeated(self) -> Any:
-        """Which cells are the same as the one before."""
+        """A mask of the cells that equal the one before."""
         same = np.zeros(self.n, dtype=bool)
         same[1:] = (self.row[1:] == self.row[:-1]) & (self.column[1:] == self.column[:-1])
         return same
@@ -79,7 +79,7 @@ class Cells:
         return self.row * n_columns + self.column
 
     def holds(self, other: Cells, n_columns: int) -> Any:
-        """Which of the other cells are among these."""
+        """A mask of the other cells that are among these."""
         if not self.n:
             return np.zeros(other.n, dtype=bool)
         keys, asked = self.keys(n_columns), other.keys(n_columns)
@@ -93,7 +93,7 @@ class Cells:
         return np.bincount(self.row, minlength=n_rows)
 
     def in_columns(self, start: int, stop: int) -> tuple[IntArray, Cells]:
-        """Where the cells of some columns are among these, and these cells within the block."""
+        """Select the cells of some columns: their positions, and the cells within the block."""
         if start == 0 and self.column.max(initial=0) < stop:
             return np.arange(self.n), self
         chosen = np.flatnonzero((self.column >= start) & (self.column < stop))

@@ -44,7 +44,7 @@ class Counts(NamedTuple):
         return cls(*(np.zeros(n, dtype=np.int64) for _ in range(3)))
 
     def plus(self, other: Counts, sign: int = 1) -> Counts:
-        """With the cells of the other, or with `sign` -1 without them."""
+        """Add the counts of other cells, or subtract them with `sign` -1."""
         return Counts(*(a + sign * b for a, b in zip(self, other, strict=True)))
 
 
@@ -80,8 +80,8 @@ def compare_rows(
     With `single`, scores are compared as float32. Also returns whether all scores are finite.
     """
     if not _is_for_compiled(scores):
-        scores = exact(scores, single=single)
-        return _compare(scores, row, level), is_finite(scores)
+        scores = comparable_scores(scores, single=single)
+        return _compare_all(scores, row, level), is_finite(scores)
     counts, n_rows = Counts.zero(row.size), scores.shape[0]
     as_is = scores.dtype in (np.float32, np.float64) and scores.flags.c_contiguous and not single
     step = max(1, n_rows if as_is else CONVERTED // max(scores.shape[1], 1))
@@ -89,7 +89,7 @@ def compare_rows(
     for start in range(0, n_rows, step):
         rows = slice(start, min(start + step, n_rows))
         pairs = slice(*np.searchsorted(row, [rows.start, rows.stop]))
-        cells = exact(scores[rows], single=single)
+        cells = comparable_scores(scores[rows], single=single)
         part_counts = Counts(counts.above[pairs], counts.equal[pairs], counts.before[pairs])
         finite &= _compare_block(cells, row[pairs] - start, level[pairs], part_counts)
     return counts, finite
@@ -102,7 +102,7 @@ def _compare_block(cells: npt.NDArray[Any], row: IntArray, level: Level, counts:
     value = np.ascontiguousarray(cells, dtype=kind)
     finite = _count_compiled(value.ravel(), np.arange(n_rows + 1) * width, row, level, counts)
     if not finite and np.isnan(value).any():  # which is neither above nor equal
-        for counted, exactly in zip(counts, _compare(cells, row, level), strict=True):
+        for counted, exactly in zip(counts, _compare_all(cells, row, level), strict=True):
             counted[:] = exactly
     idle = np.ones(n_rows, dtype=bool)
     idle[row] = False
@@ -139,13 +139,13 @@ def _count_compiled(
     return finite
 
 
-def _compare(scores: Any, row: IntArray, level: Level) -> Counts:
+def _compare_all(scores: Any, row: IntArray, level: Level) -> Counts:
     """The definition: each pair with all cells of its row."""
     counts = Counts.zero(row.size)
-    for part in _parts(scores, row.size):
+    for part in _row_parts(scores, row.size):
         cells, against = pick_rows(scores, row[part]), level[part, None]
-        counts.above[part] = _count(cells > against.high)
-        counts.equal[part] = _count(cells >= against.low) - counts.above[part]
+        counts.above[part] = _count_true(cells > against.high)
+        counts.equal[part] = _count_true(cells >= against.low) - counts.above[part]
     return counts
 
 
@@ -160,7 +160,7 @@ def is_finite(scores: Any) -> bool:
         return bool(library.all(library.isfinite(scores)))
 
 
-def exact(scores: Any, *, single: bool = False) -> Any:
+def comparable_scores(scores: Any, *, single: bool = False) -> Any:
     """The scores in a type that can be compared fast, and as float32 if they must be."""
     if not isinstance(scores, np.ndarray):
         if "bool" in type_name(scores) and not is_torch(scores):
@@ -177,13 +177,13 @@ def _single(scores: Any) -> Any:
     return scores.float() if is_torch(scores) else library.astype(scores, library.float32)
 
 
-def _parts(scores: Any, n: int) -> list[slice]:
+def _row_parts(scores: Any, n: int) -> list[slice]:
     """The pairs in parts whose cells are compared at once."""
     step = max(1, AT_ONCE // max(scores.shape[1], 1))
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def _count(mask: Any) -> IntArray:
+def _count_true(mask: Any) -> IntArray:
     """Number of true cells in each row."""
     if isinstance(mask, np.ndarray) or is_torch(mask):
         return host(mask.sum(1)).astype(np.int64)  # type: ignore[no-any-return]
@@ -229,12 +229,12 @@ def _meet(cells: Cells, cell_value: Any, row: IntArray, level: Level, column: In
 def count_before(
     scores: Any, row: IntArray, level: Level, column: IntArray, *, single: bool = False
 ) -> IntArray:
-    """How many cells of its row equal each pair and have a lower column."""
+    """Count the cells of each row that equal the pair and have a lower column."""
     before = np.zeros(row.size, dtype=np.int64)
     columns = on_device_of(scores, np.arange(scores.shape[1]))
-    for part in _parts(scores, row.size):
-        cells = exact(pick_rows(scores, row[part]), single=single)
+    for part in _row_parts(scores, row.size):
+        cells = comparable_scores(pick_rows(scores, row[part]), single=single)
         lower = columns[None, :] < on_device_of(scores, column[part])[:, None]
         levels = level[part, None]
-        before[part] = _count((cells >= levels.low) & (cells <= levels.high) & lower)
+        before[part] = _count_true((cells >= levels.low) & (cells <= levels.high) & lower)
     return before

@@ -77,8 +77,8 @@ def plan_of_data(
 ) -> Plan:
     """The plan, with ties ``realistic`` unless a choice or a tool says otherwise."""
     chosen = dict(choices)
-    own = like is None or (isinstance(like, str) and like == "rankmeter")
-    if data != "grades" and own and chosen.get("ties") is None:
+    native = like is None or (isinstance(like, str) and like == "rankmeter")
+    if data != "grades" and native and chosen.get("ties") is None:
         chosen["ties"] = "realistic"
     plan = resolve(metrics, like=like, choices=chosen, data=data)
     return plan if data == "grades" else replace(plan, words=QUERIES)

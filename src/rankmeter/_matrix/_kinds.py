@@ -152,7 +152,6 @@ class _Counted(Kind):
         return _judgments(frame, self.users.series().head(0), type(self).__name__)
 
     def counted(self) -> Queries:
-        """See `Kind.counted`."""
         return self.queries
 
 
@@ -197,7 +196,6 @@ class Sampled(_Counted):
         super().__init__(count_samples(self.positives, self.negatives, Asked()), users)
 
     def count(self, *, single: bool, tolerance: tuple[float, float]) -> Queries:
-        """See `_Counted.count`."""
         if not single and not any(tolerance):
             return self.queries
         asked = Asked(single=single, tolerance=tolerance)
@@ -291,7 +289,7 @@ class Grades(Kind):
 
     def __init__(self, lists: Any, *, n_relevant: Any = None, users: Any = None) -> None:
         rows = several("lists", "the gains of the items of each user, such as [[0, 0, 1]]", lists)
-        gains = [_gains(row, gain) for row, gain in enumerate(rows)]
+        gains = [_row_gains(row, gain) for row, gain in enumerate(rows)]
         self.lengths = np.array([gain.size for gain in gains], dtype=np.int64)
         self.gains = np.concatenate([*gains, np.zeros(0)])
         self.users = _ids_of(users, self.lengths.size, Counter())
@@ -337,7 +335,7 @@ class Grades(Kind):
         return np.where(self.gains > 0, nth, self.listed[self.row] - nth - 1)
 
 
-def _gains(row: int, data: Any) -> npt.NDArray[np.float64]:
+def _row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:
     gains = host(asarray(data, "lists"))
     wrong = gains.ndim != 1 or gains.dtype.kind not in "iufb"
     if wrong or not (np.isfinite(gains) & (gains >= 0)).all():
@@ -349,7 +347,7 @@ def _gains(row: int, data: Any) -> npt.NDArray[np.float64]:
 
 
 def _n_relevant(given: Any, listed: IntArray) -> IntArray:
-    """How many relevant items each user has."""
+    """Number of relevant items of each user."""
     if given is None:
         return listed
     numbers = host(asarray(given, "n_relevant"))

@@ -12,7 +12,7 @@ from rankmeter._matrix._arrays import asarray, host
 from rankmeter._matrix._cells import LARGEST, NO_CELLS, Cells, read_cells
 from rankmeter._matrix._counting import Counts
 from rankmeter._matrix._queries import Queries
-from rankmeter._matrix._scores import Asked, Problem, finish
+from rankmeter._matrix._scores import Asked, Problem, without_targets
 from rankmeter.errors import DataError, DuplicateError
 
 
@@ -68,6 +68,8 @@ def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
     problem = Problem(n_rows, n_items, targets, NO_CELLS)
     value = np.where(is_listed, float(row.size) - above, 1.0)  # higher ranks have higher scores
     asked = Asked(each=each, ordered=True)
-    queries = finish(problem, counts, is_listed, value, cells.per_row(n_rows), NO_CELLS, asked)
+    queries = without_targets(
+        problem, counts, is_listed, value, cells.per_row(n_rows), NO_CELLS, asked
+    )
     facts = {name: n for name, n in queries.facts.items() if name != "columns"}
     return replace(queries, facts=facts)

@@ -62,7 +62,7 @@ class Queries:
         return int(np.count_nonzero(self.counts.equal[self.found]))
 
     def take(self, chosen: IntArray) -> Queries:
-        """Some of the queries, in this order; the facts stay those of all."""
+        """Select queries in this order; the facts stay those of all."""
         place = np.full(self.n, -1)
         place[chosen] = np.arange(chosen.size)
         user = place[self.counts.user]
@@ -81,41 +81,41 @@ class Queries:
         )
 
     @classmethod
-    def concat(cls, parts: Sequence[Queries]) -> Queries:
+    def concat(cls, blocks: Sequence[Queries]) -> Queries:
         """The queries of all parts, one part after the other; rows are numbered on."""
-        if len(parts) == 1:
-            return parts[0]
-        first = np.cumsum([0, *(part.n for part in parts)])
-        rows = np.cumsum([0, *(part.facts["rows"] for part in parts)])
-        is_ordered = all(part.counts.before is not None for part in parts)
+        if len(blocks) == 1:
+            return blocks[0]
+        first = np.cumsum([0, *(part.n for part in blocks)])
+        rows = np.cumsum([0, *(part.facts["rows"] for part in blocks)])
+        is_ordered = all(part.counts.before is not None for part in blocks)
         counts = RankCounts(
-            np.concatenate([p.counts.user + n for p, n in zip(parts, first[:-1], strict=True)]),
-            np.concatenate([part.counts.gain for part in parts]),
-            np.concatenate([part.counts.above for part in parts]),
-            np.concatenate([part.counts.equal for part in parts]),
-            np.concatenate([np.asarray(p.counts.before) for p in parts]) if is_ordered else None,
-            np.concatenate([part.counts.n_ranked for part in parts]),
+            np.concatenate([p.counts.user + n for p, n in zip(blocks, first[:-1], strict=True)]),
+            np.concatenate([part.counts.gain for part in blocks]),
+            np.concatenate([part.counts.above for part in blocks]),
+            np.concatenate([part.counts.equal for part in blocks]),
+            np.concatenate([np.asarray(p.counts.before) for p in blocks]) if is_ordered else None,
+            np.concatenate([part.counts.n_ranked for part in blocks]),
         )
         return cls(
             counts,
-            np.concatenate([part.found for part in parts]),
-            np.concatenate([part.positive for part in parts]),
-            np.concatenate([p.row + n for p, n in zip(parts, rows[:-1], strict=True)]),
-            _joined([part.target for part in parts]),
-            functools.reduce(_added, (part.facts for part in parts)),
-            next((part.half for part in parts if part.half), ""),
-            all(part.sized for part in parts),
-            _joined([part.column for part in parts]),
+            np.concatenate([part.found for part in blocks]),
+            np.concatenate([part.positive for part in blocks]),
+            np.concatenate([p.row + n for p, n in zip(blocks, rows[:-1], strict=True)]),
+            _join_columns([part.target for part in blocks]),
+            functools.reduce(_add_facts, (part.facts for part in blocks)),
+            next((part.half for part in blocks if part.half), ""),
+            all(part.sized for part in blocks),
+            _join_columns([part.column for part in blocks]),
         )
 
 
-def _joined(parts: list[IntArray | None]) -> IntArray | None:
+def _join_columns(columns: list[IntArray | None]) -> IntArray | None:
     """Numbers of all parts; None if one has none."""
-    numbers = [part for part in parts if part is not None]
-    return np.concatenate(numbers) if len(numbers) == len(parts) else None
+    numbers = [part for part in columns if part is not None]
+    return np.concatenate(numbers) if len(numbers) == len(columns) else None
 
 
-def _added(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+def _add_facts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """Facts of both; the number of columns is the largest."""
     names = dict.fromkeys([*first, *second])
     how = {"columns": max}

@@ -11,8 +11,8 @@ import polars as pl
 
 from rankmeter._checks import near
 from rankmeter._ingest import Kind
-from rankmeter._ingest._bundles import local
-from rankmeter._ingest._columns import Column, Columns, kind_of
+from rankmeter._ingest._bundles import expand_home
+from rankmeter._ingest._columns import Column, Columns, frame_kind
 from rankmeter._ingest._files import is_text, read_text, reader_of, unpacked_name
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import made_by
@@ -69,7 +69,7 @@ def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
         for name, column in table.items()
         if name not in roles.values() and _is_text(column)
     }
-    kind = kind_of(read, {"user": roles["users"]} if "users" in roles else {})
+    kind = frame_kind(read, {"user": roles["users"]} if "users" in roles else {})
     columns: dict[str, Any] = {role: table[name] for role, name in roles.items()}
     return columns | ({"groups": groups} if groups else {}), kind
 
@@ -80,7 +80,7 @@ def read_table(path: str | PathLike[str]) -> dict[str, Column]:
 
 
 def _columns(data: Any) -> Columns:
-    if not is_path(data) or not is_text(path := local(data)):
+    if not is_path(data) or not is_text(path := expand_home(data)):
         return find(data, "users")
     text = read_text(path)
     first = text.head.strip().partition("\n")[0].strip()

@@ -19,7 +19,7 @@ from rankmeter._matrix._arrays import (
     places_in,
     refuse_places,
 )
-from rankmeter._matrix._counting import Level, compare_rows, exact
+from rankmeter._matrix._counting import Level, comparable_scores, compare_rows
 from rankmeter._matrix._queries import Queries
 from rankmeter._matrix._scores import Asked
 from rankmeter.errors import DataError, InvalidValueError
@@ -41,7 +41,7 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
         if not is_number(array):
             raise DataError(f"`{name}` must be numbers, got an array of type {array.dtype}")
     read = map(floating, arrays) if any(asked.tolerance) else arrays
-    positives, negative_scores = (exact(scores, single=asked.single) for scores in read)
+    positives, negative_scores = (comparable_scores(scores, single=asked.single) for scores in read)
     if positives.ndim == 2 and positives.shape[1] == 1:
         positives = positives[:, 0]
     if positives.ndim != 1:
@@ -63,9 +63,9 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
         _refuse_odd(name, array, asked)
     level = Level.of(positives, asked.tolerance)
     above, equal = (
-        _shared(level, negative_scores)
+        _count_shared(level, negative_scores)
         if negative_scores.ndim == 1
-        else _own(level, negative_scores)
+        else _count_own(level, negative_scores)
     )
     return Queries(
         RankCounts(
@@ -80,12 +80,12 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
     )
 
 
-def _own(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
+def _count_own(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
     counts, _ = compare_rows(negatives, np.arange(negatives.shape[0]), level)
     return counts.above, counts.equal
 
 
-def _shared(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
+def _count_shared(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
     """The negatives are sorted once."""
     pool = ascending(negatives)
     high = places_in(pool, level.high, "right")

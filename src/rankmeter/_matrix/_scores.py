@@ -32,10 +32,10 @@ from rankmeter._matrix._cells import NO_CELLS, Cells, is_ragged, read_cells
 from rankmeter._matrix._counting import (
     Counts,
     Level,
+    comparable_scores,
     compare_cells,
     compare_rows,
     count_before,
-    exact,
 )
 from rankmeter._matrix._queries import Queries
 from rankmeter.errors import DataError, InvalidValueError, UsageError
@@ -48,7 +48,7 @@ Blocks = Callable[[], Iterable[Any]]
 
 @dataclass(frozen=True)
 class Asked:
-    """What is counted, and how.
+    """The request to count: each target alone or not, ties in order or not, precision, tolerance.
 
     Attributes
     ----------
@@ -114,11 +114,11 @@ def count_scores(
     kinds = {
         half_type(block) for block in (scores if isinstance(scores, list | tuple) else [scores])
     }
-    queries = _counted(scores, target, exclude, candidates, asked, kinds)
+    queries = _count_blocks(scores, target, exclude, candidates, asked, kinds)
     return replace(queries, half=max(kinds, default=""))
 
 
-def _counted(
+def _count_blocks(
     scores: Any, target: Any, exclude: Any, candidates: Any, asked: Asked, kinds: set[str]
 ) -> Queries:
     """The counts; `kinds` gets the types of half precision of the blocks of a function."""
@@ -145,7 +145,7 @@ def _counted(
         )
     n_columns = sum(shape[1] for shape in shapes)
     problem = _problem(target, exclude, candidates, shapes[0][0], n_columns, each=asked.each)
-    return _count(blocks, problem, asked, again=_is_function(scores))
+    return _two_passes(blocks, problem, asked, again=_is_function(scores))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
 
 
 def _floating(blocks: Blocks) -> Iterator[Any]:
-    """The same blocks, in which small integers do not overflow."""
+    """Convert integers of blocks to floats, so that small types do not overflow."""
     return map(floating, blocks())
 
 
@@ -254,7 +254,7 @@ def _returned(blocks: Any) -> Iterable[Any]:
     )
 
 
-def _numbered(blocks: Blocks, problem: Problem) -> Iterator[tuple[int, Any]]:
+def _with_offsets(blocks: Blocks, problem: Problem) -> Iterator[tuple[int, Any]]:
     """Blocks of candidates with the number of their first column."""
     start = total = 0
     for block in blocks():
@@ -282,7 +282,7 @@ def _numbered(blocks: Blocks, problem: Problem) -> Iterator[tuple[int, Any]]:
         )
 
 
-def _count(blocks: Blocks, problem: Problem, asked: Asked, *, again: bool = False) -> Queries:
+def _two_passes(blocks: Blocks, problem: Problem, asked: Asked, *, again: bool = False) -> Queries:
     """Two passes over the columns: for the scores of the targets, then for the counts.
 
     With `again`, the second pass checks that the scores of the targets are those of the first.
@@ -295,15 +295,15 @@ def _count(blocks: Blocks, problem: Problem, asked: Asked, *, again: bool = Fals
     (value,) = _gathered(blocks, problem, [pairs], single=single)
     level = Level.of(value, asked.tolerance)
     counts, odd = Counts.zero(pairs.n), NO_CELLS
-    for start, block in _numbered(blocks, problem):
+    for start, block in _with_offsets(blocks, problem):
         if again:
-            _refuse_others(block, start, problem, value, asked)
-        here, finite = _compared(block, start, level, pairs, asked)
-        bad = NO_CELLS if finite else _odd(block, start, problem, asked)
+            _refuse_changed(block, start, problem, value, asked)
+        here, finite = _compare_block(block, start, level, pairs, asked)
+        bad = NO_CELLS if finite else _bad_candidates(block, start, problem, asked)
         _, out = problem.excluded.in_columns(start, start + block.shape[1])
         if out.n:
             shifted = replace(out, column=out.column + start)
-            outside = exact(take(block, out.row, out.column), single=single)
+            outside = comparable_scores(take(block, out.row, out.column), single=single)
             outside_counts = compare_cells(shifted, outside, pairs.row, level, pairs.column)
             here = here.plus(outside_counts, -1)
         if asked.bad_scores == "drop" and bad.n:
@@ -313,14 +313,14 @@ def _count(blocks: Blocks, problem: Problem, asked: Asked, *, again: bool = Fals
         odd = odd.plus(bad)
     n_candidates = problem.n_columns - problem.excluded.per_row(problem.n_rows)
     is_ranked = np.ones(pairs.n, dtype=bool)
-    return finish(problem, counts, is_ranked, value, n_candidates, odd, asked)
+    return without_targets(problem, counts, is_ranked, value, n_candidates, odd, asked)
 
 
-def _refuse_others(block: Any, start: int, problem: Problem, value: Any, asked: Asked) -> None:
+def _refuse_changed(block: Any, start: int, problem: Problem, value: Any, asked: Asked) -> None:
     """Refuse scores of targets that are not those of the first pass."""
     place, inside = problem.target.in_columns(start, start + block.shape[1])
     first = host(value)[place]
-    later = host(exact(take(block, inside.row, inside.column), single=asked.single))
+    later = host(comparable_scores(take(block, inside.row, inside.column), single=asked.single))
     wrong = np.flatnonzero((first != later) & ((first == first) | (later == later)))  # noqa: PLR0124
     if wrong.size:
         at = int(wrong[0])
@@ -338,12 +338,12 @@ def _gathered(
 ) -> list[Any]:
     """The values of some cells, once for each of `wanted`."""
     gathered: list[list[tuple[IntArray, Any]]] = [[] for _ in each_cells]
-    for start, block in _numbered(blocks, problem):
-        for cells, parts in zip(each_cells, gathered, strict=True):
+    for start, block in _with_offsets(blocks, problem):
+        for cells, pieces in zip(each_cells, gathered, strict=True):
             place, inside = cells.in_columns(start, start + block.shape[1])
-            values = exact(take(block, inside.row, inside.column), single=single)
-            parts.append((place, values))
-    return [_in_order(parts) for parts in gathered]
+            values = comparable_scores(take(block, inside.row, inside.column), single=single)
+            pieces.append((place, values))
+    return [_in_order(pieces) for pieces in gathered]
 
 
 def _in_order(placed: list[tuple[IntArray, Any]]) -> Any:
@@ -354,7 +354,7 @@ def _in_order(placed: list[tuple[IntArray, Any]]) -> Any:
     return whole[on_device_of(whole, np.argsort(np.concatenate([place for place, _ in placed])))]
 
 
-def _compared(
+def _compare_block(
     block: Any, start: int, level: Level, pairs: Cells, asked: Asked
 ) -> tuple[Counts, bool]:
     counts, finite = compare_rows(block, pairs.row, level, single=asked.single)
@@ -368,20 +368,20 @@ def _compared(
     return counts, finite
 
 
-def _odd(block: Any, start: int, problem: Problem, asked: Asked) -> Cells:
+def _bad_candidates(block: Any, start: int, problem: Problem, asked: Asked) -> Cells:
     """The candidates that are NaN, or infinite unless the choice is ``worst``; an error or not."""
-    block = exact(block, single=asked.single)
+    block = comparable_scores(block, single=asked.single)
     library = namespace(block)
     bad = library.isnan(block) if asked.bad_scores == "worst" else ~library.isfinite(block)
     row, column = nonzero(bad)
     cells = Cells.of(row, column + start)
     cells = cells.only(~problem.excluded.holds(cells, problem.n_columns))
     if cells.n and asked.bad_scores == "error":
-        _refuse_odd(cells, problem, host(take(block, cells.row[:1], cells.column[:1] - start))[0])
+        _refuse_bad(cells, problem, host(take(block, cells.row[:1], cells.column[:1] - start))[0])
     return cells
 
 
-def _refuse_odd(cells: Cells, problem: Problem, value: Any) -> None:
+def _refuse_bad(cells: Cells, problem: Problem, value: Any) -> None:
     row, column = int(cells.row[0]) + problem.first, problem.name(int(cells.column[0]))
     raise InvalidValueError(
         f"the score of row {row} and column {column} is {float(value)}; "
@@ -416,7 +416,7 @@ def _count_stored(stored: tuple[Cells, Any], problem: Problem, asked: Asked) -> 
         )
     if problem.own is not None:
         inside &= problem.own.holds(cells, problem.n_columns)
-    cells, value = cells.only(inside), exact(value[inside], single=asked.single)
+    cells, value = cells.only(inside), comparable_scores(value[inside], single=asked.single)
     is_stored = cells.holds(problem.target, problem.n_columns)
     place = np.searchsorted(cells.keys(problem.n_columns), problem.target.keys(problem.n_columns))
     target_value = np.zeros(problem.target.n, dtype=value.dtype)
@@ -433,7 +433,7 @@ def _count_listed(
     bad = host(finite(cell_value)) if finite else ~host(namespace(cell_value).isfinite(cell_value))
     odd = cells.only(bad)
     if odd.n and asked.bad_scores == "error":
-        _refuse_odd(odd, problem, host(cell_value)[bad][0])
+        _refuse_bad(odd, problem, host(cell_value)[bad][0])
     n_candidates = cells.per_row(problem.n_rows)
     if asked.bad_scores == "drop" and odd.n:
         cells, cell_value = (
@@ -442,14 +442,14 @@ def _count_listed(
         )
     level = Level.of(value, asked.tolerance)
     counts = compare_cells(cells, cell_value, pairs.row, level, pairs.column)
-    return finish(problem, counts, is_ranked, value, n_candidates, odd, asked)
+    return without_targets(problem, counts, is_ranked, value, n_candidates, odd, asked)
 
 
 # ---------------------------------------------------------------------------------------------
 # Results
 
 
-def finish(
+def without_targets(
     problem: Problem,
     counts: Counts,
     is_ranked: npt.NDArray[np.bool_],
@@ -480,7 +480,7 @@ def finish(
             option="tolerance",
         )
     if asked.each and several:
-        counts = counts.plus(_other_targets(pairs, is_ranked, _codes(value, bad), asked), -1)
+        counts = counts.plus(_other_targets(pairs, is_ranked, _value_ranks(value, bad), asked), -1)
         in_row = np.bincount(pairs.row[is_ranked], minlength=n_rows)
         n_ranked = n_ranked - in_row[row] + is_ranked
     else:
@@ -528,7 +528,7 @@ def _other_targets(
     return compare_cells(pairs.only(is_ranked), ranked, pairs.row, level, pairs.column)
 
 
-def _codes(value: Any, bad: npt.NDArray[np.bool_]) -> Any:
+def _value_ranks(value: Any, bad: npt.NDArray[np.bool_]) -> Any:
     """Numbers in the order of the values, with NaN, which equals itself here, below all others."""
     if not bad.any():
         return value
@@ -562,5 +562,5 @@ def _count_factors(
     for start in range(0, max(n_rows, 1), step):
         stop = min(start + step, n_rows)
         product = [users[start:stop, :] @ turned]
-        queries.append(_count(product.copy, problem.rows(start, stop), asked))
+        queries.append(_two_passes(product.copy, problem.rows(start, stop), asked))
     return Queries.concat(queries)

@@ -19,7 +19,7 @@ from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.shares import Shares
 from rankmeter._estimates.verdicts import Histogram
-from rankmeter._estimates.wording import level, plain
+from rankmeter._estimates.wording import json_value, level
 from rankmeter._words import in_words
 from rankmeter.errors import MissingDependencyError
 
@@ -53,10 +53,10 @@ def require_altair() -> Any:
     return alt
 
 
-def side_by_side(drawn: Sequence[Any]) -> Any:
+def side_by_side(charts: Sequence[Any]) -> Any:
     """Charts for a paper, dark on white, from those drawn below, which have no width or theme."""
     ink, faint = "#1f2328", "#d8dbe0"
-    panes = [panel.properties(width=WIDTH) for panel in drawn]
+    panes = [panel.properties(width=WIDTH) for panel in charts]
     return (
         _offline()(concat=panes, columns=3, spacing=28)
         .configure(background="white", font="sans-serif", aria=False)  # it would evaluate titles
@@ -93,7 +93,7 @@ def as_svg(spec: dict[str, Any]) -> str:
 
 def _data(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Rows as Altair takes them; a number that does not exist is not drawn."""
-    return require_altair().Data(values=plain([*rows]))
+    return require_altair().Data(values=json_value([*rows]))
 
 
 def _tooltip(**fields: str) -> list[Any]:
@@ -132,18 +132,7 @@ def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]
     alt = require_altair()
     if not shown:
         return []
-    rows = [
-        {
-            "pair": d.a if baseline else f"{d.a} − {d.b}",
-            "difference": d.difference,
-            "low": d.low,
-            "high": d.high,
-            "p": "–" if math.isnan(d.p) else f"{max(d.p_adjusted, 0.0001):.4f}",
-            "users": f"{d.wins:,} / {d.ties:,} / {d.losses:,}" if d.per_user else "–",
-            "verdict": _verdict(d),
-        }
-        for d in shown
-    ]
+    rows = [{"pair": d.a if baseline else f"{d.a} − {d.b}", **_difference_row(d)} for d in shown]
     title = f"difference to {baseline}" if baseline else "difference"
     legend = {"title": "significantly"}
     colour = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
@@ -169,13 +158,13 @@ def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]
         x="difference:Q", shape=alt.Shape("verdict:N", scale=shape, **legend)
     )
     zero = alt.Chart().mark_rule(color=NEITHER, strokeDash=[4, 3]).encode(x=alt.datum(0))
-    drawn = alt.layer(zero, span, point, data=_data(rows))
+    chart = alt.layer(zero, span, point, data=_data(rows))
     words = "; ".join(
         f"{row['pair']} {row['difference']:+.4f} from {row['low']:+.4f} to {row['high']:+.4f}"
         for row in rows
     )
     return [
-        drawn.properties(
+        chart.properties(
             title=metric,
             height=ROW * len(rows),
             description=f"Mean differences on {metric} with intervals: {words}",
@@ -183,10 +172,17 @@ def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]
     ]
 
 
-def _verdict(d: Difference) -> str:
-    if not d.significant or not d.better:
-        return VERDICTS[2]
-    return VERDICTS[0] if d.better == d.a else VERDICTS[1]
+def _difference_row(d: Difference) -> dict[str, Any]:
+    better, worse, neither = VERDICTS
+    verdict = better if d.better == d.a else worse
+    return {
+        "difference": d.difference,
+        "low": d.low,
+        "high": d.high,
+        "p": "–" if math.isnan(d.p) else f"{max(d.p_adjusted, 0.0001):.4f}",
+        "users": f"{d.wins:,} / {d.ties:,} / {d.losses:,}" if d.per_user else "–",
+        "verdict": verdict if d.significant and d.better else neither,
+    }
 
 
 def curve(metric: str, points: pl.DataFrame, shown: Sequence[str]) -> list[Any]:
@@ -221,9 +217,9 @@ def curve(metric: str, points: pl.DataFrame, shown: Sequence[str]) -> list[Any]:
     name = f"{metric.partition('@')[0]}@k"
     last = {row["system"]: row for row in rows}
     words = "; ".join(f"{s} {r['mean']:.4f} at k = {r['k']}" for s, r in last.items())
-    drawn = alt.layer(band, line, point)
+    chart = alt.layer(band, line, point)
     description = f"{name} for k from 1 to {largest} with pointwise intervals: {words}"
-    return [drawn.properties(title=name, height=HEIGHT, description=description)]
+    return [chart.properties(title=name, height=HEIGHT, description=description)]
 
 
 def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
@@ -232,7 +228,7 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
     A pair of which all users are equal has no chart.
     """
     alt = require_altair()
-    drawn = []
+    charts = []
     for d, histogram in shown:
         if d.wins + d.losses == 0:
             continue
@@ -272,14 +268,14 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
             )
         )
         pair = f"{d.a} − {d.b}"
-        drawn.append(
+        charts.append(
             bars.properties(
                 title=alt.TitleParams(pair, subtitle=subtitle),
                 height=130,
                 description=f"{in_words('Per-user differences')} {pair} on {metric}: {subtitle}",
             )
         )
-    return drawn
+    return charts
 
 
 def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[Any]:

@@ -19,7 +19,7 @@ from rankmeter._estimates.wording import level, number, signed
 from rankmeter._files import replacing
 from rankmeter._report.drawn import Drawing, drawing
 from rankmeter._report.table import MeanCell, Table, visible
-from rankmeter._report.walks import named
+from rankmeter._report.walks import item_with_title
 from rankmeter._version import __version__
 from rankmeter._words import in_words
 from rankmeter.errors import FileFormatError, MissingDependencyError
@@ -139,7 +139,7 @@ def render(template: str, content: Mapping[str, Any], result: Mapping[str, Any])
             policy=_policy(style, script),
             style=style,
             script=script,
-            named=named,
+            named=item_with_title,
             counted=counted,
             max_printed=MAX_PRINTED,
             max_rows=MAX_ROWS,
@@ -180,8 +180,8 @@ def _breakable(name: str) -> Any:
     """The name of a metric, which a narrow card breaks at its signs and not within a word."""
     from markupsafe import Markup, escape
 
-    parts = re.split(r"(?<=[_,])|(?=[@(])", visible(name))
-    return Markup("<wbr>").join(escape(part) for part in parts)
+    pieces = re.split(r"(?<=[_,])|(?=[@(])", visible(name))
+    return Markup("<wbr>").join(escape(part) for part in pieces)
 
 
 def _exact(value: float) -> str:
@@ -263,7 +263,7 @@ def _own(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """What the browser may run and load: our own script and style, and nothing from anywhere."""
+    """The content security policy: only our own script and style, and nothing from elsewhere."""
 
     def digest(text: str) -> str:
         return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.verdicts import places
+from rankmeter._estimates.verdicts import printed_places
 from rankmeter._estimates.wording import number
 from rankmeter._report.table import as_latex, as_markdown, floated
 
@@ -60,7 +60,7 @@ class Means:
         return floated(lines, self.notes, caption, label)
 
     def _below(self) -> list[str]:
-        """What the marks mean, in rows about as wide as the others."""
+        """Rows that explain the marks, about as wide as the others."""
         if not any(self.marks.values()):
             return []
         rows = [[title, *self._cells(name, _plain_cell)] for name, title in self.titles.items()]
@@ -122,7 +122,7 @@ class Means:
     def _place(self, label: str, name: str) -> int:
         """1 for the best mean as it is printed, 2 for the second of at least three, else 0."""
         means = [self._number(self.estimates[label, system].mean) for system in self.titles]
-        place = places(means, increasing=self.increasing[label])
+        place = printed_places(means, increasing=self.increasing[label])
         return dict(zip(self.titles, place, strict=True))[name]
 
 

@@ -19,7 +19,7 @@ def safe_name(label: str) -> str:
     return re.sub(r"\W+", "_", label.replace("@", "_at_")).strip("_").replace("__", "_") or "_"
 
 
-def flat(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[str, float]:
+def flatten(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[str, float]:
     """Numbers by safe name: ``mean`` under the name alone, the others with their kind at the end.
 
     A group is the parts of a name, and numbers by kind. NaN is left out: a tracker would draw it as
@@ -27,14 +27,14 @@ def flat(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[
     """
     values: dict[str, float] = {}
     origins: dict[str, tuple[str, ...]] = {}
-    for parts, numbers in groups:
-        stem = "_".join(safe_name(part) for part in parts if part)
+    for names, numbers in groups:
+        stem = "_".join(safe_name(part) for part in names if part)
         stem = f"_{stem}" if stem[0].isdigit() else stem
         for kind, number in numbers.items():
             name = stem if kind == "mean" else f"{stem}_{kind}"
-            if origins.setdefault(name, parts) != parts:
+            if origins.setdefault(name, names) != names:
                 raise UsageError(
-                    f"{' '.join(origins[name])!r} and {' '.join(parts)!r} would both be logged as "
+                    f"{' '.join(origins[name])!r} and {' '.join(names)!r} would both be logged as "
                     f"{name!r}: give one of them another name"
                 )
             if math.isfinite(number):

@@ -23,7 +23,7 @@ _SIGNS = [
 ]  # fmt: skip
 
 
-def named(place: Place) -> str:
+def item_with_title(place: Place) -> str:
     """An item with its title, if that is known."""
     if place.item is None:
         return ""
@@ -73,20 +73,20 @@ def _table(grid: Grid, k: int | None, *, of: str = "item", end: int | None = Non
     rows: list[list[str]] = []
     hidden: list[list[str]] = []
     for i, place in enumerate(grid.places):
-        item = named(place)
+        item = item_with_title(place)
         cells = [item]
         if of == "item":
             cells = [place.rank or "–", *[item] * named_items, _gain(place)]
         row = [*cells, *(_plain(place.numbers.get(c)) for c in grid.columns)]
         if (end is None or i < end) and _matters(place, i, k, len(rows)):
-            rows += [*_folded(hidden), row]
+            rows += [*_hidden_row(hidden), row]
             hidden = []
         else:
             hidden.append(row)
-    return Table([*first, *grid.columns], [*rows, *_folded(hidden)], left=min(2, len(first)))
+    return Table([*first, *grid.columns], [*rows, *_hidden_row(hidden)], left=min(2, len(first)))
 
 
-def _folded(hidden: Sequence[list[str]]) -> Sequence[list[str]]:
+def _hidden_row(hidden: Sequence[list[str]]) -> Sequence[list[str]]:
     """Rows that are left out, as one row that counts them."""
     if len(hidden) < 2:
         return hidden
@@ -107,17 +107,17 @@ def _gain(place: Place) -> str:
 
 def _sentence(line: Line, label: str) -> str:
     """``ndcg@10 = dcg / ideal = 1.0178 / 2.1309 = 0.4776``."""
-    numbers = re.sub(r"[a-z_]\w*", lambda word: _part(line, word[0]), line.text)
-    name = label if line.name == label else _words(line.name)
-    texts = [name, _words(line.text), _words(numbers), _plain(line.value)]
+    numbers = re.sub(r"[a-z_]\w*", lambda word: _number_or_word(line, word[0]), line.text)
+    name = label if line.name == label else _split_formula(line.name)
+    texts = [name, _split_formula(line.text), _split_formula(numbers), _plain(line.value)]
     return " = ".join(dict.fromkeys(filter(None, texts)))
 
 
-def _part(line: Line, word: str) -> str:
+def _number_or_word(line: Line, word: str) -> str:
     return _plain(line.parts[word]) if word in line.parts else word
 
 
-def _words(text: str) -> str:
+def _split_formula(text: str) -> str:
     for sign, better in _SIGNS:
         text = text.replace(sign, better)
     return text

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -13,7 +14,7 @@ import polars as pl
 from rankmeter._checks import counted, unknown
 from rankmeter._choices import Setting
 from rankmeter._engine import Scores
-from rankmeter._estimates.differences import Difference, Heterogeneity, segment_notes, turned
+from rankmeter._estimates.differences import Difference, Heterogeneity, seen_from, segment_notes
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import cluster_notes, missing_users, unused_labels
 from rankmeter._estimates.values import Values
@@ -21,7 +22,7 @@ from rankmeter._estimates.verdicts import (
     Headline,
     Verdict,
     headline,
-    places,
+    printed_places,
     segments_clause,
     verdict,
 )
@@ -29,18 +30,18 @@ from rankmeter._estimates.wording import number
 from rankmeter._hits import FloatArray
 from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._plan import Plan
-from rankmeter._report.table import Style, Table
+from rankmeter._report.table import Table
 from rankmeter._results.comparison_tables import (
+    difference_notes,
     letters_of,
     marks_of,
-    own_notes,
-    significance,
+    mean_styles,
     significance_note,
     table_of_differences,
 )
-from rankmeter._results.result import Logged, drawn_notes, plain_mean
+from rankmeter._results.result import Logged, bootstrap_notes, plain_mean
 from rankmeter._results.summary import Summary
-from rankmeter._words import in_its_words, in_words
+from rankmeter._words import in_words, in_words_of_result
 from rankmeter.errors import UsageError
 
 
@@ -141,10 +142,18 @@ class Compared(Logged):
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
-        label = self.label(metric)
-        return tuple(d for d in self.differences if d.metric == label and not d.segment)
+        return self._over_all.get(self.label(metric), ())
 
-    @in_its_words
+    @cached_property
+    def _over_all(self) -> dict[str, tuple[Difference, ...]]:
+        """The comparisons over all users, by metric."""
+        by_metric: dict[str, list[Difference]] = {}
+        for d in self.differences:
+            if not d.segment:
+                by_metric.setdefault(d.metric, []).append(d)
+        return {label: (*of,) for label, of in by_metric.items()}
+
+    @in_words_of_result
     def sentences(self) -> tuple[str, ...]:
         """One sentence in plain words per comparison."""
         return tuple(difference.sentence() for difference in self.differences)
@@ -153,7 +162,7 @@ class Compared(Logged):
         """One row per comparison, a column per attribute of `Difference`."""
         return pl.DataFrame([vars(d) for d in self.differences])
 
-    @in_its_words
+    @in_words_of_result
     def table(self) -> Table:
         """Systems × metrics: means, with significance markers against the baseline.
 
@@ -161,6 +170,7 @@ class Compared(Logged):
         """
         letters = letters_of(self.systems)
         marks = {label: self.marks(label) for label in self.labels}
+        places = {label: self.places(self.means_of(label), label) for label in self.labels}
         rows = tuple(
             (
                 name if self.baseline else f"{letters[name]} {name}",
@@ -171,22 +181,11 @@ class Compared(Logged):
             )
             for name in self.systems
         )
-        return Table(("system", *self.labels), rows, self.notes, styles=self._styles(marks))
-
-    def _styles(
-        self, marks: Mapping[str, Mapping[str, str]]
-    ) -> dict[tuple[int, int], tuple[Style, ...]]:
-        """The best and the second mean of each metric, and those with a significance marker."""
-        kinds: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
-        styles = {}
-        for column, label in enumerate(self.labels, 1):
-            for row, (name, place) in enumerate(self.places(self.means_of(label), label).items()):
-                styles[row, column] = (*kinds.get(place, ()), *significance(marks[label][name]))
-        return styles
+        return Table(("system", *self.labels), rows, self.notes, styles=mean_styles(places, marks))
 
     def places(self, means: Mapping[str, Estimate], label: str) -> dict[str, int]:
         """By system, 1 for the best mean of a metric as it is printed, 2 for the second, else 0."""
-        place = places(
+        place = printed_places(
             [number(e.mean) for e in means.values()], increasing=self.by_metric[label].increasing
         )
         return dict(zip(means, place, strict=True))
@@ -206,7 +205,7 @@ class Compared(Logged):
     def segment_notes(self) -> list[str]:
         """How segments were tested, and which differences are not the same in all of them."""
         clauses = {
-            (h.metric, h.a, h.b): self._segments_clause(d)
+            (h.metric, h.a, h.b): segments_clause_of(self, d)
             for h in self.heterogeneity
             for d in self[h.metric]
             if (d.a, d.b) == (h.a, h.b)
@@ -215,11 +214,11 @@ class Compared(Logged):
             self.heterogeneity, self.settings["alpha"], clauses, gated=self.settings["gatekeeping"]
         )
 
-    def tested(self) -> str:
-        """What the markers mean, and how differences were tested."""
+    def significance_note(self) -> str:
+        """A note on the markers, and on how differences were tested."""
         return significance_note(self.differences, self.baseline, self.settings)
 
-    @in_its_words
+    @in_words_of_result
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
         return table_of_differences(self.differences, self.confidence)
@@ -236,12 +235,13 @@ class Compared(Logged):
     def means_of(self, metric: str) -> dict[str, Estimate]:
         return {name: self.estimates[metric, name] for name in self.systems}
 
-    def verdict_on(self, metric: str) -> Verdict:
+    def verdict_on(self, metric: str, systems: Sequence[str] = ()) -> Verdict:
+        """The best of all systems, or of some, on a metric."""
         increasing = self.by_metric[metric].increasing
-        means, differences = self.means_of(metric), self[metric]
-        return verdict(metric, means, differences, self.baseline, increasing=increasing)
+        means = {name: self.estimates[metric, name] for name in systems or self.systems}
+        return verdict(metric, means, self[metric], self.baseline, increasing=increasing)
 
-    @in_its_words
+    @in_words_of_result
     def headline(self, metric: str | None = None) -> Headline:
         """The answer in a line, and the sentences that give its size and certainty.
 
@@ -254,22 +254,10 @@ class Compared(Logged):
         outcome = self.verdict_on(label)
         d = outcome.difference
         segments = ("", "")
-        if d is not None and " in all " not in (clause := self._segments_clause(d)):
+        if d is not None and " in all " not in (clause := segments_clause_of(self, d)):
             segments = (d.b if d.a == self.baseline and len(self.systems) > 2 else d.a, clause)
         answer = headline(outcome, self.baseline, self.settings["correction"], segments)
         return replace(answer, sentences=(*answer.sentences, *self._missing_users(label)))
-
-    def _segments_clause(self, d: Difference) -> str:
-        """In which segments the answer is another one, for the system that is not the baseline."""
-        d = turned(d, d.b) if d.a == self.baseline else d
-        pair = {d.a, d.b}
-        within = [
-            turned(part, d.a)
-            for part in self.differences
-            if part.segment and part.metric == d.metric and {part.a, part.b} == pair
-        ]
-        tests = [h.p for h in self.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair]
-        return segments_clause(d, within, tests[0] if tests else math.nan)
 
     def _missing_users(self, label: str) -> tuple[str, ...]:
         """Sentences about users without a ranking, where these are known."""
@@ -296,13 +284,13 @@ class Compared(Logged):
         return tuple(dict.fromkeys(every))
 
     @property
-    @in_its_words
+    @in_words_of_result
     def notes(self) -> tuple[str, ...]:
         """The notes below the table."""
         s = self.settings
         first, more = self._more_notes()
         different = "" if s["common"] == "all" else ", so that means are over different users"
-        notes = [self.tested(), *first]
+        notes = [self.significance_note(), *first]
         notes += [
             f"{label}: {counted(n, 'user')} not common to all systems{in_words(different)}"
             for label, n in self.dropped.items()
@@ -310,7 +298,7 @@ class Compared(Logged):
         ]
         groups = s.get("clusters_by_metric", {})
         notes += [*more, *unused_labels(s), *cluster_notes(groups, "tests and intervals")]
-        notes += drawn_notes(self.plan)
+        notes += bootstrap_notes(self.plan)
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
@@ -318,7 +306,7 @@ class Compared(Logged):
             *self.cautions,
             *notes,
             *self.segment_notes(),
-            *own_notes(self.differences, self.labels),
+            *difference_notes(self.differences, self.labels),
         )
 
     def _content(self) -> dict[str, Any]:
@@ -353,5 +341,18 @@ class Compared(Logged):
             yield (name, label), e.numbers()
         for d in self.differences:
             numbers = {"difference": d.difference, "low": d.low, "high": d.high}
-            parts = (d.a, "vs", d.b, d.segment, d.metric)
-            yield parts, {**numbers, "p": d.p_adjusted, "n": d.n}
+            names = (d.a, "vs", d.b, d.segment, d.metric)
+            yield names, {**numbers, "p": d.p_adjusted, "n": d.n}
+
+
+def segments_clause_of(result: Compared, d: Difference) -> str:
+    """In which segments the answer is another one, for the system that is not the baseline."""
+    d = seen_from(d, d.b) if d.a == result.baseline else d
+    pair = {d.a, d.b}
+    within = [
+        seen_from(other, d.a)
+        for other in result.differences
+        if other.segment and other.metric == d.metric and {other.a, other.b} == pair
+    ]
+    tests = [h.p for h in result.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair]
+    return segments_clause(d, within, tests[0] if tests else math.nan)

@@ -12,11 +12,11 @@ import polars as pl
 from rankmeter._checks import choice, flag, integer, several, text
 from rankmeter._engine import Walk
 from rankmeter._estimates.curves import distinct_curves
-from rankmeter._estimates.differences import moved
+from rankmeter._estimates.differences import most_moved_users
 from rankmeter._estimates.notes import (
-    alike,
     chance_notes,
     notes_of,
+    uninformative,
 )
 from rankmeter._forks import refuse_dead_threads
 from rankmeter._ingest import Frame
@@ -29,11 +29,11 @@ from rankmeter._results.curve import Curve
 from rankmeter._results.result import decimals
 from rankmeter._results.walkthrough import (
     Walkthrough,
-    choices_of,
     entries_of,
+    plan_notes,
     walk_user,
 )
-from rankmeter._words import in_its_words
+from rankmeter._words import in_words_of_result
 from rankmeter.errors import UsageError
 
 
@@ -64,7 +64,7 @@ class Comparison(Compared):
             for piece in summary.pieces_by_user(size):
                 yield piece.select(pl.lit(name).alias("system"), pl.all())
 
-    @in_its_words
+    @in_words_of_result
     def show(
         self,
         user: object,
@@ -101,9 +101,9 @@ class Comparison(Compared):
         turns = zip(*walks.values(), strict=True)
         pairs = tuple(pair for turn in turns for pair in zip(names, turn, strict=True))
         facts = self.summaries[names[0]].facts()
-        return Walkthrough(user, pairs, choices_of(self.plan, facts), self.words)
+        return Walkthrough(user, pairs, plan_notes(self.plan, facts), self.words)
 
-    @in_its_words
+    @in_words_of_result
     def to_latex(
         self,
         *,
@@ -128,16 +128,16 @@ class Comparison(Compared):
         caption, label : str
             Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
         """
-        printed = self._printed(digits, intervals=intervals)
+        printed = self._paper_means(digits, intervals=intervals)
         return printed.to_latex(text("caption", caption), text("label", label))
 
-    @in_its_words
+    @in_words_of_result
     def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
         """All tables in Markdown; means as in `to_latex`."""
-        means = self._printed(digits, intervals=intervals).to_markdown()
+        means = self._paper_means(digits, intervals=intervals).to_markdown()
         return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
 
-    def _printed(self, digits: int, *, intervals: bool) -> Means:
+    def _paper_means(self, digits: int, *, intervals: bool) -> Means:
         labels, table = self.labels, self.table()
         marks = {label: self.marks(label) for label in labels}
         return Means(
@@ -145,7 +145,7 @@ class Comparison(Compared):
             self.estimates,
             {label: self.by_metric[label].increasing for label in labels},
             {(label, name): marks[label][name] for label in labels for name in self.systems},
-            self.tested(),
+            self.significance_note(),
             table.notes,
             decimals(digits),
             flag("intervals", intervals),
@@ -220,14 +220,14 @@ class Comparison(Compared):
     ) -> pl.DataFrame:
         """`worst` or `best` in Polars."""
         label = self.label(self.labels[0] if metric is None else metric)
-        a, b = self._two(label, system, against)
+        a, b = self._two_systems(label, system, against)
         if self.by_metric[label].whole:
             raise UsageError(f"{label} is one number for the lists of all users: no user has one")
         most = None if n is None else integer("n", n, least=1)
-        return moved(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
+        return most_moved_users(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
                      falling=worst == self.by_metric[label].increasing)  # fmt: skip
 
-    def _two(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
+    def _two_systems(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
         """The two systems to look at: those of the headline, unless they are given."""
         for option, name in (("system", system), ("against", against)):
             if name is not None:
@@ -263,7 +263,7 @@ class Comparison(Compared):
         label = self.label(metric)
         return curves(self, [label], max_k)[label]
 
-    @in_its_words
+    @in_words_of_result
     def plot(
         self,
         kind: ChartKind = "forest",
@@ -298,12 +298,12 @@ class Comparison(Compared):
         if kind == "curve":
             first_of = distinct_curves(self.plan)
             labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))
-        drawn = [panel for label in labels for panel in panels(self, kind, label)]
-        if not drawn:
+        panes = [panel for label in labels for panel in panels(self, kind, label)]
+        if not panes:
             raise UsageError(f"nothing to draw as {kind!r}: no metric has the values for it")
-        return charts.side_by_side(drawn)
+        return charts.side_by_side(panes)
 
-    @in_its_words
+    @in_words_of_result
     def report(self, path: str | Path) -> None:
         """Write a self-contained page that opens offline and can be read back.
 
@@ -329,7 +329,7 @@ class Comparison(Compared):
         facts = {
             name: {
                 **summary.facts(),
-                **alike(self.estimates[label, name] for label in self.labels),
+                **uninformative(self.estimates[label, name] for label in self.labels),
             }
             for name, summary in self.summaries.items()
         }

@@ -16,9 +16,11 @@ from rankmeter._estimates.verdicts import (
     Headline,
     Verdict,
     by_segment,
+    drawn_of,
     extremes,
     histogram,
     leaders,
+    near_the_best,
     pairs_shown,
     scattered,
 )
@@ -29,7 +31,7 @@ from rankmeter._report.table import MeanCell, Table
 from rankmeter._results.compared import Compared
 from rankmeter._results.curve import Curve
 from rankmeter._results.result import Name, written_call
-from rankmeter._results.walkthrough import top_of
+from rankmeter._results.walkthrough import top_of_list
 from rankmeter.errors import UsageError
 
 ChartKind: TypeAlias = Literal["forest", "curve", "differences", "segments", "tradeoff"]
@@ -37,6 +39,10 @@ ChartKind: TypeAlias = Literal["forest", "curve", "differences", "segments", "tr
 
 Extremes: TypeAlias = Mapping[str, Sequence[tuple[str, float, float]]]
 """For each of two systems the users that gain most from it, with the values of both."""
+
+
+MAX_CARDS = 6
+"""Cards in one row."""
 
 
 def curves(result: Compared, labels: Sequence[str], max_k: int | None = None) -> dict[str, Curve]:
@@ -63,8 +69,8 @@ def panels(result: Compared, kind: str, metric: str) -> list[Any]:
             return []
         return charts.curve(metric, curves(result, [metric])[metric].frame, shown)
     if kind == "segments":
-        parts = result.segment_estimates.items()
-        means = {(s, n): e for (s, m, n), e in parts if m == metric}
+        estimates = result.segment_estimates.items()
+        means = {(s, n): e for (s, m, n), e in estimates if m == metric}
         return charts.segments(metric, means, shown)
     if kind == "tradeoff":
         entries = plan_of(result).metrics
@@ -97,31 +103,36 @@ def page_of(result: Compared) -> dict[str, Any]:
     """The content of the page of a comparison, by name in its template."""
     plan, labels, shown = plan_of(result), result.labels, systems_shown(result)
     verdicts = {label: result.verdict_on(label) for label in labels}
+    charted, left_out = drawn_of(labels)
     extreme = {
-        label: _extremes(result, verdict)
-        for label, verdict in verdicts.items()
+        label: _extremes(result, verdicts[label])
+        for label in charted
         if not result.by_metric[label].whole
     }
-    first_of = distinct_curves(plan)
+    first_of = {x: first for x, first in distinct_curves(plan).items() if x in charted}
     try:
         by_k = curves(result, [*dict.fromkeys(first_of.values())]) if first_of else {}
     except UsageError:  # results without ranks
         by_k = {}
     hits, popular = first_hits(plan, result.scored), popularity_shown(plan, result.scored)
-    drawn = {label: charts.curve(label, curve.frame, shown) for label, curve in by_k.items()}
+    curve_charts = {label: charts.curve(label, curve.frame, shown) for label, curve in by_k.items()}
     figures: dict[str, dict[str, list[Any]]] = {
-        kind: {label: panels(result, kind, label) for label in labels}
+        kind: {label: panels(result, kind, label) for label in charted}
         for kind in get_args(ChartKind)
         if kind != "curve"
     }
-    figures["curve"] = {label: drawn.get(first, []) for label, first in first_of.items()}
+    figures["curve"] = {label: curve_charts.get(first, []) for label, first in first_of.items()}
     figures["hits"] = {"": charts.first_hits(hits, shown)} if hits else {}
     figures["popularity"] = {"": charts.popularity(*popular, shown)} if popular else {}
-    figures["scatter"] = {label: _scatter(result, verdict) for label, verdict in verdicts.items()}
+    figures["scatter"] = {label: _scatter(result, verdicts[label]) for label in charted}
+    rivals = near_the_best(result.means_of(labels[0]), verdicts[labels[0]].best)
+    cards = [verdicts[labels[0]], *(result.verdict_on(label, rivals) for label in labels[1:])]
     return {
         "headline": _headline(result, verdicts[labels[0]]),
-        "verdicts": [*verdicts.values()],
-        **_means_and_notes(result),
+        "cards": cards,
+        "columns": math.ceil(len(cards) / math.ceil(len(cards) / MAX_CARDS)),
+        "rivals": rivals if len(cards) > 1 and len(rivals) < len(result.systems) else [],
+        **_means_and_notes(result, left_out),
         "differences": result.difference_table(),
         "shown": shown,
         "good_k": _good_k(result, by_k),
@@ -133,18 +144,18 @@ def page_of(result: Compared) -> dict[str, Any]:
         "lists": {label: _lists(result, label, sides) for label, sides in extreme.items()},
         "figures": figures,
         "plan": plan.describe(),
-        "call": _written(result),
+        "call": _python_call(result),
         "n_users": max(e.n for e in result.estimates.values()),
         "counts": {name: summary.counts for name, summary in result.summaries.items()},
     }
 
 
-def _means_and_notes(result: Compared) -> dict[str, Any]:
+def _means_and_notes(result: Compared, more: Sequence[str]) -> dict[str, Any]:
     """The table of means with its marks, and the notes: how differences were tested comes first."""
     crowded = not result.baseline and len(result.systems) > MAX_SYSTEMS  # too many letters to read
-    tested = result.tested()
+    tested = result.significance_note()
     apart = {*result.segment_notes()[1:]}  # has a table
-    notes = [tested, *(note for note in result.notes if note != tested and note not in apart)]
+    notes = [tested, *(note for note in result.notes if note not in {tested, *apart}), *more]
     if crowded:
         notes[0] = tested.replace("letters: the", "beats: how many")
     cells: dict[str, list[MeanCell]] = {name: [] for name in result.systems}
@@ -160,7 +171,7 @@ def _means_and_notes(result: Compared) -> dict[str, Any]:
     return {"means": rows, "notes": notes}
 
 
-def _written(result: Compared) -> str:
+def _python_call(result: Compared) -> str:
     """The call in Python that gives this result from the same data, or nothing."""
     s = result.settings
     usual = {
@@ -183,15 +194,15 @@ def _written(result: Compared) -> str:
 def _headline(result: Compared, verdict: Verdict) -> Headline:
     """The headline, with what the segments say."""
     headline, label, d = result.headline(), verdict.metric, verdict.difference
-    parts = dict.fromkeys(key[0] for key in result.segment_estimates)
-    if len(parts) < 2 or d is None:
+    segments = dict.fromkeys(key[0] for key in result.segment_estimates)
+    if len(segments) < 2 or d is None:
         return headline
     best = {
         part: leaders(
             {name: result.segment_estimates[part, label, name] for name in result.systems},
             increasing=result.by_metric[label].increasing,
         )
-        for part in parts
+        for part in segments
     }
     pair = {d.a, d.b}
     tested = [h.p for h in result.heterogeneity if h.metric == label and {h.a, h.b} == pair]
@@ -260,7 +271,7 @@ def _lists(result: Compared, label: str, sides: Extremes) -> dict[str, dict[str,
     try:
         return {
             user: {
-                name: top_of(source, scores, user, entry)
+                name: top_of_list(source, scores, user, entry)
                 for name, (source, scores) in sources.items()
                 if source is not None
             }

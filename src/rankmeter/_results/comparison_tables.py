@@ -35,15 +35,26 @@ def letters_of(systems: Sequence[str]) -> dict[str, str]:
     return dict(zip(systems, itertools.chain(alphabet, pairs), strict=False))
 
 
-def significance(mark: str) -> tuple[Style, ...]:
-    """What a marker says of its mean: letters have no colour, as a mean may win and lose."""
-    return {"▲": ("better",), "▼": ("worse",)}.get(mark, ())  # type: ignore[return-value]
+def mean_styles(
+    places: Mapping[str, Mapping[str, int]], marks: Mapping[str, Mapping[str, str]]
+) -> dict[tuple[int, int], tuple[Style, ...]]:
+    """The styles of the best and the second mean of each metric, and of those with ▲ or ▼.
+
+    Letters have no colour, as a mean may win and lose.
+    """
+    of_place: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
+    of_mark: dict[str, tuple[Style, ...]] = {"▲": ("better",), "▼": ("worse",)}
+    return {
+        (row, column): (*of_place.get(place, ()), *of_mark.get(marks[label][name], ()))
+        for column, (label, by_system) in enumerate(places.items(), 1)
+        for row, (name, place) in enumerate(by_system.items())
+    }
 
 
 def significance_note(
     differences: Sequence[Difference], baseline: str, settings: Mapping[str, Any]
 ) -> str:
-    """What the markers mean, and how differences were tested."""
+    """A note on the markers, and on how differences were tested."""
     correction = f", {settings['correction']} over {settings['family']}"
     marks = (
         f"▲ ▼ significantly better, worse than {baseline}"
@@ -57,7 +68,7 @@ def significance_note(
     return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, alpha {settings['alpha']:g})"
 
 
-def own_notes(differences: Sequence[Difference], metrics: Sequence[str]) -> list[str]:
+def difference_notes(differences: Sequence[Difference], metrics: Sequence[str]) -> list[str]:
     """The notes of single differences, with the metrics and segments if they are of some."""
     noted: dict[str, list[Difference]] = {}
     for d in differences:

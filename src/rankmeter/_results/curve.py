@@ -53,10 +53,10 @@ class Curve(CurveNumbers, Result):
             If no system has a mean.
         """
         systems = self.frame["system"].unique(maintain_order=True).to_list()
-        drawn = charts.curve(self.metric, self.frame, systems)
-        if not drawn:
+        panes = charts.curve(self.metric, self.frame, systems)
+        if not panes:
             raise UsageError("nothing to draw: no system has a mean")
-        return charts.side_by_side(drawn)
+        return charts.side_by_side(panes)
 
     def _content(self) -> dict[str, Any]:
         return {

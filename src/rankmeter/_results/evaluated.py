@@ -10,29 +10,30 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import integer, text
+from rankmeter._checks import choice, integer, text
 from rankmeter._engine import Scores, Source
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import (
     UNUSED_LABELS,
     Facts,
-    alike,
     chance_notes,
     cluster_notes,
-    clustered,
+    count_clusters,
     facts_of,
     notes_of,
+    uninformative,
     unused_labels,
 )
 from rankmeter._estimates.parts import part_frame, part_means
 from rankmeter._estimates.wording import level, number
 from rankmeter._forks import refuse_dead_threads
 from rankmeter._hits import IntArray
-from rankmeter._ingest import POLARS, Kind
+from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table
-from rankmeter._results.result import Logged, decimals, drawn_notes, plain_mean
-from rankmeter._words import in_its_words, in_words
+from rankmeter._results.result import Logged, bootstrap_notes, decimals, plain_mean
+from rankmeter._words import in_words, in_words_of_result
+from rankmeter.errors import UsageError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +85,78 @@ class Evaluated(Logged):
             frame = pl.DataFrame({"user": users[part], **values})
             yield frame.filter(pl.Series(used[part])).fill_nan(None)
 
+    def by_group(self, group: str | None = None) -> Frame:
+        """Means within the groups that were given as ``groups=``, and their macro averages.
+
+        Parameters
+        ----------
+        group : str, optional
+            One of the ways to group users, if several were given.
+
+        Returns
+        -------
+        polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
+            Columns segment, metric, mean, low, high, std, n_users. The last rows have the segment
+            ``"macro"``: the mean of the groups' means, whose `n_users` is the number of groups and
+            whose `std` is over groups. Its interval is about other users of these groups, which are
+            all the groups there are: each counts the same, however many users it has. Where every
+            group has a single user, nothing is known about other users, and there is no interval.
+
+        Raises
+        ------
+        UsageError
+            If there is no such way to group users.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> result = rm.evaluate_ranks([1, 2, 4], "mrr", groups={"side": ["head", "tail", "tail"]})
+        >>> result.by_group("side")["segment", "mean"].rows()
+        [('head', 1.0), ('tail', 0.375), ('macro', 0.6875)]
+        """
+        return self.kind.frame(self.group_rows(self._group(group)))
+
+    def _group(self, group: str | None) -> str:
+        """A way to group users, which can be left out if there is one."""
+        names = [] if self.groups is None else self.groups.columns
+        if not names or (group is None and len(names) > 1):
+            hint = f"choose one of {', '.join(names)}" if names else "pass groups= when evaluating"
+            raise UsageError(f"no group to report by: {hint}", option="group")
+        return choice("group", names[0] if group is None else group, names)
+
+    @in_words_of_result
+    def group_table(self, group: str | None = None) -> Table:
+        """`by_group` as a table that can be rendered: text, Markdown, LaTeX, HTML.
+
+        Parameters
+        ----------
+        group : str, optional
+            As in `by_group`.
+
+        Raises
+        ------
+        UsageError
+            If there is no such way to group users.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> result = rm.evaluate_ranks([1, 2, 2], "mr", groups={"side": ["head", "tail", "tail"]})
+        >>> result.group_table()
+        side   metric    mean     95 % interval  queries
+        ────────────────────────────────────────────────
+        head   mr      1.0000            [–, –]        1
+        tail   mr      2.0000  [2.0000, 2.0000]        2
+        macro  mr      1.5000  [1.5000, 1.5000]        2
+        """
+        name = self._group(group)
+        columns = [name, "metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
+        rows = [
+            [segment or "none", metric, *mean_cells(mean, low, high, n)]
+            for segment, metric, mean, low, high, _, n in self.group_rows(name).rows()
+        ]
+        return Table(columns, rows, left=2)
+
     def group_rows(self, name: str) -> pl.DataFrame:
         """The means within one way to group users, and their macro averages."""
         if self.groups is None:
@@ -116,12 +189,12 @@ class Evaluated(Logged):
         frame = pl.DataFrame([vars(e) for e in self.estimates.values()])
         return frame.rename({"label": "metric", "n": "n_users"})
 
-    @in_its_words
+    @in_words_of_result
     def table(self) -> Table:
         """The result as a table that can be rendered: text, Markdown, LaTeX, HTML."""
-        return self._printed()
+        return self._means_table()
 
-    @in_its_words
+    @in_words_of_result
     def to_latex(self, *, digits: int = 4, caption: str = "", label: str = "") -> str:
         """The means with their intervals in LaTeX, with the rules of the booktabs package.
 
@@ -132,14 +205,14 @@ class Evaluated(Logged):
         caption, label : str
             Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
         """
-        return self._printed(digits).to_latex(text("caption", caption), text("label", label))
+        return self._means_table(digits).to_latex(text("caption", caption), text("label", label))
 
-    @in_its_words
+    @in_words_of_result
     def to_markdown(self, *, digits: int = 4) -> str:
         """The table in Markdown, with `digits` after the point."""
-        return self._printed(digits).to_markdown()
+        return self._means_table(digits).to_markdown()
 
-    def _printed(self, digits: int = 4) -> Table:
+    def _means_table(self, digits: int = 4) -> Table:
         digits = decimals(digits)
         undefined = any(e.undefined for e in self.estimates.values())
         columns = ["metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
@@ -168,18 +241,20 @@ class Evaluated(Logged):
         if self.clusters is None:
             return {}
         return {
-            entry.label: clustered(self.clusters[self.scores.averaged(entry).users])
+            entry.label: count_clusters(self.clusters[self.scores.averaged(entry).users])
             for entry in self.plan.metrics
         }
 
     @property
-    @in_its_words
+    @in_words_of_result
     def notes(self) -> tuple[str, ...]:
         """The facts, how intervals were made, and which values are not means."""
-        notes = notes_of(self.plan, {"": {**self.facts(), **alike(self.estimates.values())}})
+        notes = notes_of(
+            self.plan, {"": {**self.facts(), **uninformative(self.estimates.values())}}
+        )
         notes += chance_notes(self.random, self.plan)
         notes += [*unused_labels(self.counts), *cluster_notes(self._clustered(), "intervals")]
-        notes += drawn_notes(self.plan)
+        notes += bootstrap_notes(self.plan)
         return (*self.cautions, *notes, *self.remarks)
 
     def _plan_text(self) -> str:

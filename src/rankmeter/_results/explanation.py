@@ -173,7 +173,7 @@ class Explanation(Result):
             first = "setting" if self.matches else "nearest setting"
             remarks = (self.verdict(), *self.notes, *self.cautions)
             return Table((first, self.metric), tuple(rows), remarks)
-        still = [step for step in self.steps if step not in self._moved()]
+        still = [step for step in self.steps if step not in self._changing_steps()]
         steps = [
             (
                 f"{step.switch}: {step.before} → {step.after}",
@@ -181,7 +181,7 @@ class Explanation(Result):
                 _signed(step.change),
                 "" if math.isnan(step.share) else f"{step.share:.0%}",
             )
-            for step in self._moved()
+            for step in self._changing_steps()
         ]
         start, end = (
             (f"as {name}", number(e.mean), "", "")
@@ -192,7 +192,7 @@ class Explanation(Result):
         notes = [self.verdict(), *([f"without effect here: {quiet}"] if still else [])]
         return Table(columns, (start, *steps, end), (*notes, *self.notes, *self.cautions))
 
-    def _moved(self) -> list[Step]:
+    def _changing_steps(self) -> list[Step]:
         """The steps that changed the mean, also from a number to NaN or back."""
         before = [self.start.mean, *(step.value for step in self.steps)]
         return [
@@ -228,7 +228,7 @@ class Explanation(Result):
             )
         if not self.steps:
             return f"{self.first} and {self.second} have the same options for {self.metric}"
-        moved = self._moved()
+        moved = self._changing_steps()
         if not moved:
             return f"{len(self.steps)} options differ; none affects this result"
         differ = (
@@ -252,7 +252,8 @@ class Explanation(Result):
             settings = "; ".join(str(m) for m in self.matches[:3]) or "nothing known"
             return f"{self.metric} = {self.target} is obtained by: {settings}."
         steps = "; ".join(
-            f"{s.switch} {s.before} → {s.after} ({_signed(s.change)})" for s in self._moved()
+            f"{s.switch} {s.before} → {s.after} ({_signed(s.change)})"
+            for s in self._changing_steps()
         )
         return (
             f"{self.metric} on the same rankings: {number(self.start.mean)} by the convention of "

@@ -86,7 +86,7 @@ def _differences(
     entries: Sequence[MetricPlan],
     others: Mapping[str, MetricPlan],
 ) -> Iterator[str]:
-    """What is not the same in two results, whose names are a and b."""
+    """The differences between the questions of two results, whose names are a and b."""
     labels = [entry.label for entry in entries]
     for has, lacks, there, here in ((a, b, labels, [*others]), (b, a, [*others], labels)):
         for label in there:

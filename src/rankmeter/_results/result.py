@@ -12,12 +12,12 @@ import polars as pl
 from rankmeter._checks import integer, text
 from rankmeter._choices import Setting
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.wording import plain
+from rankmeter._estimates.wording import json_value
 from rankmeter._forks import refuse_dead_threads
 from rankmeter._ingest import to_pandas
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table, as_json
-from rankmeter._words import USERS, Words, in_its_words
+from rankmeter._words import USERS, Words, in_words_of_result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,13 +65,13 @@ class Result(ABC):
         """All tables, in the order in which they are shown."""
         return [self.table()]
 
-    @in_its_words
+    @in_words_of_result
     def to_dict(self) -> dict[str, Any]:
         """The whole result as plain values, as the command line prints it with ``--json``.
 
         A number that does not exist is None.
         """
-        return {"schema": 1, **plain(self._content())}
+        return {"schema": 1, **json_value(self._content())}
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """`to_dict` as JSON text; a number that does not exist is null."""
@@ -101,21 +101,21 @@ class Result(ABC):
         formula = pl.col(pl.String).str.replace(r"^([=+\-@\t\r])", "'${1}")
         return self.to_polars().with_columns(formula).write_csv()
 
-    @in_its_words
+    @in_words_of_result
     def to_markdown(self) -> str:
         """All tables in Markdown."""
         return "\n\n".join(table.to_markdown() for table in self._tables())
 
-    @in_its_words
+    @in_words_of_result
     def to_latex(self) -> str:
         """The table in LaTeX, with the rules of the booktabs package."""
         return self.table().to_latex()
 
-    @in_its_words
+    @in_words_of_result
     def __repr__(self) -> str:
         return "\n\n".join(table.to_text() for table in self._tables())
 
-    @in_its_words
+    @in_words_of_result
     def _repr_html_(self) -> str:
         import html
 
@@ -172,10 +172,10 @@ class Logged(Result):
         rr 0.5
         rr_n 1.0
         """
-        from rankmeter._report.trackers import flat, send
+        from rankmeter._report.trackers import flatten, send
 
         checked = text("prefix", prefix)
-        values = flat(((checked, *parts), numbers) for parts, numbers in self._logged())
+        values = flatten(((checked, *names), numbers) for names, numbers in self._logged())
         send(values, to, step=step, run_id=run_id)
 
 
@@ -184,10 +184,10 @@ def plain_mean(e: Estimate) -> dict[str, float]:
     return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n}
 
 
-def drawn_notes(plan: Setting) -> list[str]:
-    """How bootstrap intervals were made, for the notes below a table."""
-    drawn = f"{plan.resamples:,} samples, seed {plan.seed}"
-    return [f"intervals by {plan.interval} bootstrap, {drawn}"] if plan.draws else []
+def bootstrap_notes(plan: Setting) -> list[str]:
+    """A note on the resamples of bootstrap intervals."""
+    draws = f"{plan.resamples:,} samples, seed {plan.seed}"
+    return [f"intervals by {plan.interval} bootstrap, {draws}"] if plan.draws else []
 
 
 class Name(str):

@@ -12,27 +12,25 @@ import polars as pl
 
 from rankmeter._caution import warn
 from rankmeter._checks import choice, refused
-from rankmeter._engine import Scores, chance
+from rankmeter._engine import Scores, chance_scores
 from rankmeter._estimates.estimates import Estimate, estimate
 from rankmeter._estimates.notes import (
-    clustered,
+    count_clusters,
     counts_of,
-    uneven,
+    uneven_weights,
 )
 from rankmeter._estimates.parts import gap_frame, part_frame, part_means
 from rankmeter._estimates.segments import labels_of
 from rankmeter._estimates.verdicts import histogram_of
-from rankmeter._estimates.wording import level
 from rankmeter._forks import refuse_dead_threads
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Frame
 from rankmeter._ingest import Table as Read
 from rankmeter._plan import Plan
 from rankmeter._report import charts
-from rankmeter._report.table import Table
-from rankmeter._results.evaluated import Evaluated, mean_cells
+from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.result import Lacking
-from rankmeter._words import in_its_words, in_words
+from rankmeter._words import in_words_of_result
 from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -98,7 +96,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         """
         return self.kind.frame(self.values_by_user.clone())
 
-    @in_its_words
+    @in_words_of_result
     def show(self, user: object, metrics: str | Iterable[str] | None = None) -> Walkthrough:
         """How the values of one user come about, rank by rank.
 
@@ -148,14 +146,14 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         ndcg@2 = dcg / ideal = 0.6309 / 3.6309 = 0.1738
         convention rankmeter, relevant >0 · ties item
         """
-        from rankmeter._results.walkthrough import Walkthrough, choices_of, entries_of, walk_user
+        from rankmeter._results.walkthrough import Walkthrough, entries_of, plan_notes, walk_user
 
         entries = entries_of(self.plan, metrics)
         walks = walk_user(self.source, self.scores, user, entries)
         return Walkthrough(
             user,
             tuple(("", walk) for walk in walks),
-            choices_of(self.plan, self.facts()),
+            plan_notes(self.plan, self.facts()),
             self.words,
         )
 
@@ -181,8 +179,8 @@ class Summary(Evaluated, Mapping[str, Estimate]):
             If no user has a label, a user has two, or labels mix text, numbers and booleans.
         """
         labels = self._segments(segments)
-        parts = part_means(self.plan, self.scores, labels, self.clusters)
-        return self.kind.frame(part_frame(parts))
+        means = part_means(self.plan, self.scores, labels, self.clusters)
+        return self.kind.frame(part_frame(means))
 
     def gap(self, segments: object) -> Frame:
         """How far apart the means of segments are: the mean absolute difference of each two.
@@ -227,78 +225,6 @@ class Summary(Evaluated, Mapping[str, Estimate]):
             raise refused("segments", "a label for each user, such as {user: segment}", segments)
         return labels
 
-    def by_group(self, group: str | None = None) -> Frame:
-        """Means within the groups that were given as ``groups=``, and their macro averages.
-
-        Parameters
-        ----------
-        group : str, optional
-            One of the ways to group users, if several were given.
-
-        Returns
-        -------
-        polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
-            Columns segment, metric, mean, low, high, std, n_users. The last rows have the segment
-            ``"macro"``: the mean of the groups' means, whose `n_users` is the number of groups and
-            whose `std` is over groups. Its interval is about other users of these groups, which are
-            all the groups there are: each counts the same, however many users it has. Where every
-            group has a single user, nothing is known about other users, and there is no interval.
-
-        Raises
-        ------
-        UsageError
-            If there is no such way to group users.
-
-        Examples
-        --------
-        >>> import rankmeter as rm
-        >>> result = rm.evaluate_ranks([1, 2, 4], "mrr", groups={"side": ["head", "tail", "tail"]})
-        >>> result.by_group("side")["segment", "mean"].rows()
-        [('head', 1.0), ('tail', 0.375), ('macro', 0.6875)]
-        """
-        return self.kind.frame(self.group_rows(self._group(group)))
-
-    def _group(self, group: str | None) -> str:
-        """A way to group users, which can be left out if there is one."""
-        names = [] if self.groups is None else self.groups.columns
-        if not names or (group is None and len(names) > 1):
-            hint = f"choose one of {', '.join(names)}" if names else "pass groups= when evaluating"
-            raise UsageError(f"no group to report by: {hint}", option="group")
-        return choice("group", names[0] if group is None else group, names)
-
-    @in_its_words
-    def group_table(self, group: str | None = None) -> Table:
-        """`by_group` as a table that can be rendered: text, Markdown, LaTeX, HTML.
-
-        Parameters
-        ----------
-        group : str, optional
-            As in `by_group`.
-
-        Raises
-        ------
-        UsageError
-            If there is no such way to group users.
-
-        Examples
-        --------
-        >>> import rankmeter as rm
-        >>> result = rm.evaluate_ranks([1, 2, 2], "mr", groups={"side": ["head", "tail", "tail"]})
-        >>> result.group_table()
-        side   metric    mean     95 % interval  queries
-        ────────────────────────────────────────────────
-        head   mr      1.0000            [–, –]        1
-        tail   mr      2.0000  [2.0000, 2.0000]        2
-        macro  mr      1.5000  [1.5000, 1.5000]        2
-        """
-        name = self._group(group)
-        columns = [name, "metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
-        rows = [
-            [segment or "none", metric, *mean_cells(mean, low, high, n)]
-            for segment, metric, mean, low, high, _, n in self.group_rows(name).rows()
-        ]
-        return Table(columns, rows, left=2)
-
     def adjusted(self, metric: str) -> Estimate:
         """A mean adjusted for chance: 0 is the mean of random rankings, and 1 that of perfect ones.
 
@@ -339,7 +265,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         std = e.std / abs(size)
         return replace(e, mean=mean, low=min(bound, other), high=max(bound, other), std=std)
 
-    @in_its_words
+    @in_words_of_result
     def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:
         """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
 
@@ -363,7 +289,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         ]
         return charts.side_by_side(shares)
 
-    @in_its_words
+    @in_words_of_result
     def report(self, path: str | Path, *, segments: object = None) -> None:
         """Write a self-contained page that opens offline and can be read back.
 
@@ -418,9 +344,9 @@ def summarise(
     `clusters` has the cluster of each user, and `unused` the counts of labels without effect.
     """
     random, perfect = by_chance(plan, scores, truth)
-    doubts = uneven(plan, scores)
+    doubts = uneven_weights(plan, scores)
     warn(*doubts)
-    return summed(
+    return average_scores(
         plan,
         scores,
         {**counts_of(rankings, truth), **(unused or {})},
@@ -432,7 +358,7 @@ def summarise(
     )
 
 
-def summed(
+def average_scores(
     plan: Plan,
     scores: Scores,
     read: Mapping[str, int],
@@ -445,8 +371,8 @@ def summed(
         entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
-    drawn = {} if clusters is None else clustered(clusters[scores.ever_averaged(plan)])
-    counts = {**scores.counts, **read, **drawn}
+    cluster_counts = {} if clusters is None else count_clusters(clusters[scores.in_any_mean(plan)])
+    counts = {**scores.counts, **read, **cluster_counts}
     return Summary(plan, scores, counts, estimates, clusters, **more)
 
 
@@ -470,7 +396,7 @@ def by_chance(plan: Plan, scores: Scores, truth: Read) -> tuple[dict[str, float]
     entries = [entry for entry in plan.metrics if entry.averaging.aggregate == "mean"]
     if plan.n_items is None or not entries or scores.ids is None:
         return means
-    pair = chance(truth, plan, plan.n_items)
+    pair = chance_scores(truth, plan, plan.n_items)
     for entry in entries:
         users = scores.users.gather(scores.averaged(entry).users)
         both = []

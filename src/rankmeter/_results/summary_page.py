@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from rankmeter._engine import Place, Scores, Source
 from rankmeter._estimates.curves import curves_of, distinct_curves, usual_k
+from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.parts import part_means
 from rankmeter._estimates.segments import labels_of
 from rankmeter._estimates.shares import Shares, first_hits, popularity_shown
-from rankmeter._estimates.spreads import Spread, ends, headline_of, spread_of
-from rankmeter._estimates.verdicts import histogram_of
+from rankmeter._estimates.spreads import Spread, headline_of, spread_of, worst_and_best_users
+from rankmeter._estimates.verdicts import drawn_of, histogram_of
 from rankmeter._estimates.wording import number
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report import charts
@@ -22,7 +23,7 @@ from rankmeter._report.table import MeanCell, Table
 from rankmeter._results.curve import Curve
 from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.result import Name, written_call
-from rankmeter._results.walkthrough import top_of
+from rankmeter._results.walkthrough import top_of_list
 from rankmeter._words import in_words
 from rankmeter.errors import RankmeterError
 
@@ -30,7 +31,7 @@ OWN = "rankings"
 """What the rankings of one evaluation are called."""
 
 
-def reopened(result: Evaluated) -> Source | None:
+def reopen_source(result: Evaluated) -> Source | None:
     """The data of a result opened once more; None if they are gone, or give other values."""
     if result.source is None:
         return None
@@ -48,41 +49,37 @@ def reopened(result: Evaluated) -> Source | None:
 def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
     """The content of the page of an evaluation, by name in its template."""
     plan, scores = result.plan, result.scores
-    by_user = [entry for entry in plan.metrics if not entry.spec.whole]
-    averaged = {entry.label: scores.averaged(entry) for entry in by_user}
     spreads = {
-        e.label: spread_of(averaged[e.label].values, increasing=e.spec.increasing) for e in by_user
+        e.label: spread_of(scores.averaged(e).values, increasing=e.spec.increasing)
+        for e in plan.metrics
+        if not e.spec.whole
     }
-    bins = {label: histogram_of(of.values) for label, of in averaged.items()}
-    extremes = {entry.label: _ends(scores, entry) for entry in by_user}
-    source, parts = reopened(result), _parts(result, segments)
+    charted, left_out = drawn_of([*result.estimates])
+    by_user = [plan[label] for label in charted if label in spreads]
+    bins = {e.label: histogram_of(scores.averaged(e).values) for e in by_user}
+    extremes = {entry.label: _worst_and_best(scores, entry) for entry in by_user}
+    source, tables = reopen_source(result), _means_by_part(result, segments)
     first = plan.metrics[0].label
     random = result.random.get(first)
     by_part = {
         f"by {name}": {
             label: charts.segments(label, {(part, OWN): row[label] for part, row in rows.items()},
                                    [OWN])
-            for label in result.estimates
+            for label in charted
         }
-        for name, rows in parts.items()
+        for name, rows in tables.items()
     }  # fmt: skip
-    hits, popular, again = _read_again(result, source)
+    hits, popular, again = _read_rankings_again(result, source, charted)
     return {
         "headline": headline_of(
             result.estimates[first], spreads.get(first), result.confidence, random
         ),
         "estimates": result.estimates,
-        "notes": result.notes,
+        "notes": [*result.notes, *left_out],
         "spread": _spread_table(spreads),
         "hits": hits,
         "popularity": popular,
-        "parts": {
-            name: [
-                (part, f"{max(e.n for e in row.values()):,}", *map(MeanCell, row.values()))
-                for part, row in rows.items()
-            ]
-            for name, rows in parts.items()
-        },
+        "parts": {name: _part_rows(rows) for name, rows in tables.items()},
         "extremes": extremes,
         "lists": {e.label: _lists(result, e, extremes[e.label], source) for e in by_user},
         "figures": {
@@ -94,13 +91,21 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
             **by_part,
         },
         "plan": plan.describe(),
-        "call": _written(result),
+        "call": _python_call(result),
         "n_users": max(e.n for e in result.estimates.values()),
         "counts": {OWN: result.counts},
     }
 
 
-def _written(result: Evaluated) -> str:
+def _part_rows(means: Mapping[str, Mapping[str, Estimate]]) -> list[tuple[Any, ...]]:
+    """The rows of a table of means: the part, its number of users, the mean of each metric."""
+    return [
+        (part, f"{max(e.n for e in row.values()):,}", *map(MeanCell, row.values()))
+        for part, row in means.items()
+    ]
+
+
+def _python_call(result: Evaluated) -> str:
     """The call in Python that gives this result from the same rankings, or nothing."""
     if result.source is None or not result.source.system:
         return ""  # of scores, ranks or batches
@@ -108,8 +113,8 @@ def _written(result: Evaluated) -> str:
     return written_call(result.plan, "evaluate", "rankings, truth", clusters=clusters)
 
 
-def _read_again(
-    result: Evaluated, source: Source | None
+def _read_rankings_again(
+    result: Evaluated, source: Source | None, charted: Sequence[str]
 ) -> tuple[Shares | None, tuple[int, Shares] | None, dict[str, Any]]:
     """The ranks of first hits, the popularity of what is shown, and charts with curves."""
     if source is None:
@@ -120,7 +125,8 @@ def _read_again(
 
     plan = result.plan
     hits, popular = first_hits(plan, scored), popularity_shown(plan, scored)
-    firsts = [plan[label] for label in dict.fromkeys(distinct_curves(plan).values())]
+    first_of = distinct_curves(plan)
+    firsts = [plan[label] for label in dict.fromkeys(first_of[x] for x in charted if x in first_of)]
     read = {OWN: result.read}
     curves = curves_of(Curve, plan, firsts, scored, usual_k(plan), None, read) if firsts else {}
     figures: dict[str, Any] = {
@@ -133,7 +139,7 @@ def _read_again(
     return hits, popular, figures
 
 
-def _parts(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
+def _means_by_part(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
     """Means by way to divide the users, part and metric."""
     groups = () if result.groups is None else result.groups.iter_columns()
     ways = {column.name: column for column in groups}
@@ -145,16 +151,16 @@ def _parts(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
         for name, labels in ways.items()
     }
     return {
-        name: {part: row for part, row in parts.items() if part is not None}
-        for name, parts in means.items()
+        name: {part: row for part, row in rows.items() if part is not None}
+        for name, rows in means.items()
     }
 
 
-def _ends(scores: Scores, entry: MetricPlan) -> dict[str, list[tuple[str, float]]]:
+def _worst_and_best(scores: Scores, entry: MetricPlan) -> dict[str, list[tuple[str, float]]]:
     """The users with the worst values and with the best ones."""
     averaged = scores.averaged(entry)
     users = scores.users.gather(averaged.users)
-    sides = ends(users, averaged.values, increasing=entry.spec.increasing)
+    sides = worst_and_best_users(users, averaged.values, increasing=entry.spec.increasing)
     return {name: side for name, side in zip(("worst", "best"), sides, strict=True) if side}
 
 
@@ -169,7 +175,7 @@ def _lists(
         return {}
     users = [user for side in sides.values() for user, _ in side]
     try:
-        return {user: {"": top_of(source, result.scores, user, entry)} for user in users}
+        return {user: {"": top_of_list(source, result.scores, user, entry)} for user in users}
     except RankmeterError:  # read in pieces
         return {}
 

@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 
 from rankmeter._checks import near, several, shown
-from rankmeter._engine import Grid, Place, Scores, Source, Walk, ranking_of, walks
+from rankmeter._engine import Grid, Place, Scores, Source, Walk, ranking_of, walk_metrics
 from rankmeter._estimates.notes import Facts, notes_of
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report.table import Table, as_markdown, one_line, visible
 from rankmeter._report.walks import Heading, parts_of
 from rankmeter._results.result import Result
-from rankmeter._words import USERS, Words, in_its_words, in_words
+from rankmeter._words import USERS, Words, in_words, in_words_of_result
 from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import Metric
 
@@ -46,7 +46,7 @@ class Walkthrough(Result):
     notes: tuple[str, ...] = ()
     words: Words = USERS
 
-    @in_its_words
+    @in_words_of_result
     def parts(self) -> list[str | Table]:
         """Headings, tables and lines in the order in which they are read."""
         return [*self._parts()]
@@ -141,12 +141,12 @@ def entries_of(plan: Plan, metrics: str | Iterable[str] | None) -> list[MetricPl
     """The metrics of a plan by any of their names; None is all of them."""
     if metrics is None:
         return list(plan.metrics)
-    one = isinstance(metrics, Metric)
-    names = [str(metrics)] if one else several("metrics", "metrics", metrics)
+    single = isinstance(metrics, Metric)
+    names = [str(metrics)] if single else several("metrics", "metrics", metrics)
     return [plan[name] for name in names]
 
 
-def choices_of(plan: Plan, facts: Facts) -> tuple[str, ...]:
+def plan_notes(plan: Plan, facts: Facts) -> tuple[str, ...]:
     """The convention, the threshold and the rule for ties, in words."""
     ties = dict.fromkeys(entry.alignment.ties for entry in plan.metrics)
     return (*notes_of(plan, {"": {"relevant": facts["relevant"]}}), f"ties {', '.join(ties)}")
@@ -155,7 +155,7 @@ def choices_of(plan: Plan, facts: Facts) -> tuple[str, ...]:
 def walk_user(
     source: Source | None, scores: Scores, user: object, entries: Iterable[MetricPlan]
 ) -> list[Walk]:
-    """How the values of some metrics come about for one user.
+    """Trace the values of some metrics for one user.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def walk_user(
     user = scores.users[row]
     block = source.open().of_user(user)
     found_all = []
-    for walk in walks(block, source.system, entries, scores, row):
+    for walk in walk_metrics(block, source.system, entries, scores, row):
         value = scores.values[walk.label][row]
         if not (walk.whole or walk.value == value or math.isnan(walk.value + value)):
             raise DataError(
@@ -184,7 +184,7 @@ def walk_user(
     return found_all
 
 
-def top_of(source: Source, scores: Scores, user: str, entry: MetricPlan) -> list[Place]:
+def top_of_list(source: Source, scores: Scores, user: str, entry: MetricPlan) -> list[Place]:
     """The first items of a user's list, and the relevant items that are missing or further down."""
     block = source.open().of_user(scores.users[_row_of(scores.users, user)])
     places = ranking_of(block, source.system, entry.alignment).places
@@ -200,8 +200,8 @@ def _row_of(users: pl.Series, user: object) -> int:
     same = (users.cast(pl.String) == text).arg_true()
     if len(same):
         return int(same[0])
-    known = [str(user_id) for user_id in users.head(10_000)]
-    hint = near(text, known) or f"; for example {', '.join(map(shown, users.head(3)))}"
+    ids = [str(user_id) for user_id in users.head(10_000)]
+    hint = near(text, ids) or f"; for example {', '.join(map(shown, users.head(3)))}"
     raise UsageError(
         f"the result has no {in_words('user')} {shown(user)}{hint}", option="user", got=user
     )

@@ -59,7 +59,7 @@ class Given:
 
     @cached_property
     def features(self) -> Items | None:
-        """What is known of the items."""
+        """Categories or features of the items."""
         read = None if self.items is None else read_items(self.items)
         if read is not None and not len(read.ids):
             raise DataError("items= has no items")
@@ -96,7 +96,7 @@ class Given:
 
     @cached_property
     def collapsing(self) -> Collapse | None:
-        """What ranked items are parts of."""
+        """The rule that maps ranked items to the whole items that they are parts of."""
         return read_collapse(self.collapse)
 
 
@@ -144,13 +144,13 @@ def read_side(given: Given, table: Table, size: int | None = None) -> Side:
     """
     train, items, catalogue, baseline, propensity = None, None, None, None, None
     if given.interactions is not None:
-        train = _fitted(given.interactions.frame, given.interactions, table)
+        train = _fit_ids(given.interactions.frame, given.interactions, table)
     if given.features is not None:
         items = _items(given.features, table)
     if given.items_shown is not None:
         catalogue = given.items_shown.fit("item", table)
     if given.baseline is not None:
-        rows = _fitted(given.baseline.frame, given.baseline, table)
+        rows = _fit_ids(given.baseline.frame, given.baseline, table)
         baseline = replace(
             given.baseline.with_rows(rows), empty_users=IdSeries(rows["user"].clear())
         )
@@ -163,7 +163,7 @@ def read_side(given: Given, table: Table, size: int | None = None) -> Side:
     return Side(train, items, catalogue, size, baseline, propensity, notes)
 
 
-def _fitted(rows: pl.DataFrame, read: Interactions | Table | Items, table: Table) -> pl.DataFrame:
+def _fit_ids(rows: pl.DataFrame, read: Interactions | Table | Items, table: Table) -> pl.DataFrame:
     """Rows with ids in the types of those of a table; `read` is what they are from."""
     refuse_dead_threads()
     return rows.with_columns(
@@ -183,13 +183,13 @@ def _propensity(items: Items, table: Table) -> pl.DataFrame:
             f"{value[wrong[0]]:g} of {shown(items.ids[int(wrong[0])])}: it is the probability that "
             "an item was seen"
         )
-    return _fitted(pl.DataFrame({"item": items.ids, "value": value}), items, table)
+    return _fit_ids(pl.DataFrame({"item": items.ids, "value": value}), items, table)
 
 
 def _items(items: Items, table: Table) -> Items:
     frames = (items.ids.to_frame("item"), items.categories, items.titles)
     ids, categories, titles = (
-        None if frame is None else _fitted(frame, items, table) for frame in frames
+        None if frame is None else _fit_ids(frame, items, table) for frame in frames
     )
     assert ids is not None
     return replace(items, ids=ids["item"], categories=categories, titles=titles)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._align import Candidates, Codes, Listing, bits, distinct, listed, sort
+from rankmeter._align import Candidates, Codes, Listing, bit_width, distinct, list_first, sort_keys
+from rankmeter._align.packing import Groups
 from rankmeter._choices import Alignment
 from rankmeter._hits import BoolArray, IntArray, ratio
 from rankmeter._ingest import Table, as_ids, series
@@ -57,20 +58,20 @@ class SideTables:
         """All items as their place in sorted order."""
         side = self.side
         tables = self.truth, *self.systems.values()
-        parts = [items for table in tables for items in table.rows.listed()]
-        parts += [] if side.train is None else [side.train["item"]]
-        parts += [] if side.items is None else [side.items.ids]
-        parts += [] if side.catalogue is None else [side.catalogue]
-        parts += [] if side.baseline is None else [side.baseline.frame["item"]]
-        parts += [] if side.propensity is None else [side.propensity["item"]]
-        return Codes(distinct([*map(as_ids, parts)]))
+        columns = [items for table in tables for items in table.rows.listed()]
+        columns += [] if side.train is None else [side.train["item"]]
+        columns += [] if side.items is None else [side.items.ids]
+        columns += [] if side.catalogue is None else [side.catalogue]
+        columns += [] if side.baseline is None else [side.baseline.frame["item"]]
+        columns += [] if side.propensity is None else [side.propensity["item"]]
+        return Codes(distinct([*map(as_ids, columns)]))
 
     def listing(self, depth: int | None) -> Listing:
-        """How to list the items of rankings, down to a rank."""
+        """The number of ranks to list, with the codes of all items."""
         return Listing(self.items, depth)
 
     def evidence(self, name: str, users: Codes, choices: Alignment) -> Any:
-        """What a metric asks for, for the users of a block, in their order.
+        """Evidence of a metric by name, for the users of a block in their order.
 
         Raises
         ------
@@ -102,13 +103,13 @@ class SideTables:
         named = np.zeros(self.items.n, dtype=bool)
         for table in (self.truth, *self.systems.values()):
             for items in table.rows.listed():
-                named[self.items.of(items)] = True
+                named[self.items.encode(items)] = True
         evidence = [self.popularity, self.propensity, self.features, self.categories]
         names = ("popularity", "propensity", "features", "categories")
         about = {
-            name: bool((one.known & named).any())
-            for name, one in zip(names, evidence, strict=True)
-            if one is not None
+            name: bool((table.known & named).any())
+            for name, table in zip(names, evidence, strict=True)
+            if table is not None
         }
         if self.catalogue is not None and self.catalogue.item is not None:
             about["catalogue"] = bool((self.catalogue.item & named).any())
@@ -136,7 +137,7 @@ class SideTables:
     def counts(
         self, lists: Lists, users: Codes, borders: Collection[Border] = ()
     ) -> dict[str, int]:
-        """How many places of the lists have items that metrics may treat in a special way."""
+        """Numbers of places in the lists whose items metrics may treat in a special way."""
         masks, item = {}, lists.item
         profiles = self.profiles(users)
         if profiles is not None and self.popularity is not None:
@@ -153,7 +154,7 @@ class SideTables:
     def counts_of_relevant(
         self, item: IntArray, borders: Collection[Border] = ()
     ) -> dict[str, int]:
-        """How many relevant items metrics may treat in a special way."""
+        """Numbers of relevant items that metrics may treat in a special way."""
         masks = {}
         if self.popularity is not None:
             masks["relevant_items_without_training_data"] = ~self.popularity.known[item]
@@ -169,12 +170,12 @@ class SideTables:
 
     @cached_property
     def propensity(self) -> Propensity | None:
-        """How likely each item was seen."""
+        """The probability of each item that it was seen."""
         given = self.side.propensity
         if given is None:
             return None
         value = np.full(self.items.n, np.nan)
-        value[self.items.of(given["item"])] = given["value"].to_numpy()
+        value[self.items.encode(given["item"])] = given["value"].to_numpy()
         return Propensity(value)
 
     @cached_property
@@ -184,8 +185,8 @@ class SideTables:
         if train is None:
             return None
         users, n = Codes(distinct([as_ids(train["user"])])), self.items.n
-        pair = users.of(train["user"]) * n + self.items.of(train["item"])
-        keys, order = sort(pair.astype(np.uint64), bits(users.n * n))
+        pair = users.encode(train["user"]) * n + self.items.encode(train["item"])
+        keys, order = sort_keys(pair.astype(np.uint64), bit_width(users.n * n))
         first = np.flatnonzero(np.diff(keys.view(np.int64), prepend=-1))
         weight = np.ones(first.size)
         if "rating" in train.columns:
@@ -199,12 +200,12 @@ class SideTables:
 
     @cached_property
     def popularity(self) -> Popularity | None:
-        """How often each item occurs in the training data."""
+        """Numbers of interactions and users of each item in the training data."""
         train, history = self.side.train, self.history
         if train is None or history is None:
             return None
         users, profiles = history
-        interactions = np.bincount(self.items.of(train["item"]), minlength=self.items.n)
+        interactions = np.bincount(self.items.encode(train["item"]), minlength=self.items.n)
         each = np.bincount(profiles.item, minlength=self.items.n)
         return Popularity(each, interactions, users.n, train.height)
 
@@ -232,13 +233,13 @@ class SideTables:
 
     @cached_property
     def categories(self) -> Features | None:
-        """Which categories each item belongs to."""
+        """The categories of each item, as a matrix of 0 and 1."""
         items = self.side.items
         if items is None or items.categories is None:
             return None
         names = items.categories["category"].unique().sort()
-        item = self.items.of(items.categories["item"])
-        column = Codes(names).of(items.categories["category"])
+        item = self.items.encode(items.categories["item"])
+        column = Codes(names).encode(items.categories["category"])
         matrix = np.zeros((self.items.n, len(names)))
         matrix[item, column] = 1.0
         described: BoolArray = matrix.max(axis=1, initial=0.0) > 0
@@ -246,7 +247,7 @@ class SideTables:
 
     @cached_property
     def likeness(self) -> Likeness:
-        """What says how alike two items are, of which each metric takes what it needs."""
+        """The data from which similarities of items are computed."""
         side = self.side
         history = None if self.history is None else self.history[1]
         items, given = side.items, None
@@ -262,7 +263,7 @@ class SideTables:
         side = self.side
         if side.catalogue is not None:
             inside = np.zeros(self.items.n, dtype=bool)
-            inside[self.items.of(side.catalogue)] = True
+            inside[self.items.encode(side.catalogue)] = True
             return Catalogue(len(side.catalogue), inside)
         return None if side.size is None else Catalogue(side.size)
 
@@ -273,12 +274,13 @@ class SideTables:
             return None
         user = users.find(table.users)
         frame, user = table.frame.filter(series(user >= 0)), user[user >= 0]
-        candidates = Candidates.of(frame, user, users.n, table.order, choices.score_type)
+        groups = Groups.of(user, users.n)
+        candidates = Candidates.of(frame, user, groups, table.order, choices.score_type)
         nothing = np.zeros(0, dtype=np.int64)
-        return listed(candidates, nothing, np.zeros(0), choices, self.listing(choices.depth))
+        return list_first(candidates, nothing, np.zeros(0), choices, self.listing(choices.depth))
 
     def _places(self, ids: pl.Series) -> IntArray:
         """The row of each code among some ids, -1 without one."""
         place = np.full(self.items.n, -1)
-        place[self.items.of(ids)] = np.arange(len(ids))
+        place[self.items.encode(ids)] = np.arange(len(ids))
         return place

@@ -30,7 +30,7 @@ class Crossed(NamedTuple):
 
     @property
     def share_of_runs(self) -> float:
-        """How much of the variance more runs would reduce, and more users would not."""
+        """Share of the variance that more runs would reduce, and more users would not."""
         total = self.users + self.runs
         return self.runs / total if total else math.nan
 
@@ -65,12 +65,12 @@ def crossed_variance(a: Floats, b: Floats | None = None) -> Crossed:
     return Crossed(mean, users, runs, df)
 
 
-def crossed_interval(found: Crossed, confidence: float) -> Interval:
+def crossed_interval(crossed: Crossed, confidence: float) -> Interval:
     """Student's t interval of the mean of users × runs."""
-    if math.isnan(found.users):
+    if math.isnan(crossed.users):
         return UNKNOWN
-    half = t_quantile(0.5 + 0.5 * confidence, found.df) * found.se
-    return Interval(found.mean - half, found.mean + half)
+    half = t_quantile(0.5 + 0.5 * confidence, crossed.df) * crossed.se
+    return Interval(crossed.mean - half, crossed.mean + half)
 
 
 def crossed_test(
@@ -81,19 +81,20 @@ def crossed_test(
     A `change` is added to the variance of users in the interval, as `Spread.steadied` does.
     """
     method = "t over users × runs"
-    found = crossed_variance(a, b)
-    if math.isnan(found.users):
+    crossed = crossed_variance(a, b)
+    if math.isnan(crossed.users):
         return too_few_users(method, len(a))
-    steadied = found._replace(users=found.users + change * change / (len(a) * (len(a) - 1)))
+    steadied = crossed._replace(users=crossed.users + change * change / (len(a) * (len(a) - 1)))
     interval = crossed_interval(steadied, confidence)
-    detail = {"df": found.df, "share_of_runs": found.share_of_runs}
-    if found.se == 0.0:
-        p = 1.0 if found.mean == 0.0 else math.nan
-        note = "" if found.mean == 0.0 else "nothing varies: t has no variation to compare it with"
-        return TestResult(method, len(a), found.mean, math.nan, p, interval, note, detail)
-    t = found.mean / found.se
-    p = positive_p(2.0 * t_tail(abs(t), found.df))
-    return TestResult(method, len(a), found.mean, t, p, interval, detail=detail)
+    detail = {"df": crossed.df, "share_of_runs": crossed.share_of_runs}
+    if crossed.se == 0.0:
+        equal = crossed.mean == 0.0
+        p = 1.0 if equal else math.nan
+        note = "" if equal else "nothing varies: t has no variation to compare it with"
+        return TestResult(method, len(a), crossed.mean, math.nan, p, interval, note, detail)
+    t = crossed.mean / crossed.se
+    p = positive_p(2.0 * t_tail(abs(t), crossed.df))
+    return TestResult(method, len(a), crossed.mean, t, p, interval, detail=detail)
 
 
 def crossed_margin_tests(
@@ -108,12 +109,12 @@ def crossed_margin_tests(
     change, n = pseudo_change(changes, span), changes.size
     extra = PSEUDO_CHANGES * change * change / (n * (n - 1)) if n > 1 else math.nan
     lower, higher = crossed_variance(a, (1.0 - share) * b), crossed_variance((1.0 + share) * b, a)
-    return Margins(size, *(_above(found, shift, extra) for found in (lower, higher)))
+    return Margins(size, *(_p_above(crossed, shift, extra) for crossed in (lower, higher)))
 
 
-def _above(found: Crossed, shift: float, extra: float) -> float:
+def _p_above(crossed: Crossed, shift: float, extra: float) -> float:
     """The one-sided p of a mean above ``-shift``; `extra` is added to its variance."""
-    se = math.sqrt(found.users + found.runs + extra)
+    se = math.sqrt(crossed.users + crossed.runs + extra)
     if math.isnan(se) or se == 0.0:
         return math.nan
-    return positive_p(t_tail((found.mean + shift) / se, found.df))
+    return positive_p(t_tail((crossed.mean + shift) / se, crossed.df))

@@ -93,8 +93,8 @@ def relative_gain(
     a, b = pair(a, b)
     order = np.lexsort((b, a))  # so that the sums below are the same for any order of the users
     a, b = a[order], b[order]
-    own = None if clusters is None else np.asarray(clusters)[order]
-    unit = spread(b, own)
+    cluster_ids = None if clusters is None else np.asarray(clusters)[order]
+    unit = spread(b, cluster_ids)
     mean_a, mean_b = moments(a).mean, moments(b).mean
     if not mean_b:
         return RelativeGain(math.nan, UNKNOWN)
@@ -105,7 +105,7 @@ def relative_gain(
     # The ratio solves (mean_a - r mean_b)² = t² var(a - r b) / n. With e = a - (1 + gain) b, whose
     # mean is 0, and r = 1 + gain + s: (1 - var_b) s² + 2 cov s - var_e = 0, in units of mean_b.
     residual = (a - (mean_a / mean_b) * b) / mean_b
-    (var_e, cov), (_, var_b) = t * t * covariance([residual, b / mean_b], own)
+    (var_e, cov), (_, var_b) = t * t * covariance([residual, b / mean_b], cluster_ids)
     var_e += (t * change / mean_b) ** 2 / (unit.units * (unit.units - 1))
     if var_b >= 1.0:
         return RelativeGain(gain, Interval(-math.inf, math.inf))

@@ -44,16 +44,16 @@ def t_interval(
     fraction("confidence", confidence)
     if clusters is None:
         return t_interval_of(moments(vector(x)), confidence)
-    found = spread(vector(x), clusters)
-    if found.units < 2:
+    error = spread(vector(x), clusters)
+    if error.units < 2:
         return UNKNOWN
-    half = t_quantile(0.5 + 0.5 * confidence, found.df) * found.se
-    return Interval(found.mean - half, found.mean + half)
+    half = t_quantile(0.5 + 0.5 * confidence, error.df) * error.se
+    return Interval(error.mean - half, error.mean + half)
 
 
-def t_interval_of(found: Moments, confidence: float) -> Interval:
+def t_interval_of(values: Moments, confidence: float) -> Interval:
     """Student's t interval of a mean, from the moments of the values."""
-    n, mean, sd = found
+    n, mean, sd = values
     if n < 2:
         return UNKNOWN
     half = t_quantile(0.5 + 0.5 * confidence, n - 1) * sd / math.sqrt(n)
@@ -91,11 +91,11 @@ def wilson_interval(
     """
     fraction("confidence", confidence)
     values = vector(x)
-    found = spread(values, clusters)
-    if found.units < 2:
+    error = spread(values, clusters)
+    if error.units < 2:
         return UNKNOWN
     return score_interval(
-        found.mean, found.se, found.df, values.size, scale, confidence, found.effective
+        error.mean, error.se, error.df, values.size, scale, confidence, error.effective
     )
 
 
@@ -125,7 +125,7 @@ def score_interval(
 
 
 def _effective_users(most: float, variance: float, n: int) -> float:
-    """How many users with hits and misses, of the variance `most`, give this one to a mean."""
+    """Number of users with hits and misses, of the variance `most`, that give this variance."""
     steadied = n * (n * most + PRIOR_HITS) / (n * n * variance + PRIOR_HITS)
     return min(most / variance, steadied)
 
@@ -198,13 +198,13 @@ def resampled_means(
         # Users with equal values are drawn together, because the count of each value is
         # multinomial: a hundred thousand users often share a dozen values of a metric.
         for rows, size, generator in generators(n_resamples, values.size, seed):
-            drawn = generator.multinomial(n, counts / n, size=size)
-            means[rows] = (drawn * values).sum(axis=1) / n
+            draws = generator.multinomial(n, counts / n, size=size)
+            means[rows] = (draws * values).sum(axis=1) / n
         return means
     for rows, size, generator in generators(n_resamples, n, seed):
-        drawn = generator.integers(n, size=(size, n))
-        total = n if sizes is None else sizes.take(drawn).sum(axis=1)
-        means[rows] = sums.take(drawn).sum(axis=1) / total
+        draws = generator.integers(n, size=(size, n))
+        total = n if sizes is None else sizes.take(draws).sum(axis=1)
+        means[rows] = sums.take(draws).sum(axis=1) / total
     return means
 
 

@@ -89,21 +89,21 @@ def _not_lower(
     clusters: npt.ArrayLike | None,
 ) -> float:
     """The one-sided p of a mean above 0, where a loss of ``size`` has the mean 0."""
-    known = spread(values, clusters)
-    n = known.units
+    error = spread(values, clusters)
+    n = error.units
     if n < 2 or most == 0.0:
         return math.nan
     losing = ties * size * (most - size) / (n - 1)
-    se = math.sqrt(max(known.steadied(most, PSEUDO_CHANGES * ties).se ** 2, losing))
+    se = math.sqrt(max(error.steadied(most, PSEUDO_CHANGES * ties).se ** 2, losing))
     noise = 4 * np.finfo(np.float64).eps * float(np.abs(values).max())
-    p = t_tail(known.mean / se, known.df) if se > noise else float(known.mean <= 0.0)
+    p = t_tail(error.mean / se, error.df) if se > noise else float(error.mean <= 0.0)
     losers = int(np.count_nonzero(changes < 0))
     if losers < FEW_CHANGES and not np.any(changes > 0):
-        p = max(p, _at_most(losers, n, min(size / most, 1.0)))
+        p = max(p, _binomial_tail(losers, n, min(size / most, 1.0)))
     return positive_p(p)
 
 
-def _at_most(count: int, n: int, share: float) -> float:
+def _binomial_tail(count: int, n: int, share: float) -> float:
     """The binomial probability of at most so many of n."""
     return math.fsum(
         math.comb(n, i) * share**i * (1.0 - share) ** (n - i) for i in range(min(count, n) + 1)

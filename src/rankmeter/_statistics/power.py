@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -50,27 +51,23 @@ def minimum_detectable_share(
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, n + 1)))])
     apart, better = np.ogrid[:size, :size]
     worse = np.maximum(apart - better, 0)
-    known = better <= apart
-    ways = np.where(known, logs[apart] - logs[better] - logs[worse], -np.inf)
+    possible = better <= apart
+    ways = np.where(possible, logs[apart] - logs[better] - logs[worse], -np.inf)
     tail = np.cumsum(np.exp(ways - apart * math.log(2.0))[:, ::-1], axis=1)[:, ::-1]
     p = 2.0 * np.take_along_axis(tail, np.maximum(better, worse), axis=1)
-    shown, number = known & (p <= alpha), np.arange(size)
+    shown, number = possible & (p <= alpha), np.arange(size)
     choices = logs[n] - logs[number] - logs[n - number]
 
     def reached(difference: float) -> float:
         rate = max(changed / n, difference)
         odds = np.log(np.clip([rate, 1.0 - rate, 0.5 + 0.5 * difference / rate], 1e-300, 1.0))
         loss = math.log(max(0.5 - 0.5 * difference / rate, 1e-300))
-        found = np.exp(ways + better * odds[2] + worse * loss).sum(axis=1, where=shown)
-        return float(np.exp(choices + number * odds[0] + (n - number) * odds[1]) @ found)
+        power_by_changes = np.exp(ways + better * odds[2] + worse * loss).sum(axis=1, where=shown)
+        return float(np.exp(choices + number * odds[0] + (n - number) * odds[1]) @ power_by_changes)
 
-    low, high = 0.0, top / n
-    if reached(high) < power:
+    if reached(top / n) < power:
         return math.nan
-    while high - low > 1e-4 * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if reached(middle) >= power else (middle, high)
-    return high
+    return _bisect(reached, power, 0.0, top / n, 1e-4)[1]
 
 
 def detectable_share(n: int, share: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
@@ -101,10 +98,17 @@ def _noncentrality(df: int, power: float, alpha: float) -> float:
     low, high = 0.0, critical
     while reached(high) < power:
         low, high = high, 2.0 * high
-    while high - low > 1e-10 * high:
+    return 0.5 * sum(_bisect(reached, power, low, high, 1e-10))
+
+
+def _bisect(
+    reached: Callable[[float], float], power: float, low: float, high: float, precision: float
+) -> tuple[float, float]:
+    """Narrow the bounds of the point where a power is reached, to a relative precision."""
+    while high - low > precision * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if reached(middle) >= power else (middle, high)
-    return 0.5 * (low + high)
+    return low, high
 
 
 def _relative_deviations(df: int) -> list[tuple[float, float]]:

@@ -78,9 +78,9 @@ def randomization_tests(
     if n < 2:
         return [too_few_users("randomization", n) for _ in pairs]
     changes = [int(np.count_nonzero(values[:, i] != values[:, j])) for i, j in pairs]
-    drawn = [pair for pair, changed in zip(pairs, changes, strict=True) if changed > EXACT_LIMIT]
+    many_changes = [pair for pair, n in zip(pairs, changes, strict=True) if n > EXACT_LIMIT]
     options: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "mid": mid}
-    sampled = iter(_sampled_p(values, drawn, **options) if drawn else ())
+    sampled = iter(_sampled_p(values, many_changes, **options) if many_changes else ())
     kind = "mid-p randomization" if mid else "randomization"
     results = []
     for (i, j), changed in zip(pairs, changes, strict=True):
@@ -137,13 +137,13 @@ def _sampled_p(
     a table of the 256 sums that a byte can choose (Arlazarov and others, 1970), and a flip looks
     one number up per group instead of adding eight.
     """
-    drawn = Flipped(scores, seed)
-    total, unit, n = drawn.total * drawn.unit, drawn.unit, len(scores)
+    flips = Flipped(scores, seed)
+    total, unit, n = flips.total * flips.unit, flips.unit, len(scores)
     tolerance = [_tolerance(n, unit[i], unit[j]) for i, j in pairs]
     reach = [abs(total[i] - total[j]) for i, j in pairs]
     counts = np.full(len(pairs), 0.5 if mid else 1.0)
     for start in range(0, n_resamples, FLIPS):
-        flipped = drawn.sums(slice(start, min(start + FLIPS, n_resamples)))
+        flipped = flips.sums(slice(start, min(start + FLIPS, n_resamples)))
         for number, (i, j) in enumerate(pairs):
             sums = np.abs(flipped[i] - flipped[j]) - reach[number]
             reached = np.count_nonzero(sums >= -tolerance[number])
@@ -201,7 +201,7 @@ def _grid(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _tolerance(n: int, *units: float) -> float:
-    """How far rounding to the grid can have moved a sum of n differences and the observed one."""
+    """Largest error of a sum of n differences, and of the observed one, by rounding to the grid."""
     return n * float(sum(units))
 
 

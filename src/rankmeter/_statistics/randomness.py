@@ -20,8 +20,8 @@ _CELLS = 2**16
 
 def key(seed: int, number: int = 0) -> int:
     """A seed, spread over 64 bits; every number has a stream of its own."""
-    own = (number,) if number else ()
-    sequence = np.random.SeedSequence(seed_of(seed), spawn_key=own)
+    spawn_key = (number,) if number else ()
+    sequence = np.random.SeedSequence(seed_of(seed), spawn_key=spawn_key)
     return int(sequence.generate_state(1, np.uint64)[0])
 
 

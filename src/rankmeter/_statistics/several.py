@@ -139,7 +139,7 @@ def heterogeneity(groups: Sequence[Spread]) -> tuple[float, float]:
     from scipy.stats import f
 
     n = len(groups)
-    means, se, df = np.array([(one.mean, one.se, one.df) for one in groups]).reshape(-1, 3).T
+    means, se, df = np.array([(g.mean, g.se, g.df) for g in groups]).reshape(-1, 3).T
     if n < 2 or not np.all(se > 0.0):
         return math.nan, math.nan
     weights = 1.0 / np.square(se)

@@ -36,7 +36,7 @@ class Spread(NamedTuple):
         return max(self.effective - 1.0, 1.0)
 
     def steadied(self, change: float, weight: float = 1.0) -> Spread:
-        """The same mean, its variance with one more unit, half at +change and half at -change.
+        """Add one unit to the variance, half at +change and half at -change; the mean stays.
 
         Units that differ rarely may just not have been met, so that the variance of differences
         is too small, or 0. Agresti and Min (Statistics in Medicine 24, 2005) add such
@@ -83,7 +83,7 @@ def spread(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
     if clusters is None:
         return Spread(mean, sd / math.sqrt(n) if n else math.nan, n, float(n))
     _, sizes = cluster_sums(x, clusters)
-    units, equal = sizes.size, effective(sizes)
+    units, equal = sizes.size, effective_clusters(sizes)
     if units < 2:
         return Spread(mean, math.nan, units, equal)
     return Spread(mean, math.sqrt(covariance([x], clusters)[0, 0]), units, equal)
@@ -101,21 +101,21 @@ def stratified(groups: Sequence[Floats], clusters: Sequence[npt.ArrayLike] | Non
     units of equal weight vary as much as these if the variance is the same in all groups.
     """
     labels = [None] * len(groups) if clusters is None else clusters
-    known = [spread(x, own) for x, own in zip(groups, labels, strict=True)]
-    n, size = len(known), np.array([one.units for one in known], dtype=np.float64)
-    mean, units = float(np.mean([one.mean for one in known])), int(n * n / (1.0 / size).sum())
+    spreads = [spread(x, ids) for x, ids in zip(groups, labels, strict=True)]
+    n, size = len(spreads), np.array([group.units for group in spreads], dtype=np.float64)
+    mean, units = float(np.mean([group.mean for group in spreads])), int(n * n / (1.0 / size).sum())
     if size.max() < 2:
         return Spread(mean, math.nan, units, 1.0)
-    variances = np.array([one.se**2 if one.units > 1 else 0.0 for one in known])
+    variances = np.array([group.se**2 if group.units > 1 else 0.0 for group in spreads])
     pooled = ((size - 1.0) * size * variances).sum() / (size - 1.0).sum() / size
     variances = np.where(size < 2, pooled, variances)
     variance = max(variances.sum(), np.where(size < FEW_UNITS, pooled, variances).sum()) / n**2
-    df = np.where(size < 2, (size - 1.0).sum(), [one.df for one in known])
+    df = np.where(size < 2, (size - 1.0).sum(), [group.df for group in spreads])
     squares = (variances**2 / df).sum()
     free = variances.sum() ** 2 / squares if squares > 0.0 else df.sum()
     if clusters is not None:
         scaled = sum(x.size for x in groups) / n
-        moved = [(x - one.mean) * (scaled / x.size) for x, one in zip(groups, known, strict=True)]
+        moved = [(x - g.mean) * (scaled / x.size) for x, g in zip(groups, spreads, strict=True)]
         variance = max(variance, spread(np.concatenate(moved), np.concatenate(clusters)).se ** 2)
     return Spread(mean, math.sqrt(variance), units, float(free) + 1.0)
 
@@ -149,7 +149,7 @@ def cluster_sums(x: Floats, clusters: npt.ArrayLike) -> tuple[Floats, Floats]:
     return sums, np.bincount(number).astype(np.float64)
 
 
-def effective(sizes: npt.ArrayLike) -> float:
-    """How many clusters of equal size are worth these: (Σ n)² / Σ n²; 0 without any."""
+def effective_clusters(sizes: npt.ArrayLike) -> float:
+    """Number of clusters of equal size that are worth these: (Σ n)² / Σ n²; 0 without any."""
     rows = np.asarray(sizes, dtype=np.float64)
     return float(rows.sum() ** 2 / np.square(rows).sum()) if rows.size else 0.0

@@ -94,18 +94,18 @@ def step_down(
     for level in levels:
         fraction("levels", level)
     n_resamples = integer("n_resamples", n_resamples, least=1)
-    parts = [_Part(table(one.scores), one.pairs) for one in tables if one.pairs]
-    if not parts:
+    blocks = [_Part(table(h.scores), h.pairs) for h in tables if h.pairs]
+    if not blocks:
         return StepDown(np.empty(0), np.empty(0), tuple(levels), 0)
-    if sum(part.active.size for part in parts) <= _EXACT_ROWS:
-        return _Family(parts, _all_signs(parts)).result(levels, single=single)
-    family = _Family(parts, _drawn(parts, n_resamples, seed), n_resamples)
+    if sum(part.active.size for part in blocks) <= _EXACT_ROWS:
+        return _Family(blocks, _sums_of_all_signs(blocks)).result(levels, single=single)
+    family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
     result = family.result(levels, single=single)
     error = 3.0 * math.sqrt(levels[0] * (1.0 - levels[0]) / n_resamples)
-    cells = sum(part.scores.size for part in parts)
+    cells = sum(part.scores.size for part in blocks)
     if cells <= _BORDERLINE_CELLS and np.any(np.abs(result.adjusted - levels[0]) < error):
         n_resamples = 10 * (n_resamples + 1) - 1
-        family = _Family(parts, _drawn(parts, n_resamples, seed), n_resamples)
+        family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
         result = family.result(levels, single=single)
     return result
 
@@ -149,12 +149,12 @@ class _Family:
     """
 
     def __init__(
-        self, parts: Sequence[_Part], sums: Sequence[Floats], n_resamples: int = 0
+        self, blocks: Sequence[_Part], sums: Sequence[Floats], n_resamples: int = 0
     ) -> None:
         self.sums, self.n_resamples = sums, n_resamples
         self.hypotheses = [
-            (part, own, at)
-            for part, own in zip(parts, sums, strict=True)
+            (part, block_sums, at)
+            for part, block_sums in zip(blocks, sums, strict=True)
             for at in range(len(part.pairs))
         ]
         self.n_signs = sums[0].shape[1]
@@ -175,7 +175,7 @@ class _Family:
         statistics = part.statistics(sums, at)
         if not part.flipped:
             return math.erfc(statistics[0] * math.sqrt(0.5)), statistics.astype(np.float32)
-        return _normal_scores(statistics, float(part.rounding[at]), drawn=bool(self.n_resamples))
+        return _normal_scores(statistics, float(part.rounding[at]), random=bool(self.n_resamples))
 
     def result(self, levels: Sequence[float], *, single: bool) -> StepDown:
         """Count the signs that reach each statistic: alone, and the largest of those left."""
@@ -209,9 +209,9 @@ class _Family:
 
     def _critical(self, largest: Floats, level: float) -> float:
         """A normal score above it is significant at the level in the whole family."""
-        drawn = int(self.n_resamples > 0)  # then the observed signs are one more choice
-        allowed = math.floor(level * largest.size + 1e-9) - drawn
-        top = -np.sort(-largest[drawn:])
+        n_observed = int(self.n_resamples > 0)  # then the observed signs are one more choice
+        allowed = math.floor(level * largest.size + 1e-9) - n_observed
+        top = -np.sort(-largest[n_observed:])
         return float(top[allowed]) if 0 <= allowed < top.size else math.inf
 
     def _left(self, result: StepDown, critical: float, level: float) -> float:
@@ -222,15 +222,15 @@ class _Family:
         largest = np.zeros(self.n_signs)
         for number in unknown:
             np.maximum(largest, self.scores(int(number))[1], out=largest)
-        drawn = int(self.n_resamples > 0)
-        error = np.count_nonzero(largest[drawn:] > critical * (1.0 + _ROUNDING)) + drawn
+        n_observed = int(self.n_resamples > 0)
+        error = np.count_nonzero(largest[n_observed:] > critical * (1.0 + _ROUNDING)) + n_observed
         return max(0.0, 1.0 - error / largest.size / level)
 
 
-def _normal_scores(statistics: Floats, rounding: float, *, drawn: bool) -> tuple[float, _Scores]:
+def _normal_scores(statistics: Floats, rounding: float, *, random: bool) -> tuple[float, _Scores]:
     """The p of the first statistic, and all of them as normal scores, which are equal for ties.
 
-    If signs were `drawn`, statistics whose far tail is normal are their own scores, without the
+    If signs are `random`, statistics whose far tail is normal are their own scores, without the
     luck of the draw; those of others also grow in proportion where the ranks end.
     """
     n = statistics.size
@@ -244,9 +244,9 @@ def _normal_scores(statistics: Floats, rounding: float, *, drawn: bool) -> tuple
     scores = scale[counts]
     tail = n - math.ceil(_TAIL * n)
     middle = (reached[tail] + np.count_nonzero(ranked > ranked[tail] + rounding)) // 2  # of ties
-    if drawn and abs(ranked[tail] / scale[middle] - 1.0) < _LUCK:
+    if random and abs(ranked[tail] / scale[middle] - 1.0) < _LUCK:
         return counts[0] / n, statistics.astype(np.float32)
-    if drawn and ranked[far := n - math.ceil(_FAR * n)] > 0.0:
+    if random and ranked[far := n - math.ceil(_FAR * n)] > 0.0:
         beyond = statistics > ranked[far] + rounding
         longer = statistics[beyond] * (scale[reached[far]] / ranked[far])
         scores[beyond] = np.maximum(scores[beyond], longer)
@@ -263,19 +263,19 @@ def _scores_of_counts(n: int) -> _Scores:
     return np.array(scores, dtype=np.float32)
 
 
-def _all_signs(parts: Sequence[_Part]) -> list[Floats]:
+def _sums_of_all_signs(blocks: Sequence[_Part]) -> list[Floats]:
     """The sums of the columns of each table under every choice of signs."""
-    n = sum(part.active.size for part in parts)
+    n = sum(part.active.size for part in blocks)
     signs = 1.0 - 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
-    ends = np.cumsum([part.active.size for part in parts])
-    own = np.split(signs, ends[:-1], axis=1)
-    return [(flips @ part.scores[part.active]).T for flips, part in zip(own, parts, strict=True)]
+    ends = np.cumsum([part.active.size for part in blocks])
+    by_block = np.split(signs, ends[:-1], axis=1)
+    return [(s @ part.scores[part.active]).T for s, part in zip(by_block, blocks, strict=True)]
 
 
-def _drawn(parts: Sequence[_Part], n_resamples: int, seed: int) -> list[Floats]:
+def _sums_of_random_signs(tables: Sequence[_Part], n_resamples: int, seed: int) -> list[Floats]:
     """The sums of the columns of each table, observed and under drawn signs of its own."""
-    found = []
-    for number, part in enumerate(parts):
+    table_sums = []
+    for number, part in enumerate(tables):
         if part.flipped:
             flipped = Flipped(part.scores, seed, number)
             blocks = [
@@ -283,16 +283,16 @@ def _drawn(parts: Sequence[_Part], n_resamples: int, seed: int) -> list[Floats]:
                 for start in range(0, n_resamples, FLIPS)
             ]
         else:
-            blocks = [_limit(part.scores, n_resamples, seed, number)]
-        found.append(np.concatenate([part.scores.sum(axis=0)[:, None], *blocks], axis=1))
-    return found
+            blocks = [_normal_limit_sums(part.scores, n_resamples, seed, number)]
+        table_sums.append(np.concatenate([part.scores.sum(axis=0)[:, None], *blocks], axis=1))
+    return table_sums
 
 
-def _limit(scores: Floats, n_resamples: int, seed: int, number: int) -> Floats:
+def _normal_limit_sums(scores: Floats, n_resamples: int, seed: int, number: int) -> Floats:
     """Drawn sums under many flips: normal, with the products of the columns as covariances."""
     values, vectors = np.linalg.eigh(scores.T @ scores)
-    drawn = generator(seed, number).standard_normal((len(values), n_resamples))
-    result: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ drawn
+    normal = generator(seed, number).standard_normal((len(values), n_resamples))
+    result: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ normal
     return result
 
 
@@ -308,8 +308,8 @@ def adjust(
     """
     choice("method", method, ("holm", "bonferroni", "benjamini-hochberg"))
     values = np.array(p, dtype=np.float64)
-    known = ~np.isnan(values)
-    family = values[known]
+    defined = ~np.isnan(values)
+    family = values[defined]
     if np.any((family < 0.0) | (family > 1.0)):
         raise InvalidValueError(
             f"`p` must have values between 0 and 1, got {family.min()} to {family.max()}"
@@ -323,5 +323,5 @@ def adjust(
     else:
         ranked = np.minimum.accumulate((ranked * (n / np.arange(1, n + 1)))[::-1])[::-1]
     family[order] = np.minimum(ranked, 1.0)
-    values[known] = family
+    values[defined] = family
     return values

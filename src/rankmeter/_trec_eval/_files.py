@@ -37,28 +37,28 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     text, origin = _text(path), Origin(path, textual=True)
     lines = Lines.of(text, FORMS[form].split(), used.split()) if form == "qrels" else None
     if lines is not None and (lines.numbers == np.round(lines.numbers)).all():
-        return Table(lines.judged(), "list", origin=origin)
+        return Table(lines.as_judgments(), "list", origin=origin)
     frame, _ = trec_fields(text, "truth", FORMS[form], used, exact=True)
     *keys, what = frame.columns
     frame = frame.rename({what: "gain"})
     gain = pl.col("gain")
     if what == "grade":
         fits = gain == gain.round()
-        wanted = (
+        fault = (
             "not an integer, and trec_eval would silently cut it to one. Use rankmeter evaluate "
             "for such grades"
         )
     else:
-        fits, wanted = gain >= 0, "not a finite number ≥ 0, as a level of preference must be"
+        fits, fault = gain >= 0, "not a finite number ≥ 0, as a level of preference must be"
     bad = frame.filter(~(fits & gain.is_finite()))
     if bad.height:
         value = bad["gain"][0]
         raise InvalidValueError(
-            f"{path}: the {what} {exact(value)} of {_named(bad, keys)} is {wanted}"
+            f"{path}: the {what} {exact(value)} of {_first_judged(bad, keys)} is {fault}"
         )
     twice = frame.filter(pl.struct(keys).is_duplicated())
     if twice.height:
-        raise DuplicateError(f"{path}: {_named(twice, keys)} is judged twice")
+        raise DuplicateError(f"{path}: {_first_judged(twice, keys)} is judged twice")
     frame = frame.rename({"topic": "user", "document": "item"})
     return Table(InFrame(frame), "list", origin=origin)
 
@@ -66,21 +66,21 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
 def read_results(path: str) -> tuple[Table, str]:
     """Read ``topic Q0 document rank score run``, and the id of the run on the last line."""
     text = _text(path)
-    found = read_run(text, "rankings", ranked=False)
+    columns = read_run(text, "rankings", ranked=False)
     # −0.0 and 0.0 are equal scores, and only sort as such once they have the same bits.
     rows: InFrame | Lines
-    if isinstance(found.lists, Lines):
-        rows = found.lists
+    if isinstance(columns.lists, Lines):
+        rows = columns.lists
         rows.numbers[rows.numbers == 0] = 0.0
     else:
-        rows = InFrame(_scored(found, path).with_columns(pl.col("score") + 0.0))
+        rows = InFrame(_rows_of_run(columns, path).with_columns(pl.col("score") + 0.0))
     run_id = _last_line(text).split()[5].decode("utf-8", "surrogateescape")
     return Table(rows, "score", origin=Origin(path, textual=True)), run_id
 
 
-def _scored(found: Columns, path: str) -> pl.DataFrame:
+def _rows_of_run(columns: Columns, path: str) -> pl.DataFrame:
     """The rows of a run, whose scores can be ordered."""
-    frame = pl.DataFrame(found.fetch(("user", "item", "value"))).rename({"value": "score"})
+    frame = pl.DataFrame(columns.fetch(("user", "item", "value"))).rename({"value": "score"})
     bad = frame.filter(pl.col("score").is_nan())
     if bad.height:
         topic, document = map(as_written, bad.row(0)[:2])
@@ -113,10 +113,10 @@ def _text(path: str) -> Text:
     file = Path(path)
 
     def content() -> bytes | bytearray:
-        found = _cleaned(read_content(file))
-        if Text(path, found, "latin-1").is_blank:
+        data = _cleaned(read_content(file))
+        if Text(path, data, "latin-1").is_blank:
             raise FileFormatError(f"{path} is empty")
-        return found
+        return data
 
     start = _cleaned(start_of(file))
     if start.strip():
@@ -133,6 +133,6 @@ def _cleaned(content: bytes | bytearray) -> bytes | bytearray:
     return content
 
 
-def _named(frame: pl.DataFrame, keys: list[str]) -> str:
-    """What the first row judges, such as ``topic 1 document a``."""
+def _first_judged(frame: pl.DataFrame, keys: list[str]) -> str:
+    """The topic and document of the first row, such as ``topic 1 document a``."""
     return " ".join(f"{key} {as_written(frame[key][0])}" for key in keys)

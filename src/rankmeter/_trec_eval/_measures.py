@@ -38,10 +38,10 @@ def _cutoffs(text: str) -> Parameters:
 
 def _whole(text: str) -> int:
     # trec_eval takes 23.4 for 23.
-    found = re.fullmatch(r"\s*([+-]?\d+)(\.\d*)?\s*", text)
-    if found is None:
+    match = re.fullmatch(r"\s*([+-]?\d+)(\.\d*)?\s*", text)
+    if match is None:
         raise UsageError(f"expected an integer, got {text!r}")
-    return int(found[1])
+    return int(match[1])
 
 
 def _levels(text: str) -> Parameters:
@@ -102,7 +102,7 @@ def _metric(name: str) -> tuple[Metric, str]:
     return metric(**{**options, **dict(metric.options)}), how
 
 
-def _value(reading: Reading, name: str, point: float | None = None) -> FloatArray:
+def _value_at(reading: Reading, name: str, point: float | None = None) -> FloatArray:
     """The metric of a measure, at a cutoff or level."""
     metric, _ = _metric(name)
     metric = metric if point is None else metric @ point
@@ -110,15 +110,15 @@ def _value(reading: Reading, name: str, point: float | None = None) -> FloatArra
 
 
 def _binary(topics: Topics, name: str, point: float | None = None) -> FloatArray:
-    return _value(topics.binary, name, point)
+    return _value_at(topics.binary, name, point)
 
 
 def _pooled(topics: Topics, name: str) -> FloatArray:
-    return _value(topics.pooled, name)
+    return _value_at(topics.pooled, name)
 
 
 def _graded(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
-    return _value(topics.graded(_gains(values)), name)
+    return _value_at(topics.graded(_gains(values)), name)
 
 
 def _per_group(groups: Groups, name: str, point: float | None = None) -> FloatArray:
@@ -131,7 +131,7 @@ def _preferred(preferences: Preferences, name: str) -> FloatArray:
 
 
 def _graded_at(topics: Topics, name: str, k: int) -> FloatArray:
-    return _value(topics.graded({}), name, k)
+    return _value_at(topics.graded({}), name, k)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -171,9 +171,9 @@ def _set_f(topics: Topics, _: str, parameters: Sequence[float]) -> FloatArray:
 def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]:
     """The first grades of a ranking: ``-`` not judged, ``.`` pooled but not judged."""
     hits = topics.named.hits
-    wanted = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
-    strings = [["-"] * n for n in wanted.tolist()]
-    shown = hits.rank <= wanted[hits.user]
+    lengths = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
+    strings = [["-"] * n for n in lengths.tolist()]
+    shown = hits.rank <= lengths[hits.user]
     for user, rank, grade in zip(
         hits.user[shown].tolist(), hits.rank[shown].tolist(), hits.gain[shown].tolist(), strict=True
     ):
@@ -184,7 +184,7 @@ def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]
 
 def _ideal_dcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
     # Gains below 0 count in a ranking and never in the ideal one.
-    return _value(topics.graded(_gains(values), ideal=True), name)
+    return _value_at(topics.graded(_gains(values), ideal=True), name)
 
 
 def _ndcg(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
@@ -207,7 +207,9 @@ def _rndcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
 def _rbp(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
     p, gains = _persistence(values)
     hits = topics.scaled(gains).hits
-    return (1.0 - p) * hits.sum(hits.gain * _powers(p, hits.rank.max(initial=0.0))[_place(hits)])
+    return (1.0 - p) * hits.sum(
+        hits.gain * _powers(p, hits.rank.max(initial=0.0))[_from_zero(hits)]
+    )
 
 
 def _rbp_resid(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
@@ -216,7 +218,7 @@ def _rbp_resid(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
     length = hits.n_ranked
     powers = _powers(p, length.max(initial=0))
     unknown = np.arange(powers.size)[:-1] < length[:, None]
-    unknown[hits.user, _place(hits)] = False
+    unknown[hits.user, _from_zero(hits)] = False
     user, place = np.nonzero(unknown)
     total = powers[length] + (1.0 - p) * hits.sum(powers[place], user)
     return np.where(unknown.any(axis=1), total, 0.0)
@@ -227,7 +229,7 @@ def _powers(p: float, n: float) -> FloatArray:
     return np.multiply.accumulate(np.append(1.0, np.full(int(n), p)))
 
 
-def _place(hits: Hits) -> IntArray:
+def _from_zero(hits: Hits) -> IntArray:
     """Ranks, counted from 0."""
     return hits.rank.astype(np.int64) - 1
 
@@ -250,7 +252,7 @@ class Measure:
     how: str | None = None
 
     def aggregate(self, name: str) -> str:
-        """How the values of all topics are combined: ``mean``, ``sum``, ``geometric``, ``none``.
+        """The way to combine all topics: ``mean``, ``sum``, ``geometric``, ``none``.
 
         Sums are printed as integers, geometric means for all topics only.
         """
@@ -355,8 +357,8 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 """Names for several measures."""
 
 
-def choose(
-    wanted: Iterable[str], form: str = "qrels"
+def choose_measures(
+    texts: Iterable[str], form: str = "qrels"
 ) -> dict[str, tuple[Measure | None, str | None]]:
     """The requested measures, in order of printing, with their parameters.
 
@@ -366,11 +368,11 @@ def choose(
     measures = MEASURES[form]
     names: set[str] = set()
     given: dict[str, str] = {}
-    for text in wanted:
+    for text in texts:
         name, dot, parameters = text.partition(".")
         meant = NICKNAMES.get(name, (name,))
         if not measures.keys() >= set(meant):
-            raise _misplaced(name, meant, form)
+            raise _other_format(name, meant, form)
         measure = measures.get(name)
         if dot and (measure is None or measure.read is None):
             raise UsageError(f"{name} takes no parameters, got {text!r}")
@@ -382,20 +384,21 @@ def choose(
                 f"as in trec_eval, only the first parameters of {name} count: {given[name]}, not "
                 f"{parameters}; write all of them after one {name}",
             )
-    return {name: (one, given.get(name)) for name, one in measures.items() if name in names}
+    return {name: (measure, given.get(name)) for name, measure in measures.items() if name in names}
 
 
-def _misplaced(name: str, meant: Sequence[str], form: str) -> UsageError:
+def _other_format(name: str, meant: Sequence[str], form: str) -> UsageError:
     """Build the error for a name that is not a measure of a format of judgments."""
-    forms = [f"-R {one}" for one, measures in MEASURES.items() if measures.keys() >= set(meant)]
+    forms = [f"-R {name}" for name, names in MEASURES.items() if names.keys() >= set(meant)]
     if not forms:
         every = dict.fromkeys(name for measures in MEASURES.values() for name in measures)
         return unknown("measure of trec_eval", name, [*every, *NICKNAMES])
-    own = MEASURES[form]
-    known = [*(one for one, names in NICKNAMES.items() if own.keys() >= set(names)), *own]
+    measures = MEASURES[form]
+    nicknames = (nick for nick, names in NICKNAMES.items() if measures.keys() >= set(names))
+    allowed = [*nicknames, *measures]
     return UsageError(
         f"{name} needs judgments of another format ({' or '.join(forms)}); -R {form} has "
-        f"{', '.join(known)}",
-        allowed=tuple(known),
+        f"{', '.join(allowed)}",
+        allowed=tuple(allowed),
         got=name,
     )

@@ -68,14 +68,15 @@ class Preferences:
         self.names = list(map(as_written, ids))
         self.missing = ~ids.is_in(results["user"].unique().implode()).to_numpy()
         # One topic after the other: a matrix has a row for each judged document.
-        every = [dict(_evaluated(topic, judged.source)) for topic in topics]
-        self.values = {name: np.array([one[name] for one in every]) for name in (*COUNTS, *RATIOS)}
+        every = [dict(_topic_measures(topic, judged.source)) for topic in topics]
+        names = (*COUNTS, *RATIOS)
+        self.values = {name: np.array([topic[name] for topic in every]) for name in names}
 
 
-def _evaluated(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, float]]:
+def _topic_measures(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, float]]:
     """Every measure of one topic, and a few that trec_eval has no name for."""
     where = f"{source}: topic {as_written(frame['user'][0])}"
-    groups = [_Group.of(one, where) for one in frame.partition_by("group", maintain_order=True)]
+    groups = [_Group.of(rows, where) for rows in frame.partition_by("group", maintain_order=True)]
     n = frame.filter(pl.col("rank").is_not_null())["place"].n_unique()
     retrieved = [int(np.searchsorted(group.place, n)) for group in groups]
     tally = np.zeros((frame["place"].n_unique(),) * 2, dtype=np.int64)
@@ -93,8 +94,8 @@ def _evaluated(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, float]]:
         yield f"avgjg{scope}", _average(counts)
         balanced = [group.balanced(r, scope) for group, r in zip(groups, retrieved, strict=True)]
         # One group with nothing to fulfil makes the whole 0.
-        known = all(possible for _, possible in balanced)
-        yield f"avgjg_Rnonrel{scope}", _average(balanced) if known else 0.0
+        fulfillable = all(possible for _, possible in balanced)
+        yield f"avgjg_Rnonrel{scope}", _average(balanced) if fulfillable else 0.0
 
 
 @dataclass(frozen=True)
@@ -120,12 +121,12 @@ class _Group:
             )
         place, row = np.unique(at, return_inverse=True)
         subgroup = frame["subgroup"].rle_id().to_numpy()
-        one = bool(subgroup[-1] == 0)
+        single = bool(subgroup[-1] == 0)
         better = np.zeros((place.size, place.size), dtype=bool)
         for number in range(subgroup[-1] + 1):
             here = subgroup == number
             better[np.ix_(row[here], row[here])] |= level[here][:, None] > level[here]
-        while not one:
+        while not single:
             steps = better.astype(np.float32)
             more = better | (steps @ steps > 0)
             if (more == better).all():
@@ -140,7 +141,7 @@ class _Group:
             )
         levels = np.zeros(place.size)
         levels[row] = level
-        return cls(place, levels, better, one)
+        return cls(place, levels, better, single)
 
     def balanced(self, r: int, scope: str) -> tuple[int, int]:
         """Count with as many nonrelevant documents as relevant ones."""
@@ -170,7 +171,7 @@ def _counts(better: BoolArray, r: int, scope: str) -> tuple[int, int]:
 
 def _average(counts: Sequence[tuple[int, int]]) -> float:
     shares = [fulfilled / possible if possible else 0.0 for fulfilled, possible in counts]
-    return _total(shares) / len(shares)
+    return _sum_in_order(shares) / len(shares)
 
 
 def _by_pair(tally: IntArray, r: int, scope: str) -> float:
@@ -182,9 +183,9 @@ def _by_pair(tally: IntArray, r: int, scope: str) -> float:
     if scope != "_ret":
         blocks.append((either[:r, r:], tally[:r, r:]))
     shares = np.concatenate([part[whole > 0] / whole[whole > 0] for whole, part in blocks])
-    return _total(shares) / n if n else 0.0
+    return _sum_in_order(shares) / n if n else 0.0
 
 
-def _total(shares: npt.ArrayLike) -> float:
+def _sum_in_order(shares: npt.ArrayLike) -> float:
     """The sum, added up one after the other like trec_eval: the last digit may depend on it."""
     return float(np.add.accumulate(np.append(0.0, shares))[-1])

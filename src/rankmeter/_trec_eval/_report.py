@@ -11,11 +11,11 @@ import numpy as np
 from rankmeter._choices import GEOMETRIC_FLOOR
 from rankmeter._hits import FloatArray
 from rankmeter._trec_eval._files import FORMS, read_judgments, read_results
-from rankmeter._trec_eval._measures import Measure, choose
+from rankmeter._trec_eval._measures import Measure, choose_measures
 from rankmeter._trec_eval._prefs import Preferences
-from rankmeter._trec_eval._topics import Groups, Topics
-from rankmeter._trec_eval._zscores import References, read_references, standardised
-from rankmeter.errors import DataError, UsageError
+from rankmeter._trec_eval._topics import Groups, TopicChoices, Topics
+from rankmeter._trec_eval._zscores import References, read_references, to_zscores
+from rankmeter.errors import DataError
 
 
 def report(
@@ -26,44 +26,29 @@ def report(
     form: str = "qrels",
     per_topic: bool = False,
     summary: bool = True,
-    complete: bool = False,
-    level: int = 1,
-    depth: int | None = None,
-    judged_only: bool = False,
-    n_items: int = 0,
     zscores: str | None = None,
+    **choices: Any,
 ) -> Iterator[str]:
     """Evaluate a run and yield what trec_eval prints, line by line.
 
     A measure may have parameters: ``P.5,10``. The options of trec_eval are ``-R`` (`form`: the
     format of the judgments, which have measures of their own), ``-q`` (`per_topic`),
-    not ``-n`` (`summary`), ``-c`` (`complete`: judged topics without results count, mostly as 0),
-    ``-l`` (`level`: the smallest grade that is relevant; gains do not depend on it), ``-M``
-    (`depth`: results per topic), ``-J`` (`judged_only`: remove unjudged documents), ``-N``
-    (`n_items`: documents in the collection, for ``utility``) and ``-Z`` (`zscores`: a file of means
-    and standard deviations of reference runs, by which values become z-scores). Unless complete, a
-    judged topic without results is a DataError, raised after the lines of the topics before it.
+    not ``-n`` (`summary`), ``-Z`` (`zscores`: a file of means and standard deviations of reference
+    runs, by which values become z-scores), and those of `TopicChoices`. Unless complete, a judged
+    topic without results is a DataError, raised after the lines of the topics before it.
     """
-    if level < 0:
-        raise UsageError(f"the level of relevance must be an integer ≥ 0, got {level}")
-    chosen = choose(measures, form)
+    asked = TopicChoices(**choices)
+    chosen = choose_measures(measures, form)
     references = None if zscores is None else read_references(zscores)
     judged = read_judgments(qrels, form)
     results, run_id = read_results(run)
     topics: Topics | Groups | Preferences
     if "level" in FORMS[form].split():
         # Neither what is relevant nor unjudged documents make a difference to preferences.
-        topics = Preferences(judged, results, depth)
+        topics = Preferences(judged, results, asked.depth)
     else:
-        topics = (Groups if form == "qrels_jg" else Topics)(
-            judged,
-            results,
-            level=level,
-            depth=depth,
-            complete=complete,
-            judged_only=judged_only,
-            n_items=n_items,
-        )
+        topics = (Groups if form == "qrels_jg" else Topics)(judged, results, asked)
+    complete = asked.complete
     columns, totals = _table(
         topics, chosen, run_id, references, complete=complete, per_topic=per_topic
     )
@@ -103,11 +88,11 @@ def _table(
         show = _FORMATS.get(how, _real) if not z or how == "none" else _real
         for label, values in measure.values(name, given, topics):
             if complete:
-                _clear(label, values, topics)
+                _clear_missing(label, values, topics)
             mark = ""
             if references is not None and isinstance(values, np.ndarray):
                 mark, plain = z, _logarithms(values) if how == "geometric" else values
-                values = standardised(plain, label, topics.names, references)  # noqa: PLW2901
+                values = to_zscores(plain, label, topics.names, references)  # noqa: PLW2901
             if per_topic and how != "geometric":
                 pairs = zip(topics.names, map(show, values), strict=True)
                 columns.append([mark + _line(label, topic, value) for topic, value in pairs])
@@ -134,7 +119,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {"none": "'{}'".format, "sum": "{:.0
 """How values are printed, by how they are averaged; `_real` prints all others."""
 
 
-def _clear(
+def _clear_missing(
     label: str, values: FloatArray | list[str], topics: Topics | Groups | Preferences
 ) -> None:
     """Subtract the value of the made-up document of a topic without results.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter._ingest import Ids, Lines, Objects, Table, series
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._trec_eval._files import as_written
-from rankmeter.errors import DuplicateError
+from rankmeter.errors import DuplicateError, UsageError
 from rankmeter.metrics import Metric
 
 Gains = Mapping[int, float]
@@ -50,56 +50,66 @@ class Reading:
         try:
             return self._data.run(plan)["run"].averaged(entry).values
         except DuplicateError:  # the message is about names
-            run, truth = (_named(table, self._names) for table in self._tables)
+            run, truth = (_with_names(table, self._names) for table in self._tables)
             return Memory().open(truth, {"run": run}).run(plan)["run"].averaged(entry).values
+
+
+@dataclass(frozen=True)
+class TopicChoices:
+    """The options of trec_eval that say which topics and documents count."""
+
+    level: int = 1
+    """``-l``: the smallest grade that is relevant; gains do not depend on it."""
+    depth: int | None = None
+    """``-M``: results per topic."""
+    complete: bool = False
+    """``-c``: judged topics without results count, mostly as 0."""
+    judged_only: bool = False
+    """``-J``: remove unjudged documents."""
+    n_items: int = 0
+    """``-N``: documents in the collection, for ``utility``."""
+
+    def __post_init__(self) -> None:
+        if self.level < 0:
+            raise UsageError(f"the level of relevance must be an integer ≥ 0, got {self.level}")
 
 
 class Topics:
     """The judged topics in order of their ids, with their results.
 
     ``missing`` of shape (n_topics,) marks those without results; ``n_above_zero`` counts the
-    judgments above 0, whatever the level. The options are those of `report`.
+    judgments above 0, whatever the level.
     """
 
-    def __init__(
-        self,
-        qrels: Table,
-        run: Table,
-        *,
-        level: int,
-        depth: int | None,
-        complete: bool,
-        judged_only: bool,
-        n_items: int,
-    ) -> None:
+    def __init__(self, qrels: Table, run: Table, choices: TopicChoices) -> None:
         self._names = distinct([qrels.users])
         self.names: list[str] = list(map(as_written, self._names.to_list()))
-        grades = _placed(qrels, self._names)
+        grades = _with_places(qrels, self._names)
         self.n_above_zero = int((grades.gains > 0).sum())
-        self.n_items = n_items
-        results = _placed(run, self._names)
+        self.n_items = choices.n_items
+        results = _with_places(run, self._names)
         absent = self._without(results)
         self.missing = np.zeros(len(self.names), dtype=bool)
         self.missing[absent.integers()] = True
-        if complete and len(absent):
+        if choices.complete and len(absent):
             # In place of missing results, trec_eval takes one unjudged document.
             invented = {"item": pl.lit("ceci_nest_pas_un_docno"), "score": pl.lit(1.0)}
             invented_rows = pl.select(user=absent.series()).with_columns(**invented)
             results = results.with_rows(pl.concat([results.frame, invented_rows]))
-        if depth is not None:
+        if choices.depth is not None:
             by = ["user", "score", "item"]
             ordered = results.frame.sort(by, descending=[False, True, True])
-            first = ordered.group_by("user", maintain_order=True).head(depth)
+            first = ordered.group_by("user", maintain_order=True).head(choices.depth)
             results = results.with_rows(first)
         # A negative grade means that a document was pooled but not judged.
-        self._judged = _where(grades, grades.gains >= 0)
-        self._pooled = self._judged if judged_only else grades
+        self._judged = _select_rows(grades, grades.gains >= 0)
+        self._pooled = self._judged if choices.judged_only else grades
         self._more = self._pooled.height > self._judged.height
-        if judged_only:
-            known = results.frame.join(self._judged.frame, on=["user", "item"], how="semi")
-            results = results.with_rows(known)
+        if choices.judged_only:
+            judged = results.frame.join(self._judged.frame, on=["user", "item"], how="semi")
+            results = results.with_rows(judged)
         self._run = results
-        self._level = level
+        self._level = choices.level
         self._graded: dict[tuple[Any, ...], Reading] = {}
 
     @functools.cached_property
@@ -109,7 +119,7 @@ class Topics:
 
     @functools.cached_property
     def pooled(self) -> Reading:
-        """The same, with the documents that were pooled but not judged."""
+        """Relevant or not, by the level, with documents that were pooled but not judged."""
         return self._reading(self._pooled, f">={self._level}") if self._more else self.binary
 
     @functools.cached_property
@@ -127,7 +137,7 @@ class Topics:
         negative = min(gains.values(), default=0.0) < 0 and not ideal
         key = (negative, *sorted(gains.items()))
         if key not in self._graded:
-            worth = _with_gains(self._judged, _worth(self._judged, gains))
+            worth = _with_gains(self._judged, _gains_of(self._judged, gains))
             self._graded[key] = self._reading(worth, "any" if negative else ">0")
         return self._graded[key]
 
@@ -135,9 +145,9 @@ class Topics:
         """The gains of the grades, from 0 to 1: if necessary by the range of a topic's grades."""
         each = self._judged.frame.select(pl.col("gain").max().over("user"))
         top = each.to_series().to_numpy()
-        span = {one: _range(int(one), gains) for one in np.unique(top).tolist()}
-        low, high = np.array([span[one] for one in top.tolist()]).reshape(-1, 2).T
-        worth = _worth(self._judged, gains)
+        span = {grade: _range(int(grade), gains) for grade in np.unique(top).tolist()}
+        low, high = np.array([span[grade] for grade in top.tolist()]).reshape(-1, 2).T
+        worth = _gains_of(self._judged, gains)
         beyond = (low < 0) | (high > 1)
         worth[beyond] = (worth[beyond] - low[beyond]) / (high[beyond] - low[beyond])
         return self._reading(_with_gains(self._judged, worth), ">0")
@@ -159,17 +169,17 @@ class Groups:
     ``names`` and ``missing`` are those of the topics proper. The options are those of `report`.
     """
 
-    def __init__(self, qrels: Table, run: Table, **choices: Any) -> None:
+    def __init__(self, qrels: Table, run: Table, choices: TopicChoices) -> None:
         grades = qrels.frame
         topics = grades["user"].unique().sort()
         # No name has a space in it.
-        own = pl.concat_str("user", "group", separator=" ")
+        names = pl.concat_str("user", "group", separator=" ")
         results = run.frame.join(grades.select("user", "group").unique(), on="user")
         self.names: list[str] = list(map(as_written, topics))
         self.sets = Topics(
-            qrels.with_rows(grades.select(own, "item", "gain")),
-            run.with_rows(results.select(own, "item", "score")),
-            **choices,
+            qrels.with_rows(grades.select(names, "item", "gain")),
+            run.with_rows(results.select(names, "item", "score")),
+            choices,
         )
         place = {name: i for i, name in enumerate(self.names)}
         self._topic = np.array([place[name.partition(" ")[0]] for name in self.sets.names])
@@ -185,7 +195,7 @@ def _topics(places: IntArray) -> Ids:
     return Objects(places.tolist(), "Int64")
 
 
-def _placed(table: Table, names: Ids) -> Table:
+def _with_places(table: Table, names: Ids) -> Table:
     """The rows of some users, by the place among `names` instead of the name.
 
     The rows of a user mostly follow each other, so each such run of rows is looked up once.
@@ -199,11 +209,11 @@ def _placed(table: Table, names: Ids) -> Table:
     runs = table.frame["user"].rle().struct.unnest()
     place = np.repeat(Codes(names).find(runs["value"]), runs["len"].to_numpy())
     placed = table.with_rows(table.frame.with_columns(user=series(place)))
-    return _where(placed, place >= 0)
+    return _select_rows(placed, place >= 0)
 
 
-def _where(table: Table, kept: npt.NDArray[np.bool_]) -> Table:
-    """Some of the rows."""
+def _select_rows(table: Table, kept: npt.NDArray[np.bool_]) -> Table:
+    """Select rows by mask."""
     if kept.all():
         return table
     if isinstance(table.rows, Lines):
@@ -219,14 +229,14 @@ def _with_gains(judged: Table, gains: FloatArray) -> Table:
     return judged.with_rows(judged.frame.with_columns(gain=series(gains)))
 
 
-def _named(table: Table, names: Ids) -> Table:
+def _with_names(table: Table, names: Ids) -> Table:
     """The table with names again in place of their places."""
     named = table.frame.with_columns(user=names.series().gather(table.frame["user"]))
     empty_users = names.take(table.empty_users.integers())
     return replace(table.with_rows(named), empty_users=empty_users)
 
 
-def _worth(judged: Table, gains: Gains) -> FloatArray:
+def _gains_of(judged: Table, gains: Gains) -> FloatArray:
     grade = judged.gains
     worth = grade.copy()
     for level, gain in gains.items():

@@ -19,7 +19,7 @@ UNKNOWN = -1_000_000.0
 
 def read_references(path: str) -> References:
     """Read lines of ``topic measure mean deviation``."""
-    found: References = {}
+    references: References = {}
     text = Path(path).read_bytes().decode("utf-8", "surrogateescape")
     for number, line in enumerate(text.split("\n"), start=1):
         fields = line.split()
@@ -33,18 +33,18 @@ def read_references(path: str) -> References:
                 f"{path}, line {number}: expected topic, measure, mean and standard deviation, "
                 f"got {line.strip()[:60]!r}"
             ) from None
-        if (topic, measure) in found:
+        if (topic, measure) in references:
             raise DuplicateError(f"{path}, line {number}: {measure} of topic {topic} occurs twice")
-        found[topic, measure] = values
-    return found
+        references[topic, measure] = values
+    return references
 
 
-def standardised(
+def to_zscores(
     values: FloatArray, label: str, topics: Sequence[str], references: References
 ) -> FloatArray:
     """The values of a measure, one for each topic, as z-scores."""
-    known = [references.get((topic, label)) for topic in topics]
-    mean, deviation = np.array([one or (np.nan, 0.0) for one in known]).reshape(-1, 2).T
+    by_topic = [references.get((topic, label), (np.nan, 0.0)) for topic in topics]
+    mean, deviation = np.array(by_topic).reshape(-1, 2).T
     flat = np.where(values == mean, 0.0, UNKNOWN)
     spread = np.where(deviation == 0, 1.0, deviation)
     return np.where(deviation == 0, flat, (values - mean) / spread)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from rankmeter.conventions._names import has_metric, translate, translate_all
 from rankmeter.conventions._profiles import (
     Convention,
-    by_use,
     convention_names,
     load_convention,
+    usage_rank,
 )
 
 __all__ = [
     "Convention",
-    "by_use",
     "convention_names",
     "has_metric",
     "load_convention",
     "translate",
     "translate_all",
+    "usage_rank",
 ]

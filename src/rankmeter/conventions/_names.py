@@ -43,41 +43,42 @@ def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
     may be one of rankmeter, if `ours`; the error names the tools that have it, or the nearest
     names.
     """
-    return _translated(name, load_convention(tool).name, ours=ours)
+    return _translate_name(name, load_convention(tool).name, ours=ours)
 
 
 @remembered
-def _translated(name: str, tool: str, *, ours: bool) -> tuple[Metric, ...]:
+def _translate_name(name: str, tool: str, *, ours: bool) -> tuple[Metric, ...]:
     profile = load_convention(tool)
-    if found := _read(name, profile):
-        return _as_ours(name, found)
+    if metrics := _read(name, profile):
+        return _relabel_native(name, metrics)
     if not ours:
-        raise UnknownMetricError(_unknown(name, profile) or f"unknown metric {shown(name)}")
+        raise UnknownMetricError(_unknown_message(name, profile) or f"unknown metric {shown(name)}")
     try:
         return tuple(read_metric(name))
     except UnknownMetricError as error:
-        raise UnknownMetricError(_unknown(name, profile) or str(error)) from error
+        raise UnknownMetricError(_unknown_message(name, profile) or str(error)) from error
 
 
-def _as_ours(name: str, found: tuple[Metric, ...]) -> tuple[Metric, ...]:
+def _relabel_native(name: str, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
     """The metrics under the names that rankmeter gives them, if the name means the same there."""
     try:
-        own = tuple(read_metric(name))
+        ours = tuple(read_metric(name))
     except UsageError:
-        return found
-    same = own == found
-    return tuple(replace(one, label=one.label or str(one)) for one in own) if same else found
+        return metrics
+    if ours != metrics:
+        return metrics
+    return tuple(replace(metric, label=metric.label or str(metric)) for metric in ours)
 
 
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
     """The metrics under a convention, each once; a text may hold several names."""
     if isinstance(metrics, str):
-        return _of_text(metrics, load_convention(tool).name)
+        return _translate_text(metrics, load_convention(tool).name)
     return parse_metrics(metrics, functools.partial(translate, tool=tool))
 
 
 @remembered
-def _of_text(text: str, tool: str) -> tuple[Metric, ...]:
+def _translate_text(text: str, tool: str) -> tuple[Metric, ...]:
     text = _in_brackets(text, load_convention(tool))
     return parse_metrics(text, functools.partial(translate, tool=tool))
 
@@ -97,15 +98,15 @@ def has_metric(tool: str, metric: str) -> bool:
 @functools.cache
 def _metrics(tool: str) -> frozenset[str]:
     return frozenset(
-        one.name for name in load_convention(tool).names for one in translate(name, tool)
+        metric.name for name in load_convention(tool).names for metric in translate(name, tool)
     )
 
 
 def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
     """The metrics of a name of the tool; empty if it is not the tool's."""
     text = _in_brackets(text.strip(), profile)
-    bare, options, inside = _bare(text)
-    bare, options = _suffixed(bare, options, profile)
+    bare, options, inside = _unbracket(text)
+    bare, options = _split_suffix(bare, options, profile)
     means = _meaning(bare, options, inside, profile)
     labels, points = [text], list[float | None]()
     if means is None:
@@ -116,7 +117,7 @@ def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
         before, _, after = text.rpartition(written)
         if len(points) > 1:
             labels = [f"{before}{mark}{k.strip()}{after}" for k in written[1:].split(",")]
-        head, options = _suffixed(head, options, profile)
+        head, options = _split_suffix(head, options, profile)
         for base in (head, f"{head}_k"):
             means = means or _meaning(base, options, inside, profile)
     if means is None:
@@ -133,20 +134,20 @@ def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
     )
 
 
-def _bare(text: str) -> tuple[str, frozenset[str], frozenset[str]]:
+def _unbracket(text: str) -> tuple[str, frozenset[str], frozenset[str]]:
     """A name without its brackets, all options in them, and those in round ones."""
     options, inside = set(), set()
     for group in _GROUP.finditer(text):
-        found = {part.strip() for part in group[1].split(",")} - {""}
-        options |= found
-        inside |= found if group[0][0] == "(" else set()
+        group_options = {part.strip() for part in group[1].split(",")} - {""}
+        options |= group_options
+        inside |= group_options if group[0][0] == "(" else set()
     return _GROUP.sub("", text).strip(), frozenset(options), frozenset(inside)
 
 
-def _suffixed(
+def _split_suffix(
     bare: str, options: frozenset[str], profile: Convention
 ) -> tuple[str, frozenset[str]]:
-    """The same with an option that is a suffix, ``ndcg-l2`` of ranx, among the options."""
+    """Move an option that is a suffix, such as ``ndcg-l2`` of ranx, to the options."""
     head, dash, tail = bare.rpartition("-")
     if dash and dash + tail in profile.options:
         return head, options | {dash + tail}
@@ -162,9 +163,9 @@ def _meaning(
     """
     others = profile.options.keys() | inside
     fits = [
-        (len(wanted), ours, options - wanted)
-        for known, wanted, ours in _spellings(profile.name)
-        if known == base and wanted <= options and options - wanted <= others
+        (len(required), ours, options - required)
+        for name, required, ours in _spellings(profile.name)
+        if name == base and required <= options and options - required <= others
     ]
     return max(fits, key=lambda fit: fit[0])[1:] if fits else None
 
@@ -172,14 +173,14 @@ def _meaning(
 @functools.cache
 def _spellings(tool: str) -> tuple[tuple[str, frozenset[str], str], ...]:
     names = load_convention(tool).names.items()
-    return tuple((*_bare(theirs)[:2], ours) for theirs, ours in names)
+    return tuple((*_unbracket(theirs)[:2], ours) for theirs, ours in names)
 
 
 def _metric(ours: str, options: frozenset[str], k: float | None, profile: Convention) -> Metric:
     cut = "{k}" in ours
-    (found,) = read_metric(ours.replace("{k}", "none" if k is None else str(k)))
+    (metric,) = read_metric(ours.replace("{k}", "none" if k is None else str(k)))
     if k is not None and not cut:
-        found = found @ k
+        metric = metric @ k
     given: set[str] = set()
     for option in sorted(options):
         name, _, value = (option + "=true" if option == ADJUSTED else option).partition("=")
@@ -187,26 +188,26 @@ def _metric(ours: str, options: frozenset[str], k: float | None, profile: Conven
         if twice := given & means.keys():
             raise UsageError(f"{ours} has the option {min(twice)!r} twice: name it once")
         given |= means.keys()
-        found = found(**means)
-    return found
+        metric = metric(**means)
+    return metric
 
 
-def _unknown(text: str, profile: Convention) -> str:
+def _unknown_message(text: str, profile: Convention) -> str:
     """The message for an unknown name; empty if there is no better message."""
     if len(text) > 200:
         return ""
-    if known := profile.elsewhere.get(_bare(text)[0]):
-        return f"{text} of {profile.title} is not a metric here, but can be computed: {known}"
-    tools = [tool for tool in convention_names() if _has(text, load_convention(tool))]
+    if advice := profile.elsewhere.get(_unbracket(text)[0]):
+        return f"{text} of {profile.title} is not a metric here, but can be computed: {advice}"
+    tools = [tool for tool in convention_names() if _is_name_of(text, load_convention(tool))]
     if tools:
         follow = f"like={tools[0]!r} follows it"
         return f"unknown metric {shown(text)}: it is a name of {', '.join(tools)}; {follow}"
-    bare = take_cutoffs(_bare(text)[0], profile.marks)[0]
-    hint = "" if is_elsewhere(bare) else near(bare, (_bare(name)[0] for name in profile.names))
+    bare = take_cutoffs(_unbracket(text)[0], profile.marks)[0]
+    hint = "" if is_elsewhere(bare) else near(bare, (_unbracket(name)[0] for name in profile.names))
     return f"unknown metric {shown(bare)} of {profile.title}{hint}" if hint else ""
 
 
-def _has(text: str, profile: Convention) -> bool:
+def _is_name_of(text: str, profile: Convention) -> bool:
     try:
         return bool(_read(text, profile))
     except UsageError:

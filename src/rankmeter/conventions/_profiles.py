@@ -113,7 +113,7 @@ def convention_names() -> tuple[str, ...]:
     return tuple(sorted(_files()))
 
 
-def by_use(name: str) -> int:
+def usage_rank(name: str) -> int:
     """The place of a convention among the widely used ones; all others share the last."""
     return WIDELY_USED.index(name) if name in WIDELY_USED else len(WIDELY_USED)
 
@@ -122,12 +122,12 @@ def load_convention(name: str) -> Convention:
     """The convention of that name or alias; case, ``-`` and ``_`` do not matter."""
     if not isinstance(name, str):
         raise unknown("convention", name, convention_names())
-    wanted = name.strip().lower().replace("-", "_")
-    if wanted not in _files():
-        wanted = _aliases().get(wanted, wanted)  # reads every file
-    if wanted not in _files():
+    file = name.strip().lower().replace("-", "_")
+    if file not in _files():
+        file = _aliases().get(file, file)  # reads every file
+    if file not in _files():
         raise unknown("convention", name, convention_names())
-    return _read(wanted)
+    return _read(file)
 
 
 @functools.cache

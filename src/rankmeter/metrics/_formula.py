@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from rankmeter._hits import FloatArray, ratio
-from rankmeter._steps import worked
+from rankmeter._steps import note_formula
 
 
-def formula(text: str, *, name: str = "", nothing: float = 0.0, **parts: Any) -> FloatArray:
+def formula(text: str, *, name: str = "", nothing: float = 0.0, **terms: Any) -> FloatArray:
     """Evaluate an expression on arrays, and note it with its parts for `show`.
 
     Parameters
@@ -38,11 +38,11 @@ def formula(text: str, *, name: str = "", nothing: float = 0.0, **parts: Any) ->
     >>> formula("hits / relevant", hits=np.array([1.0, 0.0]), relevant=np.array([2, 0]))
     array([0.5, 0. ])
     """
-    values = {part: np.inf if value is None else value for part, value in parts.items()}
+    values = {part: np.inf if value is None else value for part, value in terms.items()}
     divide = functools.partial(_divide, nothing=nothing)
     value = eval(_compiled(text), {**_FUNCTIONS, "divide": divide}, values)  # noqa: S307
     result: FloatArray = np.asarray(value, dtype=np.float64)
-    return worked(result, text, name, **parts)
+    return note_formula(result, text, name, **terms)
 
 
 def _divide(part: Any, whole: Any, nothing: float) -> FloatArray:

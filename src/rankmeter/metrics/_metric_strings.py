@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankmeter._checks import LARGEST, integer, near, refused, shown
-from rankmeter._choices import CHOICES, SETTINGS, checked
+from rankmeter._choices import CHOICES, SETTINGS, checked_choice
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics._registry import ADJUSTED, METRICS, SYNONYMS, Option, Spec
 
@@ -84,7 +84,7 @@ class Metric:
                     f"{self.name}(…)"
                 )
             elif name in CHOICES:
-                choices[name] = checked(name, value)
+                choices[name] = checked_choice(name, value)
             elif name == ADJUSTED:
                 choices.pop(name, None)
                 choices |= {name: True} if _checked(self.name, _SWITCH, value) else {}
@@ -217,15 +217,15 @@ def _read_names(
 
 def _split(text: str) -> list[str]:
     """Cut ``ndcg@5,10, map(denominator=k)@3`` where a new name begins outside brackets."""
-    parts: list[list[str]] = [[]]
+    names: list[list[str]] = [[]]
     depth, apart = 0, False
     for piece in filter(None, re.split(r"([\s,;]+|[()\[\]{}])", text)):
         if apart and not depth and piece[0].isalnum() and not _NUMBER.fullmatch(piece):
-            parts.append([])
+            names.append([])
         depth += (piece in "([{") - (piece in ")]}")
         apart = piece[0] in ",;" or piece[0].isspace()
-        parts[-1].append(piece)
-    joined = ("".join(part).strip(" \t\n,;") for part in parts)
+        names[-1].append(piece)
+    joined = ("".join(part).strip(" \t\n,;") for part in names)
     return [part for part in joined if part]
 
 
@@ -279,9 +279,9 @@ def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[Any]]:
             separator, name = "_", name[:-1]
         else:
             return text, "", []
-    parts = [part.strip() for part in tail.split(",")]
-    if all(map(_NUMBER.fullmatch, parts)):
-        cutoffs = [int(part) if part.lstrip("-").isdigit() else float(part) for part in parts]
+    numbers = [part.strip() for part in tail.split(",")]
+    if all(map(_NUMBER.fullmatch, numbers)):
+        cutoffs = [int(part) if part.lstrip("-").isdigit() else float(part) for part in numbers]
         if all(map(math.isfinite, cutoffs)):
             return name.rstrip(), separator, cutoffs
     return (name, separator, [tail]) if separator == "@" else (text, "", [])
@@ -310,7 +310,11 @@ def _lookup(name: str) -> tuple[Metric, str]:
             f"unknown metric {shown(name)}: rankmeter has no {name.lower()}; "
             "`rankmeter metrics` lists what it has"
         )
-    hint = near(name, [*METRICS, *SYNONYMS, *PRESETS], likeness=0.7)
+    cut = re.fullmatch(r"(.*?\D)(\d+)", key)
+    if cut and cut[1] in names:
+        hint = f"; did you mean '{names[cut[1]]}@{cut[2]}'?"
+    else:
+        hint = near(name, [*METRICS, *SYNONYMS, *PRESETS], likeness=0.7)
     hint = hint or f"; known: {', '.join(sorted(METRICS))}"
     raise UnknownMetricError(f"unknown metric {shown(name)}{hint}")
 

@@ -23,7 +23,7 @@ import numpy as np
 from rankmeter._choices import CHOICES
 from rankmeter._hits import BoolArray, FloatArray, Hits
 from rankmeter._lists import Lists
-from rankmeter._steps import valued
+from rankmeter._steps import note_value
 from rankmeter.errors import UsageError
 from rankmeter.metrics.exposures import Exposure
 from rankmeter.metrics.states import Ratio, State, Weighted
@@ -375,7 +375,7 @@ def describe(
             if np.shape(values) != (evidence.n_users,):
                 raise TypeError(f"{name} must return one value per user, got {values!r}")
             values = np.where(undefined(evidence), np.nan, values)
-        return valued(values, name, args[0] if args else None), computed
+        return note_value(values, name, args[0] if args else None), computed
 
     @functools.wraps(function)
     def metric(*args: Any, **options: Any) -> FloatArray:
@@ -522,5 +522,5 @@ def _full_docstring(spec: Spec, masked: Collection[str]) -> str | None:
         "Notes": "\n\n".join([*undefined, *filter(None, [written.pop("Notes", "")])]),
         **written,
     }
-    parts = [f"{title}\n{'-' * len(title)}\n{body}" for title, body in sections.items() if body]
-    return "\n\n".join([summary.strip(), *parts])
+    blocks = [f"{title}\n{'-' * len(title)}\n{body}" for title, body in sections.items() if body]
+    return "\n\n".join([summary.strip(), *blocks])

@@ -190,10 +190,10 @@ def lauc(
     text = "hits * irrelevant - wrong"
     if absent == "random":
         text += " + (relevant - hits) * (irrelevant - (length - hits)) / 2"
-    parts: dict[str, Any] = {"hits": n_hits, "irrelevant": negatives, "relevant": positives}
-    ordered = formula(text, name="ordered", wrong=above, length=length, **parts)
+    terms: dict[str, Any] = {"hits": n_hits, "irrelevant": negatives, "relevant": positives}
+    ordered = formula(text, name="ordered", wrong=above, length=length, **terms)
     text = "ordered / (relevant * irrelevant) if irrelevant > 0 else hits / relevant"
-    return formula(text, ordered=ordered, **parts)
+    return formula(text, ordered=ordered, **terms)
 
 
 @register("Partial AUC", reached=False, synonyms=("partial_auc",))

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._steps import column, expected, worked
+from rankmeter._steps import column, note_expectation, note_formula
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
 from rankmeter.metrics.discounts import cumulative_discount
@@ -133,7 +133,7 @@ def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
         ranks = np.full(j.size, t)
         extra = _expected_precision(above[index], before[index], ranks, j, ranks)
         value = ratio(total[user] + extra, n_hits[user] + j)
-        result[user] = expected(chance @ value, chance, value)
+        result[user] = note_expectation(chance @ value, chance, value)
     return result
 
 
@@ -208,4 +208,6 @@ def yaap(hits: Hits) -> FloatArray:
     total = np.where(relevant > 0, ap(hits, denominator="relevant") * relevant, 0.0)
     with np.errstate(invalid="ignore"):  # repeated items that all count may exceed the relevant
         value = np.log((1.0 + total) / (1.0 + relevant - total))
-    return worked(value, "log((1 + sum) / (1 + relevant - sum))", sum=total, relevant=relevant)
+    return note_formula(
+        value, "log((1 + sum) / (1 + relevant - sum))", sum=total, relevant=relevant
+    )

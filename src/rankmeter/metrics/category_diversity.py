@@ -11,7 +11,7 @@ import numpy as np
 from rankmeter._checks import number
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists, Popularity, Profiles
-from rankmeter._steps import column, summed
+from rankmeter._steps import column, note_sum
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, discount_function
@@ -126,7 +126,7 @@ def category_entropy(
     column(share, "share", categories)
     terms = -share * log / (math.log(2) if base == "2" else 1.0)
     entropy = -(share * log).sum(axis=1) / (math.log(2) if base == "2" else 1.0)
-    summed(entropy, terms, categories)
+    note_sum(entropy, terms, categories)
     return np.where(has_category, np.maximum(entropy, 0.0), np.nan)
 
 

@@ -142,11 +142,11 @@ def mcc(
     length = hits.depth(k) if chosen == "ranked" or k is None else np.full(hits.n_users, k)
     relevant = hits.n_relevant.astype(np.float64)
     # TP · TN - FP · FN, which is linear in TP: exact also for an expected number of hits.
-    parts: dict[str, Any] = {"n_items": n_items, "length": length, "relevant": relevant}
+    terms: dict[str, Any] = {"n_items": n_items, "length": length, "relevant": relevant}
     text = "n_items * hits - length * relevant"
-    covariance = formula(text, name="covariance", hits=hits.count(k), **parts)
+    covariance = formula(text, name="covariance", hits=hits.count(k), **terms)
     text = "sqrt(length * relevant * max(n_items - length, 0) * (n_items - relevant))"
-    scale = formula(text, name="scale", **parts)
+    scale = formula(text, name="scale", **terms)
     value = formula("covariance / scale", covariance=covariance, scale=scale)
     return np.where(length > n_items, np.nan, value)
 

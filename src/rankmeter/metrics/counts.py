@@ -9,7 +9,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, Hits
 from rankmeter._lists import Lists
-from rankmeter._steps import worked
+from rankmeter._steps import note_formula
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import deduplicate
 from rankmeter.metrics._registry import register
@@ -115,7 +115,7 @@ def sufficiency(lists: Lists, k: int | None = None, *, partial: bool = False) ->
     [0.5, 0.75]
     """
     if k is None:
-        return worked(np.ones(lists.n_users), "1")
+        return note_formula(np.ones(lists.n_users), "1")
     return formula(
         "min(items / k, 1)" if partial else "items >= k", items=lists.top(k).lengths, k=k
     )

@@ -45,17 +45,17 @@ def cumulative_discount(discount: Discount, depth: IntArray) -> FloatArray:
     near = np.where(depth <= DIRECT, depth, 0)
     sums: FloatArray = _table(discount, int(near.max(initial=0)))[near]
     for far in np.unique(depth[depth > DIRECT]).tolist():
-        sums[depth == far] = _far(discount, far)
+        sums[depth == far] = _sum_far(discount, far)
     return sums
 
 
 @functools.lru_cache(maxsize=1000)
-def _far(discount: Discount, depth: int) -> float:
-    return _direct(discount) + _integral(DISCOUNTS[discount], DIRECT + 0.5, depth + 0.5)
+def _sum_far(discount: Discount, depth: int) -> float:
+    return _sum_direct(discount) + _integral(DISCOUNTS[discount], DIRECT + 0.5, depth + 0.5)
 
 
 @functools.cache
-def _direct(discount: Discount) -> float:
+def _sum_direct(discount: Discount) -> float:
     starts = np.arange(1.0, DIRECT, _CHUNK)
     ranks = (np.arange(start, min(start + _CHUNK, DIRECT + 1.0)) for start in starts)
     return math.fsum(DISCOUNTS[discount](rank).sum() for rank in ranks)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Likeness, Lists
-from rankmeter._steps import column, is_noting, summed
+from rankmeter._steps import column, is_noting, note_sum
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import Relevance, relevance_weights
 from rankmeter.metrics._registry import Example, register
@@ -73,8 +73,8 @@ def ild(
             column(
                 space.within(item).sum(axis=(0, 2)), "to the others", top, top.rank[positions[0]]
             )
-    parts: dict[str, Any] = {"distances": total, over: whole}
-    mean = formula(f"distances / {over}", name="mean", nothing=nothing, **parts)
+    terms: dict[str, Any] = {"distances": total, over: whole}
+    mean = formula(f"distances / {over}", name="mean", nothing=nothing, **terms)
     return formula("1 - mean", mean=mean) if inverse else mean
 
 
@@ -146,7 +146,7 @@ def eild(
         total, whole = terms.sum(axis=1), discounts.sum(axis=1)
         column(distances[0], "to the others", top, top.rank[positions[0]])
         column(discounts[0], "weight", top, top.rank[positions[0]])
-        summed(total, terms[0], top, top.rank[positions[0]])
+        note_sum(total, terms[0], top, top.rank[positions[0]])
         values[users] = formula("sum / weights", sum=total, weights=whole)
     return np.where(top.lengths > 1, values, 0.0 if single == "zero" else np.nan)
 

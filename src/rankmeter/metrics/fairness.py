@@ -163,7 +163,7 @@ def bias_disparity(
     0.6667
     """
     top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
-    return _grouped(top, members, category_counts(profiles, members), _change)
+    return _grouped(top, members, category_counts(profiles, members), _mean_change)
 
 
 @register(
@@ -344,7 +344,7 @@ def _spread(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
     return formula("spread / mean", nothing=np.nan, spread=spread, mean=mean)
 
 
-def _change(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
+def _mean_change(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
     """The mean relative change of the shares that the groups have."""
     bias = _bias(part, whole, of)
     changes, groups = np.nansum(np.abs(bias), axis=-1), np.count_nonzero(~np.isnan(bias), axis=-1)

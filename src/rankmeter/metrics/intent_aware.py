@@ -10,7 +10,7 @@ import numpy as np
 from rankmeter._checks import fraction, number
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists
-from rankmeter._steps import column, summed
+from rankmeter._steps import column, note_sum
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
@@ -317,11 +317,11 @@ def _gains(
         terms = gain * weights
         column(gain[0], "new gain", top, top.rank[positions[0]])
         column(weights[0], "discount", top, top.rank[positions[0]])
-        gains[users] = summed(terms.sum(axis=1), terms[0], top, top.rank[positions[0]])
+        gains[users] = note_sum(terms.sum(axis=1), terms[0], top, top.rank[positions[0]])
     if greedy == "greedy":
         for users, item, _ in relevant.blocks(max(1, CELLS // width)):
             rows = categories.rows(item.ravel()).reshape(*item.shape, width)
-            best[users] = _greedy(rows, k, stay, weight)
+            best[users] = _greedy_gains(rows, k, stay, weight)
     n_categories = np.count_nonzero(category_counts(relevant, categories), axis=1)
     n = lists.lengths if k is None else np.full(lists.n_users, k)
     if depth > _DEEPEST and stay**_DEEPEST > _NOTHING:
@@ -334,7 +334,7 @@ def _gains(
     return gains, best, n_categories * sums[np.minimum(n, depth)]
 
 
-def _greedy(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> FloatArray:
+def _greedy_gains(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> FloatArray:
     """The gains of lists that take the best item next: of shape (n_users, n, n_categories).
 
     Of items that gain the same, one whose categories come first is taken, whatever its code.

@@ -55,7 +55,7 @@ def amr(hits: Hits) -> Ratio:
     0.2416
     """
     names = "first_hit", "by_chance"
-    return _of_hits(hits, Ratio(mean_rank(hits), chance_of_rank(hits).mean, names))
+    return _hit_shares(hits, Ratio(mean_rank(hits), chance_of_rank(hits).mean, names))
 
 
 @register(
@@ -78,7 +78,7 @@ def amri(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "amri", candidates=100)["amri"].mean, 4)
     0.7737
     """
-    return _adjusted(hits, chance_of_rank(hits), mean_rank(hits), increasing=False)
+    return _scaled(hits, chance_of_rank(hits), mean_rank(hits), increasing=False)
 
 
 @register(
@@ -104,7 +104,7 @@ def amrr(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "amrr", candidates=100)["amrr"].mean, 4)
     0.3784
     """
-    return _adjusted(hits, chance_of_reciprocal(hits), rr(hits, None))
+    return _scaled(hits, chance_of_reciprocal(hits), rr(hits, None))
 
 
 @register(
@@ -136,7 +136,7 @@ def adjusted_hits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Rat
     0.5876
     """
     chance = chance_of_hit(hits, integer("top of adjusted_hits", top, least=1))
-    return _adjusted(hits, chance, hit_rate(hits, top))
+    return _scaled(hits, chance, hit_rate(hits, top))
 
 
 @register(
@@ -218,9 +218,9 @@ def above_chance(
     return Ratio(sign * (value - random), sign * (best - random), names)
 
 
-def _adjusted(hits: Hits, chance: Chance, value: FloatArray, *, increasing: bool = True) -> Ratio:
+def _scaled(hits: Hits, chance: Chance, value: FloatArray, *, increasing: bool = True) -> Ratio:
     """From 0, a random order, to 1, which is the best rank, reciprocal rank and hit rate."""
-    return _of_hits(hits, above_chance(value, chance.mean, 1.0, increasing=increasing))
+    return _hit_shares(hits, above_chance(value, chance.mean, 1.0, increasing=increasing))
 
 
 def _standardised(
@@ -229,10 +229,10 @@ def _standardised(
     """In standard deviations of a random order."""
     better = above_chance(value, chance.mean, 1.0, increasing=increasing).part
     names = "better_than_chance", "variance"
-    return _of_hits(hits, Standardised(better, np.maximum(chance.variance, 0.0), names))
+    return _hit_shares(hits, Standardised(better, np.maximum(chance.variance, 0.0), names))
 
 
-def _of_hits(hits: Hits, share: Ratio) -> Ratio:
+def _hit_shares(hits: Hits, share: Ratio) -> Ratio:
     """The shares of the users with a hit; the others are undefined."""
     has_hit = hits.offsets[:-1] < hits.offsets[1:]
     part, whole = np.where(has_hit, share.part, np.nan), np.where(has_hit, share.whole, 1.0)

@@ -214,9 +214,9 @@ def last_rank(
     if absent != "undefined":
         worst += hits.n_ranked + 1.0 if absent == "next" else float(absent)
     column(last, "expected last", hits, hits.groups.above + 1) if hits.tied else None
-    parts: dict[str, Any] = {"hits": hits.count(None), "relevant": hits.n_relevant}
+    terms: dict[str, Any] = {"hits": hits.count(None), "relevant": hits.n_relevant}
     text = "last_hit if hits >= relevant else absent"
-    return formula(text, last_hit=result, absent=worst, **parts)
+    return formula(text, last_hit=result, absent=worst, **terms)
 
 
 @register(

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._steps import column, worked
+from rankmeter._steps import column, note_formula
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
@@ -152,14 +152,14 @@ def ndcg(
     # Negative gains can make an ideal negative: only an ideal of nothing is undefined.
     result: FloatArray = np.full(hits.n_users, nothing)
     np.divide(value, best, out=result, where=best != 0)
-    return worked(result, "dcg / ideal", dcg=value, ideal=best)
+    return note_formula(result, "dcg / ideal", dcg=value, ideal=best)
 
 
 # ---------------------------------------------------------------------------------------------
 # Cumulated gain next to that of the ideal ranking
 
 
-def _running(values: FloatArray, offsets: IntArray) -> FloatArray:
+def _running_sums(values: FloatArray, offsets: IntArray) -> FloatArray:
     """Σ of each user's values up to and including each of them.
 
     Segments of like length are the rows of one padded matrix, so that a sum never depends on the
@@ -197,7 +197,7 @@ class _Ideal:
 
     def sum_to(self, values: FloatArray, user: IntArray, rank: FloatArray) -> FloatArray:
         """Σ of the values of the ideal ranking's items down to a rank."""
-        running = _running(values, self.ranking.offsets)
+        running = _running_sums(values, self.ranking.offsets)
         number = np.minimum(np.floor(rank), self.n[user]).astype(np.int64)
         return _up_to(running, self.ranking.offsets, user, number)
 
@@ -257,7 +257,7 @@ def ndcg_rel(hits: Hits) -> FloatArray:
     """
     ideal, everyone = _Ideal(hits), np.arange(hits.n_users)
     gained = hits.gain * DISCOUNTS["log2"](hits.rank)
-    running, counts = _running(gained, hits.offsets), hits.gain > 0
+    running, counts = _running_sums(gained, hits.offsets), hits.gain > 0
     reached = column(ideal.dcg_to(hits.user, hits.rank), "ideal dcg here", hits)
     here = ratio(column(running, "dcg here", hits), reached)
     at_hits = hits.sum(np.where(counts, here, 0.0))
@@ -295,7 +295,7 @@ def rndcg(hits: Hits) -> FloatArray:
     user, rank = best.user[turn], best.rank[turn]
     gained = hits.gain * DISCOUNTS["log2"](hits.rank)
     number = number_above(hits, user, rank + 0.5)
-    reached = _up_to(_running(gained, hits.offsets), hits.offsets, user, number)
+    reached = _up_to(_running_sums(gained, hits.offsets), hits.offsets, user, number)
     column(reached, "dcg", hits, rank)
     reached_ideal = column(ideal.dcg_to(user, rank), "ideal dcg", hits, rank)
     total = hits.sum(ratio(reached, reached_ideal), user, rank)
@@ -339,6 +339,6 @@ def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray
         worth, best = np.ones_like(worth), np.ones_like(best)
     above_one = np.maximum(best, 1.0) - 1.0
     cost = hits.rank + ideal.sum_to(above_one, hits.user, hits.rank)
-    lost = column(cost - _running(worth, hits.offsets), "lost above", hits)
+    lost = column(cost - _running_sums(worth, hits.offsets), "lost above", hits)
     total, whole = hits.sum(worth / np.log2(2.0 + lost)), ideal.ranking.sum(best)
     return formula("sum / all_gain", sum=total, all_gain=whole)

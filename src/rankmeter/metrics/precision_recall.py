@@ -224,8 +224,8 @@ def mar(
     # A hit at rank r adds to the recall at ranks r, r + 1, …, k.
     late = hits.sum(hits.weigh(lambda rank: rank - 1.0, k))
     text = "(depth * hits - ranks_above) / (depth * relevant)"
-    parts: dict[str, Any] = {"depth": last, "hits": hits.count(k), "relevant": hits.n_relevant}
-    return formula(text, ranks_above=late, **parts)
+    terms: dict[str, Any] = {"depth": last, "hits": hits.count(k), "relevant": hits.n_relevant}
+    return formula(text, ranks_above=late, **terms)
 
 
 def _pairs_of_hits(hits: Hits, k: int | None) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankmeter._checks import number, refused
 from rankmeter._hits import FloatArray, Hits
-from rankmeter._steps import column, is_noting, summed
+from rankmeter._steps import column, is_noting, note_sum
 from rankmeter.errors import NotEnoughMemoryError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
@@ -231,7 +231,7 @@ def _expected_cascade(
         terms[index] = left[user] * value
         total[user] += terms[index]
         left[user] *= symmetric[m]
-    return summed(total, terms, hits, groups.above + 1)
+    return note_sum(total, terms, hits, groups.above + 1)
 
 
 @register("Normalised expected reciprocal rank")

@@ -156,13 +156,13 @@ def unexpectedness(
     column(second, "rank in the baseline", top, top.rank[top.offsets[user] + first - 1])
     if overlap == "share":
         whole = top.lengths if k is None or denominator == "ranked" else np.full(top.n_users, k)
-        common = _count(user, top.n_users)
+        common = _n_by_user(user, top.n_users)
         agreement = formula("common / length", name="overlap", common=common, length=whole)
     elif overlap == "rbo":
         depth = np.maximum(top.lengths, expected.lengths)
         if k is not None:
             depth = np.full(top.n_users, k)
-        agreement = _truncated(user, np.maximum(first, second), depth, p)
+        agreement = _overlap(user, np.maximum(first, second), depth, p)
     else:
         agreement = _extrapolated(user, np.maximum(first, second), top.lengths, expected.lengths, p)
     nothing = {"undefined": np.nan, "unexpected": float(not inverse), "expected": float(inverse)}
@@ -186,7 +186,7 @@ def _common(lists: Lists, baseline: Lists) -> tuple[IntArray, IntArray, IntArray
     return lists.user[both], first[both], second[match[both]]
 
 
-def _count(user: IntArray, n_users: int) -> FloatArray:
+def _n_by_user(user: IntArray, n_users: int) -> FloatArray:
     return np.bincount(user, minlength=n_users).astype(np.float64)
 
 
@@ -201,8 +201,8 @@ def _sums(depth: int, p: float) -> tuple[FloatArray, FloatArray]:
     return first, np.concatenate(([0.0], np.cumsum(p**d / d)))
 
 
-def _truncated(user: IntArray, depth_of_both: IntArray, depth: IntArray, p: float) -> FloatArray:
-    """`found` is the depth from which both lists have an item."""
+def _overlap(user: IntArray, depth_of_both: IntArray, depth: IntArray, p: float) -> FloatArray:
+    """`depth_of_both` is the depth from which both lists have an item."""
     weight, share = _sums(int(depth.max(initial=0)), p)
     depth = np.minimum(depth, weight.size - 1)
     last = depth[user]
@@ -221,7 +221,10 @@ def _extrapolated(
     weight, share = _sums(int(long.max(initial=0)), p)
     gains = share[long[user]] - share[depth_of_both - 1]
     seen = np.bincount(user, gains, minlength=n.size)
-    common, early = _count(user, n.size), _count(user[depth_of_both <= short[user]], n.size)
+    common, early = (
+        _n_by_user(user, n.size),
+        _n_by_user(user[depth_of_both <= short[user]], n.size),
+    )
     rate = ratio(early, short)
     going_on = rate * (weight[long] - weight[short] - short * (share[long] - share[short]))
     end = ratio(common - early, long) + rate

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from rankmeter._hits import FloatArray, IntArray, ratio
-from rankmeter._steps import worked
+from rankmeter._steps import note_formula
 
 
 class State(Protocol):
@@ -91,7 +91,7 @@ class Ratio:
     def _worked(self, value: FloatArray, text: str) -> FloatArray:
         if self.names is not None:
             part, whole = self.names
-            worked(value, text.format(part, whole), **{part: self.part, whole: self.whole})
+            note_formula(value, text.format(part, whole), **{part: self.part, whole: self.whole})
         return value
 
     def value(self) -> float:
@@ -122,8 +122,8 @@ class Ratio:
             return np.full(values.size, np.nan)
         mean = float(np.sort(weights * values).sum()) / whole  # the same for any order of users
         lost = ratio(weights * (values - mean), whole - weights)  # without the user
-        parts: FloatArray = mean + (values.size - 1) * (lost - np.sort(lost).mean())
-        return parts
+        pseudovalues: FloatArray = mean + (values.size - 1) * (lost - np.sort(lost).mean())
+        return pseudovalues
 
 
 class Defined(Ratio):
