@@ -258,6 +258,8 @@ REPRODUCTIONS = {
     "half a character": lambda: RESULT.log(print, prefix="\ud800"),
     "no resamples": lambda: rm.evaluate(RANKINGS, TRUTH, "rr", resamples="none"),
     "no seed": lambda: rm.compare_values(VALUES, seed=None),
+    "more ratings than memory": lambda: rm.datasets.synthetic(n_users=2**53),
+    "more users than there are": lambda: rm.sample_size(difference=1e-9, differing=1e-9),
     "pieces": lambda: [*RESULT.pieces_by_user(0.5)],
     "tolerance": lambda: rm.accumulator("rr", tolerance=True),
     "metrics of a trainer": lambda: rm.compute_metrics(3),
