@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -30,8 +31,17 @@ from rankmeter._align.placing import ORDERED
 from rankmeter._choices import CHOICES
 from rankmeter._engine import Memory
 from rankmeter._ingest import open_spark, read_rankings, read_truth, unify_all
+from rankmeter._ingest._spark import _query_errors
 from rankmeter._plan import resolve
-from rankmeter.errors import ColumnError, DataError, DuplicateError, UsageError
+from rankmeter.errors import (
+    ColumnError,
+    DataError,
+    DuplicateError,
+    IdTypeError,
+    InvalidValueError,
+    NotEnoughMemoryError,
+    UsageError,
+)
 from rankmeter.metrics import register, unregister
 from test_disk import SCORES, assert_same, named, some
 from test_disk import outcome as outcome_with_sockets
@@ -379,6 +389,31 @@ def test_small_tables_arrive_whole(spark, monkeypatch):
 
 
 @pytest.mark.once
+def test_decimals_are_ids_if_all_of_them_are_integers(spark):
+    rankings, truth = some(300)
+    frame, wanted = in_spark(spark, rankings), rm.evaluate(rankings, truth)["ndcg@10"].mean
+    for kind in ("decimal(10,0)", "decimal(10,2)", "decimal(38,18)"):
+        typed = [f"CAST({name} AS {kind}) AS {name}" for name in ("user", "item")]
+        ids = frame.selectExpr(*typed, "score")
+        assert rm.evaluate(ids, truth)["ndcg@10"].mean == wanted
+    for sql, error, said in (
+        ("CAST(user + if(user = 7, 0.5, 0) AS decimal(10,2))", IdTypeError, "for example 7.50"),
+        ("if(user = 7, 1e30BD, CAST(user AS decimal(38,0)))", IdTypeError, "for example 1000000"),
+        ("nullif(CAST(user AS decimal(10,2)), 7)", InvalidValueError, "user ids .* are missing"),
+    ):
+        with pytest.raises(error, match=said):
+            rm.evaluate(frame.selectExpr(f"{sql} AS user", "item", "score"), truth)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("partitions", [1, 50])
+def test_a_frame_without_rows_is_refused(partitions, spark):
+    rankings, truth = some(300)
+    with pytest.raises(DataError, match="has no rows"):
+        rm.evaluate(in_spark(spark, rankings.clear(), partitions), truth)
+
+
+@pytest.mark.once
 def test_judgments_beyond_the_type_of_the_ids_match_nothing(spark):
     rankings, truth = some(300)
     wide = truth.with_columns(pl.col("item").cast(pl.Int64))
@@ -389,11 +424,57 @@ def test_judgments_beyond_the_type_of_the_ids_match_nothing(spark):
         same(spark, rankings.with_columns(pl.col("item").cast(kind) - 600), wide)
 
 
-def test_a_query_that_fails_is_an_error_of_the_query(spark):
+def test_a_query_that_fails_is_an_error_with_the_root_of_its_causes(spark):
     rankings, truth = some(300)
-    frame = in_spark(spark, rankings).selectExpr("user", "item", "assert_true(user < 0) AS score")
-    with pytest.raises(DataError, match="pyspark DataFrame cannot be computed: "):
-        rm.evaluate(frame.selectExpr("user", "item", "coalesce(double(score), 1) AS score"), truth)
+    for error, begin, text, end in (
+        (DataError, "pyspark DataFrame cannot be computed: ", "far too small", ". Run the query"),
+        (
+            NotEnoughMemoryError,
+            "Spark has not enough memory for a query of pyspark DataFrame: ",
+            "[UNABLE_TO_ACQUIRE_MEMORY] Unable to acquire 119074000 bytes of memory",
+            "choose less, such as memory='100MB', or give more to spark.executor.memory",
+        ),
+    ):
+        score = f"if(user < 0, 1.0, double(raise_error('{text}'))) AS score"
+        with pytest.raises(error, match=re.escape(begin)) as caught:
+            rm.evaluate(in_spark(spark, rankings).selectExpr("user", "item", score), truth)
+        assert text in str(caught.value)
+        assert end in str(caught.value)
+        assert "An error occurred while calling" not in str(caught.value)
+
+
+class Java:
+    """An exception of Java, as Py4J hands it over."""
+
+    def __init__(self, text, cause=None):
+        self.toString, self.getCause = (lambda: text), (lambda: cause)
+
+
+@pytest.mark.parametrize(
+    ("root", "said"),
+    [
+        (
+            "org.apache.spark.memory.SparkOutOfMemoryError: [UNABLE_TO_ACQUIRE_MEMORY] 9",
+            ": org.apa",
+        ),
+        ("java.lang.OutOfMemoryError: Java heap space", ": java.lang.OutOfMemoryError: Java heap"),
+        (
+            (
+                "SparkException: Job aborted: Task 0 failed, most recent failure: Lost task 0.3 "
+                "(TID 4) (10.0.0.1 executor 2): ExecutorLostFailure (executor 2 exited) Reason: "
+                "Command exited with code 52\nDriver:"
+            ),
+            ": ExecutorLostFailure (executor 2 exited) Reason: Command exited with code 52. The",
+        ),
+    ],
+)
+def test_missing_memory_is_found_at_the_root_of_the_causes(root, said):
+    error = RuntimeError("An error occurred while calling o103.getResult.\n")
+    error.java_exception = Java("Exception thrown in awaitResult", Java("Job aborted", Java(root)))
+    missing = pytest.raises(NotEnoughMemoryError, match="Spark has not enough memory")
+    with missing as caught, _query_errors("rows"):
+        raise error
+    assert said in str(caught.value)
 
 
 @pytest.mark.usefixtures("spark")

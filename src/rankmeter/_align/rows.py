@@ -55,7 +55,8 @@ class Rows:
             return None
         again = self.frame.with_row_index("row")
         again = again.filter(pl.struct("user", "item").is_duplicated())
-        worse = np.setdiff1d(again["row"].to_numpy(), best_of(again, self.order)["row"].to_numpy())
+        best = best_of(again, self.order)["row"].to_numpy()
+        worse = np.setdiff1d(again["row"].to_numpy(), best, assume_unique=True)
         return self.candidates.marks(worse.astype(np.int64))
 
     def numbered(self, marks: Marks) -> Marks:

@@ -75,7 +75,7 @@ class Block:
         """Have the hits of a plan ready."""
         for name in self.systems:
             for choices in plan.alignments():
-                self._of_plan(name, plan)(choices)
+                self._aligned_by(name, plan)(choices)
 
     def score(self, plan: Plan) -> dict[str, Scores]:
         """The values of every metric for each system."""
@@ -95,7 +95,7 @@ class Block:
         """A mask of the users that the truth names, with judgments or without."""
         return self._has_truth | self._codes.mark(self.truth.empty_users)
 
-    def _of_plan(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
+    def _aligned_by(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
         """Return a function from alignments of a plan to the hits of one system."""
         depths, named = plan.depths(), plan.named()
         return lambda choices: self.aligned(
@@ -104,7 +104,7 @@ class Block:
 
     def _score(self, name: str, plan: Plan) -> Scores:
         textual = self.truth.textual and all(table.textual for table in self.systems.values())
-        aligned = self._of_plan(name, plan)
+        aligned = self._aligned_by(name, plan)
         scores = scores_of(plan, aligned, self._in_truth, self._has_truth, self.evidence)
         borders: dict[Alignment, set[Border]] = {alignment: set() for alignment in scores.facts}
         for entry in plan.metrics:

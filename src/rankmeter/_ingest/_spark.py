@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike, fspath
@@ -14,10 +16,10 @@ import polars as pl
 from rankmeter._ingest._bundles import expand_home
 from rankmeter._ingest._columns import Column, Columns, Side
 from rankmeter._ingest._files import is_parquet
-from rankmeter._ingest._frames import describe_type, from_polars, query_errors
+from rankmeter._ingest._frames import describe_type, from_polars
 from rankmeter._ingest._kind import Kind
-from rankmeter._ingest._messages import reason
-from rankmeter.errors import UsageError
+from rankmeter._ingest._messages import polars_errors, reason
+from rankmeter.errors import DataError, NotEnoughMemoryError, RankmeterError, UsageError
 
 _PER_ARRAY = 2**18  # values of a table that is sent
 
@@ -29,6 +31,45 @@ def _types() -> dict[str, Any]:
         "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32, "bigint": pl.Int64,
         "float": pl.Float32, "double": pl.Float64, "string": pl.String, "boolean": pl.Boolean,
     }  # fmt: skip
+
+
+_NO_MEMORY = re.compile(
+    r"OutOfMemory|OUT_OF_MEMORY|UNABLE_TO_ACQUIRE_MEMORY|(?i:not enough memory)|GC overhead"
+    r"|[Cc]annot broadcast the table|[Ee]xit(?:ed with)? (?:code|status):? (?:52|137)\b"
+)
+"""What Spark says where memory is missing; executors end with 52, or with 137 if they are ended."""
+_IN_TASK = re.compile(r"(?s).*most recent failure: [^\n]*?\): ")
+
+
+@contextmanager
+def _query_errors(source: str) -> Iterator[None]:
+    """Turn any error of Spark into one that names the query and the root of its causes."""
+    try:
+        yield
+    except RankmeterError:
+        raise
+    except (Exception, *polars_errors()) as error:
+        causes = [*_causes(error)]
+        why = reason(_IN_TASK.sub("", causes[-1])).rstrip(".")
+        if any(map(_NO_MEMORY.search, causes)):
+            raise NotEnoughMemoryError(
+                f"Spark has not enough memory for a query of {source}: {why}. The ground truth and "
+                f"the rows with judged items are broadcast, `memory` at a time (2 GiB if it is not "
+                f"named): choose less, such as memory='100MB', or give more to "
+                f"spark.executor.memory and spark.driver.memory."
+            ) from error
+        raise DataError(
+            f"The {source} cannot be computed: {why}. Run the query by itself to see more."
+        ) from error
+
+
+def _causes(error: Any) -> Iterator[str]:
+    """The messages of an error of Spark, from what was called to the root of its causes."""
+    yield f"{type(error).__name__}: {error}"
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    while java is not None:
+        yield str(java.toString())
+        java = java.getCause()
 
 
 def is_spark(data: object) -> bool:
@@ -59,7 +100,7 @@ def in_spark(data: object) -> object:
             return data
         path = str(expand_home(path).absolute())
     session = spark_session()
-    with query_errors(path):
+    with _query_errors(path):
         return session.read.parquet(path)
 
 
@@ -94,7 +135,7 @@ def expression(data: Any, sql: str) -> Any:
 
 def collect_rows(query: Any, source: str) -> pl.DataFrame:
     """The rows of a query on the driver."""
-    with query_errors(source):
+    with _query_errors(source):
         if hasattr(query, "toArrow"):
             return pl.DataFrame(pl.from_arrow(query.toArrow()))
         types = {name: _types().get(kind) for name, kind in query.dtypes}
@@ -119,7 +160,7 @@ def _local(rows: pl.DataFrame, session: Any, source: str) -> Any:
     size = max(_PER_ARRAY // rows.width, 1)
     starts = range(0, max(rows.height, 1), size)
     arrays = pl.concat(plain[at : at + size].select(pl.all().implode()) for at in starts)
-    with query_errors(source):
+    with _query_errors(source):
         if hasattr(DataFrame, "toArrow"):  # since PySpark 4.0
             packed = session.createDataFrame(arrays.to_arrow(compat_level=pl.CompatLevel.oldest()))
         else:
