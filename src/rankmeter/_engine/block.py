@@ -14,10 +14,10 @@ from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, rele
 from rankmeter._choices import Alignment
 from rankmeter._engine.called import Evidence, adjusted_for_chance, call_metric, no_lists
 from rankmeter._engine.scores import Scores
-from rankmeter._ingest import Table
+from rankmeter._ingest import CHANGED, Table
 from rankmeter._plan import Plan
 from rankmeter._side._tables import SideTables
-from rankmeter.errors import RankmeterError, UsageError
+from rankmeter.errors import DataError, RankmeterError, UsageError
 from rankmeter.metrics import State
 from rankmeter.metrics.popularity import Border
 
@@ -56,7 +56,11 @@ class Block:
         if key not in self._aligned:
             listing = self.tables.listing(depth) if self.tables and depth != 0 else None
             truth = self.judged(choices, named=named)
-            self._aligned[key] = align(self.systems[name], truth, listing)
+            try:
+                self._aligned[key] = align(self.systems[name], truth, listing)
+            finally:
+                if self.truth.rows.changed or self.systems[name].rows.changed:
+                    raise DataError(CHANGED)
         return self._aligned[key]
 
     def judged(self, choices: Alignment, *, named: bool = False) -> Judged:
