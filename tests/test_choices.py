@@ -164,3 +164,18 @@ def test_explain_holds_the_choices_inside_the_metric():
     value = rm.evaluate(RANKINGS, TRUTH, "ndcg@10")["ndcg@10"].mean
     found = rm.explain(RANKINGS, TRUTH, "ndcg(ties=expected)@10", target=f"{value:.12f}")
     assert not any("ties" in match.switches for match in found.matches)
+
+
+@pytest.mark.parametrize(
+    ("call", "remedy"),
+    [
+        (lambda: rm.evaluate({1: [2]}, {1: [2]}, "nDCG10"), "did you mean 'ndcg@10'"),
+        (lambda: rm.evaluate({1: [2]}, {1: [2]}, "rr", topn=5), "part of the metric string"),
+        (lambda: rm.evaluate({1: [2]}, {1: [2]}, "rr", segments={1: "a"}), r"by_segment\("),
+        (lambda: rm.evaluate({1: [2]}, {1: [2]}, "rr", threshold=4), "relevant='>=4'"),
+        (lambda: rm.evaluate({1: [2]}, "recall@3"), r"evaluate\(records, None, 'recall@3'\)"),
+    ],
+)
+def test_what_people_write_first_names_what_to_write(call, remedy):
+    with pytest.raises(rm.errors.RankmeterError, match=remedy):
+        call()

@@ -98,7 +98,7 @@ def test_explain_refuses_a_convention_that_the_two_make_void():
 
 @pytest.mark.parametrize("command", ["evaluate", "compare", "explain"])
 def test_help_says_how_columns_of_one_file_are_named(command):
-    assert "rankings.user=member" in " ".join(rankmeter(command, "--help").out.split())
+    assert "rankings.user=member" in " ".join(rankmeter(command, "--help-all").out.split())
 
 
 def test_columns_of_one_file_can_be_named(workspace):

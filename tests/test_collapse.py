@@ -147,3 +147,18 @@ def test_repeated_documents_of_a_query_hint_at_chunks():
     with pytest.raises(DuplicateError) as caught:
         rm.evaluate({"ann": ["d", "d"]}, {"ann": {"d"}}, "rr")
     assert "collapse" not in str(caught.value)
+
+
+def test_signs_alone_are_the_rule_before_them():
+    rankings, truth = {"q": ["a#2", "b#1", "a#1"]}, {"q": {"b"}}
+    means = [
+        [e.mean for e in rm.evaluate(rankings, truth, METRICS, collapse=rule).values()]
+        for rule in ("#", "before:#")
+    ]
+    assert means[0] == means[1]
+
+
+@pytest.mark.parametrize("mark", ["#", "::", "/", "_", "-"])
+def test_ids_of_chunks_without_collapse_name_the_option(mark):
+    with pytest.raises(rm.errors.NoOverlapError, match=f"pass collapse='before:{mark}'"):
+        rm.evaluate({"q": [f"a{mark}0", f"b{mark}12"]}, {"q": {"b"}}, "rr")

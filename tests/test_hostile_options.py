@@ -19,7 +19,6 @@ import rankmeter as rm
 from fuzz.calls import Rude
 from rankmeter._ingest import read_rankings
 from rankmeter.errors import DataError, RankmeterError, UsageError
-from rankmeter.metrics import Hits, register, unregister
 
 pytestmark = pytest.mark.once
 
@@ -258,6 +257,8 @@ REPRODUCTIONS = {
     "half a character": lambda: RESULT.log(print, prefix="\ud800"),
     "no resamples": lambda: rm.evaluate(RANKINGS, TRUTH, "rr", resamples="none"),
     "no seed": lambda: rm.compare_values(VALUES, seed=None),
+    "more ratings than memory": lambda: rm.datasets.synthetic(n_users=2**53),
+    "more users than there are": lambda: rm.sample_size(difference=1e-9, differing=1e-9),
     "pieces": lambda: [*RESULT.pieces_by_user(0.5)],
     "tolerance": lambda: rm.accumulator("rr", tolerance=True),
     "metrics of a trainer": lambda: rm.compute_metrics(3),
@@ -310,23 +311,18 @@ def test_a_large_multiple_is_shown_and_read_in_few_digits():
 
 
 def test_lists_that_somebody_changes_are_refused():
-    """A metric runs in the middle of an evaluation, as another thread does."""
-    lists = {"u": ["a", "b"], "v": ["b", "c"]}
-
-    @register("Meddling")
-    def meddling(hits: Hits):
-        """Change the rankings."""
-        lists["v"].append("x")
-        return np.ones(hits.n_users)
-
-    try:
-        with pytest.raises(DataError, match="was changed while it was read"):
-            rm.evaluate(lists, {"u": ["a"], "v": ["c"]}, "meddling")
-    finally:
-        unregister("meddling")
+    """As another thread does between the reading of lists and the search in them."""
+    lists, truth = {"u": ["a", "b"], "v": ["b", "c"]}, {"u": ["a"], "v": ["c"]}
+    evaluator = rm.Evaluator(truth, "rr")
+    assert evaluator.evaluate(lists)["rr"].mean == 0.75
+    truth["v"].append("x")
+    with pytest.raises(DataError, match="has changed since it was read"):
+        evaluator.evaluate(lists)
     table = read_rankings(lists)
+    assert not table.rows.changed
     lists["u"].remove("a")
-    with pytest.raises(DataError, match="was changed while it was read"):
+    assert table.rows.changed
+    with pytest.raises(DataError, match="has changed since it was read"):
         table.rows.items()
 
 

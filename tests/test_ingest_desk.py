@@ -220,6 +220,23 @@ def test_documents_are_their_ids_in_the_order_of_their_list(path, attribute):
     assert read_rankings(one).frame["item"].to_list() == ["x", "d1"]
 
 
+def test_documents_with_scores_keep_the_order_of_their_list():
+    """Of `similarity_search_with_score`, whose scores are distances or similarities."""
+    path = "langchain_core.documents.base.Document"
+    pairs = [(made(path, id=d), score) for d, score in (("x", 0.1), ("d1", 0.4))]
+    found = read_rankings({"q1": pairs})
+    assert (found.frame.rows(), found.order) == ([("q1", "x"), ("q1", "d1")], "list")
+
+
+def test_documents_without_an_id_name_their_metadata():
+    path = "langchain_core.documents.base.Document"
+    unnamed = [made(path, id=None, metadata={"source": "d1", "page": 3})]
+    with pytest.raises(DataError, match=r"Document 1 of user .q1. of dict has no id"):
+        read_rankings({"q1": unnamed})
+    with pytest.raises(DataError, match=r"document\.metadata\['source'\] for document in doc"):
+        read_rankings({"q1": unnamed})
+
+
 RECORDS = [
     {"retrieved_ids": ["x", "d1"], "expected_ids": ["d1"]},
     {"retrieved_ids": ["d3", "y"], "expected_ids": ["d3"]},

@@ -397,9 +397,9 @@ def test_a_sparse_matrix_reads_as_its_entries(cells):
 def test_reading_plain_data_imports_none_of_the_optional_packages():
     code = """
 import sys
-from rankmeter._ingest import meet, read_rankings, read_truth, is_records
+from rankmeter._ingest import is_records, read_rankings, read_truth, unify_types
 data = {"u": ["a"]}
-meet(read_rankings(data), read_truth([{"user": "u", "item": "a"}]))
+unify_types(read_rankings(data), read_truth([{"user": "u", "item": "a"}]))
 is_records(data)
 print(sorted({"pandas", "pyarrow", "duckdb", "scipy"} & set(sys.modules)))
 """

@@ -206,7 +206,7 @@ class Evaluator:
         >>> evaluator.curve([["x", "a", "y"]], 3).best_k()
         {'rankings': 2}
         """
-        return curve_of(replace(self._question, metrics=self._one(metric)), rankings, max_k)
+        return curve_of(replace(self._question, metrics=self._metric(metric)), rankings, max_k)
 
     def explain(
         self,
@@ -247,7 +247,7 @@ class Evaluator:
         """
         like = None if between is not None else self._question.like
         question = replace(self._question, like=like)
-        return explain_question(question, rankings, self._one(metric), between, target)
+        return explain_question(question, rankings, self._metric(metric), between, target)
 
     def accumulator(self, *, keep: Keep = "values") -> Accumulator:
         """Start an evaluation that gets rankings and targets batch by batch.
@@ -286,7 +286,7 @@ class Evaluator:
             )
         return accumulator(question.metrics, keep=keep, like=question.like, **question.choices)
 
-    def _one(self, metric: str | Metric | None) -> Metric:
+    def _metric(self, metric: str | Metric | None) -> Metric:
         """One of the metrics, as it was asked for."""
         if metric is not None:
             entry = self.plan[str(metric)]

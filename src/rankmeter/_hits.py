@@ -165,7 +165,7 @@ class Hits:
         return order, self.user[order], rank[order]
 
     @cached_property
-    def _kept(self) -> dict[Hashable, FloatArray]:
+    def _cached(self) -> dict[Hashable, FloatArray]:
         """Values of the hits in order of rank, by name."""
         return {}
 
@@ -298,10 +298,10 @@ class Hits:
             terms = values()
             return self.sum(terms if k is None else np.where(self.rank <= k, terms, 0.0))
         order, user, rank = self._by_rank
-        if name not in self._kept:
-            self._kept[name] = values()[order]
+        if name not in self._cached:
+            self._cached[name] = values()[order]
         top = slice(rank.searchsorted(np.uint16(k), "right"))
-        return self.sum(self._kept[name][top], user[top])
+        return self.sum(self._cached[name][top], user[top])
 
     def count(self, k: int | None) -> FloatArray:
         """Number of each user's hits in the top k; in unresolved ties, expected."""

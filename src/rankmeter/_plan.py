@@ -304,6 +304,23 @@ def _matches(metric: Metric, entry: MetricPlan) -> bool:
     )
 
 
+_REMEDIES = {
+    (
+        "k",
+        "cutoff",
+        "n",
+        "top_k",
+        "top_n",
+        "topk",
+        "topn",
+    ): "a cutoff is part of the metric string, such as ndcg@10, or ndcg@5,10,20 for several",
+    ("segments", "segment", "by_segment"): "means within segments are those of the result, "
+    "result.by_segment({user: segment}); compare takes segments=",
+    ("threshold", "min_rating", "min_relevance"): "write relevant='>=4' for items rated at least 4",
+}
+"""What to do instead of options that rankmeter does not have."""
+
+
 def resolve(
     metrics: str | Metric | Iterable[str | Metric],
     *,
@@ -339,11 +356,9 @@ def resolve(
     given = {name: value for name, value in (choices or {}).items() if value is not None}
     for name in given:
         if name not in CHOICES:
-            if name in ("k", "cutoff", "top_k"):
-                raise UsageError(
-                    f"unknown option {name!r}: a cutoff is part of the metric string, such as "
-                    f"ndcg@10, or ndcg@5,10,20 for several"
-                )
+            for names, remedy in _REMEDIES.items():
+                if name in names:
+                    raise UsageError(f"unknown option {name!r}: {remedy}")
             raise unknown("option", name, CHOICES)
     refuse_inert(given, data)
     chosen = {name: checked_choice(name, value) for name, value in given.items()}

@@ -93,7 +93,7 @@ def sample_size(
         sparse metrics, so take it from systems that differ.
     differing : float, optional
         In place of a pilot, for hits and misses: the share of users with a hit of one system alone,
-        ``(d.wins + d.losses) / d.n``. A pilot of hits and misses has it.
+        ``(d.wins + d.losses) / d.n``, 1e-6 or more. A pilot of hits and misses has it.
     assurance : float, optional
         A small pilot gives an uncertain standard deviation, which is too small in half of all
         cases. With 0.8, its upper limit of 80 % is used, so that in 80 % of all cases the power is
@@ -153,7 +153,7 @@ def sample_size(
     if pilot is not None:
         sd, differing, step = _vary(_differences(pilot), assurance)
     elif differing is not None:
-        number("differing", differing, above=0, most=1)
+        number("differing", differing, least=1e-6, most=1)
         sd = math.sqrt(differing)
     spread = number("sd", sd, above=0)
     comparisons = systems - 1 if baseline else math.comb(systems, 2)

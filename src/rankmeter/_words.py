@@ -51,10 +51,10 @@ def use_words(words: Words) -> Iterator[None]:
 def in_words(text: str) -> str:
     """A text of the house in the words that are spoken; names of systems must not be in it."""
     words = _spoken.get()
-    return text if words == USERS else _OWN.sub(lambda match: _in_case_of(match[0], words), text)
+    return text if words == USERS else _OWN.sub(lambda match: _translate(match[0], words), text)
 
 
-def _in_case_of(word: str, words: Words) -> str:
+def _translate(word: str, words: Words) -> str:
     spoken: str = getattr(words, word.lower())
     return spoken.capitalize() if word[0].isupper() else spoken
 

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankmeter._checks import integer, number
-from rankmeter._ingest import read_interactions
+from rankmeter._ingest import check_memory, read_interactions
 from rankmeter._interactions.chance import draws, mix
 from rankmeter.errors import DataError, UsageError
 
@@ -17,6 +17,8 @@ __all__ = ["movielens", "movielens_items", "synthetic"]
 
 _FOLDER = Path("examples") / "ml-latest-small"
 _CHECKOUT = Path(__file__).resolve().parents[2]
+_PER_RATING = 32
+"""Bytes for each rating while it is made, at least."""
 _CELLS = 2_000_000  # users × items processed at a time
 _OWN_TASTE = 50.0  # how much more often an item of the own taste is drawn
 _DAY = 86_400
@@ -160,6 +162,8 @@ def synthetic(
     n_items = integer("n_items", n_items, least=1)
     n_per_user = integer("n_per_user", n_per_user, least=1)
     n_tastes = integer("n_tastes", n_tastes, least=1)
+    n = n_users * n_per_user
+    check_memory((n + n_items) * _PER_RATING, f"Making {n:,} ratings of {n_items:,} items")
     if n_per_user > n_items:
         raise UsageError(f"`n_per_user` must be at most `n_items`, got {n_per_user} > {n_items}")
     number("exponent", exponent, least=0)

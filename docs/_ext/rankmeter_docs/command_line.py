@@ -44,7 +44,11 @@ def _groups(command: click.Command, context: click.Context) -> dict[str, list[tu
     groups: dict[str, list[tuple[str, str]]] = {}
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if isinstance(parameter, click.Option) and record and "--help" not in parameter.opts:
+        if (
+            isinstance(parameter, click.Option)
+            and record
+            and not {"--help", "--help-all"} & {*parameter.opts}
+        ):
             groups.setdefault(getattr(parameter, "group", "Options"), []).append(record)
     return groups
 

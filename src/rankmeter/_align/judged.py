@@ -50,7 +50,7 @@ class Judged:
         """The item of each judgment."""
         return self.rows.items()
 
-    def sought(self, lists: ByUser) -> Any:
+    def lookup_form(self, lists: ByUser) -> Any:
         """The items in the form in which they are looked up in lists."""
         kind = type(lists)
         if kind not in self._sought:

@@ -41,7 +41,7 @@ class Lookup:
         at = self._place[judged.code]
         order = np.argsort(at, kind="stable")
         order = order[: np.searchsorted(at, self.code.size, sorter=order)]
-        sought = judged.sought(self.lists)
+        sought = judged.lookup_form(self.lists)
         if not np.array_equal(order, np.arange(at.size)):
             sought = sought.take(order)
         return self._marks_of(at[order], sought, judged.gain, judged.items, order)

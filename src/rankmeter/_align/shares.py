@@ -34,10 +34,10 @@ def partitions(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
     not: then no user is looked up before the rows are divided.
     """
     longest = max(tables, key=lambda table: table.height)
-    return _by_neighbours(n, tables, longest) if is_grouped(longest) else _by_id(n, tables)
+    return _split_neighbours(n, tables, longest) if is_grouped(longest) else _split_by_id(n, tables)
 
 
-def _by_neighbours(n: int, tables: Sequence[Table], longest: Table) -> list[Callable[[], Share]]:
+def _split_neighbours(n: int, tables: Sequence[Table], longest: Table) -> list[Callable[[], Share]]:
     codes = Codes.of_tables(*tables)
     user = codes.encode(longest.users)
     first = np.flatnonzero(np.diff(user, prepend=-1))
@@ -62,7 +62,7 @@ def _by_neighbours(n: int, tables: Sequence[Table], longest: Table) -> list[Call
     return [partial(build, number) for number in np.unique(of_user).tolist()]
 
 
-def _by_id(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
+def _split_by_id(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
     part_of = _number_by_range(n, tables) or partial(_number_by_hash, n)
     divisions = [_Parts(part_of(ids)) for table in tables for ids in _users_of(table)]
 

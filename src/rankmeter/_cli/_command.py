@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -11,11 +12,17 @@ import click
 from rankmeter._cli._allocator import keep_freed_memory
 from rankmeter.errors import RankmeterError
 
-USUAL = ("metrics", "relevant", "like", "columns", "form", "output", "help", "_click_default_help")
+USUAL = (
+    *("metrics", "baseline", "relevant", "like", "form", "output"),
+    *("help", "_click_default_help", "help_all"),
+)
 """The options that most need, which the help of a command that measures shows first."""
 SIDE, LARGE, RARE = "Side data", "Large data", "Rarely needed options"
 LAST = (SIDE, LARGE, RARE)
 """The headings at the end of the help."""
+SHORT = ("Most used", "Options", "Output")
+"""The headings whose options the help of a command with many options explains."""
+MANY = 20
 
 
 class _Name(click.Path):
@@ -57,7 +64,10 @@ class Command(click.Command):
         example: str,
         topics: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
+        if len(params) > MANY:
+            params = [*params, _help_all()]
         super().__init__(name, help=text, callback=run, params=params)
+        self.is_long = len(params) > MANY
         self.example = example
         self.topics = topics or {}
 
@@ -92,13 +102,50 @@ class Command(click.Command):
                 groups.setdefault(group, []).append(record)
         groups |= {last: groups.pop(last) for last in LAST if last in groups}
         groups |= {topic: list(entries.items()) for topic, entries in self.topics.items()}
+        more: dict[str, list[tuple[str, str]]] = {}
+        if self.is_long and not ctx.meta.get(_ALL):
+            more = {group: groups.pop(group) for group in [*groups] if group not in SHORT}
         for group, records in groups.items():
             with formatter.section(group):
                 formatter.write_dl(records)
+        if more:
+            with formatter.section("More options, which --help-all explains"):
+                for group, records in more.items():
+                    names = " ".join(re.findall(r"--[\w-]+", record)[0] for record, _ in records)
+                    formatter.write(_hanging(f"{group}: {names}", formatter))
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example as one would type it."""
         write_example(formatter, self.example)
+
+
+_ALL = "rankmeter.help_all"
+
+
+def _help_all() -> Option:
+    def show(ctx: click.Context, _: click.Parameter, value: object) -> None:
+        if value:
+            ctx.meta[_ALL] = True
+            click.echo(ctx.get_help())
+            ctx.exit()
+
+    return Option(
+        "--help-all",
+        "Show all options and exit.",
+        callback=show,
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+    )
+
+
+def _hanging(text: str, formatter: click.HelpFormatter) -> str:
+    """A paragraph in which no option is broken at a hyphen."""
+    indent = " " * formatter.current_indent
+    return textwrap.fill(
+        text, formatter.width, initial_indent=indent, subsequent_indent=indent + "  ",
+        break_on_hyphens=False,
+    ) + "\n"  # fmt: skip
 
 
 def flag(name: str) -> str:

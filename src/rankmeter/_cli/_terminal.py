@@ -48,7 +48,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
     if title:
         console.print(Text(title, style="italic"))
     cells = table.tame_cells()
-    lead, blocks = _blocks(cells, console.width, optional)
+    lead, blocks = _column_blocks(cells, console.width, optional)
     for number, block in enumerate(blocks):
         if number:
             console.print()
@@ -100,7 +100,7 @@ def _console(*, wide: bool = False) -> Console:
     return Console(highlight=False, width=width, force_terminal=_is_colour_forced() or None)
 
 
-def _blocks(
+def _column_blocks(
     cells: Sequence[Sequence[str]], room: int, optional: Sequence[str]
 ) -> tuple[int, list[list[int]]]:
     """The width of the first column, and the other columns of each table that is drawn."""

@@ -123,9 +123,8 @@ def fail_if_option() -> Option:
     return Option(
         "conditions --fail-if",
         "Exit with code 1 if this holds: 'new shown worse than prod on ndcg@10', 'new not shown "
-        "within 1% of prod on ndcg@10' or 'within 0.005' (that it is worse by so much is not "
-        "excluded), 'new not shown better than prod on ndcg@10'. May be repeated, with a margin "
-        "for each metric.",
+        "within 1% of prod on ndcg@10' (a loss of 1% is not excluded; or 'within 0.005'), 'new "
+        "not shown better than prod on ndcg@10'. May be repeated.",
         multiple=True,
         metavar="CONDITION",
         group="Output",
@@ -147,20 +146,20 @@ command = Command(
             "--segments",
             "A file with the columns user and segment: also compare within each segment.",
             path="FILE",
+            group="Output",
         ),
         page_option(),
         Option(
             "--per-user",
             "Write the value of every system, user and metric to a .csv, .tsv, .jsonl or .parquet "
-            "file, which compare-values reads.",
+            "file.",
             path="FILE",
             group="Output",
         ),
         Option(
             "--worst",
-            "Write the users with their values in the two systems of the headline, for the first "
-            "metric, and the difference, the worst first, to a .csv, .tsv, .jsonl or .parquet "
-            "file.",
+            "Write users with their values in the two systems of the headline and the difference, "
+            "the worst first, to such a file.",
             path="FILE",
             group="Output",
         ),

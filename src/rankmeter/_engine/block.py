@@ -14,10 +14,10 @@ from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, rele
 from rankmeter._choices import Alignment
 from rankmeter._engine.called import Evidence, adjusted_for_chance, call_metric, no_lists
 from rankmeter._engine.scores import Scores
-from rankmeter._ingest import Table
+from rankmeter._ingest import CHANGED, Table
 from rankmeter._plan import Plan
 from rankmeter._side._tables import SideTables
-from rankmeter.errors import RankmeterError, UsageError
+from rankmeter.errors import DataError, RankmeterError, UsageError
 from rankmeter.metrics import State
 from rankmeter.metrics.popularity import Border
 
@@ -56,7 +56,11 @@ class Block:
         if key not in self._aligned:
             listing = self.tables.listing(depth) if self.tables and depth != 0 else None
             truth = self.judged(choices, named=named)
-            self._aligned[key] = align(self.systems[name], truth, listing)
+            try:
+                self._aligned[key] = align(self.systems[name], truth, listing)
+            finally:
+                if self.truth.rows.changed or self.systems[name].rows.changed:
+                    raise DataError(CHANGED)
         return self._aligned[key]
 
     def judged(self, choices: Alignment, *, named: bool = False) -> Judged:
@@ -71,7 +75,7 @@ class Block:
         """Have the hits of a plan ready."""
         for name in self.systems:
             for choices in plan.alignments():
-                self._of_plan(name, plan)(choices)
+                self._aligned_by(name, plan)(choices)
 
     def score(self, plan: Plan) -> dict[str, Scores]:
         """The values of every metric for each system."""
@@ -91,7 +95,7 @@ class Block:
         """A mask of the users that the truth names, with judgments or without."""
         return self._has_truth | self._codes.mark(self.truth.empty_users)
 
-    def _of_plan(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
+    def _aligned_by(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
         """Return a function from alignments of a plan to the hits of one system."""
         depths, named = plan.depths(), plan.named()
         return lambda choices: self.aligned(
@@ -100,7 +104,7 @@ class Block:
 
     def _score(self, name: str, plan: Plan) -> Scores:
         textual = self.truth.textual and all(table.textual for table in self.systems.values())
-        aligned = self._of_plan(name, plan)
+        aligned = self._aligned_by(name, plan)
         scores = scores_of(plan, aligned, self._in_truth, self._has_truth, self.evidence)
         borders: dict[Alignment, set[Border]] = {alignment: set() for alignment in scores.facts}
         for entry in plan.metrics:

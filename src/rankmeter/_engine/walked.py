@@ -186,12 +186,12 @@ class _Desk:
         for i, (item, (low, high)) in enumerate(zip(self.items, self._tie_spans, strict=True)):
             relevant = bool(self.lists.relevant[i])
             gain = float(self.lists.gain[i]) if relevant else self.gains.get(item, math.nan)
-            places.append(Place(_ranks(low, high), item, gain, relevant))
+            places.append(Place(_rank_text(low, high), item, gain, relevant))
             order.append((low + high) / 2)
         hits = self.aligned.hits
         for j, i in enumerate(self.hits):
             if i >= 0 and self.lists.tied:
-                places[i].rank = _ranks(*_rank_span(hits, j))
+                places[i].rank = _rank_text(*_rank_span(hits, j))
                 order[i] = float(hits.rank[j])
         self.order = np.argsort(order, kind="stable").tolist()
         self.place_of = {i: n for n, i in enumerate(self.order)}
@@ -274,7 +274,7 @@ class _Counts:
                 self.ranks[i] = next(free)
             rest = [*free]
             self.ranks += rest
-            self.tied += [_ranks(low, high)] * len(rest)
+            self.tied += [_rank_text(low, high)] * len(rest)
         self.facts = {f"{counted(int(hits.n_ranked[0]), 'candidate')}": data.queries.sized}
         column = data.queries.column
         self.item = None if column is None or column.size != 1 else int(column[0])
@@ -283,7 +283,7 @@ class _Counts:
         """The judged items by rank, and the relevant ones that are not ranked."""
         hits, others = self.aligned.hits, self.aligned.nonrelevant
         places = [
-            Place(_ranks(*_rank_span(of, j)), self.item, gain, relevant=of is hits)
+            Place(_rank_text(*_rank_span(of, j)), self.item, gain, relevant=of is hits)
             for of in (hits, others)
             for j, gain in enumerate(of.gain.tolist())
         ]
@@ -307,7 +307,7 @@ def _rank_span(hits: Hits, j: int) -> tuple[float, float]:
     return float(hits.open.low[j]), float(hits.open.high[j])
 
 
-def _ranks(low: float, high: float) -> str:
+def _rank_text(low: float, high: float) -> str:
     return exact(low) if low == high else f"{exact(low)}–{exact(high)}"
 
 
@@ -372,14 +372,14 @@ class _Walker:
         """The grid of some evidence, and the place of each of its values there."""
         desk, of = self.desk, step.of
         if isinstance(of, Features):
-            return self._by_category(n, of), range(n)
+            return self._category_grid(n, of), range(n)
         if self._is_perfect(of):
             if not self.ideal.places:
                 self.ideal = desk.ideal(of)
             return self.ideal, range(n)
         if isinstance(of, Hits | Lists):
             return self.ranking, [desk.place_of.get(i, -1) for i in self._rows_of_values(step)]
-        return self._by_category(n), range(n)
+        return self._category_grid(n), range(n)
 
     def _rows_of_values(self, step: Column | Sum) -> Sequence[int]:
         """The places in the list of the values of a step."""
@@ -394,7 +394,7 @@ class _Walker:
             return [others.get(rank, -1) for rank in ranks.tolist()]
         return [self.by_rank.get(rank, -1) for rank in np.asarray(ranks).tolist()]
 
-    def _by_category(self, n: int, of: Features | None = None) -> Grid:
+    def _category_grid(self, n: int, of: Features | None = None) -> Grid:
         """The grid of the categories, or of nameless groups and shares."""
         if not self.categories.places:
             desk = self.desk

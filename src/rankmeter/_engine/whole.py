@@ -79,9 +79,22 @@ def _no_common_ids(column: str, rankings: Table, truth: Table) -> str:
     def show(values: pl.Series) -> str:
         return f"{', '.join(map(shown, values.unique().sort().head(3).to_list()))} ({values.dtype})"
 
+    mark = _chunk_mark(rankings, truth) if column == "item" else ""
+    chunks = f" If these are chunks of documents, pass collapse='before:{mark}'." if mark else ""
     return (
         f"rankings and truth have no {column} in common: {rankings.source} has "
-        f"{show(rankings.frame[column])}, {truth.source} has {show(truth.frame[column])}. Check "
-        f"that both use the same ids and that the {column} columns are the right ones (columns=), "
-        "or choose no_overlap='allow'"
+        f"{show(rankings.frame[column])}, {truth.source} has {show(truth.frame[column])}.{chunks} "
+        f"Check that both use the same ids and that the {column} columns are the right ones "
+        "(columns=), or choose no_overlap='allow'"
     )
+
+
+def _chunk_mark(rankings: Table, truth: Table) -> str:
+    """The sign between a document and the number of a chunk, if ids look like ``doc#3``."""
+    items, documents = rankings.frame["item"], {*truth.frame["item"].cast(pl.String).unique()}
+    if items.dtype != pl.String:
+        return ""
+    for mark in ("#", "::", ":", "/", "__", "_", "-", "."):
+        if not documents.isdisjoint(item.rpartition(mark)[0] for item in items.head(1000)):
+            return mark
+    return ""

@@ -307,7 +307,7 @@ def headline(
             f" {d.a} is better for {counted(d.wins, 'user')}, equal for {d.ties:,}, worse for "
             f"{d.losses:,}."
         )
-    sentences = [size, *_certainty_text(d, correction, sure=verdict.sure)]
+    sentences = [size, *_certainty_sentences(d, correction, sure=verdict.sure)]
     if verdict.others > 1:
         beaten = f"{verdict.beaten or 'none'} {'is' if verdict.beaten <= 1 else 'are'}"
         sentences.append(
@@ -347,7 +347,7 @@ def _gain_text(d: Difference) -> str:
     return f" by {size:.1%}" if math.isfinite(size) else f" by {abs(d.difference):.4f}"
 
 
-def _certainty_text(d: Difference, correction: str, *, sure: bool) -> list[str]:
+def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[str]:
     """What the test says in plain words, and then exactly."""
     if d.verdict == "equivalent":
         return [d.sentence()]

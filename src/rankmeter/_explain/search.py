@@ -68,7 +68,7 @@ def search(
     `plan` is that of the requested convention and `start` its result, `entry` gives the plan of the
     metric under any convention, `held` names the options that were given and stay.
     """
-    text, digits = _printed(target)
+    text, digits = _parse_target(target)
     goal, tolerance = float(text), 0.5 * 10.0**-digits * (1 + 1e-9)
     means = _Means(data, truth, plan)
     like, (base,) = start.plan.convention, start.plan.metrics
@@ -99,9 +99,9 @@ def search(
         start[base.label],
         target=text,
         matches=tuple(matches),
-        tried=means.tried,
+        tried=means.n_tried,
         nearest=() if matches else _nearest(seen),
-        searched=space.describe(means.left),
+        searched=space.describe(means.n_left_out),
         notes=tuple(notes_of(start.plan, {like: start.facts()})),
         cautions=start.cautions,
     )
@@ -227,12 +227,12 @@ class _Means:
         self._prints: dict[Alignment, list[bytes] | None] = {}
 
     @property
-    def tried(self) -> int:
+    def n_tried(self) -> int:
         """Number of different plans that were computed."""
         return len(self._means)
 
     @property
-    def left(self) -> int:
+    def n_left_out(self) -> int:
         """Number of plans that were left out because they would have taken too long."""
         return len(self._left)
 
@@ -353,7 +353,7 @@ def _nearest(seen: list[tuple[float, int, Match]]) -> tuple[Match, ...]:
     return tuple(by_value.values())
 
 
-def _printed(target: float | str) -> tuple[str, int]:
+def _parse_target(target: float | str) -> tuple[str, int]:
     """A number as printed, and how many decimals it shows."""
     try:
         text = str(target).strip()

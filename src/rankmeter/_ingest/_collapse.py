@@ -232,9 +232,14 @@ def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
 
 
 def read_collapse(data: object) -> Collapse | None:
-    """A rule, ``before:TEXT`` or ``regex:PATTERN`` with one group, or a table of parts."""
+    """A rule, ``before:TEXT`` or ``regex:PATTERN`` with one group, or a table of parts.
+
+    Signs alone, such as ``#``, are a rule: the text before them.
+    """
     if data is None:
         return None
+    if isinstance(data, str) and re.fullmatch(r"[#:_|@~+-]+", data):
+        data = f"before:{data}"
     if isinstance(data, str) and (rule := re.fullmatch(r"(before|regex):(.+)", data, re.DOTALL)):
         return Collapse(
             f"items are collapsed by {data}, the best part of each",

@@ -100,12 +100,12 @@ def label_caution(truth: Table) -> str:
     """
     if "assumed_gains" not in truth.counts or len(truth.empty_users):
         return ""
-    if not truth.dtype("item").is_integer() or not _small(items := truth.frame["item"]):
+    if not truth.dtype("item").is_integer() or not _are_small(items := truth.frame["item"]):
         return ""
     each = truth.frame["user"].value_counts()["count"]
     least, most = each.min(), each.max()
     repeated = truth.frame.select("user", "item").is_duplicated().any()
-    if len(each) < 2 or least == 1 or not (_binary(items) or (least == most and repeated)):
+    if len(each) < 2 or least == 1 or not (_are_binary(items) or (least == most and repeated)):
         return ""
     return (
         f"the items of the ground truth ({truth.source}) are small integers, such as "
@@ -157,12 +157,12 @@ def _shown(values: pl.Series | FloatArray) -> str:
     return ", ".join(f"{value:g}" for value in values[:3])
 
 
-def _small(items: pl.Series) -> bool:
+def _are_small(items: pl.Series) -> bool:
     low, high = 0 if items.dtype.is_unsigned_integer() else _GRADES[0], _GRADES[-1]
     return all(part.is_between(low, high).all() for part in (items.head(100), items))
 
 
-def _binary(items: pl.Series) -> bool:
+def _are_binary(items: pl.Series) -> bool:
     return bool(items.is_in([0, 1]).all())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -148,6 +149,9 @@ def _extension(path: Path) -> str:
 def _missing(path: Path) -> FileFormatError:
     if not path.parent.is_dir():
         return FileFormatError(f"{path} does not exist, nor does its folder {path.parent}.")
+    if re.fullmatch(r"[A-Za-z][\w.]*(\(.*\))?@[\d,]+", path.name):
+        hint = "; a metric comes after the ground truth, which is None for records that hold it"
+        return FileFormatError(f"{path} does not exist{hint}: evaluate(records, None, '{path}').")
     hint = near(path.name, (neighbour.name for neighbour in path.parent.iterdir()))
     return FileFormatError(f"{path} does not exist{hint or '.'}")
 

@@ -22,8 +22,8 @@ _TEXT = frozenset({str, np.str_})  # whose hash is that of the text, unlike that
 _WHOLE = frozenset({int, np.int64, np.int32})
 _REAL = frozenset({float, np.float64, np.float32})
 CHANGED = (
-    "a container of rankings or ground truth was changed while it was read, as by another thread: "
-    "pass a copy of it"
+    "a list or dictionary of the rankings or the ground truth has changed since it was read, "
+    "perhaps by another thread: pass a copy of it"
 )
 _EXACT = 2**53  # integers up to here have a float
 

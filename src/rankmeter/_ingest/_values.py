@@ -74,8 +74,8 @@ def items_of(
     items = _listed(user, value, side, source)
     if items and is_hit(items[0]):
         return _from_hits(user, items, side, source)
-    if items and (name := _id_of(items[0])):
-        return [getattr(item, name, item) for item in items], None
+    if items and (name := _id_of(items[0][0] if is_pair(items[0]) else items[0])):
+        return _from_documents(user, items, name, source), None
     if items and is_pair(items[0]) and are_scored(items, named=True):
         return Numbered(*map(list, zip(*items, strict=True)))
     return items, None
@@ -149,6 +149,28 @@ def _id_of(value: object) -> str:
     kinds = type(value).__mro__
     names = (f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in kinds)
     return next((_IDS[name] for name in names if name in _IDS), "")
+
+
+def _from_documents(user: object, items: Sequence[Any], name: str, source: str) -> list[Any]:
+    """The ids of documents, also of pairs with a score, whose order is that of the ranking.
+
+    Whether a higher score of a pair is better depends on the vector store, so it is not read.
+    """
+    documents = [item[0] if is_pair(item) else item for item in items]
+    ids = [getattr(document, name, document) for document in documents]
+    if None in ids:
+        place = ids.index(None)
+        keys = [*(getattr(documents[place], "metadata", None) or {})]
+        remedy = "Give each document its id."
+        if keys:
+            remedy = (
+                f"Its metadata have {some(keys, 9)}: pass the key that names it, for example "
+                f"[document.metadata[{shown(keys[0])}] for document in documents]."
+            )
+        raise DataError(
+            f"Document {place + 1} of user {shown(user)} of {source} has no {name}. {remedy}"
+        )
+    return ids
 
 
 def is_pair(value: object) -> bool:

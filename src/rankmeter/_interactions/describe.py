@@ -153,7 +153,7 @@ class Description(Result):
         )
 
     def _spreads(self) -> list[tuple[str, ...]]:
-        return [(name, *map(_figure, astuple(s))) for name, s in self._distributions().items()]
+        return [(name, *map(_format, astuple(s))) for name, s in self._distributions().items()]
 
     def _distributions(self) -> dict[str, Spread]:
         spreads = {"per user": self.per_user, "per item": self.per_item, "rating": self.ratings}
@@ -164,7 +164,7 @@ class Description(Result):
         share = f"{100 * self.top_share:.3g} %"
         facts = [("popularity", f"Gini {self.gini:.3f}; the top {top} {share} of the interactions")]
         if self.times:
-            days = "" if self.times.days is None else f", {_figure(self.times.days)} days"
+            days = "" if self.times.days is None else f", {_format(self.times.days)} days"
             facts.append(("times", f"{self.times.first} to {self.times.last}{days}"))
         repeated = {"user and item": self.repeated_pairs, "whole rows": self.repeated_rows}
         missing = {"ratings": self.missing_ratings, "times": self.missing_times}
@@ -302,7 +302,7 @@ def _listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{name}: {n:,}" for name, n in counts.items())
 
 
-def _figure(value: float) -> str:
+def _format(value: float) -> str:
     """Write a number with a few significant digits."""
     if value == round(value):
         return f"{round(value):,}"

@@ -122,7 +122,7 @@ def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     DataError
         If the shape is another, or an id is outside the columns; the message names the row.
     """
-    cells = _cells(data, name, n_rows, n_columns)
+    cells = _parse_cells(data, name, n_rows, n_columns)
     wrong = _outside(cells.column, n_columns)
     if wrong.size:
         first = wrong[0]
@@ -156,7 +156,7 @@ def _outside(ids: IntArray, n: int) -> IntArray:
     return np.flatnonzero(ids.view(np.uint64) >= n)  # in which negative ids are the largest
 
 
-def _cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
+def _parse_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     if is_sparse(data):
         whole = data.tocoo() if data.ndim == 2 else data.reshape(1, -1).tocoo()
         _check_rows(name, whole.shape, n_rows, n_columns)
@@ -164,7 +164,7 @@ def _cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
         row, column = whole.coords if hasattr(whole, "coords") else (whole.row, whole.col)
         row, column, labels = row[stored], column[stored], whole.data[stored].astype(np.float64)
         if name == "target":
-            return _of_labels(row, column, labels, name)
+            return _cells_of_labels(row, column, labels, name)
         return Cells.of(row, column, labels)
     if isinstance(data, tuple) and len(data) == 2 and not np.isscalar(data[0]):
         if n_rows == 2 and (name == "target" or all(isinstance(part, list) for part in data)):
@@ -173,7 +173,7 @@ def _cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
                 "for two rows can mean two things: pass a list with the ids of each row, or a "
                 "SciPy matrix of the cells"
             )
-        row, column = (_integers(host(asarray(part, name)), name) for part in data)
+        row, column = (_as_int64(host(asarray(part, name)), name) for part in data)
         if row.shape != column.shape or row.ndim != 1:
             raise DataError(
                 f"`{name}` as a pair must be the rows and the columns of the cells, two arrays of "
@@ -181,13 +181,13 @@ def _cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
             )
         return Cells.of(row, column)
     if is_ragged(data):
-        return _of_lists(data, name, n_rows)
+        return _cells_of_lists(data, name, n_rows)
     array = asarray(data, name)
     if array.ndim == 2 and tuple(array.shape) == (n_rows, n_columns) and _is_mask(array, name):
         row, column = nonzero(array)
         labels = None if "bool" in str(array.dtype) else host(take(array, row, column))
-        return _of_labels(row, column, labels, name)
-    return _of_ids(host(array), name, n_rows)
+        return _cells_of_labels(row, column, labels, name)
+    return _cells_of_ids(host(array), name, n_rows)
 
 
 def is_ragged(data: Any) -> bool:
@@ -196,7 +196,7 @@ def is_ragged(data: Any) -> bool:
     return isinstance(data, list) and any(isinstance(o, kinds) or np.ndim(o) for o in data)
 
 
-def _of_lists(data: list[Any], name: str, n_rows: int) -> Cells:
+def _cells_of_lists(data: list[Any], name: str, n_rows: int) -> Cells:
     if len(data) != n_rows:
         raise DataError(
             f"`{name}` must have one list for each of the {counted(n_rows, 'row')} of the scores, "
@@ -207,7 +207,7 @@ def _of_lists(data: list[Any], name: str, n_rows: int) -> Cells:
         if part.ndim != 1:
             raise _not_ids(name, part, place)
     sizes = [part.size for part in lists]
-    column = np.concatenate([_integers(part, name, place) for place, part in enumerate(lists)])
+    column = np.concatenate([_as_int64(part, name, place) for place, part in enumerate(lists)])
     row = np.repeat(np.arange(n_rows), sizes)
     return _unpadded(row, column)
 
@@ -218,17 +218,17 @@ def _ids(data: Any, name: str) -> npt.NDArray[Any]:
     return array if array.size else array.astype(np.int64)
 
 
-def _of_ids(array: Any, name: str, n_rows: int) -> Cells:
+def _cells_of_ids(array: Any, name: str, n_rows: int) -> Cells:
     """One id for each row, or rows of ids padded with -1."""
     if array.shape[:1] != (n_rows,) or array.ndim > 2:
         if name == "exclude" and array.ndim == 2 and array.shape[0] == 2:
-            return Cells.of(*_integers(array, name))  # rows and columns
+            return Cells.of(*_as_int64(array, name))  # rows and columns
         shape = tuple(array.shape)
         raise DataError(
             f"`{name}` must have one row for each of the {counted(n_rows, 'row')} of the scores, "
             f"got an array of shape {shape}"
         )
-    table = _integers(array[:, None] if array.ndim == 1 else array, name)
+    table = _as_int64(array[:, None] if array.ndim == 1 else array, name)
     if name == "exclude" and n_rows == len(table) == 2 and np.isin(table[0], (0, 1)).all():
         raise DataError(
             f"`{name}` as an array of shape {tuple(array.shape)} for two rows can mean two things: "
@@ -239,7 +239,7 @@ def _of_ids(array: Any, name: str, n_rows: int) -> Cells:
     return _unpadded(row, column)
 
 
-def _integers(array: Any, name: str, row: int | None = None) -> IntArray:
+def _as_int64(array: Any, name: str, row: int | None = None) -> IntArray:
     """Ids as int64; other types and unsigned numbers beyond are refused."""
     if array.size and array.dtype.kind not in "iu":
         raise _not_ids(name, array, row)
@@ -259,7 +259,7 @@ def _unpadded(row: IntArray, column: IntArray) -> Cells:
     return Cells.of(row, column) if inside.all() else Cells.of(row[inside], column[inside])
 
 
-def _of_labels(row: IntArray, column: IntArray, labels: Any, name: str) -> Cells:
+def _cells_of_labels(row: IntArray, column: IntArray, labels: Any, name: str) -> Cells:
     """Cells with labels other than 0, which are gains of targets, and otherwise 1."""
     if labels is None:
         return Cells.of(row, column)

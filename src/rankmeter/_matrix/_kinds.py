@@ -95,9 +95,9 @@ class Scores(Kind):
         """The cells that are candidates, by user."""
         matrix = read_matrix(self.matrix)
         counts: Counter[str] = Counter()
-        users = _ids_of(self.users, matrix.shape[0], counts)
-        items = _ids_of(self.items, matrix.shape[1], counts, "item")
-        cells = CandidateCells.of(matrix, _read(self.exclude), _read(self.candidates), counts)
+        users = _different_ids(self.users, matrix.shape[0], counts)
+        items = _different_ids(self.items, matrix.shape[1], counts, "item")
+        cells = CandidateCells.of(matrix, _load(self.exclude), _load(self.candidates), counts)
         cells = cells.settled(plan.bad_scores, counts)
         everyone, full = IdSeries(users), cells.lengths > 0
         rows = MatrixRows(
@@ -119,7 +119,7 @@ class _Counted(Kind):
 
     def __init__(self, queries: Queries, users: Any) -> None:
         self.queries, self._facts = queries, Counter[str]()
-        self.users: Ids = IdSeries(_ids_of(users, queries.n, self._facts))
+        self.users: Ids = IdSeries(_different_ids(users, queries.n, self._facts))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} of {counted(self.queries.n, 'query', 'queries')}"
@@ -192,7 +192,7 @@ class Sampled(_Counted):
     data = "samples"
 
     def __init__(self, positives: Any, negatives: Any, *, users: Any = None) -> None:
-        self.positives, self.negatives = _read(positives), _read(negatives)
+        self.positives, self.negatives = _load(positives), _load(negatives)
         super().__init__(count_samples(self.positives, self.negatives, Asked()), users)
 
     def count(self, *, single: bool, tolerance: tuple[float, float]) -> Queries:
@@ -243,7 +243,7 @@ class Ranks(_Counted):
     def __init__(
         self, ranks: Any, *, candidates: Any = None, upper: Any = None, users: Any = None
     ) -> None:
-        queries = read_ranks(_read(ranks), _read(upper), _read(candidates))
+        queries = read_ranks(_load(ranks), _load(upper), _load(candidates))
         super().__init__(queries, users)
 
 
@@ -292,7 +292,7 @@ class Grades(Kind):
         gains = [_row_gains(row, gain) for row, gain in enumerate(rows)]
         self.lengths = np.array([gain.size for gain in gains], dtype=np.int64)
         self.gains = np.concatenate([*gains, np.zeros(0)])
-        self.users = _ids_of(users, self.lengths.size, Counter())
+        self.users = _different_ids(users, self.lengths.size, Counter())
         self.row = np.repeat(np.arange(self.lengths.size), self.lengths)
         self.listed = np.bincount(self.row[self.gains > 0], minlength=self.lengths.size)
         self.is_complete = n_relevant is not None
@@ -378,16 +378,16 @@ def _judgments(frame: pl.DataFrame, empty: pl.Series, source: str) -> Table:
     )
 
 
-def _read(data: Any) -> Any:
+def _load(data: Any) -> Any:
     """An array from a file; other data unchanged."""
     return read_array_file(data) if is_path(data) else data
 
 
-def _ids_of(given: Any, n: int, counts: Counter[str], role: str = "user") -> pl.Series:
+def _different_ids(given: Any, n: int, counts: Counter[str], role: str = "user") -> pl.Series:
     """Different ids, by default the numbers from 0."""
     if given is None:
         return pl.Series(role, np.arange(n))
-    column = row_column(_read(given), f"{role}s", n)
+    column = row_column(_load(given), f"{role}s", n)
     checked = ids(column, role, f"{role}s=", counts)
     if checked.n_unique() < len(checked):
         twice = checked.filter(checked.is_duplicated())[0]

@@ -166,12 +166,12 @@ def _environment() -> Any:
         autoescape=True,
         loader=jinja2.PackageLoader("rankmeter", "_report"),
         undefined=jinja2.StrictUndefined,
-        finalize=_shown,
+        finalize=_visible,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(
-        breakable=_breakable, exact=_exact, number=number, words=in_words, signed=signed
+        breakable=_breakable, exact=_all_digits, number=number, words=in_words, signed=signed
     )
     return environment
 
@@ -184,12 +184,12 @@ def _breakable(name: str) -> Any:
     return Markup("<wbr>").join(escape(part) for part in pieces)
 
 
-def _exact(value: float) -> str:
+def _all_digits(value: float) -> str:
     """All digits of a number; nothing for NaN."""
     return "" if math.isnan(value) else repr(value)
 
 
-def _shown(value: Any) -> Any:
+def _visible(value: Any) -> Any:
     """A text of the page without hidden characters; our own markup unchanged."""
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 

@@ -236,7 +236,7 @@ class Evaluated(Logged):
         others = {"clusters", "effective_clusters", *UNUSED_LABELS, *self.scores.counts}
         return {name: count for name, count in self.counts.items() if name not in others}
 
-    def _clustered(self) -> dict[str, dict[str, int]]:
+    def _clusters(self) -> dict[str, dict[str, int]]:
         """By metric, the numbers of clusters of the users that it averages."""
         if self.clusters is None:
             return {}
@@ -253,7 +253,7 @@ class Evaluated(Logged):
             self.plan, {"": {**self.facts(), **uninformative(self.estimates.values())}}
         )
         notes += chance_notes(self.random, self.plan)
-        notes += [*unused_labels(self.counts), *cluster_notes(self._clustered(), "intervals")]
+        notes += [*unused_labels(self.counts), *cluster_notes(self._clusters(), "intervals")]
         notes += bootstrap_notes(self.plan)
         return (*self.cautions, *notes, *self.remarks)
 

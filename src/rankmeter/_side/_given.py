@@ -146,7 +146,7 @@ def read_side(given: Given, table: Table, size: int | None = None) -> Side:
     if given.interactions is not None:
         train = _fit_ids(given.interactions.frame, given.interactions, table)
     if given.features is not None:
-        items = _items(given.features, table)
+        items = _fit_items(given.features, table)
     if given.items_shown is not None:
         catalogue = given.items_shown.fit("item", table)
     if given.baseline is not None:
@@ -155,7 +155,7 @@ def read_side(given: Given, table: Table, size: int | None = None) -> Side:
             given.baseline.with_rows(rows), empty_users=IdSeries(rows["user"].clear())
         )
     if given.propensities is not None:
-        propensity = _propensity(given.propensities, table)
+        propensity = _fit_propensity(given.propensities, table)
     notes = () if items is None else items.notes
     notes += () if given.collapsing is None else (given.collapsing.note,)
     if given.n_items is not None:
@@ -173,7 +173,7 @@ def _fit_ids(rows: pl.DataFrame, read: Interactions | Table | Items, table: Tabl
     )
 
 
-def _propensity(items: Items, table: Table) -> pl.DataFrame:
+def _fit_propensity(items: Items, table: Table) -> pl.DataFrame:
     value = items.features[:, 0]
     wrong = np.flatnonzero(~((value > 0) & (value <= 1)))
     if wrong.size:
@@ -186,7 +186,7 @@ def _propensity(items: Items, table: Table) -> pl.DataFrame:
     return _fit_ids(pl.DataFrame({"item": items.ids, "value": value}), items, table)
 
 
-def _items(items: Items, table: Table) -> Items:
+def _fit_items(items: Items, table: Table) -> Items:
     frames = (items.ids.to_frame("item"), items.categories, items.titles)
     ids, categories, titles = (
         None if frame is None else _fit_ids(frame, items, table) for frame in frames

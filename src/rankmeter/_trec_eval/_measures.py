@@ -28,15 +28,15 @@ from rankmeter.metrics import Metric
 Parameters = list[tuple[str, Any]]
 
 
-def _cutoffs(text: str) -> Parameters:
+def _parse_cutoffs(text: str) -> Parameters:
     """``5,10``: a line for each rank, in order."""
-    ranks = sorted(_whole(part) for part in text.split(","))
+    ranks = sorted(_parse_integer(part) for part in text.split(","))
     if ranks[0] < 1 or len(set(ranks)) < len(ranks):
         raise UsageError(f"cutoffs must be integers ≥ 1, each once, got {text!r}")
     return [(f"_{rank}", rank) for rank in ranks]
 
 
-def _whole(text: str) -> int:
+def _parse_integer(text: str) -> int:
     # trec_eval takes 23.4 for 23.
     match = re.fullmatch(r"\s*([+-]?\d+)(\.\d*)?\s*", text)
     if match is None:
@@ -44,34 +44,34 @@ def _whole(text: str) -> int:
     return int(match[1])
 
 
-def _levels(text: str) -> Parameters:
+def _parse_levels(text: str) -> Parameters:
     """``0,.5,1``: a line for each level, in order."""
-    levels = sorted(_number(part) for part in text.split(","))
+    levels = sorted(_parse_number(part) for part in text.split(","))
     if len(set(levels)) < len(levels):
         raise UsageError(f"levels must differ from each other, got {text!r}")
     return [(f"_{level:3.2f}", level) for level in levels]
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         raise UsageError(f"expected a number, got {text!r}") from None
 
 
-def _numbers(text: str) -> Parameters:
+def _parse_numbers(text: str) -> Parameters:
     """``1,-1,0,0``: one line."""
-    return [(f"_{text}", [_number(part) for part in text.split(",")])]
+    return [(f"_{text}", [_parse_number(part) for part in text.split(",")])]
 
 
-def _pairs(text: str) -> Parameters:
+def _parse_pairs(text: str) -> Parameters:
     """``1=3,2=9`` or ``p=0.8``: one line."""
     values: dict[str, float] = {}
     for part in text.split(",") if text else []:
         name, equals, value = part.partition("=")
         if not equals or name in values:
             raise UsageError(f"expected grade=gain for some grades, each once, got {text!r}")
-        values[name] = _number(value)
+        values[name] = _parse_number(value)
     return [(f"_{text}", values)]
 
 
@@ -266,7 +266,7 @@ class Measure:
             yield name, self.compute(topics, name)
             return
         for suffix, value in self.read(self.default if given is None else given):
-            shown = given is not None or self.read in (_cutoffs, _levels)
+            shown = given is not None or self.read in (_parse_cutoffs, _parse_levels)
             yield name + suffix * shown, self.compute(topics, name, value)
 
 
@@ -288,42 +288,42 @@ _GRADES: _Table = {
     "Rprec": Measure(),
     "bpref": Measure(_pooled),
     "recip_rank": Measure(),
-    "iprec_at_recall": Measure(_iprec, _levels, _RECALLS),
-    "P": Measure(_binary, _cutoffs, _RANKS),
-    "relstring": Measure(_relstring, _numbers, "10", "none"),
-    "recall": Measure(_binary, _cutoffs, _RANKS),
+    "iprec_at_recall": Measure(_iprec, _parse_levels, _RECALLS),
+    "P": Measure(_binary, _parse_cutoffs, _RANKS),
+    "relstring": Measure(_relstring, _parse_numbers, "10", "none"),
+    "recall": Measure(_binary, _parse_cutoffs, _RANKS),
     "infAP": Measure(_pooled),
     "gm_bpref": Measure(_pooled),
-    "Rprec_mult": Measure(_binary, _levels, _MULTIPLES),
-    "utility": Measure(_utility, _numbers, "1,-1,0,0"),
-    "11pt_avg": Measure(_average_iprec, _numbers, _RECALLS),
+    "Rprec_mult": Measure(_binary, _parse_levels, _MULTIPLES),
+    "utility": Measure(_utility, _parse_numbers, "1,-1,0,0"),
+    "11pt_avg": Measure(_average_iprec, _parse_numbers, _RECALLS),
     "binG": Measure(),
-    "G": Measure(_graded, _pairs),
-    "dcg": Measure(_graded, _pairs),
-    "ideal_dcg": Measure(_ideal_dcg, _pairs),
-    "ndcg": Measure(_ndcg, _pairs),
-    "ndcg_rel": Measure(_graded, _pairs),
-    "Rndcg": Measure(_rndcg, _pairs),
-    "ndcg_cut": Measure(_graded_at, _cutoffs, _RANKS),
-    "map_cut": Measure(_binary, _cutoffs, _RANKS),
-    "relative_P": Measure(_binary, _cutoffs, _RANKS),
-    "success": Measure(_binary, _cutoffs, "1,5,10"),
+    "G": Measure(_graded, _parse_pairs),
+    "dcg": Measure(_graded, _parse_pairs),
+    "ideal_dcg": Measure(_ideal_dcg, _parse_pairs),
+    "ndcg": Measure(_ndcg, _parse_pairs),
+    "ndcg_rel": Measure(_graded, _parse_pairs),
+    "Rndcg": Measure(_rndcg, _parse_pairs),
+    "ndcg_cut": Measure(_graded_at, _parse_cutoffs, _RANKS),
+    "map_cut": Measure(_binary, _parse_cutoffs, _RANKS),
+    "relative_P": Measure(_binary, _parse_cutoffs, _RANKS),
+    "success": Measure(_binary, _parse_cutoffs, "1,5,10"),
     "set_P": Measure(),
     "set_relative_P": Measure(),
     "set_recall": Measure(),
     "set_map": Measure(),
-    "set_F": Measure(_set_f, _numbers, "1"),
+    "set_F": Measure(_set_f, _parse_numbers, "1"),
     "num_nonrel_judged_ret": Measure(),
     "yaap": Measure(),
-    "rbp": Measure(_rbp, _pairs),
-    "rbp_resid": Measure(_rbp_resid, _pairs),
-    "unj": Measure(_binary, _cutoffs, "5,10,20"),
+    "rbp": Measure(_rbp, _parse_pairs),
+    "rbp_resid": Measure(_rbp_resid, _parse_pairs),
+    "unj": Measure(_binary, _parse_cutoffs, "5,10,20"),
 }
 _GROUPS: _Table = {
     **_RUN,
     "map_avgjg": Measure(_per_group, how="mean"),
-    "P_avgjg": Measure(_per_group, _cutoffs, _RANKS, "mean"),
-    "Rprec_mult_avgjg": Measure(_per_group, _levels, _MULTIPLES, "mean"),
+    "P_avgjg": Measure(_per_group, _parse_cutoffs, _RANKS, "mean"),
+    "Rprec_mult_avgjg": Measure(_per_group, _parse_levels, _MULTIPLES, "mean"),
 }
 _PREFERENCES: _Table = {
     **_RUN,

@@ -81,11 +81,11 @@ def _table(
     for name, (measure, given) in chosen.items():
         if measure is None:
             n = len(topics.names)
-            number = _line(name, "all", _real(n) if z else str(n))
-            totals.append(_line(name, "all", run_id) if name == "runid" else z + number)
+            number = _format_line(name, "all", _format_real(n) if z else str(n))
+            totals.append(_format_line(name, "all", run_id) if name == "runid" else z + number)
             continue
         how = measure.aggregate(name)
-        show = _FORMATS.get(how, _real) if not z or how == "none" else _real
+        show = _FORMATS.get(how, _format_real) if not z or how == "none" else _format_real
         for label, values in measure.values(name, given, topics):
             if complete:
                 _clear_missing(label, values, topics)
@@ -95,28 +95,28 @@ def _table(
                 values = to_zscores(plain, label, topics.names, references)  # noqa: PLW2901
             if per_topic and how != "geometric":
                 pairs = zip(topics.names, map(show, values), strict=True)
-                columns.append([mark + _line(label, topic, value) for topic, value in pairs])
+                columns.append([mark + _format_line(label, topic, value) for topic, value in pairs])
             if isinstance(values, np.ndarray):
                 # With -c it ignores the level of relevance where it adds up relevant documents.
                 if label == "num_rel" and complete and isinstance(topics, Topics):
                     total: float = topics.n_above_zero
                 else:
                     total = _aggregate(values, how, logs=bool(z))
-                totals.append(mark + _line(label, "all", show(total)))
+                totals.append(mark + _format_line(label, "all", show(total)))
     return columns, totals
 
 
-def _line(name: str, topic: str, value: str) -> str:
+def _format_line(name: str, topic: str, value: str) -> str:
     return f"{name:<22}\t{topic}\t{value}\n"
 
 
-def _real(value: float) -> str:
+def _format_real(value: float) -> str:
     # 0/0 has a sign, which is printed.
     return "  -nan" if math.isnan(value) else f"{value:6.4f}"
 
 
 _FORMATS: dict[str, Callable[[Any], str]] = {"none": "'{}'".format, "sum": "{:.0f}".format}
-"""How values are printed, by how they are averaged; `_real` prints all others."""
+"""How values are printed, by how they are averaged; `_format_real` prints all others."""
 
 
 def _clear_missing(

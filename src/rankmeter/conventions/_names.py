@@ -49,7 +49,7 @@ def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
 @remembered
 def _translate_name(name: str, tool: str, *, ours: bool) -> tuple[Metric, ...]:
     profile = load_convention(tool)
-    if metrics := _read(name, profile):
+    if metrics := _read_name(name, profile):
         return _relabel_native(name, metrics)
     if not ours:
         raise UnknownMetricError(_unknown_message(name, profile) or f"unknown metric {shown(name)}")
@@ -102,7 +102,7 @@ def _metrics(tool: str) -> frozenset[str]:
     )
 
 
-def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
+def _read_name(text: str, profile: Convention) -> tuple[Metric, ...]:
     """The metrics of a name of the tool; empty if it is not the tool's."""
     text = _in_brackets(text.strip(), profile)
     bare, options, inside = _unbracket(text)
@@ -129,7 +129,7 @@ def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
     if len(points) > len(labels):
         raise UsageError(f"{shown(text)} has two cutoffs: name one")
     return tuple(
-        replace(_metric(ours, left, k, profile), label=label)
+        replace(_to_metric(ours, left, k, profile), label=label)
         for k, label in zip(points or [None], labels, strict=True)
     )
 
@@ -176,7 +176,7 @@ def _spellings(tool: str) -> tuple[tuple[str, frozenset[str], str], ...]:
     return tuple((*_unbracket(theirs)[:2], ours) for theirs, ours in names)
 
 
-def _metric(ours: str, options: frozenset[str], k: float | None, profile: Convention) -> Metric:
+def _to_metric(ours: str, options: frozenset[str], k: float | None, profile: Convention) -> Metric:
     cut = "{k}" in ours
     (metric,) = read_metric(ours.replace("{k}", "none" if k is None else str(k)))
     if k is not None and not cut:
@@ -209,6 +209,6 @@ def _unknown_message(text: str, profile: Convention) -> str:
 
 def _is_name_of(text: str, profile: Convention) -> bool:
     try:
-        return bool(_read(text, profile))
+        return bool(_read_name(text, profile))
     except UsageError:
         return True

@@ -127,7 +127,7 @@ def load_convention(name: str) -> Convention:
         file = _aliases().get(file, file)  # reads every file
     if file not in _files():
         raise unknown("convention", name, convention_names())
-    return _read(file)
+    return _load(file)
 
 
 @functools.cache
@@ -140,11 +140,11 @@ def _files() -> Mapping[str, Traversable]:
 
 @functools.cache
 def _aliases() -> Mapping[str, str]:
-    return {alias: name for name in _files() for alias in _read(name).aliases}
+    return {alias: name for name in _files() for alias in _load(name).aliases}
 
 
 @functools.cache
-def _read(name: str) -> Convention:
+def _load(name: str) -> Convention:
     import tomllib
 
     data = tomllib.loads(_files()[name].read_text("utf-8"))

@@ -310,7 +310,11 @@ def _lookup(name: str) -> tuple[Metric, str]:
             f"unknown metric {shown(name)}: rankmeter has no {name.lower()}; "
             "`rankmeter metrics` lists what it has"
         )
-    hint = near(name, [*METRICS, *SYNONYMS, *PRESETS], likeness=0.7)
+    cut = re.fullmatch(r"(.*?\D)(\d+)", key)
+    if cut and cut[1] in names:
+        hint = f"; did you mean '{names[cut[1]]}@{cut[2]}'?"
+    else:
+        hint = near(name, [*METRICS, *SYNONYMS, *PRESETS], likeness=0.7)
     hint = hint or f"; known: {', '.join(sorted(METRICS))}"
     raise UnknownMetricError(f"unknown metric {shown(name)}{hint}")
 
