@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import worst_case
 from size.__main__ import page as page_of_sizes
 from speed import checks, environments, run
 from speed.data import Data, Shape
@@ -187,3 +188,23 @@ def test_printed_means_are_read():
         "ndcg@10": 0.25,
         "precision@5": 1.0,
     }
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_exponent_of_the_worst_case_is_that_of_the_growth(power, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(worst_case.time, "process_time", lambda: clock[0])
+
+    def make(n):
+        return lambda: clock.__setitem__(0, clock[0] + 1e-9 * n**power)
+
+    _, times, exponent = worst_case.growth(make, 2**10, 0.05, 2)
+    assert exponent == pytest.approx(power)
+    assert times[2] > times[1] > times[0] > 0.01
+    monkeypatch.setattr(worst_case, "CASES", {"grows": (make, 2**10)})
+    monkeypatch.setattr(sys, "argv", ["worst_case.py"])
+    if power == 1:
+        worst_case.main()
+    else:
+        with pytest.raises(SystemExit, match=r"above 1\.2: grows"):
+            worst_case.main()
