@@ -79,7 +79,7 @@ clean:
 	rm -rf $(VENV) $(FLOOR) .bench build dist demo fuzz-failures docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # What an installation is made of, besides modules of Python.
-BUILD := pyproject.toml hatch_build.py src/rankmeter/_native.c
+BUILD := pyproject.toml hatch_build.py src/rankmeter/_native/native.c
 
 # One environment with the packages that the target needs.
 $(VENV)/.python:

@@ -42,7 +42,7 @@ class Compile(BuildHookInterface[Any]):
         self._folder.cleanup()
 
 
-MODULE = Path("rankmeter", "_native.c")
+MODULE = Path("rankmeter", "_native", "native.c")
 LIMITED = bool(os.environ.get("RANKMETER_ABI3"))
 """Whether only the stable ABI is used, for one wheel for all versions of Python on a platform.
 

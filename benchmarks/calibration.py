@@ -36,9 +36,9 @@ import rankmeter as rm
 from rankmeter import _statistics as st
 from rankmeter import metric as metric_of
 from rankmeter import sample_size
-from rankmeter._engine import Averaged
-from rankmeter._estimates import curves, paired
-from rankmeter._statistics import several
+from rankmeter._engine.scores import Averaged
+from rankmeter._results import curves, paired
+from rankmeter._statistics import all_pairs as several
 from rankmeter.errors import RankmeterWarning
 from rankmeter.metrics import Ratio
 

@@ -15,9 +15,9 @@ import argparse
 import numpy as np
 
 from rankmeter._choices import Setting
-from rankmeter._engine import Averaged
-from rankmeter._estimates.estimates import estimate_of
-from rankmeter._lists import Catalogue, Features, Lists, Popularity, Profiles
+from rankmeter._engine.scores import Averaged
+from rankmeter._evidence.lists import Catalogue, Features, Lists, Popularity, Profiles
+from rankmeter._results.estimates import estimate_of
 from rankmeter.metrics import METRICS
 
 N_ITEMS, LENGTH, N_USERS, TASTES = 400, 10, 20_000, 8

@@ -19,14 +19,15 @@ from pathlib import Path
 
 import polars as pl
 from pyspark.sql import SparkSession
-
-from rankmeter._align import gather
-from rankmeter._align.cluster import judged_or_counted
-from rankmeter._engine import Memory
-from rankmeter._ingest import open_spark, read_rankings, read_truth, unify_all
-from rankmeter._plan import resolve
 from test_disk import assert_same, outcome, some
 from test_spark import CASES, SETTINGS, many
+
+from rankmeter._engine.memory import Memory
+from rankmeter._rankings.spark import gather, judged_or_counted
+from rankmeter._reading.read import read_rankings, read_truth
+from rankmeter._reading.spark import open_spark
+from rankmeter._reading.table import unify_all
+from rankmeter.conventions._plan import resolve
 
 # The address of the host's name may be one at which executors do not reach the driver: they would
 # wait for each other.

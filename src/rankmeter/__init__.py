@@ -16,45 +16,45 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all the
 
 # Nothing heavy is imported before it is used: `import rankmeter` takes a few milliseconds.
 _HOMES = {
-    "DEFAULT_METRICS": "_api",
-    "Grades": "_matrix._kinds",
-    "Ranks": "_matrix._kinds",
-    "Sampled": "_matrix._kinds",
-    "Scores": "_matrix._kinds",
+    "DEFAULT_METRICS": "_evaluation.evaluate",
+    "Grades": "_rankings.kinds",
+    "Ranks": "_rankings.kinds",
+    "Sampled": "_rankings.kinds",
+    "Scores": "_rankings.kinds",
     "Comparison": "_results.comparison",
-    "Curve": "_results.curve",
-    "LinkQueries": "_links",
-    "Accumulator": "_accumulator",
-    "accumulator": "_accumulator",
-    "adjust": "_adjust",
-    "by_activity": "_estimates.segments",
-    "by_popularity": "_estimates.segments",
-    "ValueComparison": "_results.values",
-    "compare": "_systems",
-    "compare_values": "_values",
-    "compute_metrics": "_callbacks",
-    "scorer": "_callbacks",
-    "curve": "_api",
-    "Description": "_interactions.describe",
-    "Estimate": "_estimates.estimates",
+    "Curve": "_results.curves",
+    "LinkQueries": "_evaluation.link_prediction",
+    "Accumulator": "_evaluation.accumulator",
+    "accumulator": "_evaluation.accumulator",
+    "adjust": "_evaluation.link_prediction",
+    "by_activity": "_results.segments",
+    "by_popularity": "_results.segments",
+    "ValueComparison": "_results.comparison",
+    "compare": "_evaluation.systems",
+    "compare_values": "_evaluation.values",
+    "compute_metrics": "_evaluation.callbacks",
+    "scorer": "_evaluation.callbacks",
+    "curve": "_evaluation.evaluate",
+    "Description": "splits._describe",
+    "Estimate": "_results.estimates",
     "Metric": "metrics",
-    "Plan": "_plan",
+    "Plan": "conventions._plan",
     "Split": "splits",
     "Summary": "_results.summary",
     "Walkthrough": "_results.walkthrough",
-    "describe": "_interactions.describe",
+    "describe": "splits._describe",
     "Explanation": "_results.explanation",
-    "Evaluator": "_evaluator",
-    "evaluate": "_api",
-    "evaluate_ranks": "_scored",
-    "evaluate_scores": "_scored",
-    "explain": "_explain.walk",
-    "group_metric": "_rankers",
-    "grouped": "_rankers",
-    "link_queries": "_links",
-    "SampleSize": "_planning",
+    "Evaluator": "_evaluation.evaluator",
+    "evaluate": "_evaluation.evaluate",
+    "evaluate_ranks": "_evaluation.scored",
+    "evaluate_scores": "_evaluation.scored",
+    "explain": "_evaluation.explain",
+    "group_metric": "_evaluation.callbacks",
+    "grouped": "_evaluation.callbacks",
+    "link_queries": "_evaluation.link_prediction",
+    "SampleSize": "_evaluation.planning",
     "metric": "metrics",
-    "sample_size": "_planning",
+    "sample_size": "_evaluation.planning",
 }
 _MODULES = ("baselines", "datasets", "errors", "keras", "metrics", "splits", "testing", "torch")
 if TYPE_CHECKING:
@@ -68,45 +68,45 @@ if TYPE_CHECKING:
     from rankmeter import splits as splits
     from rankmeter import testing as testing
     from rankmeter import torch as torch
-    from rankmeter._accumulator import Accumulator as Accumulator
-    from rankmeter._accumulator import accumulator as accumulator
-    from rankmeter._adjust import adjust as adjust
-    from rankmeter._api import DEFAULT_METRICS as DEFAULT_METRICS
-    from rankmeter._api import curve as curve
-    from rankmeter._api import evaluate as evaluate
-    from rankmeter._callbacks import compute_metrics as compute_metrics
-    from rankmeter._callbacks import scorer as scorer
-    from rankmeter._estimates.estimates import Estimate as Estimate
-    from rankmeter._estimates.segments import by_activity as by_activity
-    from rankmeter._estimates.segments import by_popularity as by_popularity
-    from rankmeter._evaluator import Evaluator as Evaluator
-    from rankmeter._explain.walk import explain as explain
-    from rankmeter._interactions.describe import Description as Description
-    from rankmeter._interactions.describe import describe as describe
-    from rankmeter._links import LinkQueries as LinkQueries
-    from rankmeter._links import link_queries as link_queries
-    from rankmeter._matrix._kinds import Grades as Grades
-    from rankmeter._matrix._kinds import Ranks as Ranks
-    from rankmeter._matrix._kinds import Sampled as Sampled
-    from rankmeter._matrix._kinds import Scores as Scores
-    from rankmeter._plan import Plan as Plan
-    from rankmeter._planning import SampleSize as SampleSize
-    from rankmeter._planning import sample_size as sample_size
-    from rankmeter._rankers import group_metric as group_metric
-    from rankmeter._rankers import grouped as grouped
+    from rankmeter._evaluation.accumulator import Accumulator as Accumulator
+    from rankmeter._evaluation.accumulator import accumulator as accumulator
+    from rankmeter._evaluation.callbacks import compute_metrics as compute_metrics
+    from rankmeter._evaluation.callbacks import group_metric as group_metric
+    from rankmeter._evaluation.callbacks import grouped as grouped
+    from rankmeter._evaluation.callbacks import scorer as scorer
+    from rankmeter._evaluation.evaluate import DEFAULT_METRICS as DEFAULT_METRICS
+    from rankmeter._evaluation.evaluate import curve as curve
+    from rankmeter._evaluation.evaluate import evaluate as evaluate
+    from rankmeter._evaluation.evaluator import Evaluator as Evaluator
+    from rankmeter._evaluation.explain import explain as explain
+    from rankmeter._evaluation.link_prediction import LinkQueries as LinkQueries
+    from rankmeter._evaluation.link_prediction import adjust as adjust
+    from rankmeter._evaluation.link_prediction import link_queries as link_queries
+    from rankmeter._evaluation.planning import SampleSize as SampleSize
+    from rankmeter._evaluation.planning import sample_size as sample_size
+    from rankmeter._evaluation.scored import evaluate_ranks as evaluate_ranks
+    from rankmeter._evaluation.scored import evaluate_scores as evaluate_scores
+    from rankmeter._evaluation.systems import compare as compare
+    from rankmeter._evaluation.values import compare_values as compare_values
+    from rankmeter._rankings.kinds import Grades as Grades
+    from rankmeter._rankings.kinds import Ranks as Ranks
+    from rankmeter._rankings.kinds import Sampled as Sampled
+    from rankmeter._rankings.kinds import Scores as Scores
     from rankmeter._results.comparison import Comparison as Comparison
-    from rankmeter._results.curve import Curve as Curve
+    from rankmeter._results.comparison import ValueComparison as ValueComparison
+    from rankmeter._results.curves import Curve as Curve
+    from rankmeter._results.estimates import Estimate as Estimate
     from rankmeter._results.explanation import Explanation as Explanation
+    from rankmeter._results.segments import by_activity as by_activity
+    from rankmeter._results.segments import by_popularity as by_popularity
     from rankmeter._results.summary import Summary as Summary
-    from rankmeter._results.values import ValueComparison as ValueComparison
     from rankmeter._results.walkthrough import Walkthrough as Walkthrough
-    from rankmeter._scored import evaluate_ranks as evaluate_ranks
-    from rankmeter._scored import evaluate_scores as evaluate_scores
-    from rankmeter._systems import compare as compare
-    from rankmeter._values import compare_values as compare_values
+    from rankmeter.conventions._plan import Plan as Plan
     from rankmeter.metrics import Metric as Metric
     from rankmeter.metrics import metric as metric
     from rankmeter.splits import Split as Split
+    from rankmeter.splits._describe import Description as Description
+    from rankmeter.splits._describe import describe as describe
 
 
 def _class_name(metric: str) -> str:

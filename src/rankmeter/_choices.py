@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, TypeVar
 
-from rankmeter._checks import LARGEST, exact, flag, fraction, integer, seed_of, shown
-from rankmeter._checks import choice as one_of
 from rankmeter.errors import UsageError
+from rankmeter.errors._checks import LARGEST, exact, flag, fraction, integer, seed_of, shown
+from rankmeter.errors._checks import choice as one_of
 
 TieRule = Literal[
     "item",

@@ -1,4 +1,4 @@
-"""Outputs that are written completely or not at all."""
+"""Files that are written completely or not at all, and how far long work is."""
 
 from __future__ import annotations
 
@@ -6,13 +6,46 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
-from rankmeter._checks import refused
 from rankmeter.errors import DataError
+from rankmeter.errors._checks import refused
+
+_T = TypeVar("_T")
+_LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(show: Callable[[str], None]) -> Iterator[None]:
+    """Have `show` called with a line about the work that is in progress."""
+    token = _LISTENER.set(show)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def with_progress(pieces: Iterable[_T], what: str, n_parts: int, n_rows: int) -> Iterator[_T]:
+    """The parts, with a line after each: what is done, rows per second, time left."""
+    show, start = _LISTENER.get(), time.monotonic()
+    for done, part in enumerate(pieces, start=1):
+        if show is not None:
+            passed = max(time.monotonic() - start, 1e-9)
+            share = done / n_parts
+            left = passed / share - passed
+            show(f"{what}: {share:.0%}, {n_rows * share / passed:,.0f} rows/s, {_span(left)} left")
+        yield part
+
+
+def _span(seconds: float) -> str:
+    """A time in minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 @contextmanager

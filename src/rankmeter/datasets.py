@@ -8,10 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._checks import integer, number
-from rankmeter._ingest import check_memory, read_interactions
-from rankmeter._interactions.chance import draws, mix
+from rankmeter._reading.memory import check_memory
+from rankmeter._reading.read import read_interactions
 from rankmeter.errors import DataError, UsageError
+from rankmeter.errors._checks import integer, number
+from rankmeter.splits._chance import draws, mix
 
 __all__ = ["movielens", "movielens_items", "synthetic"]
 

@@ -22,7 +22,7 @@ from fuzz import judge
 from fuzz.harness import TESTS, Failure
 from fuzz.readers import dataset
 from rankmeter import _engine
-from rankmeter._engine import Memory
+from rankmeter._engine.memory import Memory
 from rankmeter.errors import RankmeterError
 
 TIES = ("item", "item-descending", "expected", "optimistic", "pessimistic", "realistic", "rounded",

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from fuzz import judge, readers
 from fuzz.harness import Failure
-from rankmeter._ingest._read import read_rankings, read_truth
-from rankmeter._ingest._table import Table
+from rankmeter._reading.read import read_rankings, read_truth
+from rankmeter._reading.table import Table
 
 
 class Rows(readers.Files):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankmeter._ingest._columns import ROLES, SYNONYMS
+from rankmeter._reading.columns import ROLES, SYNONYMS
 from rankmeter_docs.rst import code, table
 
 SIDES = {"rankings": "rankings", "truth": "truth", "interactions": "data of splits and baselines"}

@@ -88,7 +88,7 @@ class CommandLine(click.Group):
         """Find the command; offer the nearest ones if no command has that name."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            from rankmeter._checks import unknown
+            from rankmeter.errors._checks import unknown
 
             raise click.UsageError(str(unknown("command", name, commands())), ctx)
         return super().resolve_command(ctx, args)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rankmeter._cli._allocator import keep_freed_memory
+from rankmeter._cli._lazily import keep_freed_memory
 from rankmeter.errors import RankmeterError
 
 USUAL = (

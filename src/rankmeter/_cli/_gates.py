@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from rankmeter._checks import unknown
 from rankmeter._cli._command import reworded
-from rankmeter._estimates.differences import seen_from
-from rankmeter._estimates.wording import p_text
-from rankmeter._report.table import one_line
+from rankmeter._results.differences import seen_from
+from rankmeter._results.tables import one_line
+from rankmeter._results.wording import p_text
 from rankmeter.conventions import translate_all
 from rankmeter.errors import UsageError
+from rankmeter.errors._checks import unknown
 
 if TYPE_CHECKING:
     from rankmeter._results.comparison import Comparison

@@ -1,4 +1,4 @@
-"""Modules that the command line imports only when they are used."""
+"""What keeps commands fast: modules imported when they are used, memory not returned."""
 
 from __future__ import annotations
 
@@ -32,3 +32,22 @@ def import_later(name: str) -> None:
         module = sys.modules[name] = module_from_spec(spec)
         module.__class__ = _Later
         vars(module).pop("__path__", None)  # an import of a part of it asks for this
+
+
+_TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # of malloc.h
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep what large arrays leave, instead of asking the system every time.
+
+    Pages that the system hands out are cleared first, which is a quarter of the CPU time of reading
+    a large run. The peak of the memory grows by about a tenth. Only glibc has the call.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    allocate = getattr(ctypes.CDLL(None), "mallopt", None)
+    if allocate is not None:
+        allocate(_MMAP_MAX, 0)
+        allocate(_TRIM_THRESHOLD, 2**31 - 1)

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 import click
 
 from rankmeter._cli._command import Option
-from rankmeter._estimates.wording import json_value
 from rankmeter._files import replacing
+from rankmeter._results.wording import json_value
 from rankmeter.errors import UsageError
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ def dumps(result: Mapping[str, Any]) -> str:
 
     A number that is infinite or does not exist is null.
     """
-    from rankmeter._report.table import as_json
+    from rankmeter._results.tables import as_json
 
     content = json_value({"schema": 1, **result})
     return as_json(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

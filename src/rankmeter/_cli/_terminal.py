@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankmeter._progress import listening
+from rankmeter._files import listening
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from rankmeter._report.table import Style, Table
+    from rankmeter._results.tables import Style, Table
     from rankmeter._results.walkthrough import Walkthrough
 
 _COLOURS = {"better": "green", "worse": "red"}
@@ -42,7 +42,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
         return
     from rich.text import Text
 
-    from rankmeter._report.table import one_line
+    from rankmeter._results.tables import one_line
 
     console = _console()
     if title:
@@ -68,8 +68,8 @@ def print_walk(walk: Walkthrough) -> None:
         return
     from rich.text import Text
 
-    from rankmeter._report.table import Table, one_line
-    from rankmeter._report.walks import Heading
+    from rankmeter._results.tables import Table, one_line
+    from rankmeter._results.walks import Heading
 
     console = _console()
     for part in walk.parts():
@@ -154,7 +154,7 @@ def _cell(text: str, styles: Collection[Style]) -> Text:
 
 def with_interval(mean: float | None, low: float | None, high: float | None) -> str:
     """A mean and its interval in one cell."""
-    from rankmeter._estimates.wording import number
+    from rankmeter._results.wording import number
 
     return f"{number(mean)} [{number(low)}, {number(high)}]"
 
@@ -167,7 +167,7 @@ def text_page() -> click.HelpFormatter:
 def print_progress(message: str) -> None:
     """Show progress, on a terminal only."""
     if sys.stderr.isatty():
-        from rankmeter._report.table import one_line
+        from rankmeter._results.tables import one_line
 
         click.secho(one_line(message), err=True, dim=True, color=not os.environ.get("NO_COLOR"))
 

@@ -8,13 +8,14 @@ from typing import Any
 import click
 import polars as pl
 
-from rankmeter._checks import counted
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import RANKINGS, check_paths, format_of, standard_input, write_frames
 from rankmeter._cli._options import options_of, options_of_method, summaries
 from rankmeter._cli._terminal import print_progress, spinner
-from rankmeter._ingest import Interactions, read_users
+from rankmeter._reading.keyed import read_users
+from rankmeter._reading.read import Interactions
 from rankmeter.baselines import BASELINES
+from rankmeter.errors._checks import counted
 
 
 def _run(train: str, method: str, output: str, users: str | None, **choices: Any) -> None:

@@ -10,19 +10,17 @@ from typing import Any
 
 import click
 
-from rankmeter._api import evaluate
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._gates import exit_on, margins_of, read_comparison_gate
 from rankmeter._cli._options import given_options, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats, page_option
-from rankmeter._cli._show import show_option
-from rankmeter._cli._spark import master_option, start_spark
-from rankmeter._cli._summaries import Outputs
+from rankmeter._cli._shared import Outputs, master_option, show_option, start_spark
 from rankmeter._cli._terminal import print_table, spinner
-from rankmeter._report.table import one_line
+from rankmeter._evaluation.evaluate import evaluate
+from rankmeter._evaluation.systems import compare
 from rankmeter._results.comparison import Comparison
-from rankmeter._systems import compare
+from rankmeter._results.tables import one_line
 from rankmeter.errors import UsageError
 
 Runs = dict[str, str | list[Path]]

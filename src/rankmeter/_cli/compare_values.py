@@ -10,10 +10,10 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._gates import exit_on, margins_of, read_comparison_gate
 from rankmeter._cli._options import given_options, options_of, side_files
-from rankmeter._cli._summaries import Outputs
+from rankmeter._cli._shared import Outputs
 from rankmeter._cli._terminal import spinner
 from rankmeter._cli.compare import FORMATS, fail_if_option, files_of, runs_by_name
-from rankmeter._values import compare_values
+from rankmeter._evaluation.values import compare_values
 from rankmeter.errors import UsageError
 
 

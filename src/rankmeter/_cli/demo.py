@@ -12,28 +12,28 @@ import click
 import numpy as np
 import polars as pl
 
-from rankmeter._api import evaluate
-from rankmeter._checks import counted
 from rankmeter._choices import Choices
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, write_frames
 from rankmeter._cli._output import dumps
 from rankmeter._cli._terminal import print_progress, print_table, spinner, with_interval
-from rankmeter._estimates.segments import by_activity
-from rankmeter._estimates.wording import level, number
+from rankmeter._evaluation.evaluate import evaluate
+from rankmeter._evaluation.systems import compare
 from rankmeter._files import replacing
-from rankmeter._ingest import Interactions
-from rankmeter._interactions.describe import Description, describe
-from rankmeter._interactions.split import part
-from rankmeter._report.table import Table, one_line
+from rankmeter._reading.read import Interactions
 from rankmeter._results.comparison import Comparison
+from rankmeter._results.segments import by_activity
 from rankmeter._results.summary import Summary
-from rankmeter._systems import compare
+from rankmeter._results.tables import Table, one_line
+from rankmeter._results.wording import level, number
 from rankmeter.baselines import BASELINES, popularity
 from rankmeter.conventions import load_convention
 from rankmeter.datasets import movielens, movielens_items, synthetic
 from rankmeter.errors import ColumnError, DataError, MissingDependencyError
+from rankmeter.errors._checks import counted
 from rankmeter.splits import Split, holdout, k_fold
+from rankmeter.splits._describe import Description, describe
+from rankmeter.splits._split import part
 
 CUTOFFS = (1, 5, 10, 20, 50, 100)
 MAIN = "ndcg@10"

@@ -11,7 +11,7 @@ from rankmeter._cli._files import standard_input
 from rankmeter._cli._options import given_options, options_of
 from rankmeter._cli._output import json_option, print_result
 from rankmeter._cli._terminal import spinner
-from rankmeter._interactions.describe import describe
+from rankmeter.splits._describe import describe
 
 
 def _run(data: str, as_json: bool, **choices: Any) -> None:

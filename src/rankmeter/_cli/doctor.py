@@ -17,7 +17,7 @@ from rankmeter._cli._command import Command
 from rankmeter._cli._exits import print_error
 from rankmeter._cli._output import json_option, print_result
 from rankmeter._cli._terminal import text_page
-from rankmeter._compiled import native
+from rankmeter._native import native
 from rankmeter._version import __version__
 
 PURPOSES = {

@@ -7,16 +7,14 @@ from typing import Any
 
 import click
 
-from rankmeter._api import evaluate
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import STDIN, standard_input
 from rankmeter._cli._gates import exit_on, read_gate
 from rankmeter._cli._options import given_options, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats, page_option
-from rankmeter._cli._show import show_option
-from rankmeter._cli._spark import master_option, start_spark
-from rankmeter._cli._summaries import Outputs
+from rankmeter._cli._shared import Outputs, master_option, show_option, start_spark
 from rankmeter._cli._terminal import print_table, spinner
+from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 

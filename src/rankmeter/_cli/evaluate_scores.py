@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from rankmeter._checks import refused
 from rankmeter._cli._command import Command
 from rankmeter._cli._options import given_options, metrics_option, options_of
-from rankmeter._cli._summaries import FORMATS, Outputs, files_of, output_options, write
+from rankmeter._cli._shared import FORMATS, Outputs, files_of, output_options, write
 from rankmeter._cli._terminal import spinner
-from rankmeter._scored import evaluate_scores
+from rankmeter._evaluation.scored import evaluate_scores
+from rankmeter.errors._checks import refused
 
 
 def _run(scores: str, target: str | None, **choices: Any) -> None:

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from rankmeter._api import evaluate
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._options import complete_conventions, given_options, metrics_option, options_of
 from rankmeter._cli._output import Formats
-from rankmeter._cli._summaries import Outputs
+from rankmeter._cli._shared import Outputs
 from rankmeter._cli._terminal import print_table, spinner
-from rankmeter._explain.walk import explain
+from rankmeter._evaluation.evaluate import evaluate
+from rankmeter._evaluation.explain import explain
 from rankmeter._results.explanation import Explanation
 from rankmeter.errors import UsageError
 

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command
-from rankmeter._cli._docstring import parameter_text, plain, read_docstring
-from rankmeter._cli._options import complete_metrics
+from rankmeter._cli._options import complete_metrics, parameter_text, plain, read_docstring
 from rankmeter._cli._output import json_option, print_result
 from rankmeter._cli._terminal import text_page
 from rankmeter.metrics import METRICS, Option, Spec, metric

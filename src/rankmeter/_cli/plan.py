@@ -10,7 +10,7 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._options import given_options, options_of
 from rankmeter._cli._output import json_option, print_result
-from rankmeter._planning import sample_size
+from rankmeter._evaluation.planning import sample_size
 
 
 def _run(pilot: str | None, difference: float, as_json: bool, **choices: Any) -> None:

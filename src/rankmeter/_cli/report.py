@@ -10,8 +10,8 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import print_table, with_interval
-from rankmeter._report.page import read_page
-from rankmeter._report.table import Table, one_line
+from rankmeter._results.page import read_page
+from rankmeter._results.tables import Table, one_line
 
 
 def _run(read: str, as_json: bool) -> None:

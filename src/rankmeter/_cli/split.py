@@ -20,7 +20,7 @@ from rankmeter._cli._files import (
 from rankmeter._cli._options import options_of, options_of_method, summaries
 from rankmeter._cli._output import json_option, print_result
 from rankmeter._cli._terminal import spinner
-from rankmeter._ingest import Interactions
+from rankmeter._reading.read import Interactions
 from rankmeter.errors import UsageError
 from rankmeter.splits import SPLITS, Split
 

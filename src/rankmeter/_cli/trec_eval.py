@@ -9,7 +9,9 @@ import click
 
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
-from rankmeter._trec_eval import FORMS, MEASURES, NICKNAMES, report
+from rankmeter._cli._trec_eval._files import FORMS
+from rankmeter._cli._trec_eval._measures import MEASURES, NICKNAMES
+from rankmeter._cli._trec_eval._report import report
 
 
 def _run(qrels: str, run: str, measures: tuple[str, ...], **choices: Any) -> None:

@@ -13,36 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rankmeter._engine.chance import chance_scores
-from rankmeter._engine.choose import EngineName, Reading, parse_engine
-from rankmeter._engine.counted import Counted, check_candidates
-from rankmeter._engine.memory import Data, Engine, Memory, Source
-from rankmeter._engine.scores import Averaged, Scores
-from rankmeter._engine.walked import Grid, Line, Place, Walk, ranking_of, walk_metrics
-from rankmeter._ingest import Table
-from rankmeter._side._given import NO_SIDE, Side
-
-__all__ = [
-    "Averaged",
-    "Counted",
-    "Data",
-    "Engine",
-    "EngineName",
-    "Grid",
-    "Line",
-    "Memory",
-    "Place",
-    "Reading",
-    "Scores",
-    "Source",
-    "Walk",
-    "chance_scores",
-    "check_candidates",
-    "open_data",
-    "parse_engine",
-    "ranking_of",
-    "walk_metrics",
-]
+from rankmeter._engine.memory import Data, Engine, Memory
+from rankmeter._engine.side import NO_SIDE, Side
+from rankmeter._reading.table import Table
 
 ENGINE: Engine = Memory()
 """The engine of all functions."""

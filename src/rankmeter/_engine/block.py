@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, relevant_items
 from rankmeter._choices import Alignment
 from rankmeter._engine.called import Evidence, adjusted_for_chance, call_metric, no_lists
 from rankmeter._engine.scores import Scores
-from rankmeter._ingest import CHANGED, Table
-from rankmeter._plan import Plan
-from rankmeter._side._tables import SideTables
+from rankmeter._engine.side_tables import SideTables
+from rankmeter._rankings.align import Aligned, Facts, align, relevant_items
+from rankmeter._rankings.codes import Codes
+from rankmeter._rankings.ground_truth import Judged, prepare
+from rankmeter._reading.lists import CHANGED
+from rankmeter._reading.table import Table
+from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DataError, RankmeterError, UsageError
 from rankmeter.metrics import State
 from rankmeter.metrics.popularity import Border

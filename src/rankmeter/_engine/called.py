@@ -1,4 +1,4 @@
-"""What a metric function makes of hits, also as a share of the way from chance to perfection."""
+"""What a metric makes of its evidence, also adjusted for chance."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from rankmeter._align import Aligned
 from rankmeter._choices import Alignment
-from rankmeter._hits import FloatArray, Hits, IntArray, Span
-from rankmeter._plan import MetricPlan
-from rankmeter._steps import note_formula, without_notes
-from rankmeter.errors import UsageError
+from rankmeter._engine.scores import Scores
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray, Span
+from rankmeter._evidence.steps import note_formula, without_notes
+from rankmeter._rankings.align import Aligned, Facts
+from rankmeter._rankings.codes import Codes
+from rankmeter._rankings.ground_truth import prepare
+from rankmeter._rankings.pairs import Refused
+from rankmeter._reading.table import Table
+from rankmeter.conventions._plan import MetricPlan, Plan
+from rankmeter.errors import NotEnoughMemoryError, UsageError
 from rankmeter.metrics import Ratio
 from rankmeter.metrics.link_prediction import above_chance
 
@@ -105,3 +110,35 @@ def adjusted_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, flo
     part, whole = (np.where(differs, terms, 0.0) for terms in (share.part, share.whole))
     least = float((lowest.part[differs] / share.whole[differs]).min(initial=0.0))
     return replace(share, part=part, whole=whole), least
+
+
+def chance_scores(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
+    """The values of a random and of a perfect ranking of `n_items` candidates, for all users.
+
+    NaN for metrics that need more than hits, or that have no expectation over ties or over so many.
+    """
+    codes = Codes.of_tables(truth)
+    has_truth = codes.mark(truth.users)
+    in_truth = has_truth | codes.mark(truth.empty_users)
+    tables = [np.full((codes.n, len(plan.metrics)), np.nan, order="F") for _ in range(2)]
+    facts: dict[Alignment, Facts] = {}
+    for column, entry in enumerate(plan.metrics):
+        judged = prepare(truth, codes, entry.alignment)
+        perfect, others = judged.relevant, judged.others.n_relevant
+        n_ranked = np.maximum(perfect.n_relevant + others, n_items)
+        counts = Facts(perfect.n_relevant, n_ranked, {}, 0, Refused(), Refused())
+        facts[entry.alignment] = counts
+        if entry.spec.needs != ("hits",) or entry.candidates is not None:
+            continue
+        try:
+            both = chance_values(entry, perfect, others, n_items)
+        except (UsageError, NotEnoughMemoryError):
+            continue
+        for table, values in zip(tables, both, strict=True):
+            table[:, column] = values
+    labels = tuple(entry.label for entry in plan.metrics)
+    random, best = (
+        Scores(codes.users, labels, table, in_truth, in_truth, has_truth, facts, {}, {})
+        for table in tables
+    )
+    return random, best

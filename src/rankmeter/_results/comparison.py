@@ -1,4 +1,4 @@
-"""The result of a comparison: every system, every paired difference, and what they mean."""
+"""Several systems on the same ground truth."""
 
 from __future__ import annotations
 
@@ -9,32 +9,31 @@ from typing import Any, get_args
 
 import polars as pl
 
-from rankmeter._checks import choice, flag, integer, several, text
-from rankmeter._engine import Walk
-from rankmeter._estimates.curves import distinct_curves
-from rankmeter._estimates.differences import most_moved_users
-from rankmeter._estimates.notes import (
+from rankmeter._choices import show
+from rankmeter._engine.walk import Walk
+from rankmeter._reading.table import Frame
+from rankmeter._results import charts
+from rankmeter._results.compared import Compared
+from rankmeter._results.comparison_page import ChartKind, curves, page_of, panels
+from rankmeter._results.curves import Curve, distinct_curves
+from rankmeter._results.differences import most_moved_users
+from rankmeter._results.notes import (
     chance_notes,
     notes_of,
     uninformative,
 )
-from rankmeter._forks import refuse_dead_threads
-from rankmeter._ingest import Frame
-from rankmeter._plan import Plan
-from rankmeter._report import charts
-from rankmeter._report.paper import Means
-from rankmeter._results.compared import Compared
-from rankmeter._results.comparison_page import ChartKind, curves, page_of, panels
-from rankmeter._results.curve import Curve
-from rankmeter._results.result import decimals
+from rankmeter._results.result import Lacking, decimals
+from rankmeter._results.tables import Means
 from rankmeter._results.walkthrough import (
     Walkthrough,
     entries_of,
     plan_notes,
     walk_user,
 )
-from rankmeter._words import in_words_of_result
+from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
+from rankmeter.errors._caution import refuse_dead_threads
+from rankmeter.errors._checks import choice, flag, in_words_of_result, integer, several, text
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -318,7 +317,7 @@ class Comparison(Compared):
             If the packages of the extra ``report`` are not installed.
         """
         refuse_dead_threads()
-        from rankmeter._report.page import write
+        from rankmeter._results.page import write
 
         write(path, "comparison", lambda: page_of(self), self.to_dict)
 
@@ -334,3 +333,44 @@ class Comparison(Compared):
             for name, summary in self.summaries.items()
         }
         return notes_of(self.plan, facts), chance_notes(self.random, self.plan)
+
+
+NEEDS = (
+    "it needs the rankings: pass these, or results of evaluations, to rm.compare. Values of users "
+    "have plot(), worst(), to_markdown() and to_latex()"
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ValueComparison(Comparison):
+    """Several systems on the same users, by values of any origin.
+
+    Attributes
+    ----------
+    plan : Setting
+        Confidence, kind and seed of the intervals.
+    values : polars.DataFrame
+        Columns system, user, metric, seed, value.
+    """
+
+    values: pl.DataFrame
+
+    @property
+    def increasing(self) -> dict[str, bool]:
+        """By metric, whether larger is better."""
+        return {label: values.increasing for label, values in self.by_metric.items()}
+
+    @property
+    def per_user(self) -> Frame:
+        """Columns system, user, metric, seed, value; a frame as those of the values."""
+        return self.kind.frame(self.values)
+
+    curve, report, show = Lacking(NEEDS), Lacking(NEEDS), Lacking(NEEDS)
+
+    def _more_notes(self) -> tuple[list[str], list[str]]:
+        lower = [f"{name}: lower is better" for name, up in self.increasing.items() if not up]
+        missing = self.settings.get("missing_values")
+        return [], [*lower, *([f"missing values: {missing:,}"] if missing else [])]
+
+    def _plan_text(self) -> str:
+        return "\n".join(f"{name:<11} {show(value)}" for name, value in self.settings.items())

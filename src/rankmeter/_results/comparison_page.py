@@ -8,10 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from rankmeter._engine import Place
-from rankmeter._estimates.curves import curves_of, distinct_curves, usual_k
-from rankmeter._estimates.shares import first_hits, popularity_shown
-from rankmeter._estimates.verdicts import (
+from rankmeter._engine.walk import Place
+from rankmeter._results import charts
+from rankmeter._results.compared import Compared
+from rankmeter._results.curves import Curve, curves_of, distinct_curves, usual_k
+from rankmeter._results.result import Name, written_call
+from rankmeter._results.shares import first_hits, popularity_shown
+from rankmeter._results.tables import MeanCell, Table
+from rankmeter._results.verdicts import (
     MAX_SYSTEMS,
     Headline,
     Verdict,
@@ -24,14 +28,9 @@ from rankmeter._estimates.verdicts import (
     pairs_shown,
     scattered,
 )
-from rankmeter._estimates.wording import p_value
-from rankmeter._plan import Plan
-from rankmeter._report import charts
-from rankmeter._report.table import MeanCell, Table
-from rankmeter._results.compared import Compared
-from rankmeter._results.curve import Curve
-from rankmeter._results.result import Name, written_call
 from rankmeter._results.walkthrough import top_of_list
+from rankmeter._results.wording import p_value
+from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 
 ChartKind: TypeAlias = Literal["forest", "curve", "differences", "segments", "tradeoff"]

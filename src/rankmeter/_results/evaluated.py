@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice, integer, text
-from rankmeter._engine import Scores, Source
-from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.notes import (
+from rankmeter._engine.memory import Source
+from rankmeter._engine.scores import Scores
+from rankmeter._evidence.hits import IntArray
+from rankmeter._reading.table import POLARS, Frame, Kind
+from rankmeter._results.estimates import Estimate
+from rankmeter._results.notes import (
     UNUSED_LABELS,
     Facts,
     chance_notes,
@@ -24,16 +26,14 @@ from rankmeter._estimates.notes import (
     uninformative,
     unused_labels,
 )
-from rankmeter._estimates.parts import part_frame, part_means
-from rankmeter._estimates.wording import level, number
-from rankmeter._forks import refuse_dead_threads
-from rankmeter._hits import IntArray
-from rankmeter._ingest import POLARS, Frame, Kind
-from rankmeter._plan import Plan
-from rankmeter._report.table import Table
 from rankmeter._results.result import Logged, bootstrap_notes, decimals, plain_mean
-from rankmeter._words import in_words, in_words_of_result
+from rankmeter._results.segments import part_frame, part_means
+from rankmeter._results.tables import Table
+from rankmeter._results.wording import level, number
+from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
+from rankmeter.errors._caution import refuse_dead_threads
+from rankmeter.errors._checks import choice, in_words, in_words_of_result, integer, text
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,11 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.wording import number
-from rankmeter._report.table import Table
+from rankmeter._results.estimates import Estimate
 from rankmeter._results.result import Result
-from rankmeter._words import in_words
+from rankmeter._results.tables import Table
+from rankmeter._results.wording import number
+from rankmeter.errors._checks import in_words
 
 
 @dataclass(frozen=True)

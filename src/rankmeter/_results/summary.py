@@ -10,28 +10,26 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from rankmeter._caution import warn
-from rankmeter._checks import choice, refused
-from rankmeter._engine import Scores, chance_scores
-from rankmeter._estimates.estimates import Estimate, estimate
-from rankmeter._estimates.notes import (
+from rankmeter._engine.called import chance_scores
+from rankmeter._engine.scores import Scores
+from rankmeter._evidence.hits import IntArray
+from rankmeter._reading.table import Frame
+from rankmeter._reading.table import Table as Read
+from rankmeter._results import charts
+from rankmeter._results.estimates import Estimate, estimate
+from rankmeter._results.evaluated import Evaluated
+from rankmeter._results.notes import (
     count_clusters,
     counts_of,
     uneven_weights,
 )
-from rankmeter._estimates.parts import gap_frame, part_frame, part_means
-from rankmeter._estimates.segments import labels_of
-from rankmeter._estimates.verdicts import histogram_of
-from rankmeter._forks import refuse_dead_threads
-from rankmeter._hits import IntArray
-from rankmeter._ingest import Frame
-from rankmeter._ingest import Table as Read
-from rankmeter._plan import Plan
-from rankmeter._report import charts
-from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.result import Lacking
-from rankmeter._words import in_words_of_result
+from rankmeter._results.segments import gap_frame, labels_of, part_frame, part_means
+from rankmeter._results.verdicts import histogram_of
+from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
+from rankmeter.errors._caution import refuse_dead_threads, warn
+from rankmeter.errors._checks import choice, in_words_of_result, refused
 
 if TYPE_CHECKING:
     from rankmeter._results.walkthrough import Walkthrough
@@ -325,7 +323,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         '<!doctype html>'
         """
         refuse_dead_threads()
-        from rankmeter._report.page import write
+        from rankmeter._results.page import write
         from rankmeter._results.summary_page import page_of
 
         write(path, "summary", lambda: page_of(self, segments), self.to_dict)

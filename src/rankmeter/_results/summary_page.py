@@ -8,24 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter._engine import Place, Scores, Source
-from rankmeter._estimates.curves import curves_of, distinct_curves, usual_k
-from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.parts import part_means
-from rankmeter._estimates.segments import labels_of
-from rankmeter._estimates.shares import Shares, first_hits, popularity_shown
-from rankmeter._estimates.spreads import Spread, headline_of, spread_of, worst_and_best_users
-from rankmeter._estimates.verdicts import drawn_of, histogram_of
-from rankmeter._estimates.wording import number
-from rankmeter._plan import MetricPlan, Plan
-from rankmeter._report import charts
-from rankmeter._report.table import MeanCell, Table
-from rankmeter._results.curve import Curve
+from rankmeter._engine.memory import Source
+from rankmeter._engine.scores import Scores
+from rankmeter._engine.walk import Place
+from rankmeter._results import charts
+from rankmeter._results.curves import Curve, curves_of, distinct_curves, usual_k
+from rankmeter._results.estimates import Estimate
 from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.result import Name, written_call
+from rankmeter._results.segments import labels_of, part_means
+from rankmeter._results.shares import Shares, first_hits, popularity_shown
+from rankmeter._results.tables import MeanCell, Table
+from rankmeter._results.verdicts import (
+    Spread,
+    drawn_of,
+    headline_of,
+    histogram_of,
+    spread_of,
+    worst_and_best_users,
+)
 from rankmeter._results.walkthrough import top_of_list
-from rankmeter._words import in_words
+from rankmeter._results.wording import number
+from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterError
+from rankmeter.errors._checks import in_words
 
 OWN = "rankings"
 """What the rankings of one evaluation are called."""

@@ -9,15 +9,24 @@ from typing import Any
 
 import polars as pl
 
-from rankmeter._checks import near, several, shown
-from rankmeter._engine import Grid, Place, Scores, Source, Walk, ranking_of, walk_metrics
-from rankmeter._estimates.notes import Facts, notes_of
-from rankmeter._plan import MetricPlan, Plan
-from rankmeter._report.table import Table, as_markdown, one_line, visible
-from rankmeter._report.walks import Heading, parts_of
+from rankmeter._engine.memory import Source
+from rankmeter._engine.scores import Scores
+from rankmeter._engine.walk import Grid, Place, Walk, ranking_of, walk_metrics
+from rankmeter._results.notes import Facts, notes_of
 from rankmeter._results.result import Result
-from rankmeter._words import USERS, Words, in_words, in_words_of_result
+from rankmeter._results.tables import Table, as_markdown, one_line, visible
+from rankmeter._results.walks import Heading, parts_of
+from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, UsageError
+from rankmeter.errors._checks import (
+    USERS,
+    Words,
+    in_words,
+    in_words_of_result,
+    near,
+    several,
+    shown,
+)
 from rankmeter.metrics import Metric
 
 TOP, MOST = 10, 20

@@ -6,62 +6,64 @@ UsageError, other values an InvalidValueError. SciPy is imported by the function
 they are called.
 """
 
-from rankmeter._statistics.crossed import (
-    Crossed,
-    crossed_interval,
-    crossed_margin_tests,
-    crossed_test,
-    crossed_variance,
-)
-from rankmeter._statistics.effects import (
-    RelativeGain,
-    WinsTiesLosses,
-    cohens_dz,
-    hedges_g,
-    probability_of_superiority,
-    relative_gain,
-    wins_ties_losses,
-)
+from rankmeter._statistics.all_pairs import heterogeneity, randomized_tukey_hsd, tukey_hsd
 from rankmeter._statistics.intervals import (
     Interval,
+    Spread,
+    TestResult,
     bootstrap_interval,
+    cluster_sums,
+    covariance,
+    effective_clusters,
     median_interval,
+    pseudo_change,
     score_interval,
+    share_of_ties,
     skewed,
+    spread,
+    stratified,
     t_interval,
     t_interval_of,
+    t_quantile,
+    t_tail,
     wilson_interval,
 )
-from rankmeter._statistics.margins import Margins, margin_tests
-from rankmeter._statistics.ordinal import CAUTIONS, sign_test, wilcoxon_test
-from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_test, paired_test
+from rankmeter._statistics.paired_tests import (
+    AUTO_LIMIT,
+    CAUTIONS,
+    EXACT_LIMIT,
+    RelativeGain,
+    WinsTiesLosses,
+    bootstrap_test,
+    cohens_dz,
+    exact_p,
+    hedges_g,
+    paired_t_test,
+    paired_test,
+    probability_of_superiority,
+    randomization_test,
+    randomization_tests,
+    relative_gain,
+    sign_test,
+    wilcoxon_test,
+    wins_ties_losses,
+)
 from rankmeter._statistics.power import (
     detectable_share,
     minimum_detectable_effect,
     minimum_detectable_share,
 )
-from rankmeter._statistics.randomization import (
-    EXACT_LIMIT,
-    exact_p,
-    randomization_test,
-    randomization_tests,
+from rankmeter._statistics.runs import (
+    Crossed,
+    Margins,
+    crossed_interval,
+    crossed_margin_tests,
+    crossed_test,
+    crossed_variance,
+    margin_tests,
 )
-from rankmeter._statistics.results import TestResult
-from rankmeter._statistics.several import heterogeneity, randomized_tukey_hsd, tukey_hsd
-from rankmeter._statistics.spread import (
-    Spread,
-    cluster_sums,
-    covariance,
-    effective_clusters,
-    pseudo_change,
-    share_of_ties,
-    spread,
-    stratified,
-)
-from rankmeter._statistics.stepdown import MOST_FLIPPED, Hypotheses, StepDown, adjust, step_down
-from rankmeter._statistics.student import t_quantile, t_tail
-from rankmeter._statistics.sums import ExactSums
-from rankmeter._statistics.vectors import Moments, moments, paired_moments
+from rankmeter._statistics.step_down import MOST_FLIPPED, Hypotheses, StepDown, adjust, step_down
+from rankmeter._statistics.vectors import ExactSums, Moments, moments, paired_moments
 
 __all__ = [
     "AUTO_LIMIT",

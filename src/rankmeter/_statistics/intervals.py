@@ -1,18 +1,250 @@
-"""Confidence intervals of a mean: Wilson, t and the bootstrap, of users or of their clusters."""
+"""Standard errors and confidence intervals of a mean: t, Wilson, bootstrap, clusters."""
 
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._checks import choice, fraction, integer
-from rankmeter._statistics.randomness import generators
-from rankmeter._statistics.spread import cluster_sums, spread
-from rankmeter._statistics.student import t_quantile
-from rankmeter._statistics.vectors import Floats, Moments, moments, vector
+from rankmeter._statistics.vectors import Floats, Moments, generators, moments, vector
+from rankmeter.errors import UsageError
+from rankmeter.errors._checks import choice, fraction, integer, number
+
+
+def t_tail(t: float, df: float) -> float:
+    """P(T > t) for ``df`` ≥ 1, with a relative error near 1e-14 however far out ``t`` lies.
+
+    0.0 where the probability is below the smallest float.
+    """
+    if t == 0.0:
+        return 0.5
+    tail, _, _ = _split(abs(t), df)
+    return tail if t > 0.0 else 1.0 - tail
+
+
+@lru_cache(maxsize=256)
+def t_quantile(p: float, df: float) -> float:
+    """Value below which Student's t lies with probability ``p``, from 1e-100 to below 1.
+
+    The relative error is below 1e-12 for ``p`` from 1e-10 to 1 - 1e-10 and ``df`` from 1 to 1e9.
+    """
+    number("p", p, least=1e-100, below=1)
+    number("df", df, least=1)
+    if p < 0.5:
+        return -_solve(p, 0.5 - p, df)
+    return _solve(1.0 - p, p - 0.5, df)
+
+
+def _solve(tail: float, centre: float, df: float) -> float:
+    """Find the t > 0 that splits the upper half into ``centre`` and ``tail``."""
+    if centre == 0.0:
+        return 0.0
+    # Start almost right for the normal distribution, near 0 and far out.
+    t = centre * math.sqrt(2.0 * math.pi)
+    if centre >= tail:
+        t = math.sqrt(-2.0 * math.log(2.0 * tail))
+    step = 1.0
+    while abs(step) > 1e-9:  # convergence is quadratic: the next step would be below 1e-16
+        tail_now, centre_now, weight = _split(t, df)
+        if centre < tail:  # solve for the smaller side, which keeps its digits
+            step = math.log(centre / centre_now) * centre_now / weight
+        else:
+            step = math.log(tail_now / tail) * tail_now / weight
+        t *= math.exp(step)
+    return t
+
+
+def _split(t: float, df: float) -> tuple[float, float, float]:
+    """P(T > t), P(0 < T < t) and t · density(t) for t > 0."""
+    a = 0.5 * df
+    square = t * t
+    weight = t * math.exp(_log_peak(a) - (a + 0.5) * math.log1p(square / df))
+    x, y = df / (df + square), square / (df + square)
+    if square * (a + 1.0) < 1.5 * df:  # where the fraction of the centre converges faster
+        centre = 0.5 * weight / _fraction(0.5, a, y, x)
+        return 0.5 - centre, centre, weight
+    tail = 0.5 * weight / _fraction(a, 0.5, x, y)
+    return tail, 0.5 - tail, weight
+
+
+def _log_peak(a: float) -> float:
+    """Log density of t at 0 with df = 2a: Γ(a + 1/2) / (Γ(a) √(2πa))."""
+    if a < 50.0:
+        return math.log(math.gamma(a + 0.5) / math.gamma(a)) - 0.5 * math.log(2.0 * math.pi * a)
+    # The difference of two log-gammas would lose the digits that Stirling's series keeps.
+    r = 1.0 / (a * a)
+    series = (-1 / 8 + r * (1 / 192 - r / 640)) / a
+    return series - 0.5 * math.log(2.0 * math.pi)
+
+
+def _fraction(a: float, b: float, x: float, y: float) -> float:
+    """F in I_x(a, b) = x^a y^b / (B(a, b) F), where y = 1 - x comes with all its digits.
+
+    The form of Didonato and Morris (ACM TOMS 18, 1992), summed by Lentz's method: for large
+    ``df`` the more common fraction (DLMF 8.17.22) subtracts numbers that agree in most digits.
+    """
+    value = c = (a * y - b * x + 1.0) * a / (a + 1.0)
+    d = 0.0
+    for n in range(1, 1000):
+        e = a + 2 * n
+        alpha = (a + n - 1) * (a + b + n - 1) * n * (b - n) * x * x / ((e - 1) * (e - 1))
+        beta = n + n * (b - n) * x / (e - 1) + (a + n) * (a * y - b * x + 1 + n * (1 + y)) / (e + 1)
+        d = 1.0 / (beta + alpha * d)
+        c = beta + alpha / c
+        value *= c * d
+        if abs(c * d - 1.0) < 2e-16:
+            break
+    return value
+
+
+FEW_CHANGES = 6
+"""Differing units below which their differences say little about how large rare ones are."""
+FEW_UNITS = 30
+"""Units of a group below which its variance can be too small by luck."""
+
+
+class Spread(NamedTuple):
+    """A mean and its standard error.
+
+    ``units`` are the independent observations, users or clusters, and ``effective`` is how many
+    units of equal size vary as much. NaN where there are fewer than two units.
+    """
+
+    mean: float
+    se: float
+    units: int
+    effective: float
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of a t interval: clusters of unequal size count as fewer."""
+        return max(self.effective - 1.0, 1.0)
+
+    def steadied(self, change: float, weight: float = 1.0) -> Spread:
+        """Add one unit to the variance, half at +change and half at -change; the mean stays.
+
+        Units that differ rarely may just not have been met, so that the variance of differences
+        is too small, or 0. Agresti and Min (Statistics in Medicine 24, 2005) add such
+        observations to paired shares.
+        """
+        if self.units < 2:
+            return self
+        extra = weight * change * change / (self.units * (self.units - 1))
+        return self._replace(se=math.sqrt(self.se * self.se + extra))
+
+
+def largest_change(differences: Floats, span: float) -> float:
+    """The largest difference of a unit; at least the span if fewer than six units differ."""
+    seen = float(np.abs(differences).max(initial=0.0))
+    return max(seen, span) if np.count_nonzero(differences) < FEW_CHANGES else seen
+
+
+def share_of_ties(differences: Floats) -> float:
+    """The share of units that have the most frequent difference; 0 if all are distinct."""
+    x = np.sort(differences.round(12))  # takes less memory than to count each value
+    starts = np.flatnonzero(np.diff(x, prepend=np.nan, append=np.nan) != 0.0)
+    most = int(np.diff(starts).max(initial=0))
+    return most / differences.size if most > 1 else 0.0
+
+
+def pseudo_change(differences: Floats, span: float) -> float:
+    """The change that steadies the variance of differences: the largest one, as far as they tie.
+
+    Units with equal differences, most often 0, say little about how others differ; where all are
+    distinct, their variance says all. The square of the largest change is therefore multiplied by
+    the share of ties.
+    """
+    return largest_change(differences, span) * math.sqrt(share_of_ties(differences))
+
+
+def spread(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
+    """Mean and standard error of x.
+
+    With clusters the variance is that of the jackknife, which leaves out one cluster at a time
+    (CR3: MacKinnon, Nielsen and Webb, J. Econometrics 232, 2023). It needs no model of the
+    resemblance within a cluster and no equal sizes. Clusters of one user give ``sd / √n``.
+    """
+    n, mean, sd = moments(x)
+    if clusters is None:
+        return Spread(mean, sd / math.sqrt(n) if n else math.nan, n, float(n))
+    _, sizes = cluster_sums(x, clusters)
+    units, equal = sizes.size, effective_clusters(sizes)
+    if units < 2:
+        return Spread(mean, math.nan, units, equal)
+    return Spread(mean, math.sqrt(covariance([x], clusters)[0, 0]), units, equal)
+
+
+def stratified(groups: Sequence[Floats], clusters: Sequence[npt.ArrayLike] | None = None) -> Spread:
+    """The mean of the means of groups, where these are all the groups there are.
+
+    Only users vary, so the variance is the sum of those of the groups' means over the squared
+    number of groups. A group of one unit has the pooled variance of units, and the sum is at least
+    that with the pooled variance in all groups below 30 units, which can be alike by luck. Clusters
+    can be in several groups: the variance is then at least that of all groups together.
+
+    Degrees of freedom are Satterthwaite's (Biometrics Bulletin 2, 1946), and ``units`` is how many
+    units of equal weight vary as much as these if the variance is the same in all groups.
+    """
+    labels = [None] * len(groups) if clusters is None else clusters
+    spreads = [spread(x, ids) for x, ids in zip(groups, labels, strict=True)]
+    n, size = len(spreads), np.array([group.units for group in spreads], dtype=np.float64)
+    mean, units = float(np.mean([group.mean for group in spreads])), int(n * n / (1.0 / size).sum())
+    if size.max() < 2:
+        return Spread(mean, math.nan, units, 1.0)
+    variances = np.array([group.se**2 if group.units > 1 else 0.0 for group in spreads])
+    pooled = ((size - 1.0) * size * variances).sum() / (size - 1.0).sum() / size
+    variances = np.where(size < 2, pooled, variances)
+    variance = max(variances.sum(), np.where(size < FEW_UNITS, pooled, variances).sum()) / n**2
+    df = np.where(size < 2, (size - 1.0).sum(), [group.df for group in spreads])
+    squares = (variances**2 / df).sum()
+    free = variances.sum() ** 2 / squares if squares > 0.0 else df.sum()
+    if clusters is not None:
+        scaled = sum(x.size for x in groups) / n
+        moved = [(x - g.mean) * (scaled / x.size) for x, g in zip(groups, spreads, strict=True)]
+        variance = max(variance, spread(np.concatenate(moved), np.concatenate(clusters)).se ** 2)
+    return Spread(mean, math.sqrt(variance), units, float(free) + 1.0)
+
+
+def covariance(vectors: Sequence[Floats], clusters: npt.ArrayLike | None = None) -> Floats:
+    """Covariance matrix of the means of vectors over the same users, at least two units."""
+    if clusters is None:
+        return np.atleast_2d(np.cov(np.stack(vectors))) / vectors[0].size
+    moved = []
+    for x in vectors:
+        sums, sizes = cluster_sums(x, clusters)
+        # How the mean moves without a cluster, without subtracting nearly equal numbers.
+        change = (sums - moments(x).mean * sizes) / (x.size - sizes)
+        change[np.abs(change) <= 8 * np.finfo(np.float64).eps * np.abs(x).max()] = 0.0
+        moved.append(change)
+    table = np.stack(moved)
+    matrix: Floats = (1.0 - 1.0 / table.shape[1]) * (table @ table.T)
+    return matrix
+
+
+def cluster_sums(x: Floats, clusters: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Sum and number of the rows of each cluster, the same for any order of the rows."""
+    labels = np.asarray(clusters)
+    if labels.shape != x.shape:
+        raise UsageError(
+            f"`clusters` must have one label for each value, got {labels.shape} for {x.shape}"
+        )
+    _, number = np.unique(labels, return_inverse=True)
+    order = np.lexsort((x, number))
+    sums = np.bincount(number[order], weights=x[order]).astype(np.float64, copy=False)
+    return sums, np.bincount(number).astype(np.float64)
+
+
+def effective_clusters(sizes: npt.ArrayLike) -> float:
+    """Number of clusters of equal size that are worth these: (Σ n)² / Σ n²; 0 without any."""
+    rows = np.asarray(sizes, dtype=np.float64)
+    return float(rows.sum() ** 2 / np.square(rows).sum()) if rows.size else 0.0
+
 
 SKEWED = 0.2
 """Skewness / √n above which a t interval of 95 % covers the mean in less than 93 % of samples."""
@@ -227,3 +459,42 @@ def _bca_tails(tails: Floats, means: Floats, sums: Floats, sizes: Floats) -> Flo
     bias = normal.inv_cdf(min(max(below, 0.5 / means.size), 1.0 - 0.5 / means.size))
     shifted = [bias + normal.inv_cdf(float(p)) for p in tails]
     return np.array([normal.cdf(bias + z / (1.0 - acceleration * z)) for z in shifted])
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """The result of a test for a difference of means."""
+
+    __test__: ClassVar[bool] = False  # pytest would collect it because of its name
+
+    method: str
+    """The test as it was carried out, in words."""
+    n: int
+    """Users compared."""
+    difference: float
+    """Mean of A minus mean of B."""
+    statistic: float
+    """Statistic of the test: t, W, wins, q, …"""
+    p: float
+    """Two-sided p-value: never 0, and NaN where the test has no result."""
+    interval: Interval = UNKNOWN
+    """Confidence interval of the difference, where the method gives one."""
+    note: str = ""
+    """Why there is no result, in words; empty if there is one."""
+    detail: Mapping[str, float] = field(default_factory=dict)
+    """Options and side results by name: seed, n_resamples, df, confidence, …"""
+
+
+def too_few_users(method: str, n: int) -> TestResult:
+    """The result of every test for too few users."""
+    note = f"a paired test needs at least 2 users, got {n}"
+    return TestResult(method, n, math.nan, math.nan, math.nan, note=note)
+
+
+def positive_p(p: float) -> float:
+    """``p`` from the smallest normal float to 1.
+
+    A p-value of 0 would call a difference impossible; it is only ever a probability that
+    float64 cannot hold, or the rounding of one minus another.
+    """
+    return min(max(float(p), sys.float_info.min), 1.0)

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from rankmeter._checks import fraction, number
-from rankmeter._statistics.student import t_quantile
+from rankmeter._statistics.intervals import t_quantile
+from rankmeter.errors._checks import fraction, number
 
 MOST_SUMMED = 100
 """Differing users up to which the power of a test of hits and misses is summed."""

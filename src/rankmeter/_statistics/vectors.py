@@ -1,19 +1,17 @@
-"""The vectors that statistics take, checked once on entry.
-
-Every function of this package takes per-user values as NumPy arrays in which each user counts once
-and every value is finite: the caller leaves out, and counts, users without a value or with a value
-for one system only.
-"""
+"""The vectors that statistics take, their sums without rounding, and random numbers of a seed."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankmeter.errors import InvalidValueError, UsageError
+from rankmeter.errors._checks import seed_of
 
 Floats = npt.NDArray[np.float64]
 """An array of float64."""
@@ -94,3 +92,119 @@ def _finite(x: npt.ArrayLike, name: str, dimensions: int, shape: str) -> Floats:
             "leave out the users without a value, in both systems, and count them"
         )
     return values
+
+
+UNIT = 1_074
+"""The smallest float is 2 to the power of minus this."""
+HALF = 27
+"""Bits of the lower part of a product of integers."""
+
+
+@dataclass(frozen=True)
+class ExactSums:
+    """Count, sum and sum of squares of floats as integers: the same for any order and any parts.
+
+    Attributes
+    ----------
+    n : int
+    total : int
+        The sum in units of the smallest float.
+    squares : int
+        The sum of squares in units of the square of the smallest float.
+    """
+
+    n: int = 0
+    total: int = 0
+    squares: int = 0
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike) -> ExactSums:
+        """The sums of some finite values."""
+        x = np.asarray(values, dtype=np.float64)
+        fraction, exponent = np.frexp(x[x != 0])
+        digits = np.ldexp(fraction, 53).astype(np.int64)
+        shift = exponent.astype(np.int64) - 53 + UNIT
+        digits >>= np.maximum(-shift, 0)  # these digits of subnormal numbers are 0
+        shift = np.maximum(shift, 0)
+        high, low = digits >> HALF, digits & ((1 << HALF) - 1)
+        return cls(
+            x.size,
+            _sum([(high, HALF), (low, 0)], shift),
+            _sum([(high * high, 2 * HALF), (2 * high * low, HALF), (low * low, 0)], 2 * shift),
+        )
+
+    def __add__(self, other: ExactSums) -> ExactSums:
+        return ExactSums(self.n + other.n, self.total + other.total, self.squares + other.squares)
+
+    @property
+    def moments(self) -> Moments:
+        """Mean and standard deviation, each rounded once."""
+        from fractions import Fraction
+
+        n = self.n
+        if n == 0:
+            return Moments(0, math.nan, math.nan)
+        mean = float(Fraction(self.total, n << UNIT))
+        if n == 1:
+            return Moments(1, mean, math.nan)
+        spread = Fraction(n * self.squares - self.total**2, n * (n - 1) << 2 * UNIT)
+        return Moments(n, mean, math.sqrt(spread))
+
+
+def _sum(words: list[tuple[npt.NDArray[np.int64], int]], shift: npt.NDArray[np.int64]) -> int:
+    """Σ of integers that are shifted: each part by its bits, each element by its own."""
+    total = 0
+    shifts, place = np.unique(shift, return_inverse=True)
+    order = np.argsort(place.reshape(-1), kind="stable")
+    starts = np.searchsorted(place.reshape(-1)[order], np.arange(shifts.size))
+    for values, bits in words:
+        for part, more in ((values >> HALF, HALF), (values & ((1 << HALF) - 1), 0)):
+            sums = np.add.reduceat(part[order], starts) if shifts.size else shifts
+            for subtotal, by in zip(sums, shifts.tolist(), strict=True):
+                total += int(subtotal) << (bits + more + by)
+    return total
+
+
+_CELLS = 2**16
+"""Numbers in one block of resamples: few enough for the caches, enough to keep NumPy busy."""
+
+
+def key(seed: int, number: int = 0) -> int:
+    """A seed, spread over 64 bits; every number has a stream of its own."""
+    spawn_key = (number,) if number else ()
+    sequence = np.random.SeedSequence(seed_of(seed), spawn_key=spawn_key)
+    return int(sequence.generate_state(1, np.uint64)[0])
+
+
+def generators(
+    n_resamples: int, cells: int, seed: int
+) -> Iterator[tuple[slice, int, np.random.Generator]]:
+    """Cut the resamples, of ``cells`` numbers each, into blocks, each with its own generator."""
+    word = key(seed)
+    size = max(1, _CELLS // max(1, cells))
+    for start in range(0, n_resamples, size):
+        stop = min(start + size, n_resamples)
+        yield slice(start, stop), stop - start, np.random.Generator(_philox(word, start))
+
+
+def generator(seed: int, number: int = 0) -> np.random.Generator:
+    """One generator; every number has a stream of its own."""
+    return np.random.Generator(_philox(key(seed, number), 0))
+
+
+def coins(word: int, block: int, rows: slice, n_bytes: int) -> npt.NDArray[np.uint8]:
+    """Fair coins, eight to a byte, of shape (rows, n_bytes).
+
+    Row ``r`` of block ``b`` is always the same, whichever rows are requested together: Philox is a
+    counter put through a cipher, so a generator can begin at any row. ``n_bytes`` is a multiple of
+    32, the bytes of one count.
+    """
+    philox = _philox(word, block, rows.start * (n_bytes // 32))
+    words = philox.random_raw((rows.stop - rows.start) * (n_bytes // 8))
+    # The order of the bytes is the same on every machine, whatever its byte order.
+    octets: npt.NDArray[np.uint8] = words.astype("<u8", copy=False).view(np.uint8)
+    return octets.reshape(-1, n_bytes)
+
+
+def _philox(word: int, block: int, counter: int = 0) -> np.random.Philox:
+    return np.random.Philox(key=np.array([word, block], dtype=np.uint64), counter=counter)

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from rankmeter._checks import near, shown
 from rankmeter.conventions._profiles import Convention, convention_names, load_convention
 from rankmeter.errors import UnknownMetricError, UsageError
+from rankmeter.errors._checks import near, shown
 from rankmeter.metrics import (
     ADJUSTED,
     Metric,

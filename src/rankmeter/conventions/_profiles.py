@@ -54,7 +54,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rankmeter._checks import unknown
+from rankmeter.errors._checks import unknown
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

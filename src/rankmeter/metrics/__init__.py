@@ -8,8 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from rankmeter._hits import FloatArray, Hits, Span, ratio
-from rankmeter._lists import (
+from rankmeter._evidence.hits import FloatArray, Hits, Span, ratio
+from rankmeter._evidence.lists import (
     Catalogue,
     Features,
     Likeness,

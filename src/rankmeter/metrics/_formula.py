@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, ratio
-from rankmeter._steps import note_formula
+from rankmeter._evidence.hits import FloatArray, ratio
+from rankmeter._evidence.steps import note_formula
 
 
 def formula(text: str, *, name: str = "", nothing: float = 0.0, **terms: Any) -> FloatArray:

@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray
-from rankmeter._lists import Lists
-from rankmeter._steps import column
+from rankmeter._evidence.hits import FloatArray
+from rankmeter._evidence.lists import Lists
+from rankmeter._evidence.steps import column
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics.discounts import RankDiscount, cumulative_discount, discount_function
 from rankmeter.metrics.states import Defined, Ratio

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rankmeter._checks import LARGEST, integer, near, refused, shown
 from rankmeter._choices import CHOICES, SETTINGS, checked_choice
 from rankmeter.errors import UnknownMetricError, UsageError
+from rankmeter.errors._checks import LARGEST, integer, near, refused, shown
 from rankmeter.metrics._registry import ADJUSTED, METRICS, SYNONYMS, Option, Spec
 
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {

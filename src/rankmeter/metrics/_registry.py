@@ -21,9 +21,9 @@ from typing import Any, Literal, ParamSpec, TypeVar
 import numpy as np
 
 from rankmeter._choices import CHOICES
-from rankmeter._hits import BoolArray, FloatArray, Hits
-from rankmeter._lists import Lists
-from rankmeter._steps import note_value
+from rankmeter._evidence.hits import BoolArray, FloatArray, Hits
+from rankmeter._evidence.lists import Lists
+from rankmeter._evidence.steps import note_value
 from rankmeter.errors import UsageError
 from rankmeter.metrics.exposures import Exposure
 from rankmeter.metrics.states import Ratio, State, Weighted

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.confusion_matrix import check_catalogue

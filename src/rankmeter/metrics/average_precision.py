@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._steps import column, note_expectation, note_formula
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
+from rankmeter._evidence.steps import column, note_expectation, note_formula
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
 from rankmeter.metrics.discounts import cumulative_discount

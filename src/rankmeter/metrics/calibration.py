@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._checks import number
-from rankmeter._hits import FloatArray, ratio
-from rankmeter._lists import Features, Lists, Popularity, Profiles
-from rankmeter._steps import column
+from rankmeter._evidence.hits import FloatArray, ratio
+from rankmeter._evidence.lists import Features, Lists, Popularity, Profiles
+from rankmeter._evidence.steps import column
 from rankmeter.errors import UsageError
+from rankmeter.errors._checks import number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.category_diversity import category_counts, per_item

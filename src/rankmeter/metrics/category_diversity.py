@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._checks import number
-from rankmeter._hits import FloatArray, ratio
-from rankmeter._lists import Features, Lists, Popularity, Profiles
-from rankmeter._steps import column, note_sum
+from rankmeter._evidence.hits import FloatArray, ratio
+from rankmeter._evidence.lists import Features, Lists, Popularity, Profiles
+from rankmeter._evidence.steps import column, note_sum
+from rankmeter.errors._checks import number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, discount_function

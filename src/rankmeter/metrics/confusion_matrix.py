@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._checks import counted, refused
-from rankmeter._hits import FloatArray, Hits
+from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter.errors import UsageError
+from rankmeter.errors._checks import counted, refused
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.counts import n_hits, n_ranked, n_relevant

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Hits
-from rankmeter._lists import Lists
-from rankmeter._steps import note_formula
+from rankmeter._evidence.hits import FloatArray, Hits
+from rankmeter._evidence.lists import Lists
+from rankmeter._evidence.steps import note_formula
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import deduplicate
 from rankmeter.metrics._registry import register

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, ratio
-from rankmeter._lists import Catalogue, Lists, Popularity
+from rankmeter._evidence.hits import FloatArray, ratio
+from rankmeter._evidence.lists import Catalogue, Lists, Popularity
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import deduplicate

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from rankmeter._checks import fraction
-from rankmeter._hits import FloatArray, IntArray
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter.errors._checks import fraction
 
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
 """Weights of 1-based ranks."""

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
-from rankmeter._lists import Features, Likeness, Lists, Profiles, Similarity
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray, ratio
+from rankmeter._evidence.lists import Features, Likeness, Lists, Profiles, Similarity
 from rankmeter.errors import UsageError
 
 Distance = Literal["cosine", "jaccard", "hamming", "hamming_share", "euclidean", "users", "given"]

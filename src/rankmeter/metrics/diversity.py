@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, ratio
-from rankmeter._lists import Likeness, Lists
-from rankmeter._steps import column, is_noting, note_sum
+from rankmeter._evidence.hits import FloatArray, ratio
+from rankmeter._evidence.lists import Likeness, Lists
+from rankmeter._evidence.steps import column, is_noting, note_sum
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import Relevance, relevance_weights
 from rankmeter.metrics._registry import Example, register

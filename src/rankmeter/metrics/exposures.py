@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, IntArray
-from rankmeter._lists import Lists
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._evidence.lists import Lists
 
 
 def _all(_: object) -> float:

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from rankmeter._checks import integer
-from rankmeter._hits import FloatArray, ratio
-from rankmeter._lists import Features, Lists, Popularity, Profiles
-from rankmeter._steps import column
+from rankmeter._evidence.hits import FloatArray, ratio
+from rankmeter._evidence.lists import Features, Lists, Popularity, Profiles
+from rankmeter._evidence.steps import column
 from rankmeter.errors import UsageError
+from rankmeter.errors._checks import integer
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import deduplicate, relevance_weights
 from rankmeter.metrics._registry import Example, register

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray
-from rankmeter._lists import Catalogue, Lists
+from rankmeter._evidence.hits import FloatArray
+from rankmeter._evidence.lists import Catalogue, Lists
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import deduplicate
 from rankmeter.metrics._registry import Example, register

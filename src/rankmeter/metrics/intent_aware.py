@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._checks import fraction, number
-from rankmeter._hits import FloatArray, ratio
-from rankmeter._lists import Features, Lists
-from rankmeter._steps import column, note_sum
+from rankmeter._evidence.hits import FloatArray, ratio
+from rankmeter._evidence.lists import Features, Lists
+from rankmeter._evidence.steps import column, note_sum
 from rankmeter.errors import UsageError
+from rankmeter.errors._checks import fraction, number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.category_diversity import category_counts

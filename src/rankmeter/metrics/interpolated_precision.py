@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._checks import number
-from rankmeter._hits import FloatArray, Hits
-from rankmeter._steps import column
+from rankmeter._evidence.hits import FloatArray, Hits
+from rankmeter._evidence.steps import column
+from rankmeter.errors._checks import number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 

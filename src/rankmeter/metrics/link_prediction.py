@@ -9,8 +9,8 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from rankmeter._checks import integer
-from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray
+from rankmeter.errors._checks import integer
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import cumulative_discount

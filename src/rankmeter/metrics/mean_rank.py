@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Hits
-from rankmeter._steps import column
+from rankmeter._evidence.hits import FloatArray, Hits
+from rankmeter._evidence.steps import column
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.confusion_matrix import check_catalogue

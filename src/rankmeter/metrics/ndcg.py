@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._steps import column, note_formula
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
+from rankmeter._evidence.steps import column, note_formula
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register

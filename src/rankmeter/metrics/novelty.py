@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray
-from rankmeter._lists import Likeness, Lists, Popularity, Profiles
+from rankmeter._evidence.hits import FloatArray
+from rankmeter._evidence.lists import Likeness, Lists, Popularity, Profiles
 from rankmeter.metrics._item_weights import Relevance, mean_of, relevance_weights, weighted_mean
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from rankmeter._checks import fraction, number, refused
-from rankmeter._hits import BoolArray, FloatArray, IntArray
-from rankmeter._lists import Lists, Popularity, Profiles
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._evidence.lists import Lists, Popularity, Profiles
+from rankmeter.errors._checks import fraction, number, refused
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import mean_of
 from rankmeter.metrics._registry import Example, register

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._checks import number
-from rankmeter._hits import FloatArray, Hits, IntArray
-from rankmeter._steps import column
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray
+from rankmeter._evidence.steps import column
+from rankmeter.errors._checks import number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Ratio

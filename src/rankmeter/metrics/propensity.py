@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._checks import fraction, number, refused
-from rankmeter._hits import FloatArray, Hits, IntArray
-from rankmeter._lists import Popularity, Propensity
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray
+from rankmeter._evidence.lists import Popularity, Propensity
 from rankmeter.errors import UsageError
+from rankmeter.errors._checks import fraction, number, refused
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, discount_function
 from rankmeter.metrics.popularity import Border, tail_of

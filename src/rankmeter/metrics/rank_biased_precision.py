@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._checks import exact, refused
-from rankmeter._hits import FloatArray, Hits
-from rankmeter._steps import column
+from rankmeter._evidence.hits import FloatArray, Hits
+from rankmeter._evidence.steps import column
+from rankmeter.errors._checks import exact, refused
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import Geometric

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._checks import number, refused
-from rankmeter._hits import FloatArray, Hits
-from rankmeter._steps import column, is_noting, note_sum
+from rankmeter._evidence.hits import FloatArray, Hits
+from rankmeter._evidence.steps import column, is_noting, note_sum
 from rankmeter.errors import NotEnoughMemoryError
+from rankmeter.errors._checks import number, refused
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.ndcg import LARGEST_GRADE

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._checks import fraction, integer
-from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
-from rankmeter._lists import Catalogue, Likeness, Lists, Popularity, Profiles
-from rankmeter._steps import column
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray, ratio
+from rankmeter._evidence.lists import Catalogue, Likeness, Lists, Popularity, Profiles
+from rankmeter._evidence.steps import column
 from rankmeter.errors import UsageError
+from rankmeter.errors._checks import fraction, integer
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import Relevance, deduplicate, relevance_weights
 from rankmeter.metrics._registry import Example, register

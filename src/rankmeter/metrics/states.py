@@ -7,8 +7,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, IntArray, ratio
-from rankmeter._steps import note_formula
+from rankmeter._evidence.hits import FloatArray, IntArray, ratio
+from rankmeter._evidence.steps import note_formula
 
 
 class State(Protocol):

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._checks import number
-from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._steps import column
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
+from rankmeter._evidence.steps import column
+from rankmeter.errors._checks import number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 

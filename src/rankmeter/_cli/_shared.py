@@ -1,0 +1,187 @@
+"""What several commands share: the Spark session, the walk of a user, the output of a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import click
+import polars as pl
+
+from rankmeter._cli._command import LARGE, Option
+from rankmeter._cli._files import STDIN, TABLES, check_paths, format_of, write_frames
+from rankmeter._cli._gates import exit_on, read_gate
+from rankmeter._cli._output import Formats, check_page
+from rankmeter._cli._terminal import print_table, print_walk
+from rankmeter._reading.forms import spark_session
+from rankmeter._results.summary import Summary
+from rankmeter._results.tables import Table
+from rankmeter._results.walkthrough import Walkthrough
+from rankmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankmeter._results.walkthrough import Walkthrough
+
+
+def master_option() -> Option:
+    """The option ``--master``."""
+    return Option(
+        "--master",
+        "The cluster of --engine spark: local[4], spark://HOST:7077, yarn, sc://HOST. "
+        "Default: that of spark-submit, or all cores of this machine.",
+        metavar="URL",
+        group=LARGE,
+    )
+
+
+def start_spark(master: str | None, engine: str | None) -> None:
+    """Start the session of Spark that reads and counts."""
+    if master is None:
+        return
+    if engine != "spark":
+        raise UsageError("--master has no effect without --engine spark")
+    spark_session(master)
+
+
+def show_option(where: str = "") -> Option:
+    """The option; `where` says more about the values."""
+    return Option(
+        "--show",
+        f"Show how the values of a user come about{where}: rank, item, gain, discount, term, sum, "
+        "ideal. May be repeated.",
+        multiple=True,
+        metavar="USER",
+        group="Output",
+    )
+
+
+def check_show(show: Iterable[str], form: str, output: str | None) -> None:
+    """Refuse other forms than tables."""
+    if show and (form != "table" or output not in (None, STDIN)):
+        raise UsageError("--show writes a table on standard output: leave out --format and -o")
+
+
+def print_walks(walks: Iterable[Walkthrough]) -> None:
+    """Write on standard output how the values of some users come about."""
+    for walk in walks:
+        print_walk(walk)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files and formats of a result: the options of a command in the group ``Output``."""
+
+    formats: Formats[Any]
+    form: str
+    output: str | None
+    report: str | None = None
+    per_user: str | None = None
+    worst: str | None = None
+    conditions: tuple[str, ...] = ()
+    show: tuple[str, ...] = ()
+
+    @classmethod
+    def take(cls, formats: Formats[Any], options: dict[str, Any]) -> Outputs:
+        """Take the options of the output out of all options of a command."""
+        form = formats.choose(options.pop("form"), as_json=options.pop("as_json"))
+        names = [field.name for field in fields(cls) if field.name in options]
+        outputs = cls(formats, form, **{name: options.pop(name) for name in names})
+        check_show(outputs.show, form, outputs.output)
+        return outputs
+
+    def check(self, inputs: Sequence[str | None]) -> None:
+        """Refuse files that cannot be written, before anything is computed."""
+        tables: list[str | None] = [self.per_user, self.worst]
+        for path in filter(None, tables):
+            format_of(path, TABLES)
+        check_page(self.report)
+        check_paths([self.output, self.report, *tables], inputs)
+
+    def write(
+        self,
+        result: Any,
+        walks: Iterable[Walkthrough] = (),
+        frames: Mapping[str, Any] = MappingProxyType({}),
+        before: str | None = None,
+    ) -> None:
+        """Write the result, its values by user and other `frames` by file.
+
+        Lines `before` the result have the values by user.
+        """
+        if self.per_user is not None and before is None:
+            frames = {self.per_user: result.pieces_by_user, **frames}
+        write_frames(frames)
+        self.formats.emit(result, self.form, self.output, before=before or "")
+        print_walks(walks)
+
+
+def _tables(result: Summary) -> list[Table]:
+    """The means, and those of groups."""
+    names = [] if result.groups is None else result.groups.columns
+    return [result.table(), *map(result.group_table, names)]
+
+
+def _show(result: Summary) -> None:
+    for place, table in enumerate(_tables(result)):
+        if place:
+            click.echo()
+        print_table(table)
+
+
+def _csv(result: Summary) -> str:
+    """One table: the rows of groups have a group and a segment."""
+    if result.groups is None:
+        return result.to_csv()
+    groups = [
+        result.by_group(name).with_columns(group=pl.lit(name)) for name in result.groups.columns
+    ]
+    rows: pl.DataFrame = pl.concat([result.to_polars(), *groups], how="diagonal_relaxed")
+    return rows.select("group", "segment", pl.exclude("group", "segment")).write_csv()
+
+
+FORMATS: Formats[Summary] = Formats(
+    _show,
+    table=lambda result: "\n\n".join(table.to_text() for table in _tables(result)),
+    csv=_csv,
+    md=lambda result: "\n\n".join(table.to_markdown() for table in _tables(result)),
+    latex=lambda result: "\n\n".join(table.to_latex() for table in _tables(result)),
+    json=Summary.to_json,
+)
+
+
+def output_options() -> list[Option]:
+    """Format, files and gates."""
+    return [
+        *FORMATS.options("Format of the result; default: a table."),
+        Option(
+            "--per-user",
+            "Write the value of every query and metric to a .csv, .tsv, .jsonl or .parquet file.",
+            path="FILE",
+            group="Output",
+        ),
+        Option(
+            "conditions --fail-if",
+            "Exit with code 1 if this holds: 'mrr<0.2'. A NaN mean also fails. May be repeated.",
+            multiple=True,
+            metavar="CONDITION",
+            group="Output",
+        ),
+        show_option(),
+    ]
+
+
+def files_of(choices: Mapping[str, Any]) -> list[str | None]:
+    """The options that may be input files."""
+    names = ("negatives", "exclude", "candidates", "upper", "users", "groups", "clusters")
+    return [choices.get(name) for name in names]
+
+
+def write(outputs: Outputs, result: Summary, like: str | None) -> None:
+    """Write the result and its values; exit with code 1 if a condition holds."""
+    walks = [result.show(user) for user in outputs.show]
+    gates = [read_gate(condition, like) for condition in outputs.conditions]
+    figures = [(gate, gate.find(result)) for gate in gates]
+    outputs.write(result, walks)
+    exit_on((gate, gate.reason(value)) for gate, value in figures)

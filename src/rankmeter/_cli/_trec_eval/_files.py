@@ -1,0 +1,140 @@
+"""Runs and judgments as trec_eval reads them: the format is known, whatever the file is called."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from rankmeter._reading.by_user import InFrame
+from rankmeter._reading.columns import Columns
+from rankmeter._reading.files import large, read_content, start_of
+from rankmeter._reading.lines import Lines
+from rankmeter._reading.table import Origin, Table
+from rankmeter._reading.text import Text
+from rankmeter._reading.trec import read_run, trec_fields
+from rankmeter.errors import DuplicateError, FileFormatError, InvalidValueError
+from rankmeter.errors._checks import exact
+
+_COMMENT = re.compile(rb"^[ \t]*#.*$", re.MULTILINE)
+_SPACE = b" \t\n\x0b\x0c"
+
+FORMS = {
+    "qrels": "topic iteration document grade",
+    "qrels_jg": "topic group document grade",
+    "prefs": "topic group subgroup document level",
+    "qrels_prefs": "topic group document level",
+}
+"""The fields of a line, by the format of the judgments."""
+
+
+def read_judgments(path: str, form: str = "qrels") -> Table:
+    """Read judgments of a format: ``gain`` is the grade, an integer, or the level.
+
+    The groups and subgroups of a format are columns of their own.
+    """
+    used = FORMS[form].replace("iteration ", "")
+    text, origin = _text(path), Origin(path, textual=True)
+    lines = Lines.of(text, FORMS[form].split(), used.split()) if form == "qrels" else None
+    if lines is not None and (lines.numbers == np.round(lines.numbers)).all():
+        return Table(lines.as_judgments(), "list", origin=origin)
+    frame, _ = trec_fields(text, "truth", FORMS[form], used, exact=True)
+    *keys, what = frame.columns
+    frame = frame.rename({what: "gain"})
+    gain = pl.col("gain")
+    if what == "grade":
+        fits = gain == gain.round()
+        fault = (
+            "not an integer, and trec_eval would silently cut it to one. Use rankmeter evaluate "
+            "for such grades"
+        )
+    else:
+        fits, fault = gain >= 0, "not a finite number ≥ 0, as a level of preference must be"
+    bad = frame.filter(~(fits & gain.is_finite()))
+    if bad.height:
+        value = bad["gain"][0]
+        raise InvalidValueError(
+            f"{path}: the {what} {exact(value)} of {_first_judged(bad, keys)} is {fault}"
+        )
+    twice = frame.filter(pl.struct(keys).is_duplicated())
+    if twice.height:
+        raise DuplicateError(f"{path}: {_first_judged(twice, keys)} is judged twice")
+    frame = frame.rename({"topic": "user", "document": "item"})
+    return Table(InFrame(frame), "list", origin=origin)
+
+
+def read_results(path: str) -> tuple[Table, str]:
+    """Read ``topic Q0 document rank score run``, and the id of the run on the last line."""
+    text = _text(path)
+    columns = read_run(text, "rankings", ranked=False)
+    # −0.0 and 0.0 are equal scores, and only sort as such once they have the same bits.
+    rows: InFrame | Lines
+    if isinstance(columns.lists, Lines):
+        rows = columns.lists
+        rows.numbers[rows.numbers == 0] = 0.0
+    else:
+        rows = InFrame(_rows_of_run(columns, path).with_columns(pl.col("score") + 0.0))
+    run_id = _last_line(text).split()[5].decode("utf-8", "surrogateescape")
+    return Table(rows, "score", origin=Origin(path, textual=True)), run_id
+
+
+def _rows_of_run(columns: Columns, path: str) -> pl.DataFrame:
+    """The rows of a run, whose scores can be ordered."""
+    frame = pl.DataFrame(columns.fetch(("user", "item", "value"))).rename({"value": "score"})
+    bad = frame.filter(pl.col("score").is_nan())
+    if bad.height:
+        topic, document = map(as_written, bad.row(0)[:2])
+        raise InvalidValueError(
+            f"{path}: the score of topic {topic} document {document} is NaN, which cannot be "
+            "ordered. Remove the line or give it a number"
+        )
+    return frame
+
+
+def _last_line(text: Text) -> bytes:
+    """The last line that is not blank."""
+    n = 2**16
+    with text.opened() as piece:
+        while True:
+            end = bytes(piece(max(text.size - n, 0), text.size)).strip(_SPACE)
+            *before, line = end.split(b"\n")
+            if before or n >= text.size:
+                return line
+            n *= 4
+
+
+def as_written(name: str) -> str:
+    """A name of a file as text: UTF-8, and bytes that are not as surrogates, which encode again."""
+    return name.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def _text(path: str) -> Text:
+    """The content with a character for each byte: names match and sort by their bytes."""
+    file = Path(path)
+
+    def content() -> bytes | bytearray:
+        data = _cleaned(read_content(file))
+        if Text(path, data, "latin-1").is_blank:
+            raise FileFormatError(f"{path} is empty")
+        return data
+
+    start = _cleaned(start_of(file))
+    if start.strip():
+        return large(path, start, content, "latin-1")
+    return Text(path, content(), "latin-1")
+
+
+def _cleaned(content: bytes | bytearray) -> bytes | bytearray:
+    """Content without comments, and with blanks where trec_eval sees any."""
+    if b"\r" in content:  # white space in trec_eval, wherever it is
+        content = content.replace(b"\r", b" ")
+    if b"#" in content:  # the remaining empty line keeps the line numbers below
+        content = _COMMENT.sub(b"", content)
+    return content
+
+
+def _first_judged(frame: pl.DataFrame, keys: list[str]) -> str:
+    """The topic and document of the first row, such as ``topic 1 document a``."""
+    return " ".join(f"{key} {as_written(frame[key][0])}" for key in keys)

@@ -1,0 +1,404 @@
+"""The measures of trec_eval: from which reading of the judgments each of them is computed.
+
+Which metric a measure is, its options and how it is averaged is in ``conventions/trec_eval.toml``.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankmeter._cli._trec_eval._prefs import COUNTS, RATIOS, Preferences
+from rankmeter._cli._trec_eval._topics import Groups, Reading, Topics
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
+from rankmeter.conventions import load_convention, translate
+from rankmeter.errors import UsageError
+from rankmeter.errors._caution import warn
+from rankmeter.errors._checks import unknown
+from rankmeter.metrics import Metric
+
+# ---------------------------------------------------------------------------------------------
+# Parameters. A reader gives the end of the printed name and the value, for each line to print.
+
+Parameters = list[tuple[str, Any]]
+
+
+def _parse_cutoffs(text: str) -> Parameters:
+    """``5,10``: a line for each rank, in order."""
+    ranks = sorted(_parse_integer(part) for part in text.split(","))
+    if ranks[0] < 1 or len(set(ranks)) < len(ranks):
+        raise UsageError(f"cutoffs must be integers ≥ 1, each once, got {text!r}")
+    return [(f"_{rank}", rank) for rank in ranks]
+
+
+def _parse_integer(text: str) -> int:
+    # trec_eval takes 23.4 for 23.
+    match = re.fullmatch(r"\s*([+-]?\d+)(\.\d*)?\s*", text)
+    if match is None:
+        raise UsageError(f"expected an integer, got {text!r}")
+    return int(match[1])
+
+
+def _parse_levels(text: str) -> Parameters:
+    """``0,.5,1``: a line for each level, in order."""
+    levels = sorted(_parse_number(part) for part in text.split(","))
+    if len(set(levels)) < len(levels):
+        raise UsageError(f"levels must differ from each other, got {text!r}")
+    return [(f"_{level:3.2f}", level) for level in levels]
+
+
+def _parse_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"expected a number, got {text!r}") from None
+
+
+def _parse_numbers(text: str) -> Parameters:
+    """``1,-1,0,0``: one line."""
+    return [(f"_{text}", [_parse_number(part) for part in text.split(",")])]
+
+
+def _parse_pairs(text: str) -> Parameters:
+    """``1=3,2=9`` or ``p=0.8``: one line."""
+    values: dict[str, float] = {}
+    for part in text.split(",") if text else []:
+        name, equals, value = part.partition("=")
+        if not equals or name in values:
+            raise UsageError(f"expected grade=gain for some grades, each once, got {text!r}")
+        values[name] = _parse_number(value)
+    return [(f"_{text}", values)]
+
+
+def _gains(values: dict[str, float]) -> dict[int, float]:
+    odd = [name for name in values if not name.isdigit()]
+    if odd:
+        raise UsageError(f"{odd[0]!r} is not a grade: write grade=gain with grades ≥ 0")
+    return {int(name): gain for name, gain in values.items()}
+
+
+def _persistence(values: dict[str, float]) -> tuple[float, dict[int, float]]:
+    rest = dict(values)
+    p = rest.pop("p", dict(_metric("rbp")[0].options)["p"])
+    return p, _gains(rest)
+
+
+# ---------------------------------------------------------------------------------------------
+# Which metric a measure is
+
+
+@functools.cache
+def _metric(name: str) -> tuple[Metric, str]:
+    """The metric of a measure with the options of the profile, and how its values are combined."""
+    (metric,) = translate(name, "trec_eval")
+    chosen = load_convention("trec_eval").choices(metric.name, metric.k)
+    options = {o: value for o, value in chosen.items() if o in metric.spec.options}
+    how = {**chosen, **dict(metric.choices)}.get("aggregate", "mean")
+    return metric(**{**options, **dict(metric.options)}), how
+
+
+def _value_at(reading: Reading, name: str, point: float | None = None) -> FloatArray:
+    """The metric of a measure, at a cutoff or level."""
+    metric, _ = _metric(name)
+    metric = metric if point is None else metric @ point
+    return reading(metric.name, metric.k, **dict(metric.options))
+
+
+def _binary(topics: Topics, name: str, point: float | None = None) -> FloatArray:
+    return _value_at(topics.binary, name, point)
+
+
+def _pooled(topics: Topics, name: str) -> FloatArray:
+    return _value_at(topics.pooled, name)
+
+
+def _graded(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
+    return _value_at(topics.graded(_gains(values)), name)
+
+
+def _per_group(groups: Groups, name: str, point: float | None = None) -> FloatArray:
+    """A binary measure for each set of judgments, averaged over the groups of a topic."""
+    return groups.average(_binary(groups.sets, name.removesuffix("_avgjg"), point))
+
+
+def _preferred(preferences: Preferences, name: str) -> FloatArray:
+    return preferences.values[name.removeprefix("prefs_")]
+
+
+def _graded_at(topics: Topics, name: str, k: int) -> FloatArray:
+    return _value_at(topics.graded({}), name, k)
+
+
+# ---------------------------------------------------------------------------------------------
+# Separate formulas, each for the stated reason: the output of trec_eval depends on them
+
+
+def _iprec(topics: Topics, name: str, level: float) -> FloatArray:
+    value = _binary(topics, name, level)
+    # Without any result it divides 0 by 0, where the level needs no hit.
+    nothing = topics.binary("n_ranked") == 0
+    needed = np.floor(level * topics.binary("n_relevant") + 0.5)
+    return np.where(nothing & (needed == 0), np.nan, value)
+
+
+def _average_iprec(topics: Topics, _: str, levels: Sequence[float]) -> FloatArray:
+    # The levels are a parameter, and its last digit is that of adding them from the highest down.
+    total = np.zeros(len(topics.names))
+    for level in reversed(levels):
+        total += _iprec(topics, "iprec_at_recall", level)
+    return total / len(levels)
+
+
+def _utility(topics: Topics, name: str, prices: Sequence[float]) -> FloatArray:
+    if len(prices) != 4:
+        raise UsageError(f"utility needs four numbers, such as utility.1,-1,0,0; got {len(prices)}")
+    options: dict[str, Any] = dict(zip(("found", "wrong", "missed", "spared"), prices, strict=True))
+    return topics.binary(_metric(name)[0].name, n_items=topics.n_items, **options)
+
+
+def _set_f(topics: Topics, _: str, parameters: Sequence[float]) -> FloatArray:
+    # Its parameter is the square of the usual beta; and its last digit is that of this formula.
+    x = parameters[0]
+    p, r = _binary(topics, "set_P"), _binary(topics, "set_recall")
+    return ratio((x + 1.0) * p * r, x * p + r)
+
+
+def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]:
+    """The first grades of a ranking: ``-`` not judged, ``.`` pooled but not judged."""
+    hits = topics.named.hits
+    lengths = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
+    strings = [["-"] * n for n in lengths.tolist()]
+    shown = hits.rank <= lengths[hits.user]
+    for user, rank, grade in zip(
+        hits.user[shown].tolist(), hits.rank[shown].tolist(), hits.gain[shown].tolist(), strict=True
+    ):
+        mark = "." if grade < 0 else ">" if grade > 9 else f"{grade:.0f}"
+        strings[user][int(rank) - 1] = mark
+    return ["".join(string) for string in strings]
+
+
+def _ideal_dcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
+    # Gains below 0 count in a ranking and never in the ideal one.
+    return _value_at(topics.graded(_gains(values), ideal=True), name)
+
+
+def _ndcg(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
+    return ratio(_graded(topics, "dcg", values), _ideal_dcg(topics, "ideal_dcg", values))
+
+
+def _rndcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
+    value = _graded(topics, name, values)
+    # The level, otherwise ignored, decides whether there is anything to compute; 0 is divided by
+    # 0 where nothing has a gain.
+    value[_ideal_dcg(topics, "ideal_dcg", values) == 0] = np.nan
+    value[topics.binary("n_relevant") == 0] = 0.0
+    return value
+
+
+# Both are computed in the order in which trec_eval computes them: where few documents make short
+# decimals, the last digit that it prints depends on it.
+
+
+def _rbp(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
+    p, gains = _persistence(values)
+    hits = topics.scaled(gains).hits
+    return (1.0 - p) * hits.sum(
+        hits.gain * _powers(p, hits.rank.max(initial=0.0))[_from_zero(hits)]
+    )
+
+
+def _rbp_resid(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
+    p = _persistence(values)[0]
+    hits = topics.judged.hits
+    length = hits.n_ranked
+    powers = _powers(p, length.max(initial=0))
+    unknown = np.arange(powers.size)[:-1] < length[:, None]
+    unknown[hits.user, _from_zero(hits)] = False
+    user, place = np.nonzero(unknown)
+    total = powers[length] + (1.0 - p) * hits.sum(powers[place], user)
+    return np.where(unknown.any(axis=1), total, 0.0)
+
+
+def _powers(p: float, n: float) -> FloatArray:
+    """1, p, p², … up to the power n."""
+    return np.multiply.accumulate(np.append(1.0, np.full(int(n), p)))
+
+
+def _from_zero(hits: Hits) -> IntArray:
+    """Ranks, counted from 0."""
+    return hits.rank.astype(np.int64) - 1
+
+
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure, with all its cutoffs or levels.
+
+    ``compute`` takes topics, the name of the measure and a parameter if ``read`` parses any, and
+    returns one value per topic (one text for relstring). ``default`` is parsed if none is given.
+    ``how`` says how the values of all topics are combined, if no metric says it.
+    """
+
+    compute: Callable[..., FloatArray | list[str]] = _binary
+    read: Callable[[str], Parameters] | None = None
+    default: str = ""
+    how: str | None = None
+
+    def aggregate(self, name: str) -> str:
+        """The way to combine all topics: ``mean``, ``sum``, ``geometric``, ``none``.
+
+        Sums are printed as integers, geometric means for all topics only.
+        """
+        return self.how or _metric(name)[1]
+
+    def values(
+        self, name: str, given: str | None, topics: Topics | Groups | Preferences
+    ) -> Iterable[tuple[str, FloatArray | list[str]]]:
+        """Every line to print: its name, and the values of all topics."""
+        if self.read is None:
+            yield name, self.compute(topics, name)
+            return
+        for suffix, value in self.read(self.default if given is None else given):
+            shown = given is not None or self.read in (_parse_cutoffs, _parse_levels)
+            yield name + suffix * shown, self.compute(topics, name, value)
+
+
+_RANKS = "5,10,15,20,30,100,200,500,1000"
+_RECALLS = "0,.1,.2,.3,.4,.5,.6,.7,.8,.9,1"
+
+_MULTIPLES = ".2,.4,.6,.8,1,1.2,1.4,1.6,1.8,2"
+
+_Table = dict[str, Measure | None]
+
+_RUN: _Table = {"runid": None, "num_q": None}
+_GRADES: _Table = {
+    **_RUN,
+    "num_ret": Measure(),
+    "num_rel": Measure(),
+    "num_rel_ret": Measure(),
+    "map": Measure(),
+    "gm_map": Measure(),
+    "Rprec": Measure(),
+    "bpref": Measure(_pooled),
+    "recip_rank": Measure(),
+    "iprec_at_recall": Measure(_iprec, _parse_levels, _RECALLS),
+    "P": Measure(_binary, _parse_cutoffs, _RANKS),
+    "relstring": Measure(_relstring, _parse_numbers, "10", "none"),
+    "recall": Measure(_binary, _parse_cutoffs, _RANKS),
+    "infAP": Measure(_pooled),
+    "gm_bpref": Measure(_pooled),
+    "Rprec_mult": Measure(_binary, _parse_levels, _MULTIPLES),
+    "utility": Measure(_utility, _parse_numbers, "1,-1,0,0"),
+    "11pt_avg": Measure(_average_iprec, _parse_numbers, _RECALLS),
+    "binG": Measure(),
+    "G": Measure(_graded, _parse_pairs),
+    "dcg": Measure(_graded, _parse_pairs),
+    "ideal_dcg": Measure(_ideal_dcg, _parse_pairs),
+    "ndcg": Measure(_ndcg, _parse_pairs),
+    "ndcg_rel": Measure(_graded, _parse_pairs),
+    "Rndcg": Measure(_rndcg, _parse_pairs),
+    "ndcg_cut": Measure(_graded_at, _parse_cutoffs, _RANKS),
+    "map_cut": Measure(_binary, _parse_cutoffs, _RANKS),
+    "relative_P": Measure(_binary, _parse_cutoffs, _RANKS),
+    "success": Measure(_binary, _parse_cutoffs, "1,5,10"),
+    "set_P": Measure(),
+    "set_relative_P": Measure(),
+    "set_recall": Measure(),
+    "set_map": Measure(),
+    "set_F": Measure(_set_f, _parse_numbers, "1"),
+    "num_nonrel_judged_ret": Measure(),
+    "yaap": Measure(),
+    "rbp": Measure(_rbp, _parse_pairs),
+    "rbp_resid": Measure(_rbp_resid, _parse_pairs),
+    "unj": Measure(_binary, _parse_cutoffs, "5,10,20"),
+}
+_GROUPS: _Table = {
+    **_RUN,
+    "map_avgjg": Measure(_per_group, how="mean"),
+    "P_avgjg": Measure(_per_group, _parse_cutoffs, _RANKS, "mean"),
+    "Rprec_mult_avgjg": Measure(_per_group, _parse_levels, _MULTIPLES, "mean"),
+}
+_PREFERENCES: _Table = {
+    **_RUN,
+    **{
+        f"prefs_{name}": Measure(_preferred, how="sum" if name in COUNTS else "mean")
+        for name in (*COUNTS, *RATIOS)
+    },
+}
+
+MEASURES: dict[str, _Table] = {
+    "qrels": _GRADES,
+    "qrels_jg": _GROUPS,
+    "prefs": _PREFERENCES,
+    "qrels_prefs": _PREFERENCES,
+}
+"""The measures by the format of the judgments and their names, in the order of printing.
+
+None is for facts of the run.
+"""
+
+_SUMMARY = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
+
+NICKNAMES: dict[str, tuple[str, ...]] = {
+    "official": tuple(list(_GRADES)[: list(_GRADES).index("P") + 1]),
+    "set": (*_SUMMARY, "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
+    "all_trec": tuple(name for name in _GRADES if name not in ("dcg", "ideal_dcg", "yaap")),
+    "qrels_jg": tuple(_GROUPS),
+    "prefs": tuple(list(_PREFERENCES)[: list(_PREFERENCES).index("prefs_avgjg") + 1]),
+    "all_prefs": tuple(_PREFERENCES),
+}
+"""Names for several measures."""
+
+
+def choose_measures(
+    texts: Iterable[str], form: str = "qrels"
+) -> dict[str, tuple[Measure | None, str | None]]:
+    """The requested measures, in order of printing, with their parameters.
+
+    ``wanted`` holds texts such as ``map``, ``P.5,10``, ``all_trec``; None means the default
+    parameters. All must be measures of the format of the judgments.
+    """
+    measures = MEASURES[form]
+    names: set[str] = set()
+    given: dict[str, str] = {}
+    for text in texts:
+        name, dot, parameters = text.partition(".")
+        meant = NICKNAMES.get(name, (name,))
+        if not measures.keys() >= set(meant):
+            raise _other_format(name, meant, form)
+        measure = measures.get(name)
+        if dot and (measure is None or measure.read is None):
+            raise UsageError(f"{name} takes no parameters, got {text!r}")
+        if dot and not parameters:
+            raise UsageError(f"{text!r} ends before its parameters")
+        names.update(meant)
+        if dot and given.setdefault(name, parameters) != parameters:
+            warn(
+                f"as in trec_eval, only the first parameters of {name} count: {given[name]}, not "
+                f"{parameters}; write all of them after one {name}",
+            )
+    return {name: (measure, given.get(name)) for name, measure in measures.items() if name in names}
+
+
+def _other_format(name: str, meant: Sequence[str], form: str) -> UsageError:
+    """Build the error for a name that is not a measure of a format of judgments."""
+    forms = [f"-R {name}" for name, names in MEASURES.items() if names.keys() >= set(meant)]
+    if not forms:
+        every = dict.fromkeys(name for measures in MEASURES.values() for name in measures)
+        return unknown("measure of trec_eval", name, [*every, *NICKNAMES])
+    measures = MEASURES[form]
+    nicknames = (nick for nick, names in NICKNAMES.items() if measures.keys() >= set(names))
+    allowed = [*nicknames, *measures]
+    return UsageError(
+        f"{name} needs judgments of another format ({' or '.join(forms)}); -R {form} has "
+        f"{', '.join(allowed)}",
+        allowed=tuple(allowed),
+        got=name,
+    )

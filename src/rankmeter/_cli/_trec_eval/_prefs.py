@@ -1,0 +1,191 @@
+"""Preferences among documents, and how many of them a ranking fulfils.
+
+A group is one judge with one need. It prefers a document to another if both are in a subgroup, the
+first on a higher level, and wherever this follows: from a over b and b over c, that a is over c. A
+preference is fulfilled if its document is retrieved, and the other later or not at all. Unjudged
+documents do not matter, so documents are numbered by their place among the judged ones: first those
+that are retrieved, in their order, then the others by name.
+
+A measure counts all preferences, those between retrieved documents (``ret``), or those with at
+least one of them (``imp``). It adds up the preferences of all groups (``simp``), averages over the
+groups (``avgjg``) or over the pairs of documents (``pair``). ``avgjg_Rnonrel`` gives each group as
+many nonrelevant documents (level 0) as it has relevant ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._cli._trec_eval._files import as_written
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._reading.table import Table
+from rankmeter.errors import DataError, DuplicateError
+
+COUNTS = ("num_prefs_poss", "num_prefs_ful", "num_prefs_ful_ret")
+"""Numbers of preferences, possible and fulfilled."""
+
+_KINDS = ("simp", "pair", "avgjg", "avgjg_Rnonrel")
+RATIOS = (
+    *_KINDS,
+    *(f"{kind}_ret" for kind in _KINDS),
+    *(f"{kind}_imp" for kind in _KINDS if kind != "avgjg_Rnonrel"),
+)
+"""Shares of fulfilled preferences."""
+
+
+class Preferences:
+    """The preferences of each topic, and the judged documents among its first `depth` results.
+
+    ``missing`` of shape (n_topics,) marks the topics without results, ``values`` has the value of
+    each measure for every topic. Preferences that contradict each other are a DataError.
+    """
+
+    def __init__(self, judged: Table, run: Table, depth: int | None) -> None:
+        levels = judged.frame
+        if "subgroup" not in levels.columns:
+            levels = levels.with_columns(subgroup=pl.lit("0"))
+        results = run.frame.join(levels, on="user", how="semi")
+        twice = results.filter(pl.struct("user", "item").is_duplicated())
+        if twice.height:
+            topic, item = map(as_written, twice.row(0)[:2])
+            raise DuplicateError(f"{run.source}: document {item} occurs twice in topic {topic}")
+        # For preferences, trec_eval breaks ties the other way around.
+        ordered = results.sort("user", "score", "item", descending=[False, True, False])
+        ranks = ordered.select("user", "item", rank=pl.int_range(pl.len()).over("user"))
+        if depth is not None:
+            ranks = ranks.filter(pl.col("rank") < depth)
+        documents = levels.select("user", "item").unique().join(ranks, ["user", "item"], "left")
+        documents = documents.sort("user", "rank", "item", nulls_last=True)
+        documents = documents.with_columns(place=pl.int_range(pl.len()).over("user"))
+        levels = levels.join(documents, on=["user", "item"]).sort("user", "group", "subgroup")
+        topics = levels.partition_by("user", maintain_order=True)
+        ids = pl.Series([topic["user"][0] for topic in topics])
+        self.names = list(map(as_written, ids))
+        self.missing = ~ids.is_in(results["user"].unique().implode()).to_numpy()
+        # One topic after the other: a matrix has a row for each judged document.
+        every = [dict(_topic_measures(topic, judged.source)) for topic in topics]
+        names = (*COUNTS, *RATIOS)
+        self.values = {name: np.array([topic[name] for topic in every]) for name in names}
+
+
+def _topic_measures(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, float]]:
+    """Every measure of one topic, and a few that trec_eval has no name for."""
+    where = f"{source}: topic {as_written(frame['user'][0])}"
+    groups = [_Group.of(rows, where) for rows in frame.partition_by("group", maintain_order=True)]
+    n = frame.filter(pl.col("rank").is_not_null())["place"].n_unique()
+    retrieved = [int(np.searchsorted(group.place, n)) for group in groups]
+    tally = np.zeros((frame["place"].n_unique(),) * 2, dtype=np.int64)
+    for group in groups:
+        tally[np.ix_(group.place, group.place)] += group.better
+    for scope in ("", "_ret", "_imp"):
+        counts = [
+            _counts(group.better, r, scope) for group, r in zip(groups, retrieved, strict=True)
+        ]
+        fulfilled, possible = map(sum, zip(*counts, strict=True))
+        yield f"num_prefs_poss{scope}", possible
+        yield f"num_prefs_ful{scope}", fulfilled
+        yield f"simp{scope}", fulfilled / possible if possible else 0.0
+        yield f"pair{scope}", _by_pair(tally, n, scope)
+        yield f"avgjg{scope}", _average(counts)
+        balanced = [group.balanced(r, scope) for group, r in zip(groups, retrieved, strict=True)]
+        # One group with nothing to fulfil makes the whole 0.
+        fulfillable = all(possible for _, possible in balanced)
+        yield f"avgjg_Rnonrel{scope}", _average(balanced) if fulfillable else 0.0
+
+
+@dataclass(frozen=True)
+class _Group:
+    """``better[i, j]``: the document at place[i] is preferred to the one at place[j]."""
+
+    place: IntArray
+    level: FloatArray
+    better: BoolArray
+    one: bool  # all documents are in one subgroup
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, topic: str) -> _Group:
+        """Read one group, whose documents have levels in subgroups."""
+        at, level = frame["place"].to_numpy(), frame["gain"].to_numpy()
+        where = f"{topic} group {as_written(frame['group'][0])}"
+        names = dict(zip(at.tolist(), map(as_written, frame["item"]), strict=True))
+        mixed = np.intersect1d(at[level == 0], at[level > 0])
+        if mixed.size:
+            raise DataError(
+                f"{where}: document {names[int(mixed[0])]} has level 0 (not relevant) in one "
+                "subgroup and a level above 0 in another"
+            )
+        place, row = np.unique(at, return_inverse=True)
+        subgroup = frame["subgroup"].rle_id().to_numpy()
+        single = bool(subgroup[-1] == 0)
+        better = np.zeros((place.size, place.size), dtype=bool)
+        for number in range(subgroup[-1] + 1):
+            here = subgroup == number
+            better[np.ix_(row[here], row[here])] |= level[here][:, None] > level[here]
+        while not single:
+            steps = better.astype(np.float32)
+            more = better | (steps @ steps > 0)
+            if (more == better).all():
+                break
+            better = more
+        both = np.argwhere(np.triu(better & better.T, 1))
+        if both.size:
+            a, b = (names[int(place[i])] for i in both[0])
+            raise DataError(
+                f"{where}: document {a} is preferred to {b}, and {b} to {a}. Give judgments that "
+                "contradict each other groups of their own"
+            )
+        levels = np.zeros(place.size)
+        levels[row] = level
+        return cls(place, levels, better, single)
+
+    def balanced(self, r: int, scope: str) -> tuple[int, int]:
+        """Count with as many nonrelevant documents as relevant ones."""
+        relevant = self.level > 0
+        seen = relevant[:r] if scope == "_ret" else relevant
+        lacking = 2 * int(seen.sum()) - seen.size
+        if lacking >= 0:
+            # Those that lack come after all others: each of them is less than any relevant one.
+            fulfilled, possible = _counts(self.better, r, scope)
+            more = lacking * int(relevant[:r].sum()), lacking * int(relevant.sum())
+            return fulfilled + more[0], possible + more[1]
+        better = self.better.copy()
+        if self.one:
+            # trec_eval takes those that stay for less than all documents, themselves too.
+            better[:, ~relevant] = True
+        stay = (seen if self.one else relevant).sum()
+        better[:, ~relevant & (np.cumsum(~relevant) > stay)] = False
+        return _counts(better, r, scope)
+
+
+def _counts(better: BoolArray, r: int, scope: str) -> tuple[int, int]:
+    """Fulfilled and possible preferences, where the first r documents are retrieved."""
+    inside = better[:r, :r] if scope == "_ret" else better
+    ignored = inside[r:, r:].sum() if scope == "_imp" else 0
+    return int(np.triu(inside, 1)[:r].sum()), int(inside.sum() - ignored)
+
+
+def _average(counts: Sequence[tuple[int, int]]) -> float:
+    shares = [fulfilled / possible if possible else 0.0 for fulfilled, possible in counts]
+    return _sum_in_order(shares) / len(shares)
+
+
+def _by_pair(tally: IntArray, r: int, scope: str) -> float:
+    """Average over pairs: which share of the groups that prefer one of the two is fulfilled."""
+    either = np.triu(tally + tally.T, 1)
+    n = _counts(either > 0, r, scope)[1]
+    # The pairs of retrieved documents first, like trec_eval.
+    blocks = [(either[:r, :r], tally[:r, :r])]
+    if scope != "_ret":
+        blocks.append((either[:r, r:], tally[:r, r:]))
+    shares = np.concatenate([part[whole > 0] / whole[whole > 0] for whole, part in blocks])
+    return _sum_in_order(shares) / n if n else 0.0
+
+
+def _sum_in_order(shares: npt.ArrayLike) -> float:
+    """The sum, added up one after the other like trec_eval: the last digit may depend on it."""
+    return float(np.add.accumulate(np.append(0.0, shares))[-1])

@@ -1,0 +1,256 @@
+"""The judged topics, and every reading of their judgments that some measure needs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._choices import Alignment, Averaging
+from rankmeter._cli._trec_eval._files import as_written
+from rankmeter._engine.memory import Memory
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray
+from rankmeter._rankings.codes import Codes, distinct
+from rankmeter._reading.by_user import Ids, Objects, series
+from rankmeter._reading.lines import Lines
+from rankmeter._reading.table import Table
+from rankmeter.conventions._plan import MetricPlan, Plan
+from rankmeter.errors import DuplicateError, UsageError
+from rankmeter.metrics import Metric
+
+Gains = Mapping[int, float]
+"""The gains of grades whose gain is not the grade itself."""
+
+
+class Reading:
+    """The hits of all topics under one reading of the judgments, and the metrics of them.
+
+    In both tables, users are the places of topics among `names`.
+    """
+
+    def __init__(self, run: Table, truth: Table, relevant: str, names: Ids) -> None:
+        self._data = Memory().open(truth, {"run": run}, keep=True)
+        self._tables, self._names = (run, truth), names
+        self._alignment = Alignment(relevant=relevant, ties="text-descending")
+
+    @property
+    def hits(self) -> Hits:
+        """The hits of all topics."""
+        (block,) = self._data.blocks
+        return block().aligned("run", self._alignment).hits
+
+    def __call__(self, metric: str, k: int | None = None, **options: Any) -> FloatArray:
+        """One value per topic, 0 where the metric is undefined."""
+        chosen = Metric(metric, k)(**options)
+        entry = MetricPlan(metric, chosen, self._alignment, Averaging(undefined="zero"))
+        plan = Plan(convention="trec_eval", metrics=(entry,), no_overlap="allow")
+        try:
+            return self._data.run(plan)["run"].averaged(entry).values
+        except DuplicateError:  # the message is about names
+            run, truth = (_with_names(table, self._names) for table in self._tables)
+            return Memory().open(truth, {"run": run}).run(plan)["run"].averaged(entry).values
+
+
+@dataclass(frozen=True)
+class TopicChoices:
+    """The options of trec_eval that say which topics and documents count."""
+
+    level: int = 1
+    """``-l``: the smallest grade that is relevant; gains do not depend on it."""
+    depth: int | None = None
+    """``-M``: results per topic."""
+    complete: bool = False
+    """``-c``: judged topics without results count, mostly as 0."""
+    judged_only: bool = False
+    """``-J``: remove unjudged documents."""
+    n_items: int = 0
+    """``-N``: documents in the collection, for ``utility``."""
+
+    def __post_init__(self) -> None:
+        if self.level < 0:
+            raise UsageError(f"the level of relevance must be an integer ≥ 0, got {self.level}")
+
+
+class Topics:
+    """The judged topics in order of their ids, with their results.
+
+    ``missing`` of shape (n_topics,) marks those without results; ``n_above_zero`` counts the
+    judgments above 0, whatever the level.
+    """
+
+    def __init__(self, qrels: Table, run: Table, choices: TopicChoices) -> None:
+        self._names = distinct([qrels.users])
+        self.names: list[str] = list(map(as_written, self._names.to_list()))
+        grades = _with_places(qrels, self._names)
+        self.n_above_zero = int((grades.gains > 0).sum())
+        self.n_items = choices.n_items
+        results = _with_places(run, self._names)
+        absent = self._without(results)
+        self.missing = np.zeros(len(self.names), dtype=bool)
+        self.missing[absent.integers()] = True
+        if choices.complete and len(absent):
+            # In place of missing results, trec_eval takes one unjudged document.
+            invented = {"item": pl.lit("ceci_nest_pas_un_docno"), "score": pl.lit(1.0)}
+            invented_rows = pl.select(user=absent.series()).with_columns(**invented)
+            results = results.with_rows(pl.concat([results.frame, invented_rows]))
+        if choices.depth is not None:
+            by = ["user", "score", "item"]
+            ordered = results.frame.sort(by, descending=[False, True, True])
+            first = ordered.group_by("user", maintain_order=True).head(choices.depth)
+            results = results.with_rows(first)
+        # A negative grade means that a document was pooled but not judged.
+        self._judged = _select_rows(grades, grades.gains >= 0)
+        self._pooled = self._judged if choices.judged_only else grades
+        self._more = self._pooled.height > self._judged.height
+        if choices.judged_only:
+            judged = results.frame.join(self._judged.frame, on=["user", "item"], how="semi")
+            results = results.with_rows(judged)
+        self._run = results
+        self._level = choices.level
+        self._graded: dict[tuple[Any, ...], Reading] = {}
+
+    @functools.cached_property
+    def binary(self) -> Reading:
+        """Relevant or not, by the level."""
+        return self._reading(self._judged, f">={self._level}")
+
+    @functools.cached_property
+    def pooled(self) -> Reading:
+        """Relevant or not, by the level, with documents that were pooled but not judged."""
+        return self._reading(self._pooled, f">={self._level}") if self._more else self.binary
+
+    @functools.cached_property
+    def judged(self) -> Reading:
+        """All judged documents."""
+        return self._reading(self._judged, "any")
+
+    @functools.cached_property
+    def named(self) -> Reading:
+        """All documents in the judgments, judged or only pooled."""
+        return self._reading(self._pooled, "any") if self._more else self.judged
+
+    def graded(self, gains: Gains, *, ideal: bool = False) -> Reading:
+        """The gains of the grades, whatever the level; in the `ideal` nothing is negative."""
+        negative = min(gains.values(), default=0.0) < 0 and not ideal
+        key = (negative, *sorted(gains.items()))
+        if key not in self._graded:
+            worth = _with_gains(self._judged, _gains_of(self._judged, gains))
+            self._graded[key] = self._reading(worth, "any" if negative else ">0")
+        return self._graded[key]
+
+    def scaled(self, gains: Gains) -> Reading:
+        """The gains of the grades, from 0 to 1: if necessary by the range of a topic's grades."""
+        each = self._judged.frame.select(pl.col("gain").max().over("user"))
+        top = each.to_series().to_numpy()
+        span = {grade: _range(int(grade), gains) for grade in np.unique(top).tolist()}
+        low, high = np.array([span[grade] for grade in top.tolist()]).reshape(-1, 2).T
+        worth = _gains_of(self._judged, gains)
+        beyond = (low < 0) | (high > 1)
+        worth[beyond] = (worth[beyond] - low[beyond]) / (high[beyond] - low[beyond])
+        return self._reading(_with_gains(self._judged, worth), ">0")
+
+    def _reading(self, judgments: Table, relevant: str) -> Reading:
+        truth = replace(judgments, empty_users=self._without(judgments))
+        return Reading(self._run, truth, relevant, self._names)
+
+    def _without(self, table: Table) -> Ids:
+        """The topics that a table does not have."""
+        absent = np.ones(len(self.names), dtype=bool)
+        absent[table.users.integers()] = False
+        return _topics(np.flatnonzero(absent))
+
+
+class Groups:
+    """Judgments of several groups: each group of a topic is a topic of its own in `sets`.
+
+    ``names`` and ``missing`` are those of the topics proper. The options are those of `report`.
+    """
+
+    def __init__(self, qrels: Table, run: Table, choices: TopicChoices) -> None:
+        grades = qrels.frame
+        topics = grades["user"].unique().sort()
+        # No name has a space in it.
+        names = pl.concat_str("user", "group", separator=" ")
+        results = run.frame.join(grades.select("user", "group").unique(), on="user")
+        self.names: list[str] = list(map(as_written, topics))
+        self.sets = Topics(
+            qrels.with_rows(grades.select(names, "item", "gain")),
+            run.with_rows(results.select(names, "item", "score")),
+            choices,
+        )
+        place = {name: i for i, name in enumerate(self.names)}
+        self._topic = np.array([place[name.partition(" ")[0]] for name in self.sets.names])
+        self.missing = self.average(self.sets.missing) > 0
+
+    def average(self, values: npt.ArrayLike) -> FloatArray:
+        """The mean of each topic over its groups, which are added in their order."""
+        return np.bincount(self._topic, values) / np.bincount(self._topic)
+
+
+def _topics(places: IntArray) -> Ids:
+    """Topics by their place among all."""
+    return Objects(places.tolist(), "Int64")
+
+
+def _with_places(table: Table, names: Ids) -> Table:
+    """The rows of some users, by the place among `names` instead of the name.
+
+    The rows of a user mostly follow each other, so each such run of rows is looked up once.
+    """
+    rows = table.rows
+    if isinstance(rows, Lines):
+        place = Codes(names).find(rows.users)
+        if (place < 0).any():
+            rows, place = rows.only(np.flatnonzero(place >= 0)), place[place >= 0]
+        return replace(table, rows=replace(rows, users=_topics(place)))
+    runs = table.frame["user"].rle().struct.unnest()
+    place = np.repeat(Codes(names).find(runs["value"]), runs["len"].to_numpy())
+    placed = table.with_rows(table.frame.with_columns(user=series(place)))
+    return _select_rows(placed, place >= 0)
+
+
+def _select_rows(table: Table, kept: npt.NDArray[np.bool_]) -> Table:
+    """Select rows by mask."""
+    if kept.all():
+        return table
+    if isinstance(table.rows, Lines):
+        return replace(table, rows=table.rows.where(kept))
+    return table.with_rows(table.frame.filter(series(kept)))
+
+
+def _with_gains(judged: Table, gains: FloatArray) -> Table:
+    """The judgments with other gains."""
+    rows = judged.rows
+    if isinstance(rows, Lines):
+        return replace(judged, rows=replace(rows, numbers=gains))
+    return judged.with_rows(judged.frame.with_columns(gain=series(gains)))
+
+
+def _with_names(table: Table, names: Ids) -> Table:
+    """The table with names again in place of their places."""
+    named = table.frame.with_columns(user=names.series().gather(table.frame["user"]))
+    empty_users = names.take(table.empty_users.integers())
+    return replace(table.with_rows(named), empty_users=empty_users)
+
+
+def _gains_of(judged: Table, gains: Gains) -> FloatArray:
+    grade = judged.gains
+    worth = grade.copy()
+    for level, gain in gains.items():
+        worth[grade == level] = gain
+    return worth
+
+
+def _range(top: int, gains: Gains) -> tuple[float, float]:
+    """Least and largest gain of the levels 0 … top, of all named grades, and of no judgment."""
+    unnamed = [
+        next((float(level) for level in levels if level not in gains), None)
+        for levels in (range(top + 1), range(top, -1, -1))
+    ]
+    every = [*gains.values(), *(level for level in unnamed if level is not None)]
+    return min(0.0, *every), max(every)

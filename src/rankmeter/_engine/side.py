@@ -1,0 +1,187 @@
+"""Read the side data that were given."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from rankmeter._reading.by_user import IdSeries
+from rankmeter._reading.collapse import Collapse, read_collapse
+from rankmeter._reading.items import Items, read_item_ids, read_item_numbers, read_items
+from rankmeter._reading.keyed import Keyed, fit_ids
+from rankmeter._reading.read import Interactions, read_rankings
+from rankmeter._reading.table import Table
+from rankmeter.errors import DataError, InvalidValueError
+from rankmeter.errors._caution import refuse_dead_threads
+from rankmeter.errors._checks import counted, integer, shown
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The arguments as they were given; None if not. Each is read once."""
+
+    train: object = None
+    items: object = None
+    catalogue: object = None
+    baseline_lists: object = None
+    propensity: object = None
+    collapse: object = None
+
+    def arguments(self) -> dict[str, object]:
+        """The arguments by name."""
+        return {given.name: getattr(self, given.name) for given in fields(self)}
+
+    def read(self) -> None:
+        """Read all of them now, not when rankings are there."""
+        for name, value in vars(type(self)).items():
+            if isinstance(value, cached_property):
+                getattr(self, name)
+
+    @cached_property
+    def interactions(self) -> Interactions | None:
+        """The training data."""
+        read = None if self.train is None else Interactions.read(self.train)
+        if read is not None and read.frame.is_empty():
+            raise DataError("train= has no interactions")
+        return read
+
+    @cached_property
+    def features(self) -> Items | None:
+        """Categories or features of the items."""
+        read = None if self.items is None else read_items(self.items)
+        if read is not None and not len(read.ids):
+            raise DataError("items= has no items")
+        return read
+
+    @cached_property
+    def n_items(self) -> int | None:
+        """The size of the catalogue, if it is a number."""
+        number = self.catalogue
+        if isinstance(number, str) and re.fullmatch(r"\d{1,40}", number):  # from the command line
+            number = int(number)
+        return integer("catalogue", number, least=1) if isinstance(number, int) else None
+
+    @cached_property
+    def items_shown(self) -> Keyed | None:
+        """The items of the catalogue, if it is not a number."""
+        if self.catalogue is None or self.n_items is not None:
+            return None
+        read = read_item_ids(self.catalogue, "catalogue")
+        if not len(read.keys):
+            raise DataError("catalogue= has no items")
+        return read
+
+    @cached_property
+    def baseline(self) -> Table | None:
+        """Rankings of another system."""
+        return None if self.baseline_lists is None else read_rankings(self.baseline_lists)
+
+    @cached_property
+    def propensities(self) -> Items | None:
+        """A number for each item."""
+        given = self.propensity
+        return None if given is None else read_item_numbers(given, "propensity")
+
+    @cached_property
+    def collapsing(self) -> Collapse | None:
+        """The rule that maps ranked items to the whole items that they are parts of."""
+        return read_collapse(self.collapse)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Side data, with ids of the same types as those of rankings and ground truth.
+
+    Attributes
+    ----------
+    train : polars.DataFrame or None
+        Columns user, item and, if there are ratings, rating.
+    items : Items or None
+    catalogue : polars.Series or None
+        Each item once.
+    size : int or None
+        The size of the catalogue, if only that is known.
+    baseline : Table or None
+        Rankings of the same users by another system.
+    propensity : polars.DataFrame or None
+        Columns item and value.
+    notes : tuple of str
+        How the data were read, where a reader should know.
+    """
+
+    train: pl.DataFrame | None = None
+    items: Items | None = None
+    catalogue: pl.Series | None = None
+    size: int | None = None
+    baseline: Table | None = None
+    propensity: pl.DataFrame | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+NO_SIDE = Side()
+"""No side data."""
+
+
+def read_side(given: Given, table: Table, size: int | None = None) -> Side:
+    """Read all that was given; ids get the types of those of a table.
+
+    Raises
+    ------
+    DataError
+        If data cannot be read with certainty, or their ids cannot match the known ones.
+    """
+    train, items, catalogue, baseline, propensity = None, None, None, None, None
+    if given.interactions is not None:
+        train = _fit_ids(given.interactions.frame, given.interactions, table)
+    if given.features is not None:
+        items = _fit_items(given.features, table)
+    if given.items_shown is not None:
+        catalogue = given.items_shown.fit("item", table)
+    if given.baseline is not None:
+        rows = _fit_ids(given.baseline.frame, given.baseline, table)
+        baseline = replace(
+            given.baseline.with_rows(rows), empty_users=IdSeries(rows["user"].clear())
+        )
+    if given.propensities is not None:
+        propensity = _fit_propensity(given.propensities, table)
+    notes = () if items is None else items.notes
+    notes += () if given.collapsing is None else (given.collapsing.note,)
+    if given.n_items is not None:
+        size = given.n_items
+    return Side(train, items, catalogue, size, baseline, propensity, notes)
+
+
+def _fit_ids(rows: pl.DataFrame, read: Interactions | Table | Items, table: Table) -> pl.DataFrame:
+    """Rows with ids in the types of those of a table; `read` is what they are from."""
+    refuse_dead_threads()
+    return rows.with_columns(
+        fit_ids(rows[role], role, table, read.source, textual=read.textual)
+        for role in ("user", "item")
+        if role in rows.columns
+    )
+
+
+def _fit_propensity(items: Items, table: Table) -> pl.DataFrame:
+    value = items.features[:, 0]
+    wrong = np.flatnonzero(~((value > 0) & (value <= 1)))
+    if wrong.size:
+        raise InvalidValueError(
+            f"{counted(wrong.size, 'propensity', 'propensities')} of {items.source} "
+            f"{'is' if wrong.size == 1 else 'are'} not above 0 and at most 1, for example "
+            f"{value[wrong[0]]:g} of {shown(items.ids[int(wrong[0])])}: it is the probability that "
+            "an item was seen"
+        )
+    return _fit_ids(pl.DataFrame({"item": items.ids, "value": value}), items, table)
+
+
+def _fit_items(items: Items, table: Table) -> Items:
+    frames = (items.ids.to_frame("item"), items.categories, items.titles)
+    ids, categories, titles = (
+        None if frame is None else _fit_ids(frame, items, table) for frame in frames
+    )
+    assert ids is not None
+    return replace(items, ids=ids["item"], categories=categories, titles=titles)

@@ -1,0 +1,289 @@
+"""Side data as arrays over the codes of all items."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankmeter._choices import Alignment
+from rankmeter._engine.side import Side
+from rankmeter._evidence.hits import BoolArray, IntArray, ratio
+from rankmeter._evidence.lists import (
+    Catalogue,
+    Features,
+    Likeness,
+    Lists,
+    Popularity,
+    Profiles,
+    Propensity,
+    Similarity,
+)
+from rankmeter._rankings.codes import Codes, distinct
+from rankmeter._rankings.counts import Candidates
+from rankmeter._rankings.listing import Listing, list_first
+from rankmeter._rankings.pairs import Groups, bit_width, sort_keys
+from rankmeter._reading.by_user import as_ids, series
+from rankmeter._reading.table import Table
+from rankmeter.errors import NoOverlapError, UsageError
+from rankmeter.metrics.popularity import Border, at_border
+
+_NEEDS = {
+    "popularity": ("train", "the training interactions"),
+    "propensity": ("propensity", "the propensities of the items"),
+    "profiles": ("train", "the training interactions"),
+    "features": ("items", "features of the items"),
+    "categories": ("items", "categories of the items"),
+    "catalogue": ("catalogue", "the items that could be shown, or their number"),
+    "baseline": ("baseline_lists", "the lists of another system"),
+    "likeness": ("items", "what says how alike items are"),
+}
+"""The argument that gives each kind of evidence, and what it is."""
+
+_FEW = 10
+"""Users or items of training data and lists that can be other ones than those of the rankings."""
+
+
+@dataclass(frozen=True, eq=False)
+class SideTables:
+    """Evidence about the items of some rankings and of their side data."""
+
+    side: Side
+    systems: Mapping[str, Table]
+    truth: Table
+
+    @cached_property
+    def items(self) -> Codes:
+        """All items as their place in sorted order."""
+        side = self.side
+        tables = self.truth, *self.systems.values()
+        columns = [items for table in tables for items in table.rows.listed()]
+        columns += [] if side.train is None else [side.train["item"]]
+        columns += [] if side.items is None else [side.items.ids]
+        columns += [] if side.catalogue is None else [side.catalogue]
+        columns += [] if side.baseline is None else [side.baseline.frame["item"]]
+        columns += [] if side.propensity is None else [side.propensity["item"]]
+        return Codes(distinct([*map(as_ids, columns)]))
+
+    def listing(self, depth: int | None) -> Listing:
+        """The number of ranks to list, with the codes of all items."""
+        return Listing(self.items, depth)
+
+    def evidence(self, name: str, users: Codes, choices: Alignment) -> Any:
+        """Evidence of a metric by name, for the users of a block in their order.
+
+        Raises
+        ------
+        UsageError
+            If it was not given.
+        """
+        if name == "baseline":
+            evidence: Any = self.baseline(users, choices)
+        else:
+            evidence = self.profiles(users) if name == "profiles" else getattr(self, name)
+        argument, what = _NEEDS[name]
+        if evidence is None:
+            raise UsageError(f"needs {what}: pass {argument}=", option=argument)
+        about = self._about_users if name in ("profiles", "baseline") else self._about_items
+        if not about.get(name, True):
+            thing = "user" if about is self._about_users else "item"
+            raise NoOverlapError(
+                f"{argument}= has no {thing} in common with rankings and truth. Check that they "
+                f"use the same ids, and that {argument}= is of the same data"
+            )
+        return evidence
+
+    @cached_property
+    def _about_items(self) -> dict[str, bool]:
+        """Whether each kind of evidence is about any item of the rankings or the truth.
+
+        A few training items can be others by chance: those of new items alone are.
+        """
+        named = np.zeros(self.items.n, dtype=bool)
+        for table in (self.truth, *self.systems.values()):
+            for items in table.rows.listed():
+                named[self.items.encode(items)] = True
+        evidence = [self.popularity, self.propensity, self.features, self.categories]
+        names = ("popularity", "propensity", "features", "categories")
+        about = {
+            name: bool((table.known & named).any())
+            for name, table in zip(names, evidence, strict=True)
+            if table is not None
+        }
+        if self.catalogue is not None and self.catalogue.item is not None:
+            about["catalogue"] = bool((self.catalogue.item & named).any())
+        about["likeness"] = about.get("features", True)
+        if self.popularity is not None and self.popularity.known.sum() < _FEW:
+            about["popularity"] = True
+        return about
+
+    @cached_property
+    def _about_users(self) -> dict[str, bool]:
+        """Whether training data, and lists of another system, are of any user of the others."""
+        side = self.side
+        users = {
+            "profiles": None if self.history is None else self.history[0],
+            "baseline": None if side.baseline is None else Codes(distinct([side.baseline.users])),
+        }
+        tables = (self.truth, *self.systems.values())
+        others = [ids for table in tables for ids in (table.users, table.empty_users)]
+        return {
+            name: codes.n < _FEW or any((codes.find(ids) >= 0).any() for ids in others)
+            for name, codes in users.items()
+            if codes is not None
+        }
+
+    def counts(
+        self, lists: Lists, users: Codes, borders: Collection[Border] = ()
+    ) -> dict[str, int]:
+        """Numbers of places in the lists whose items metrics may treat in a special way."""
+        masks, item = {}, lists.item
+        profiles = self.profiles(users)
+        if profiles is not None and self.popularity is not None:
+            masks["items_listed_though_seen"] = profiles.holds(lists.user, item)
+            masks["items_listed_without_training_data"] = ~self.popularity.known[item]
+            if borders:
+                masks["items_listed_at_the_border_of_the_head"] = self._at_border(borders)[item]
+        if self.features is not None:
+            masks["items_listed_without_features"] = ~self.features.known[item]
+        if self.catalogue is not None and self.catalogue.item is not None:
+            masks["items_listed_outside_the_catalogue"] = ~self.catalogue.item[item]
+        return {name: int(np.count_nonzero(places)) for name, places in masks.items()}
+
+    def counts_of_relevant(
+        self, item: IntArray, borders: Collection[Border] = ()
+    ) -> dict[str, int]:
+        """Numbers of relevant items that metrics may treat in a special way."""
+        masks = {}
+        if self.popularity is not None:
+            masks["relevant_items_without_training_data"] = ~self.popularity.known[item]
+            if borders:
+                masks["relevant_items_at_the_border_of_the_head"] = self._at_border(borders)[item]
+        if self.propensity is not None:
+            masks["relevant_items_without_propensity"] = ~self.propensity.known[item]
+        return {name: int(np.count_nonzero(places)) for name, places in masks.items()}
+
+    def _at_border(self, borders: Collection[Border]) -> BoolArray:
+        """Items that only their order puts into the head or the tail."""
+        return at_border(self.popularity, borders) if self.popularity else np.zeros(0, dtype=bool)
+
+    @cached_property
+    def propensity(self) -> Propensity | None:
+        """The probability of each item that it was seen."""
+        given = self.side.propensity
+        if given is None:
+            return None
+        value = np.full(self.items.n, np.nan)
+        value[self.items.encode(given["item"])] = given["value"].to_numpy()
+        return Propensity(value)
+
+    @cached_property
+    def history(self) -> tuple[Codes, Profiles] | None:
+        """All training users and their items, each once; ratings of repeated pairs are averaged."""
+        train = self.side.train
+        if train is None:
+            return None
+        users, n = Codes(distinct([as_ids(train["user"])])), self.items.n
+        pair = users.encode(train["user"]) * n + self.items.encode(train["item"])
+        keys, order = sort_keys(pair.astype(np.uint64), bit_width(users.n * n))
+        first = np.flatnonzero(np.diff(keys.view(np.int64), prepend=-1))
+        weight = np.ones(first.size)
+        if "rating" in train.columns:
+            given = train["rating"].is_not_null().to_numpy()[order].astype(np.float64)
+            rating = train["rating"].fill_null(0).to_numpy().astype(np.float64)[order]
+            total, times = (np.add.reduceat(each, first) for each in (rating, given))
+            weight = ratio(total, times, nothing=np.nan)
+        user, item = np.divmod(keys[first].view(np.int64), n)
+        offsets = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=users.n))))
+        return users, Profiles(offsets, item, weight, n)
+
+    @cached_property
+    def popularity(self) -> Popularity | None:
+        """Numbers of interactions and users of each item in the training data."""
+        train, history = self.side.train, self.history
+        if train is None or history is None:
+            return None
+        users, profiles = history
+        interactions = np.bincount(self.items.encode(train["item"]), minlength=self.items.n)
+        each = np.bincount(profiles.item, minlength=self.items.n)
+        return Popularity(each, interactions, users.n, train.height)
+
+    def profiles(self, users: Codes) -> Profiles | None:
+        """The training items of some users."""
+        if self.history is None:
+            return None
+        train_users, profiles = self.history
+        return profiles.of(train_users.find(users.users))
+
+    @cached_property
+    def features(self) -> Features | None:
+        """A vector for each item; its categories, if there is nothing else."""
+        items = self.side.items
+        if items is None or items.features is None:
+            return self.categories
+        at = self._places(items.ids)
+        described = at >= 0
+        if hasattr(items.features, "toarray"):
+            rows = items.features[np.maximum(at, 0)]
+            return Features(rows.multiply(described[:, None]).tocsr(), described)
+        matrix = items.features[np.maximum(at, 0)]
+        matrix[~described] = 0.0
+        return Features(matrix, described)
+
+    @cached_property
+    def categories(self) -> Features | None:
+        """The categories of each item, as a matrix of 0 and 1."""
+        items = self.side.items
+        if items is None or items.categories is None:
+            return None
+        names = items.categories["category"].unique().sort()
+        item = self.items.encode(items.categories["item"])
+        column = Codes(names).encode(items.categories["category"])
+        matrix = np.zeros((self.items.n, len(names)))
+        matrix[item, column] = 1.0
+        described: BoolArray = matrix.max(axis=1, initial=0.0) > 0
+        return Features(matrix, described)
+
+    @cached_property
+    def likeness(self) -> Likeness:
+        """The data from which similarities of items are computed."""
+        side = self.side
+        history = None if self.history is None else self.history[1]
+        items, given = side.items, None
+        if items is not None and items.features is not None and self.features is not None:
+            matrix = self.features.matrix
+            if matrix.shape[1] == len(items.ids):
+                given = Similarity(matrix, self._places(items.ids))
+        return Likeness(self.features, history, given)
+
+    @cached_property
+    def catalogue(self) -> Catalogue | None:
+        """The items that could be shown."""
+        side = self.side
+        if side.catalogue is not None:
+            inside = np.zeros(self.items.n, dtype=bool)
+            inside[self.items.encode(side.catalogue)] = True
+            return Catalogue(len(side.catalogue), inside)
+        return None if side.size is None else Catalogue(side.size)
+
+    def baseline(self, users: Codes, choices: Alignment) -> Lists | None:
+        """The whole lists of another system."""
+        table = self.side.baseline
+        if table is None:
+            return None
+        user = users.find(table.users)
+        frame, user = table.frame.filter(series(user >= 0)), user[user >= 0]
+        groups = Groups.of(user, users.n)
+        candidates = Candidates.of(frame, user, groups, table.order, choices.score_type)
+        nothing = np.zeros(0, dtype=np.int64)
+        return list_first(candidates, nothing, np.zeros(0), choices, self.listing(choices.depth))
+
+    def _places(self, ids: pl.Series) -> IntArray:
+        """The row of each code among some ids, -1 without one."""
+        place = np.full(self.items.n, -1)
+        place[self.items.encode(ids)] = np.arange(len(ids))
+        return place

@@ -1,0 +1,495 @@
+"""How the value of one user comes about: the list, what each item adds, the steps to the value.
+
+The metric is computed once more for this user alone, by the same function, while its steps are
+noted (`metrics._steps`); so what is shown is what was computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankmeter._choices import Alignment
+from rankmeter._engine.block import Block
+from rankmeter._engine.called import adjusted_for_chance, call_metric, no_lists
+from rankmeter._engine.memory import Counted, aligned_queries
+from rankmeter._engine.scores import Averaged, Scores
+from rankmeter._evidence.hits import Hits
+from rankmeter._evidence.lists import Features, Lists
+from rankmeter._evidence.steps import Column, Formula, Step, Sum, Value, note_steps
+from rankmeter._rankings.align import Aligned
+from rankmeter.conventions._plan import MetricPlan
+from rankmeter.errors._caution import refuse_dead_threads
+from rankmeter.errors._checks import counted, exact
+from rankmeter.metrics import Exposure
+
+
+@dataclass
+class Place:
+    """An item of a list, what it is worth, and the numbers that a metric makes of it.
+
+    Attributes
+    ----------
+    rank : str
+        ``"3"``; ``"3–5"`` in an unresolved tie; empty for an item that is not ranked.
+    item : object
+    gain : float
+        NaN for an item without a judgment.
+    relevant : bool
+    title : str
+        Empty if it is not known.
+    numbers : dict of str to float
+        By the name of the column.
+    """
+
+    rank: str
+    item: Any
+    gain: float = math.nan
+    relevant: bool = False
+    title: str = ""
+    numbers: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Grid:
+    """Places under named columns."""
+
+    places: list[Place]
+    columns: list[str] = field(default_factory=list)
+
+    def put(self, name: str, numbers: Iterable[tuple[int, float]]) -> None:
+        """Fill a column, which gets a number in its name if it exists with other numbers."""
+        values, base, again = dict(numbers), name, 1
+        if not values and name in self.columns:
+            return
+        while name in self.columns:
+            if all(p.numbers.get(name) == values.get(i) for i, p in enumerate(self.places)):
+                return
+            again += 1
+            name = f"{base} ({again})"
+        self.columns.append(name)
+        for i, value in values.items():
+            self.places[i].numbers[name] = value
+
+
+@dataclass(frozen=True)
+class Line:
+    """A step to the value: ``name = text = value``, where the text names the parts.
+
+    The text is an expression of Python; it is empty for the sum of a column.
+    """
+
+    name: str
+    text: str
+    parts: Mapping[str, float]
+    value: float
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The list of one user, and the steps from it to the value of a metric.
+
+    Attributes
+    ----------
+    label : str
+    k : int or None
+    value : float
+        NaN where the metric is undefined.
+    counted : float
+        What counts in the mean: NaN if nothing does.
+    ranking : Grid
+    ideal : Grid
+        The perfect ranking, if the metric uses it.
+    categories : Grid
+        Numbers by category, if the metric uses them.
+    lines : tuple of Line
+    rule : str
+        What decides whether the value counts in the mean: ``"missing=zero"``.
+    facts : tuple of str
+        What is special about the user.
+    whole : bool
+        Whether the value is one number for the lists of all users.
+    """
+
+    label: str
+    k: int | None
+    value: float
+    counted: float
+    ranking: Grid
+    ideal: Grid
+    categories: Grid
+    lines: tuple[Line, ...]
+    rule: str
+    facts: tuple[str, ...]
+    whole: bool
+
+
+class _Desk:
+    """The list of one user in one alignment, on which the numbers of steps are put."""
+
+    def __init__(self, block: Block, name: str, choices: Alignment) -> None:
+        assert block.tables is not None
+        refuse_dead_threads()
+        self.block, self.name, self.choices = block, name, choices
+        self.aligned: Aligned = block.aligned(name, choices, None, named=True)
+        lists = self.aligned.lists
+        assert lists is not None
+        self.lists: Lists = lists
+        self.items: list[Any] = block.tables.items.users.take(lists.item).to_list()
+        judged = block.judged(choices).frame
+        self.gains: dict[Any, float] = dict(judged.select("item", "gain").iter_rows())
+        self.hits = self._places_of_hits(self.aligned.hits, lists.relevant, lists.gain)
+        self.ranks: list[float] = lists.rank.tolist()
+        self.evidence = block.evidence
+        others = np.array([self.gains.get(item, math.nan) for item in self.items])
+        self.others = self._places_of_hits(self.aligned.nonrelevant, ~lists.relevant, others)
+
+    def _places_of_hits(self, hits: Hits, chosen: Any, gains: Any) -> list[int]:
+        """The place in the list of each hit, -1 if unknown.
+
+        Of tied items with equal gains it does not matter which is which, so hits of one gain are in
+        the order of the list.
+        """
+        left: dict[float, list[int]] = {}
+        for i in np.flatnonzero(chosen & ~np.isnan(gains)).tolist():
+            left.setdefault(float(gains[i]), []).append(i)
+        return [
+            left[gain].pop(0) if left.get(gain) else -1 for gain in hits.gain.tolist()
+        ]  # fmt: skip
+
+    @cached_property
+    def _tie_spans(self) -> list[tuple[int, int]]:
+        """The first and the last rank of the items with which each item is tied."""
+        table, lists = self.block.systems[self.name], self.lists
+        ranks = lists.rank.tolist()
+        if not lists.tied or table.order == "list":
+            return [(rank, rank) for rank in ranks]
+        by = dict(table.frame.select("item", table.order).iter_rows())
+        keys = [by.get(item, -math.inf) for item in self.items]
+        if table.order == "score" and self.choices.score_type == "float32":
+            keys = [float(np.float32(key)) for key in keys]
+        ends: dict[float, list[int]] = {}
+        for key, rank in zip(keys, ranks, strict=True):
+            ends.setdefault(key, []).append(rank)
+        return [(ends[key][0], ends[key][-1]) for key in keys]
+
+    def ranking(self) -> Grid:
+        """The whole list, and the relevant items that it lacks."""
+        places, order = [], []
+        for i, (item, (low, high)) in enumerate(zip(self.items, self._tie_spans, strict=True)):
+            relevant = bool(self.lists.relevant[i])
+            gain = float(self.lists.gain[i]) if relevant else self.gains.get(item, math.nan)
+            places.append(Place(_rank_text(low, high), item, gain, relevant))
+            order.append((low + high) / 2)
+        hits = self.aligned.hits
+        for j, i in enumerate(self.hits):
+            if i >= 0 and self.lists.tied:
+                places[i].rank = _rank_text(*_rank_span(hits, j))
+                order[i] = float(hits.rank[j])
+        self.order = np.argsort(order, kind="stable").tolist()
+        self.place_of = {i: n for n, i in enumerate(self.order)}
+        ranked = set(self.items)
+        lost = [(g, item) for item, g in self._relevant() if item not in ranked]
+        places = [places[i] for i in self.order]
+        places += [Place("", item, g, relevant=True) for g, item in lost]
+        return Grid(self._with_titles(places))
+
+    def _with_titles(self, places: list[Place]) -> list[Place]:
+        """The places with the titles of their items, where these are known."""
+        items = None if self.block.tables is None else self.block.tables.side.items
+        if items is not None and items.titles is not None:
+            listed = pl.Series("item", [p.item for p in places], items.titles["item"].dtype)
+            rows = items.titles.filter(pl.col("item").is_in(listed.implode()))
+            titles = dict(rows.iter_rows())
+            for place in places:
+                place.title = titles.get(place.item) or ""
+        return places
+
+    def _relevant(self) -> list[tuple[Any, float]]:
+        """The relevant items, largest gain first, with what they are worth."""
+        frame = self.block.judged(self.choices).frame
+        frame = frame.filter(pl.Series(self.choices.is_relevant(frame["gain"].to_numpy())))
+        frame = frame.sort("gain", descending=True, maintain_order=True)
+        operator, threshold = self.choices.threshold
+        less = threshold - (operator == ">=") if self.choices.gains == "above" else 0.0
+        return [(item, g - less) for item, g in frame.select("item", "gain").iter_rows()]
+
+    def ideal(self, best: Hits) -> Grid:
+        """A perfect ranking; with items that were found first, if it is of them alone."""
+        relevant = self._relevant()
+        if len(relevant) != best.rank.size:
+            relevant = [(item, gain) for item, gain in relevant if item in set(self.items)]
+        left: dict[float, list[Any]] = {}
+        for item, gain in relevant:
+            left.setdefault(gain, []).append(item)
+        places = [
+            Place(exact(rank), left[g].pop(0) if left.get(g) else None, g, relevant=True)
+            for rank, g in zip(best.rank.tolist(), best.gain.tolist(), strict=True)
+        ]
+        return Grid(self._with_titles(places))
+
+    def names_of(self, groups: Features) -> list[str]:
+        """The names of groups of items, if these are the categories."""
+        tables = self.block.tables
+        items = None if tables is None else tables.side.items
+        if tables is None or items is None or items.categories is None or tables.categories is None:
+            return []
+        if not np.array_equal(groups.matrix > 0, tables.categories.matrix > 0):
+            return []
+        return items.categories["category"].unique().sort().to_list()
+
+    @property
+    def facts(self) -> dict[str, bool]:
+        """Special cases, and whether each is that of the user."""
+        aligned = self.aligned
+        return {
+            "no ranking": not aligned.in_rankings[0],
+            "an empty ranking": bool(aligned.in_rankings[0] and not aligned.hits.n_ranked[0]),
+        }
+
+
+class _Counts:
+    """The judged items of one query whose ranks were counted: all other items are unknown."""
+
+    evidence = staticmethod(no_lists)
+
+    def __init__(self, data: Counted, choices: Alignment) -> None:
+        self.aligned = aligned_queries(data.queries, choices)
+        hits, others = self.aligned.hits, self.aligned.nonrelevant
+        n = hits.rank.size + others.rank.size
+        self.hits, self.others = [*range(hits.rank.size)], [*range(hits.rank.size, n)]
+        self.ranks: list[float] = [*hits.rank.tolist(), *others.rank.tolist()]
+        self.tied: list[str] = []  # the ranks of unknown items in unresolved ties
+        ends = [_rank_span(of, j) for of in (hits, others) for j in range(of.rank.size)]
+        for low, high in dict.fromkeys((low, high) for low, high in ends if low < high):
+            free = iter(range(int(low), int(high) + 1))
+            for i in [i for i, end in enumerate(ends) if end == (low, high)]:
+                self.ranks[i] = next(free)
+            rest = [*free]
+            self.ranks += rest
+            self.tied += [_rank_text(low, high)] * len(rest)
+        self.facts = {f"{counted(int(hits.n_ranked[0]), 'candidate')}": data.queries.sized}
+        column = data.queries.column
+        self.item = None if column is None or column.size != 1 else int(column[0])
+
+    def ranking(self) -> Grid:
+        """The judged items by rank, and the relevant ones that are not ranked."""
+        hits, others = self.aligned.hits, self.aligned.nonrelevant
+        places = [
+            Place(_rank_text(*_rank_span(of, j)), self.item, gain, relevant=of is hits)
+            for of in (hits, others)
+            for j, gain in enumerate(of.gain.tolist())
+        ]
+        places += [Place(ranks, None) for ranks in self.tied]
+        order = np.argsort(self.ranks, kind="stable").tolist()
+        self.place_of = {i: n for n, i in enumerate(order)}
+        lost = Counter(hits.best.gain.tolist()) - Counter(hits.gain.tolist())
+        missing = [Place("", self.item, gain, relevant=True) for gain in lost.elements()]
+        return Grid([*(places[i] for i in order), *missing])
+
+    def ideal(self, best: Hits) -> Grid:
+        """A perfect ranking."""
+        both = zip(best.rank.tolist(), best.gain.tolist(), strict=True)
+        return Grid([Place(exact(rank), self.item, gain, relevant=True) for rank, gain in both])
+
+
+def _rank_span(hits: Hits, j: int) -> tuple[float, float]:
+    """The first and the last rank that a hit may have."""
+    if hits.open is None:
+        return float(hits.rank[j]), float(hits.rank[j])
+    return float(hits.open.low[j]), float(hits.open.high[j])
+
+
+def _rank_text(low: float, high: float) -> str:
+    return exact(low) if low == high else f"{exact(low)}–{exact(high)}"
+
+
+class _Walker:
+    """Puts the steps of a metric on the grids."""
+
+    def __init__(self, desk: _Desk | _Counts) -> None:
+        self.desk = desk
+        self.ranking, self.ideal = desk.ranking(), Grid([])
+        self.categories = Grid([])
+        self.lines: list[Line] = []
+        self.by_rank = {r: i for i, r in reversed([*enumerate(desk.ranks)])}
+
+    def put_steps(self, steps: Sequence[Step], label: str) -> None:
+        """Put all steps in their places."""
+        for step in steps:
+            if isinstance(step, Column | Sum):
+                self._put_step(step)
+            elif isinstance(step, Formula):
+                self._add_line(Line(step.name, step.text, step.parts, step.value))
+            else:
+                self._add_value(step)
+        if self.lines:
+            self.lines[-1] = replace(self.lines[-1], name=label)
+
+    def _add_line(self, line: Line) -> None:
+        if line not in self.lines:
+            self.lines.append(line)
+
+    def _add_value(self, step: Value) -> None:
+        """Name the last line if the value is its own; else it is a line."""
+        name = step.name + "_of_the_ideal" * self._is_perfect(step.of)
+        last = self.lines[-1] if self.lines else None
+        if last is None or not math.isclose(last.value, step.value, rel_tol=1e-12):
+            self._add_line(Line(name, "", {}, step.value))
+        elif not last.name:
+            self.lines[-1] = replace(last, name=name, value=step.value)
+        elif last.name != name:
+            self._add_line(Line(name, last.name, {last.name: last.value}, step.value))
+
+    def _is_perfect(self, of: Any) -> bool:
+        return isinstance(of, Hits) and of.ideal is None
+
+    def _put_step(self, step: Column | Sum) -> None:
+        values = np.asarray(step.values, dtype=np.float64).ravel()
+        if isinstance(step, Sum):
+            self._add_line(Line("", "", {}, step.total))
+        grid, at = self._grid_of(step, values.size)
+        at = at if len(at) == values.size else [-1] * values.size  # rows of another kind
+        pairs = [(i, v) for i, v in zip(at, values.tolist(), strict=True) if i >= 0]
+        if isinstance(step, Column):
+            grid.put(step.name, pairs)
+            return
+        grid.put(step.name, pairs)
+        total, running = 0.0, []
+        for i, value in sorted(pairs):
+            total += value
+            running.append((i, total))
+        grid.put({"hit": "hits"}.get(step.name, "sum"), running)
+
+    def _grid_of(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
+        """The grid of some evidence, and the place of each of its values there."""
+        desk, of = self.desk, step.of
+        if isinstance(of, Features):
+            return self._category_grid(n, of), range(n)
+        if self._is_perfect(of):
+            if not self.ideal.places:
+                self.ideal = desk.ideal(of)
+            return self.ideal, range(n)
+        if isinstance(of, Hits | Lists):
+            return self.ranking, [desk.place_of.get(i, -1) for i in self._rows_of_values(step)]
+        return self._category_grid(n), range(n)
+
+    def _rows_of_values(self, step: Column | Sum) -> Sequence[int]:
+        """The places in the list of the values of a step."""
+        desk, of = self.desk, step.of
+        if step.at is None and of is desk.aligned.hits:
+            return desk.hits
+        if step.at is None and of is desk.aligned.nonrelevant:
+            return desk.others
+        ranks = of.rank if step.at is None else step.at
+        if isinstance(of, Hits) and step.at is None:
+            others = dict(zip(desk.aligned.nonrelevant.rank.tolist(), desk.others, strict=True))
+            return [others.get(rank, -1) for rank in ranks.tolist()]
+        return [self.by_rank.get(rank, -1) for rank in np.asarray(ranks).tolist()]
+
+    def _category_grid(self, n: int, of: Features | None = None) -> Grid:
+        """The grid of the categories, or of nameless groups and shares."""
+        if not self.categories.places:
+            desk = self.desk
+            categories = desk.names_of(of) if of is not None and isinstance(desk, _Desk) else []
+            names = categories if len(categories) == n else [f"{i + 1}" for i in range(n)]
+            self.categories = Grid([Place("", name) for name in names])
+        return self.categories
+
+
+def ranking_of(block: Block | Counted, name: str, choices: Alignment) -> Grid:
+    """The list of the only user of some data, and the relevant items that it lacks."""
+    return _desk(block, name, choices).ranking()
+
+
+def _desk(block: Block | Counted, name: str, choices: Alignment) -> _Desk | _Counts:
+    if isinstance(block, Counted):
+        return _Counts(block, choices)
+    rows = block.systems[name].rows
+    if rows.is_counted:
+        ranking = rows.ranking(np.zeros(1, dtype=np.int64), 1, choices.score_type)
+        return _Counts(Counted(ranking.queries), choices)
+    return _Desk(block, name, choices)
+
+
+def walk_metrics(
+    block: Block | Counted, name: str, entries: Iterable[MetricPlan], scores: Scores, row: int
+) -> Iterator[Walk]:
+    """Trace the values of the only user of some data; `row` is its row of the scores.
+
+    Raises
+    ------
+    UsageError
+        If a metric refuses the data.
+    """
+    desks: dict[Alignment, _Desk | _Counts] = {}
+    for entry in entries:
+        averaged = scores.averaged(entry)
+        choices = entry.alignment
+        if choices not in desks:
+            desks[choices] = _desk(block, name, choices)
+        yield _walk(desks[choices], entry, averaged, row)
+
+
+def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int) -> Walk:
+    steps: list[Step] = []
+    aligned = desk.aligned
+    with note_steps(steps):
+        if entry.candidates is not None:
+            values = adjusted_for_chance(entry, aligned)[0].per_user(nothing=math.nan)
+        else:
+            values = call_metric(entry, aligned, entry.spec.function, desk.evidence)
+    value = float(values[0])
+    inside = np.flatnonzero(averaged.users == row)
+    counted = float(averaged.values[inside[0]]) if inside.size else math.nan
+    if isinstance(averaged.state, Exposure) and isinstance(desk, _Desk):
+        steps, value = _state_steps(averaged.state, desk, inside), averaged.state.value()
+    walker = _Walker(desk)
+    walker.put_steps(steps, entry.label)
+    return Walk(
+        entry.label,
+        entry.metric.k,
+        value,
+        counted,
+        walker.ranking,
+        walker.ideal,
+        walker.categories,
+        tuple(walker.lines),
+        _rule(entry, aligned, value),
+        _facts_that_hold(desk),
+        entry.spec.whole,
+    )
+
+
+def _rule(entry: MetricPlan, aligned: Aligned, value: float) -> str:
+    name = "users" if aligned.in_rankings[0] else "missing"
+    name = "undefined" if math.isnan(value) else name
+    return f"{name}={getattr(entry.averaging, name)}"
+
+
+def _facts_that_hold(desk: _Desk | _Counts) -> tuple[str, ...]:
+    facts = {**desk.facts, "nothing is relevant": not desk.aligned.hits.n_relevant[0]}
+    return tuple(name for name, holds in facts.items() if holds)
+
+
+def _state_steps(state: Exposure, desk: _Desk, inside: Any) -> list[Step]:
+    """The steps to a number of the lists of all users, and how often this user's items are in them.
+
+    The number without the user comes first.
+    """
+    steps: list[Step] = []
+    if inside.size and state.n_users > 1:
+        rest = np.delete(np.arange(state.n_users), inside)
+        steps.append(Value("without_this_user", state.take(rest).value(), None))
+    lists = state.take(inside).lists
+    steps.append(Column("lists with it", state.shown()[lists.item], desk.lists, lists.rank))
+    with note_steps(steps):
+        state.value()
+    return steps

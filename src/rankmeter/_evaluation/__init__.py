@@ -1,0 +1,1 @@
+"""The public functions: evaluate, compare, curve, explain, of tables, scores, ranks and batches."""

@@ -1,0 +1,626 @@
+"""Evaluate batch by batch: in a training loop, in several processes, in constant memory."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._choices import takes_choices_of
+from rankmeter._engine.memory import Counted, refuse_unknown_candidates, score_queries
+from rankmeter._engine.scores import Scores
+from rankmeter._evaluation.scored import (
+    count_request,
+    half_caution,
+    query_ids,
+    query_remark,
+    summary_of,
+    users_from_option,
+)
+from rankmeter._rankings.align import Facts
+from rankmeter._rankings.array_files import row_ids
+from rankmeter._rankings.kind import plan_of_data
+from rankmeter._rankings.known_ranks import count_lists, count_samples, read_ranks
+from rankmeter._rankings.pairs import Refused
+from rankmeter._rankings.rank_counts import Queries, RankCounts
+from rankmeter._rankings.scores import count_scores
+from rankmeter._reading.ids import ids as read_ids
+from rankmeter._results.estimates import Estimate, interval_of_moments
+from rankmeter._results.summary import Summary
+from rankmeter._statistics import ExactSums
+from rankmeter.conventions._plan import Plan
+from rankmeter.errors import (
+    DataError,
+    DuplicateError,
+    IdTypeError,
+    MissingDependencyError,
+    RankmeterError,
+    UsageError,
+)
+from rankmeter.errors._caution import warn
+from rankmeter.errors._checks import choice, counted, shown
+from rankmeter.metrics import Metric
+
+Keep = Literal["values", "moments"]
+AT_ONCE = 4096
+"""Queries that are counted before ``moments`` makes values of them."""
+SIZES = 2 ** np.arange(17)
+"""Numbers of candidates with which a metric is tried: one of them is just below every cutoff."""
+SINGLE = ("mean", "sum")
+"""The aggregates that need no more than sums."""
+REPEATED = "repeated rows cannot be recognised without users=: each is counted"
+NOTHING = "nothing was counted: call update() with a batch first"
+NO_VALUES = "keep='moments': values by user are unknown, and a repeated user is counted each time"
+
+
+class _Values:
+    """Counts of all queries, and the ids of their users: ``keep="values"``."""
+
+    def __init__(self, plan: Plan, tolerance: tuple[float, float]) -> None:
+        self.plan, self.tolerance = plan, tolerance
+        self.queries: list[Queries] = []
+        self.ids: list[pl.Series] = []
+
+    def add(self, queries: Queries, ids: list[pl.Series]) -> None:
+        self._check_ids(ids)
+        self.queries.append(queries)
+        self.ids += ids
+
+    def merge(self, other: _Values) -> None:
+        if other.queries:
+            self._check_ids(other.ids)
+        self.queries += other.queries
+        self.ids += other.ids
+
+    def _check_ids(self, ids: list[pl.Series]) -> None:
+        """Refuse ids of further queries that cannot be compared with those of earlier ones."""
+        if self.queries and bool(ids) != bool(self.ids):
+            raise UsageError(
+                "pass users= in every update or in none: repeated users cannot be recognised",
+                option="users",
+            )
+        firsts = [next((part for part in series if len(part)), None) for series in (self.ids, ids)]
+        first = {part.dtype == pl.String: part[0] for part in firsts if part is not None}
+        if len(first) > 1:
+            raise IdTypeError(
+                f"The user ids of users= are integers such as {first[False]} in some updates and "
+                f"strings such as {shown(first[True])} in others. 7 and '7' would be two different "
+                "ids: convert all of them to integers or all to strings."
+            )
+
+    def summary(self, *, reduced: bool) -> Summary:
+        if not self.queries:
+            raise DataError(NOTHING)
+        queries = Queries.concat(self.queries)
+        if not self.ids:
+            summary = summary_of(self.plan, Counted(queries), tolerance=self.tolerance)
+            return replace(summary, remarks=(*summary.remarks, REPEATED)) if reduced else summary
+        keys = pl.DataFrame([_together(self.ids).alias("user")])
+        if queries.target is not None:
+            keys = keys.with_columns(target=queries.target)
+        order = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
+        queries, keys = queries.take(order), keys[order]
+        first = keys.with_row_index("row").unique(keys.columns, keep="first")["row"].sort()
+        repeated = queries.n - len(first)
+        if repeated:
+            self._refuse_different(queries, keys["user"], first.to_numpy())
+            queries, keys = queries.take(first.to_numpy().astype(np.int64)), keys[first]
+        read = {"repeated_users_merged": repeated} if repeated else {}
+        counted_queries = Counted(queries, query_ids(queries, keys["user"]))
+        return summary_of(self.plan, counted_queries, read=read, tolerance=self.tolerance)
+
+    def _refuse_different(self, queries: Queries, ids: pl.Series, first: Any) -> None:
+        """Refuse repeated users whose values are not the same."""
+        matrix = score_queries(self.plan, queries).matrix
+        leader = first[np.searchsorted(first, np.arange(queries.n), "right") - 1]
+        same = (matrix == matrix[leader]) | (np.isnan(matrix) & np.isnan(matrix[leader]))
+        wrong = np.flatnonzero(~same.all(axis=1))
+        if wrong.size:
+            raise DuplicateError(
+                f"user {shown(ids[int(wrong[0])])} came twice with different values; "
+                f"{counted(wrong.size, 'such user')} in all. Give each row its own id, or reset() "
+                "between evaluations"
+            )
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        about: dict[str, Any] = {}
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        if self.queries:
+            queries = Queries.concat(self.queries)
+            about = {name: getattr(queries, name) for name in _FACTS}
+            arrays = _arrays(queries)
+        if self.ids:
+            ids = _together(self.ids)
+            arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array([*ids], str)
+        return about, arrays
+
+    def restore(self, about: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        if "above" in arrays:
+            self.queries = [_queries(arrays, about)]
+        if "ids" in arrays:
+            self.ids = [row_ids(arrays["ids"], about["arrays"]["ids"], Counter())]
+
+
+class _Sums:
+    """Exact sums of the values of queries: ``keep="moments"``."""
+
+    def __init__(self, plan: Plan) -> None:
+        for entry in plan.metrics:
+            if entry.averaging.aggregate not in SINGLE or entry.averaging.undefined == "nan":
+                raise UsageError(
+                    f"{entry.label} is not a mean or sum of values, and keep='moments' has only "
+                    "their sums: choose keep='values'",
+                    option="keep",
+                )
+        if plan.draws:
+            raise UsageError(
+                f"interval={plan.interval!r} needs the values of all users: choose keep='values'",
+                option="interval",
+            )
+        self.plan = plan
+        self.sums = {entry.label: ExactSums() for entry in plan.metrics}
+        self.counts: dict[str, int] = {}
+        self.half = ""  # the type of scores of few digits
+        self.waiting: list[Queries] = []  # counted, but not yet added up
+
+    def add(self, queries: Queries, _: list[pl.Series]) -> None:
+        if self.waiting and _kind(self.waiting[0]) != _kind(queries):
+            self._add_up()
+        self.waiting.append(queries)
+        self.half = self.half or queries.half
+        first = not self.counts  # so that a metric that cannot be had is known at once
+        if first or sum(1 + part.n for part in self.waiting) >= AT_ONCE:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        """Add the values of what was counted since the last time to the sums."""
+        if not self.waiting:
+            return
+        queries = Queries.concat(self.waiting)
+        scores = score_queries(self.plan, queries)
+        every = [(entry.label, scores.averaged(entry)) for entry in self.plan.metrics]
+        self.waiting = []
+        for label, averaged in every:
+            self.sums[label] += ExactSums.of(averaged.values)
+            self._count(f"undefined {label}", averaged.undefined)
+        counts = {**scores.counts, **queries.facts, "targets": int(queries.found.size)}
+        for name, count in counts.items():
+            self._count(name, count)
+
+    def _count(self, name: str, count: int) -> None:
+        before = self.counts.get(name, 0)
+        self.counts[name] = max(before, count) if name == "columns" else before + count
+
+    def merge(self, other: _Sums) -> None:
+        self._add_up()
+        other._add_up()
+        self.half = self.half or other.half
+        for label, sums in other.sums.items():
+            self.sums[label] += sums
+        for name, count in other.counts.items():
+            self._count(name, count)
+
+    def summary(self, *, reduced: bool) -> Summary:  # noqa: ARG002 - NO_VALUES says it
+        self._add_up()
+        if not self.counts:
+            raise DataError(NOTHING)
+        estimates = {}
+        for entry in self.plan.metrics:
+            moments = self.sums[entry.label].moments
+            times = moments.n if entry.averaging.aggregate == "sum" else 1
+            scale = (entry.spec.low, entry.spec.high)
+            low, high = interval_of_moments(moments, self.plan, scale)
+            undefined = self.counts.get(f"undefined {entry.label}", 0)
+            estimates[entry.label] = Estimate(
+                entry.label, times * moments.mean, times * low, times * high, moments.sd, moments.n,
+                undefined, 0,
+            )  # fmt: skip
+        counts = {n: c for n, c in self.counts.items() if not n.startswith("undefined ")}
+        tied, n = counts.get("tied_hits", 0), counts.pop("targets", 0)
+        share = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)" if tied else ""
+        remarks = tuple(filter(None, (share, *query_remark(self.plan, counts), NO_VALUES)))
+        cautions = tuple(half_caution(self.half, tied, n))
+        warn(*cautions)
+        return Summary(
+            self.plan, _no_values(self.plan, counts), counts, estimates,
+            cautions=cautions, remarks=remarks,
+        )  # fmt: skip
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        self._add_up()
+        sums = {label: [s.n, str(s.total), str(s.squares)] for label, s in self.sums.items()}
+        return {"counts": self.counts, "sums": sums, "half": self.half}, {}
+
+    def restore(self, about: Mapping[str, Any], _: Mapping[str, npt.NDArray[Any]]) -> None:
+        self.counts, self.half = about["counts"], about["half"]
+        for label in self.sums:
+            n, total, squares = about["sums"][label]
+            self.sums[label] = ExactSums(n, int(total), int(squares))
+
+
+class Accumulator:
+    """An evaluation in parts; `accumulator` makes one.
+
+    Counts of ranks are kept (``keep="values"``), or exact sums of the values
+    (``keep="moments"``); never scores.
+    """
+
+    def __init__(
+        self,
+        metrics: str | Metric | Iterable[str | Metric],
+        *,
+        keep: Keep,
+        like: str | None,
+        choices: Mapping[str, Any],
+        tolerance: tuple[float, float] | None = None,
+    ) -> None:
+        self.keep = cast("Keep", choice("keep", keep, Keep))
+        self.plan: Plan = plan_of_data(metrics, like, choices, "batches")
+        self._asked = count_request(self.plan, tolerance=tolerance, like=like)
+        given = {name: value for name, value in choices.items() if value is not None}
+        names = [entry.label for entry in self.plan.metrics]
+        self._settings = {
+            "metrics": names, "keep": keep, "like": like, "choices": given,
+            "tolerance": None if tolerance is None else list(tolerance),
+        }  # fmt: skip
+        self._sizes_unused = False  # no metric needs the number of candidates: known once asked
+        for entry in self.plan.metrics:
+            if entry.spec.of_lists:
+                raise UsageError(
+                    f"{entry.label} needs the items that were shown, which an accumulator does not "
+                    "keep: pass all lists to evaluate"
+                )
+        self.reset()
+
+    def __repr__(self) -> str:
+        names = ", ".join(entry.label for entry in self.plan.metrics)
+        return f"Accumulator of {names} (keep={self.keep!r})"
+
+    def reset(self) -> None:
+        """Forget everything that was counted."""
+        self._reduced = False
+        plan, close = self.plan, self._asked.tolerance
+        self._counted: Any = _Values(plan, close) if self.keep == "values" else _Sums(plan)
+
+    def update(
+        self,
+        *,
+        scores: Any = None,
+        items: Any = None,
+        positive: Any = None,
+        negatives: Any = None,
+        ranks: Any = None,
+        target: Any = None,
+        exclude: Any = None,
+        candidates: Any = None,
+        users: Any = None,
+    ) -> None:
+        """Count a batch of queries, in one of four forms.
+
+        Parameters
+        ----------
+        scores : array of shape (n, n_items), optional
+            With `target`, and optionally `exclude` and `candidates`: see
+            `rankmeter.evaluate_scores`.
+        items : array of shape (n, k), optional
+            Ids of items, best first, padded with -1; with `target`.
+        positive, negatives : arrays of shapes (n,) and (n, m) or (m,), optional
+            Scores of positives and of their negatives.
+        ranks : array of shape (n,), optional
+            1-based ranks; with `candidates`, their number, if a metric depends on it.
+        target, exclude, candidates : optional
+            As in `rankmeter.evaluate_scores`.
+        users : array or list, optional
+            An id for each row. A user that comes again, as a distributed sampler repeats rows to
+            fill its last batch, is counted once.
+
+        Raises
+        ------
+        UsageError
+            If not exactly one form is given, or an argument does not belong to it.
+        DataError
+            As `rankmeter.evaluate_scores`.
+        """
+        forms = {"scores": scores, "items": items, "positive": positive, "ranks": ranks}
+        given = [name for name, value in forms.items() if value is not None]
+        if len(given) != 1:
+            names = " and ".join(given) or "none of them"
+            raise UsageError(f"update takes one of scores, items, positive, ranks; got {names}")
+        allowed = {
+            "scores": ("target", "exclude", "candidates"),
+            "items": ("target",),
+            "positive": ("negatives",),
+            "ranks": ("candidates",),
+        }[given[0]]
+        more = {"target": target, "exclude": exclude, "candidates": candidates,
+                "negatives": negatives}  # fmt: skip
+        for name, value in more.items():
+            if value is not None and name not in allowed:
+                raise UsageError(f"`{name}` does not belong to `{given[0]}`", option=name)
+        queries = self._count(given[0], forms[given[0]], more)
+        ids: list[pl.Series] = []
+        if users is not None:
+            counts: Counter[str] = Counter()
+            ids = [row_ids(users, queries.facts["rows"], counts).gather(queries.row)]
+            queries = replace(queries, facts={**queries.facts, **counts})
+        self._counted.add(queries, ids)
+
+    def _count(self, form: str, data: Any, more: Mapping[str, Any]) -> Queries:
+        if form == "scores":
+            rest = {name: more[name] for name in ("exclude", "candidates")}
+            return count_scores(data, more["target"], self._asked, **rest)
+        if form == "items":
+            if more["target"] is None:
+                raise UsageError("target is missing: pass the true items of each row")
+            if labels := [entry.label for entry in self.plan.metrics if entry.candidates == 0]:
+                raise UsageError(
+                    f"{labels[0]} needs the number of candidates, which lists do not have: pass "
+                    "n_items= to accumulator",
+                    option="n_items",
+                )
+            return count_lists(data, more["target"], each=self.plan.each)
+        if form == "positive":
+            if more["negatives"] is None:
+                raise UsageError("negatives is missing: pass the scores of the negatives")
+            return count_samples(data, more["negatives"], self._asked)
+        if more["candidates"] is None and not self._sizes_unused:
+            tried = [read_ranks(np.full(SIZES.size, rank), None, rank * SIZES) for rank in (1, 2)]
+            refuse_unknown_candidates(self.plan, Queries.concat(tried))
+            self._sizes_unused = True
+        return read_ranks(data, None, more["candidates"])
+
+    def compute(self) -> Summary:
+        """The result of all batches so far; it can be followed by further updates.
+
+        Raises
+        ------
+        DuplicateError
+            If a user came twice with different values.
+        DataError
+            If nothing was counted.
+        """
+        summary: Summary = self._counted.summary(reduced=self._reduced)
+        return summary
+
+    # -- parts of one evaluation --------------------------------------------------------------
+
+    def merge(self, other: Accumulator) -> Accumulator:
+        """Add what another accumulator of the same settings has counted; returns itself.
+
+        Raises
+        ------
+        UsageError
+            If its metrics or options are different ones.
+        """
+        if not isinstance(other, Accumulator):
+            raise UsageError(f"expected an accumulator to merge, got {shown(other)}")
+        if self._settings != other._settings:
+            raise UsageError("only accumulators with the same metrics and options can be merged")
+        self._counted.merge(other._counted)
+        return self
+
+    def __add__(self, other: Accumulator) -> Accumulator:
+        if not isinstance(other, Accumulator):
+            return NotImplemented
+        return self._empty().merge(self).merge(other)
+
+    def _empty(self) -> Accumulator:
+        made = Accumulator.__new__(Accumulator)
+        made.__dict__.update(self.__dict__)
+        made.reset()
+        return made
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything counted so far as arrays, for `from_state`: no objects, no scores."""
+        about, arrays = self._counted.state()
+        about |= {"settings": self._settings, "reduced": self._reduced}
+        about["arrays"] = {name: array.size for name, array in arrays.items()}
+        text = json.dumps(about).encode()
+        return {"about": np.frombuffer(text, dtype=np.uint8).copy(), **arrays}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Accumulator:
+        """An accumulator with what `state` gave.
+
+        Parameters
+        ----------
+        state : mapping of str to array
+
+        Raises
+        ------
+        UsageError
+            If this is not such a state.
+        DataError
+            If it is damaged.
+        """
+        if not isinstance(state, Mapping) or "about" not in state:
+            raise UsageError(
+                "expected a state of an accumulator, a mapping with 'about' that state() made, got "
+                f"{shown(state)}"
+            )
+        try:
+            return cls._restored(state)
+        except RankmeterError:
+            raise
+        except Exception as error:
+            raise _damaged(error) from error
+
+    @classmethod
+    def _restored(cls, state: Mapping[str, Any]) -> Accumulator:
+        about = json.loads(bytes(np.asarray(state["about"], dtype=np.uint8)))
+        arrays = {name: np.asarray(state[name]) for name in about["arrays"]}
+        for name, size in about["arrays"].items():
+            if arrays[name].shape != (size,):
+                raise ValueError(f"{name} has shape {arrays[name].shape}, not ({size},)")
+        settings = about["settings"]
+        made = cls(**settings)
+        made._settings = settings
+        made._reduced = about["reduced"]
+        made._counted.restore(about, arrays)
+        return made
+
+    def to_bytes(self) -> bytes:
+        """The state as the bytes of an ``.npz`` file."""
+        file = io.BytesIO()
+        np.savez(file, **cast("dict[str, Any]", self.state()))
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Accumulator:
+        """An accumulator from `to_bytes`."""
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as file:
+                state = dict(file)
+        except Exception as error:
+            raise _damaged(error) from error
+        return cls.from_state(state)
+
+    def all_reduce(self, group: Any = None) -> Accumulator:
+        """Add what the other processes of ``torch.distributed`` have counted; returns itself.
+
+        Every process must call it, also one that counted nothing. Outside of a process group it
+        does nothing.
+
+        Parameters
+        ----------
+        group : process group, optional
+
+        Raises
+        ------
+        UsageError
+            If it was called already since the last `reset`.
+        """
+        try:
+            import torch.distributed as dist
+        except ImportError:
+            raise MissingDependencyError("all_reduce() needs PyTorch: pip install torch") from None
+        if not (dist.is_available() and dist.is_initialized()):
+            return self
+        if self._reduced:
+            raise UsageError("all_reduce() was called already: reset() comes before another round")
+        states: list[Any] = [None] * dist.get_world_size(group)
+        dist.all_gather_object(states, self.to_bytes(), group=group)
+        self.reset()
+        for part in states:
+            self.merge(Accumulator.from_bytes(part))
+        self._reduced = True
+        return self
+
+
+@takes_choices_of("batches")
+def accumulator(
+    metrics: str | Metric | Iterable[str | Metric],
+    *,
+    keep: Keep = "values",
+    tolerance: tuple[float, float] | None = None,
+    like: str | None = None,
+    users: str | None = None,
+    **choices: Any,
+) -> Accumulator:
+    """Start an evaluation that gets its data batch by batch.
+
+    Parameters
+    ----------
+    metrics : str, Metric or iterable of them
+        As in `rankmeter.evaluate`.
+    keep : {"values", "moments"}
+        ``values`` keeps a few integers for each query, so that the result has values by user and
+        everything that `rankmeter.evaluate_scores` gives. ``moments`` keeps exact sums in constant
+        memory: means and their t intervals.
+    tolerance : tuple of two floats, optional
+        How close scores are tied, as in `rankmeter.evaluate_scores`.
+    like : str, optional
+        The tool whose conventions to follow.
+    users : str, optional
+        Users to average, an option of `rankmeter.evaluate`; ids of users belong to
+        `Accumulator.update`.
+    {choices}
+
+    Returns
+    -------
+    Accumulator
+        Call its ``update`` for each batch and ``compute`` at the end.
+
+    Raises
+    ------
+    UsageError
+        If a metric, an option or a value of an option does not exist, or an option cannot act on
+        what `Accumulator.update` takes; with ``moments`` also if an aggregate or an interval needs
+        the values.
+
+    Notes
+    -----
+    Ties are ``realistic`` by default. The result does not depend on the order of the batches. With
+    ``moments`` sums are exact, so that means differ from those of the values by rounding alone.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> acc = rm.accumulator(["mrr", "recall@1"])
+    >>> acc.update(scores=[[0.9, 0.1, 0.5]], target=[2], users=["ann"])
+    >>> acc.update(items=[[4, 7]], target=[[4, 6]], users=["bob"])
+    >>> result = acc.compute()
+    >>> result["mrr"].mean, result["recall@1"].mean
+    (0.75, 0.25)
+    """
+    _, chosen = users_from_option(users, choices)
+    return Accumulator(metrics, keep=keep, like=like, choices=chosen, tolerance=tolerance)
+
+
+accumulator.from_state = Accumulator.from_state  # type: ignore[attr-defined]
+
+
+def _no_values(plan: Plan, counts: Mapping[str, int]) -> Scores:
+    """Scores of no users, with the counts of all."""
+    none, nobody = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+    ties = {name: counts.get(name, 0) for name in ("tied_hits", "users_with_tied_hits")}
+    facts = Facts(none, none, ties, 0, Refused(), Refused())
+    labels = tuple(entry.label for entry in plan.metrics)
+    every: dict[Any, Facts] = {entry.alignment: facts for entry in plan.metrics}
+    return Scores(None, labels, np.zeros((0, len(labels))), nobody, nobody, nobody, every, {}, {})
+
+
+def _together(ids: list[pl.Series]) -> pl.Series:
+    """Ids of all batches in one type."""
+    full = [part for part in ids if len(part)] or ids[:1]
+    if len({part.dtype for part in full}) > 1:  # Int64 and UInt64
+        whole = pl.concat([part.cast(pl.Int128) for part in full])
+        return read_ids(whole, "user", "users=", Counter())
+    return pl.concat(full)
+
+
+def _kind(queries: Queries) -> tuple[bool, bool]:
+    """Only queries of one kind can follow one another without a loss."""
+    return queries.counts.before is None, queries.target is None
+
+
+_COUNTS = [field.name for field in fields(RankCounts)]
+_OWN = ("found", "positive", "row", "target", "column")
+_FACTS = ("facts", "half", "sized")
+
+
+def _damaged(error: Exception) -> DataError:
+    return DataError(
+        f"the state of the accumulator is damaged ({type(error).__name__}: {error}): load an "
+        "earlier one, or count the batches again"
+    )
+
+
+def _arrays(queries: Queries) -> dict[str, npt.NDArray[Any]]:
+    counts = {name: getattr(queries.counts, name) for name in _COUNTS}
+    every = {**counts, **{name: getattr(queries, name) for name in _OWN}}
+    return {name: array for name, array in every.items() if array is not None}
+
+
+def _queries(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> Queries:
+    every: dict[str, Any] = {**dict.fromkeys((*_COUNTS, *_OWN)), **arrays}
+    counts = RankCounts(**{name: every[name] for name in _COUNTS})
+    rest = {name: every[name] for name in _OWN}
+    return Queries(counts, **rest, **{name: about[name] for name in _FACTS})

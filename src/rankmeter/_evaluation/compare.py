@@ -1,0 +1,248 @@
+"""Is A better than B? Paired differences of systems over the same users, with their statistics."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+import polars as pl
+
+from rankmeter._choices import Setting
+from rankmeter._engine import open_data
+from rankmeter._engine.memory import Data, Source
+from rankmeter._engine.scores import Scores
+from rankmeter._engine.side import NO_SIDE, Side
+from rankmeter._evidence.hits import IntArray
+from rankmeter._reading.table import Table as Ingested
+from rankmeter._results.compared import Compared
+from rankmeter._results.comparison import Comparison
+from rankmeter._results.notes import clusters_by_metric
+from rankmeter._results.paired import PairedTests
+from rankmeter._results.segments import Population, clusters_of, labels_of, users_by_segment
+from rankmeter._results.settings import Settings, Values, mean_of_runs, values_of
+from rankmeter._results.summary import Summary, average_scores, summarise, with_metrics
+from rankmeter._results.summary_page import reopen_source
+from rankmeter._statistics import CAUTIONS
+from rankmeter.conventions._plan import Plan
+from rankmeter.errors import UsageError
+from rankmeter.errors._caution import warn
+
+C = TypeVar("C", bound=Compared)
+
+Summaries = Callable[[IntArray | None], Mapping[str, Summary]]
+"""Gives the result of each system alone; the argument is the cluster of each user."""
+
+
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """The values of systems over the same users, wherever these come from."""
+
+    names: Sequence[str]
+    by_metric: Sequence[Values]
+    population: Population | Scores
+    summaries: Summaries = lambda _: {}
+
+
+def compare_by_user(
+    result: type[C],
+    setting: Setting,
+    settings: Settings,
+    systems: Systems,
+    *,
+    facts: Mapping[str, Any],
+    **more: Any,
+) -> C:
+    """Compare systems by their values.
+
+    The `facts` become settings of the result, and `more` are further fields of the `result`.
+    """
+    unused = {"users_without_segment": 0}
+    population, by_metric = systems.population, systems.by_metric
+    tested = {values.label: values.compared(settings.common) for values in by_metric}
+    averaged = np.any([*tested.values()], axis=0)
+    labels = labels_of(settings.segments, "segment", population, unused, averaged)
+    cluster = clusters_of(settings.clusters, population, unused, averaged)
+    tests = PairedTests(setting, settings, systems.names, by_metric, cluster)
+    users_of = users_by_segment(labels)
+    differences, heterogeneity = tests.differences(users_of)
+    return result(
+        systems=tuple(systems.names),
+        baseline=settings.baseline or "",
+        plan=setting,
+        users=population.users,
+        by_metric={values.label: replace(values) for values in by_metric},
+        summaries=systems.summaries(cluster),
+        estimates=tests.estimates(),
+        differences=differences,
+        heterogeneity=heterogeneity,
+        clusters=settings.clusters,
+        segments_by_user=None if labels is None else pl.DataFrame(
+            [population.users.alias("user"), labels]
+        ),
+        segment_estimates={
+            (segment, metric, name): e
+            for segment, users in users_of.items()
+            for (metric, name), e in tests.estimates(users).items()
+        },
+        settings={
+            **tests.facts(),
+            **facts,
+            **unused,
+            **({"clusters": None} if cluster is None else clusters_by_metric(cluster, tested)),
+        },
+        **more,
+    )  # fmt: skip
+
+
+def compare_tables(
+    systems: Mapping[str, Ingested],
+    truth: Ingested,
+    plan: Plan,
+    settings: Settings,
+    *,
+    runs: Mapping[str, Sequence[str]] | None = None,
+    side: Side = NO_SIDE,
+) -> Comparison:
+    """Compare systems that have been read; see `rankmeter.compare` for the parameters.
+
+    `runs` has the tables of each system that has several training runs.
+    """
+    groups = {name: [name] for name in systems} if runs is None else runs
+    _refuse_incomparable(plan, settings)
+    # The hits are kept for the curves, which may be asked for after the input has changed.
+    data = open_data(truth, systems, side=side, keep=True)
+    by_table = data.run(plan)
+    whole = all(table.rows.has_lists for table in systems.values())
+
+    def means(scores: Mapping[str, Scores]) -> dict[str, Scores]:
+        return {name: mean_of_runs([scores[run] for run in of]) for name, of in groups.items()}
+
+    def summaries(cluster: IntArray | None) -> dict[str, Summary]:
+        return {
+            name: replace(
+                summarise(plan, scores, truth, systems[groups[name][0]], cluster),
+                source=Source(lambda: data, name, lists=whole) if [name] == groups[name] else None,
+            )
+            for name, scores in means(by_table).items()
+        }
+
+    population = by_table[groups[next(iter(groups))][0]]
+    by_run = [[by_table[run] for run in of] for of in groups.values()]
+    by_metric = values_of(plan, by_run, population.n_users)
+    return compare_by_user(
+        Comparison, plan, settings, Systems([*groups], by_metric, population, summaries),
+        facts={"runs": {name: len(of) for name, of in runs.items()} if runs else None},
+        kind=systems[groups[next(iter(groups))][0]].origin.kind,
+        scored=lambda plan: means(data.run(plan)),
+    )  # fmt: skip
+
+
+def compare_results(
+    results: Mapping[str, Sequence[Summary]],
+    plan: Plan,
+    settings: Settings,
+) -> Comparison:
+    """Compare results, each of one or several runs, that answer the question of a plan."""
+    labels = [entry.label for entry in plan.metrics]
+    chosen = {name: [with_metrics(run, labels) for run in runs] for name, runs in results.items()}
+    every = [run for runs in chosen.values() for run in runs]
+    several = len(every) > len(chosen)
+    if settings.clusters is None:
+        settings = replace(settings, clusters=_clusters_of(every))
+    settings.check([*chosen], runs=several)
+    _refuse_incomparable(plan, settings)
+    population, places = _common_users([run.scores for run in every])
+    by_run = [[run.scores for run in runs] for runs in chosen.values()]
+    summaries = {
+        name: _check_source(name, _mean_result(name, plan, runs)) for name, runs in chosen.items()
+    }
+
+    def scored(plan: Plan) -> dict[str, Scores]:
+        sources = {name: summary.source or _no_source(name) for name, summary in summaries.items()}
+        return {name: of.open().run(plan)[of.system] for name, of in sources.items()}
+
+    by_metric = values_of(plan, by_run, len(population.users), places)
+    return compare_by_user(
+        Comparison, plan, settings, Systems([*chosen], by_metric, population, lambda _: summaries),
+        facts={"runs": {name: len(runs) for name, runs in chosen.items()} if several else None},
+        kind=every[0].kind,
+        scored=scored,
+    )  # fmt: skip
+
+
+def _no_source(name: str) -> NoReturn:
+    """Raise the error of a result whose rankings cannot be read again."""
+    raise UsageError(
+        f"this needs the ranks of {name} once more, which its result does not have, or which have "
+        "changed: pass the rankings to rm.compare"
+    )
+
+
+def _check_source(name: str, result: Summary) -> Summary:
+    """A result that refuses its source when it is opened, if that gives other values by then."""
+
+    @functools.cache
+    def opened() -> Data:
+        return (reopen_source(result) or _no_source(name)).open()
+
+    return replace(result, source=result.source and replace(result.source, open=opened))
+
+
+def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:
+    """The result of a system: that of its only run, or of the mean of all."""
+    first = runs[0]
+    if len(runs) == 1:
+        return first
+    if not all(run.scores.users.equals(first.scores.users) for run in runs):
+        raise UsageError(f"the runs of {name} rank different users: compare their rankings")
+    cautions = dict.fromkeys(caution for run in runs for caution in run.cautions)
+    scores = mean_of_runs([run.scores for run in runs])
+    more = {"cautions": (*cautions,), "kind": first.kind}
+    return average_scores(plan, scores, first.read, clusters=first.clusters, **more)
+
+
+def _common_users(
+    scores: Sequence[Scores],
+) -> tuple[Population, Callable[[Scores], IntArray] | None]:
+    """The users of all scores, and the row of each user among them if it is another one."""
+    first = scores[0].users
+    textual = all(part.textual for part in scores)
+    if all(part.users.equals(first) for part in scores):
+        return Population(first, textual), None
+    users = pl.concat([part.users for part in scores]).unique().sort()
+    row = users.to_frame("user").with_row_index("row")
+
+    @functools.cache
+    def places(part: Scores) -> IntArray:
+        named = part.users.to_frame("user").join(row, on="user", how="left", maintain_order="left")
+        return named["row"].to_numpy().astype(np.int64)
+
+    return Population(users, textual), places
+
+
+def _clusters_of(results: Sequence[Summary]) -> pl.DataFrame | None:
+    """The cluster of each user in the ground truth, as the results have it, in their order."""
+    tables = [
+        pl.DataFrame({"user": result.scores.users, "cluster": result.clusters})
+        .filter(result.scores.in_truth)
+        .with_columns(pl.col("cluster").rank("dense").cast(pl.String).str.zfill(12))
+        for result in results
+        if result.clusters is not None
+    ]
+    return pl.concat(tables).unique(maintain_order=True) if tables else None
+
+
+def _refuse_incomparable(plan: Plan, settings: Settings) -> None:
+    """Refuse metrics that cannot be compared, and warn of tests that do not compare means."""
+    if settings.test in CAUTIONS:
+        warn(CAUTIONS[settings.test])
+    for entry in plan.metrics:
+        if entry.averaging.undefined == "nan":
+            raise UsageError("undefined='nan' leaves nothing to compare: choose 'skip' or 'zero'")
+        if entry.averaging.aggregate not in ("mean", "micro"):
+            raise UsageError(
+                f"{entry.label} is not averaged over users, so paired tests do not apply"
+            )

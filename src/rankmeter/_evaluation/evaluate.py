@@ -1,0 +1,239 @@
+"""The whole flow on one page: plan → read → open an engine → run → summarise. Read this first."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Unpack, cast
+
+from rankmeter._choices import Choices, takes_choices
+from rankmeter._engine import open_data
+from rankmeter._engine.choose import EngineName, parse_engine
+from rankmeter._engine.memory import Data, Source
+from rankmeter._engine.side import Given
+from rankmeter._evaluation.question import Question, holds_systems
+from rankmeter._results.curves import Curve, curves_of
+from rankmeter._results.notes import counts_of
+from rankmeter._results.segments import clusters_of
+from rankmeter._results.summary import Summary, summarise
+from rankmeter.errors import RankmeterWarning, UsageError
+from rankmeter.errors._checks import use_words
+from rankmeter.metrics import Metric
+
+DEFAULT_METRICS = ("ndcg@10", "map@10", "mrr@10", "precision@10", "recall@10", "hr@10")
+"""The default metrics."""
+ONE = "rankings"
+"""The name of the only system."""
+
+
+@takes_choices
+def evaluate(
+    rankings: object,
+    truth: object = None,
+    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
+    *,
+    like: str | None = None,
+    columns: Mapping[str, Any] | None = None,
+    clusters: object = None,
+    train: object = None,
+    items: object = None,
+    catalogue: object = None,
+    baseline_lists: object = None,
+    propensity: object = None,
+    collapse: object = None,
+    engine: EngineName = "auto",
+    memory: str | int | None = None,
+    **choices: Unpack[Choices],
+) -> Summary:
+    """Measure rankings against the ground truth.
+
+    Parameters
+    ----------
+    rankings : object
+        Ranked items per user, in any form: a Polars, pandas, Arrow or DuckDB frame with columns
+        user, item and score (or rank, or neither: then row order is the ranking); a dict from user
+        to ranked list or to {item: score}; a list of lists; a (users × k) array; a SciPy sparse
+        matrix of scores; the path of a Parquet, CSV, TSV, JSONL or TREC run file; or
+        `rankmeter.Scores`, `rankmeter.Sampled`, `rankmeter.Ranks`, `rankmeter.Grades`.
+    truth : object, optional
+        Judged items per user, in any form: a frame with columns user, item and optionally gain; a
+        dict from user to set, list or {item: gain}; a list of these; a path. May be left out if
+        `rankings` are records of the form ``{"predict_list": …, "ground_truth": …}``, or if all
+        metrics measure what was shown, whatever is relevant. Left out for `rankmeter.Sampled`,
+        `rankmeter.Ranks` and `rankmeter.Grades`, which have their own.
+    metrics : str, Metric or iterable of them
+        ``"ndcg@10"``, ``"map@5,10"``, ``rm.NDCG(gain="exp2") @ 10``. A choice inside the
+        parentheses holds for this metric alone: ``"ndcg(ties=expected)@10"``,
+        ``"rr(relevant=2)@10"``.
+    like : str, optional
+        The tool whose conventions to follow; see `rankmeter conventions`.
+    columns : mapping, optional
+        Which column has which role, if the names do not say so:
+        ``{"user": "member", "item": "sku"}``, or one such mapping for each side,
+        ``{"rankings": {…}, "truth": {…}}``. Roles: user, item, score, rank, gain.
+    clusters : object, optional
+        Users that resemble each other (sessions of one person, both sides of one triple): a
+        mapping from user to cluster, pairs, a pandas Series, or a frame or file with the columns
+        user and cluster.
+        Intervals and tests then count clusters as independent, not users. Do not
+        use it for runs with several training seeds, which all have the same users.
+    train : object, optional
+        The interactions that the systems learned from, for metrics of novelty and popularity: any
+        form with columns user and item, such as a frame, a path, or a dict from user to items.
+    items : object, optional
+        What is known of the items, for metrics of diversity: a mapping from item to its categories
+        or vector, a frame or file with the item and its categories or features, or a pair
+        (ids, matrix). A column ``title`` or ``name`` is shown where items are.
+    catalogue : object, optional
+        The items that could be shown, or their number, for metrics such as coverage.
+    baseline_lists : object, optional
+        Rankings of the same users by a system with which to compare what is shown, such as the
+        most popular items, for metrics of the unexpected.
+    propensity : object, optional
+        How likely each item was seen, so that it could be judged, above 0 and at most 1, for
+        metrics that count rare items more: a mapping from item to number, a pair (ids, numbers),
+        or a frame or file with the item and a column of numbers.
+    collapse : object, optional
+        What ranked items are parts of, such as chunks of documents: a rule (``before:#`` is the
+        text before the first ``#``, ``regex:PATTERN`` its group), or a mapping, frame or file from
+        part to whole. A whole item is at the place of its best part; the others are counted as
+        ``collapsed_items``. The ground truth names whole items.
+    engine : str
+        ``memory`` holds all rankings in memory. ``disk`` reads them in pieces, several times, and
+        keeps only the rows with judged items; the results are the same. So does ``spark`` with
+        Spark DataFrames, and Parquet files that Spark can read. ``auto`` chooses ``spark`` for
+        Spark DataFrames, and ``disk`` for files and queries that do not fit into memory.
+    memory : str or int, optional
+        What ``disk`` may use besides the ground truth and the rows with judged items: ``"2GiB"``,
+        ``"500MB"``, or a number of bytes; ``auto`` chooses ``disk`` for what does not fit into it.
+        ``spark`` broadcasts that much at a time. Default: what is free, of which ``disk`` and
+        ``spark`` use at most 2 GiB.
+    {choices}
+
+    Returns
+    -------
+    Summary
+        ``result["ndcg@10"].mean``, ``.interval``, ``result.per_user``, ``result.plan``.
+
+    Raises
+    ------
+    UsageError
+        If a metric, an option or a value of an option does not exist.
+    DataError
+        If the data would make a number wrong: bad scores, duplicates, ids that cannot match.
+
+    Notes
+    -----
+    The interval says how far the mean would vary with another sample of users. For a metric with a
+    bounded scale it is Wilson's with an effective number of users, and for others Student's t.
+    Every option is shown in ``result.plan``.
+
+    Examples
+    --------
+    The first relevant item is at rank 2, so its reciprocal rank is 1/2.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"ann": ["b", "a", "c"]}, {"ann": {"a"}}, ["rr", "hr@1,2"])
+    >>> result["rr"].mean, result["hr@1"].mean, result["hr@2"].mean
+    (0.5, 0.0, 1.0)
+    """
+    given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    how = parse_engine(engine, memory)
+    question = Question(truth, metrics, like, choices, given, columns, how, clusters)
+    return evaluate_question(question, rankings)
+
+
+def evaluate_question(question: Question, rankings: object) -> Summary:
+    """The result of rankings: read → open an engine → run → summarise."""
+    plan, judged, systems, side = question.read({ONE: rankings})
+    scores = open_data(judged, systems, side=side).run(plan)[ONE]
+    unused: dict[str, int] = {}
+    averaged = None if question.clusters is None else scores.in_any_mean(plan)
+    cluster_ids = clusters_of(question.clusters, scores, unused, averaged)
+    with use_words(plan.words):
+        summary = summarise(plan, scores, judged, systems[ONE], cluster_ids, unused)
+    unread = replace(question, given=replace(question.given))
+    again = functools.partial(_reread, unread, rankings)
+    return replace(summary, source=Source(again, ONE, lists=systems[ONE].rows.has_lists))
+
+
+def _reread(question: Question, rankings: object) -> Data:
+    """The data of an evaluation, read again without the warnings of the first time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankmeterWarning)
+        _, judged, systems, side = question.read({ONE: rankings})
+    return open_data(judged, systems, side=side)
+
+
+@takes_choices
+def curve(
+    rankings: object,
+    truth: object,
+    metric: str | Metric,
+    max_k: int,
+    *,
+    like: str | None = None,
+    columns: Mapping[str, Any] | None = None,
+    clusters: object = None,
+    train: object = None,
+    items: object = None,
+    catalogue: object = None,
+    baseline_lists: object = None,
+    propensity: object = None,
+    collapse: object = None,
+    **choices: Unpack[Choices],
+) -> Curve:
+    """Measure one metric at every cutoff from 1 to `max_k`, to choose how many items to show.
+
+    Parameters
+    ----------
+    rankings : object
+        As in `evaluate`; or a mapping from name to rankings, for a line of each.
+    truth : object
+        As in `evaluate`.
+    metric : str or Metric
+        Its cutoff, if it has one, does not matter.
+    max_k : int
+        The largest cutoff, up to 10,000.
+    like, columns, clusters, train, items, catalogue, baseline_lists, propensity, collapse
+        As in `evaluate`.
+    {choices}
+
+    Returns
+    -------
+    Curve
+        ``curve.frame``, ``curve.best_k()``, ``curve.smallest_good_k()``.
+
+    Raises
+    ------
+    UsageError
+        If a metric, an option or a value of an option does not exist, or options contradict.
+    DataError
+        If the data cannot be read with certainty, or lack what an option asks for.
+
+    Examples
+    --------
+    One relevant item, at rank 2: precision is best at k = 2.
+
+    >>> import rankmeter as rm
+    >>> found = rm.curve([["x", "a", "y"]], [{"a"}], "precision", 3)
+    >>> [round(mean, 2) for mean in found.frame["mean"]], found.best_k()
+    ([0.0, 0.5, 0.33], {'rankings': 2})
+    """
+    given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    question = Question(truth, metric, like, choices, given, columns, clusters=clusters)
+    return curve_of(question, rankings, max_k)
+
+
+def curve_of(question: Question, rankings: object, max_k: int) -> Curve:
+    """The only metric of a question at every cutoff up to `max_k`."""
+    several = cast("Mapping[str, object]", rankings) if holds_systems(rankings) else None
+    plan, judged, systems, side = question.read(several or {ONE: rankings})
+    if len(plan.metrics) != 1:
+        raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
+    scored = open_data(judged, systems, side=side).run
+    counts = {name: counts_of(table, judged) for name, table in systems.items()}
+    (entry,) = plan.metrics
+    return curves_of(Curve, plan, [entry], scored, max_k, question.clusters, counts)[entry.label]

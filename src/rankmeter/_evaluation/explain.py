@@ -1,0 +1,300 @@
+"""Why two tools differ on the same data: walk from one plan to the other, one option at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+import polars as pl
+
+from rankmeter._choices import Choices, takes_choices
+from rankmeter._engine import open_data
+from rankmeter._engine.side import Given, Side
+from rankmeter._evaluation.evaluate import ONE
+from rankmeter._evaluation.question import Question
+from rankmeter._evaluation.search import search, with_options
+from rankmeter._rankings.counts import item_sort_key
+from rankmeter._rankings.kind import plan_of
+from rankmeter._reading.table import Table
+from rankmeter._results.explanation import Explanation, Step, UserChange
+from rankmeter._results.notes import fact_notes
+from rankmeter._results.summary import Summary, summarise
+from rankmeter.conventions import convention_names, translate_all
+from rankmeter.conventions._plan import MetricPlan, Plan
+from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
+from rankmeter.errors._checks import exact, refused
+from rankmeter.metrics import Metric
+
+SHOWN_USERS = 5
+SHOWN_ITEMS = 10
+
+
+class _Bench:
+    """Results of one metric under many settings, on data that are read once."""
+
+    def __init__(self, truth: Table, systems: Mapping[str, Table], plan: Plan, side: Side) -> None:
+        self.rankings, self.truth, self.plan = systems[ONE], truth, plan
+        self.data = open_data(truth, systems, side=side)
+
+    def run(self, entry: MetricPlan, convention: str = "") -> Summary:
+        """The result under one setting."""
+        plan = dataclasses.replace(self.plan, convention=convention, metrics=(entry,))
+        return summarise(plan, self.data.run(plan)[ONE], self.truth, self.rankings)
+
+
+@takes_choices
+def explain(
+    rankings: object,
+    truth: object,
+    metric: str | Metric,
+    *,
+    between: tuple[str, str] | None = None,
+    target: float | str | None = None,
+    like: str | None = None,
+    columns: Mapping[str, Any] | None = None,
+    train: object = None,
+    items: object = None,
+    catalogue: object = None,
+    baseline_lists: object = None,
+    propensity: object = None,
+    collapse: object = None,
+    **choices: Unpack[Choices],
+) -> Explanation:
+    """Find the options that make two tools differ, or that give a number.
+
+    Parameters
+    ----------
+    rankings, truth : object
+        As in `evaluate`.
+    metric : str or Metric
+        One metric.
+    between : pair of str, optional
+        Two conventions. Every option in which they differ is changed from the first to the second,
+        one after the other: options of the metric, then of how hits are found, then of which users
+        are averaged. An option that would leave the mean undefined on the way comes later.
+    target : float or str, optional
+        A published number. Settings are searched for values that equal it in its printed digits:
+        every convention whose tool has the metric, alone and with each threshold that occurs in
+        the data, and `like` with any one option changed. If none matches, every convention with
+        one option changed, and `like` with any two; then every convention with a threshold and one
+        option changed. A change without effect is not a match. Pass a string to keep trailing
+        zeros (``"0.140"``).
+    like : str, optional
+        The convention that is also searched with two options changed; default ``rankmeter``.
+    columns, train, items, catalogue, baseline_lists, propensity, collapse
+        As in `evaluate`.
+    {choices}
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    UsageError
+        Unless exactly one of `between` and `target` is given.
+
+    Notes
+    -----
+    The change of a step depends on the steps before it. The order is always the same, so that
+    explanations can be compared, but other orders would give other changes.
+
+    Examples
+    --------
+    One hit at rank 2 of two relevant items: LensKit gives ranks 1 and 2 the same weight.
+
+    >>> import rankmeter as rm
+    >>> rankings, truth = {"u": ["x", "a"]}, {"u": {"a", "b"}}
+    >>> e = rm.explain(rankings, truth, "ndcg@2", between=("rankmeter", "lenskit"))
+    >>> [(step.switch, round(step.change, 4)) for step in e.steps if step.change]
+    [('discount', 0.1131)]
+    >>> rm.explain(rankings, truth, "ap@5", target=0.25).matches[0].convention
+    'rankmeter'
+    """
+    given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    question = Question(truth, metric, like, choices, given, columns)
+    return explain_question(question, rankings, metric, between, target)
+
+
+def explain_question(
+    question: Question,
+    rankings: object,
+    metric: str | Metric,
+    between: tuple[str, str] | None,
+    target: float | str | None,
+) -> Explanation:
+    """The explanation of a metric of rankings."""
+    like, choices = question.like, question.choices
+    if (between is None) == (target is None):
+        raise UsageError("pass either `between` (two conventions) or `target` (a number)")
+    if between is not None and like is not None:
+        raise UsageError("`between` names both conventions: leave out `like`")
+    if between is not None:
+        pair = isinstance(between, tuple | list) and len(between) == 2
+        if not (pair and all(isinstance(name, str) for name in between)):
+            raise refused("between", "two conventions", between)
+    names = between or ("rankmeter" if like is None else like,)
+    metrics = _metric_by_convention(metric, names)
+    if target is not None:
+        metrics |= _meant_by_others(metric, metrics[names[0]])
+
+    def entry(convention: str) -> MetricPlan:
+        asked = metrics.get(convention, metrics[names[0]])
+        (plan,) = plan_of(asked, convention, choices, [rankings]).metrics
+        return dataclasses.replace(plan, label=metrics[names[0]].label or plan.label)
+
+    first = dataclasses.replace(question, metrics=metrics[names[0]], like=names[0])
+    plan, judged, systems, side = first.read({ONE: rankings})
+    bench = _Bench(judged, systems, plan, side)
+    if between is not None:
+        return _walk_between(bench, entry(between[0]), entry(between[1]), between)
+    assert target is not None
+    asked = metrics[names[0]]
+    held = {name for name, value in choices.items() if value is not None}
+    held |= {*dict(asked.options), *dict(asked.choices)}
+    start = bench.run(entry(names[0]), names[0])
+    return search(bench.data, bench.truth, plan, entry, start, target, held)
+
+
+def _metric_by_convention(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:
+    """The metric as each convention understands its name.
+
+    For a convention that lacks the name, or means another metric by it, it is the metric of the
+    first convention that has it.
+    """
+    by_name: dict[str, Metric] = {}
+    unknown: list[UnknownMetricError] = []
+    for name in names:
+        try:
+            read = translate_all(metric, name)
+        except UnknownMetricError as error:
+            unknown.append(error)
+            continue
+        if len(read) != 1:
+            raise UsageError(f"expected one metric, got {len(read)}: {', '.join(map(str, read))}")
+        by_name[name] = read[0]
+    if not by_name:
+        raise unknown[0]
+    first = next(iter(by_name.values()))
+    same = {name: m for name, m in by_name.items() if (m.name, m.k) == (first.name, first.k)}
+    return {name: same.get(name, first) for name in names}
+
+
+def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
+    """The metric for each convention that means the same one by its name, with its own options."""
+    by_name: dict[str, Metric] = {}
+    for name in convention_names():
+        try:
+            read = translate_all(metric, name)
+        except UsageError:
+            continue
+        if [(m.name, m.k) for m in read] == [(first.name, first.k)]:
+            by_name[name] = read[0]
+    return by_name
+
+
+def _walk_between(
+    bench: _Bench, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
+) -> Explanation:
+    start, end = bench.run(first, names[0]), bench.run(second, names[1])
+    a, b = first.switches(), second.switches()
+    left = [name for name in a if a[name] != b[name]]
+    # One undefined user makes a mean NaN: options that allow it come last, options that end it
+    # first.
+    left.sort(key=lambda name: (b[name] == "nan") - (a[name] == "nan"))
+    total = end[first.label].mean - start[first.label].mean
+    current, value = first, start[first.label].mean
+    steps = []
+    while left:
+        name, current, now = _next_option(bench, current, b, left)
+        left.remove(name)
+        change = now - value
+        share = change / total if total else math.nan
+        steps.append(Step(name, a[name], b[name], now, change, share))
+        value = now
+    return Explanation(
+        first.label,
+        *names,
+        start[first.label],
+        end[second.label],
+        steps=tuple(steps),
+        users=_most_changed_users(bench, start, end, first),
+        cautions=start.cautions,
+        notes=(
+            *dict.fromkeys((*start.plan.notes, *end.plan.notes)),
+            *fact_notes({names[0]: start.facts(), names[1]: end.facts()}),
+        ),
+    )
+
+
+def _next_option(
+    bench: _Bench, current: MetricPlan, after: Mapping[str, Any], left: Sequence[str]
+) -> tuple[str, MetricPlan, float]:
+    """The first option that leaves a number, or else the first: its plan and the mean."""
+    refused: RankmeterError | None = None
+    undefined = None
+    for name in left:
+        try:
+            turned = with_options(current, {name: after[name]})
+            value = bench.run(turned)[turned.label].mean
+        except RankmeterError as error:  # such as users without a ranking under missing="raise"
+            refused = refused or error
+            continue
+        if not math.isnan(value):
+            return name, turned, value
+        undefined = undefined or (name, turned, value)
+    if undefined is None:
+        assert refused is not None
+        raise refused
+    return undefined
+
+
+def _most_changed_users(
+    bench: _Bench, start: Summary, end: Summary, entry: MetricPlan
+) -> tuple[UserChange, ...]:
+    """The users whose value changes most, with the top of their rankings."""
+    label = entry.label
+    both = start.values_by_user.join(
+        end.values_by_user, on="user", how="full", coalesce=True, suffix=" after"
+    )
+    after = f"{label} after"
+    change = (pl.col(after).fill_null(0) - pl.col(label).fill_null(0)).abs()
+    moved = both.with_columns(change=change).filter(
+        (pl.col("change") > 0) | (pl.col(label).is_null() != pl.col(after).is_null())
+    )
+    moved = moved.sort(["change", "user"], descending=[True, False]).head(SHOWN_USERS)
+    users = []
+    for row in moved.iter_rows(named=True):
+        mine = pl.col("user") == row["user"]
+        judged = bench.truth.frame.filter(mine)
+        relevant = judged.filter(pl.Series(entry.alignment.is_relevant(judged["gain"].to_numpy())))
+        gains = dict(relevant.select("item", "gain").iter_rows())
+        ranked = _in_order(bench.rankings.frame.filter(mine), bench.rankings.order, gains, entry)
+        items = tuple(
+            f"{item} ({exact(gains[item])})" if item in gains else str(item)
+            for item in ranked["item"].head(SHOWN_ITEMS)
+        )
+        users.append(UserChange(row["user"], row[label], row[after], items, len(gains)))
+    return tuple(users)
+
+
+def _in_order(
+    frame: pl.DataFrame, order: str, gains: Mapping[Any, float], entry: MetricPlan
+) -> pl.DataFrame:
+    """The ranking of one user, its ties in the order that was measured."""
+    if order == "list":
+        return frame
+    ties = entry.alignment.ties
+    if order == "score" and entry.alignment.score_type == "float32":
+        frame = frame.with_columns(pl.col("score").cast(pl.Float32))
+    gain = pl.Series("gain", [gains.get(item, -np.inf) for item in frame["item"]], pl.Float64)
+    by, descending = [order], [order == "score"]
+    if ties in ("optimistic", "pessimistic"):
+        by, descending = [*by, "gain"], [*descending, ties == "optimistic"]
+    if ties != "input":
+        by, descending = [*by, "place"], [*descending, ties.endswith("descending")]
+    frame = frame.with_columns(gain, place=item_sort_key(frame["item"], ties))
+    return frame.sort(by, descending=descending, maintain_order=True)

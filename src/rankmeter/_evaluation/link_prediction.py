@@ -1,0 +1,386 @@
+"""Queries of link prediction, and published ranks adjusted for chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray
+from rankmeter._rankings.arrays import asarray, host
+from rankmeter.errors import DataError, UsageError
+from rankmeter.errors._checks import (
+    choice,
+    counted,
+    exact,
+    integer,
+    number,
+    refused,
+    several,
+    shown,
+)
+from rankmeter.metrics import Metric, read_metric
+from rankmeter.metrics.link_prediction import chance_of_hit, chance_of_rank, chance_of_reciprocal
+
+
+def adjust(
+    results: Mapping[str, float], *, candidates: Any, n: int | None = None
+) -> dict[str, float]:
+    """Adjust published means of ranks for chance: all that is needed is the number of candidates.
+
+    Parameters
+    ----------
+    results : mapping from metric to mean
+        Names of the mean rank (``mr``), the geometric mean rank (``gmr``), the mean reciprocal
+        rank (``mrr``) and the hit rate (``hits@10``); ``hits@10`` is a share, not in percent.
+    candidates : int or array
+        Number of candidates of each query: the number of entities, or the exact numbers after
+        filtering.
+    n : int, optional
+        Number of queries; with it, the standardised forms are added. The chance of a geometric
+        mean depends on it; without it, there is a query for each of several candidates.
+
+    Returns
+    -------
+    dict of str to float
+        ``amr`` and ``amri`` of a mean rank, ``agmri`` of a geometric one, ``amrr`` of a reciprocal
+        rank, ``adjusted_hits@10`` of a hit rate, and with `n` the standardised ``zmr``, ``zgmr``,
+        ``zmrr``, ``zhits@10``. NaN where every order of the candidates has the same value.
+
+    Raises
+    ------
+    UsageError
+        If a metric cannot be adjusted, or a value is out of its range: no ranks among so many
+        candidates have such a mean, rounded or not.
+
+    Notes
+    -----
+    The adjusted metrics are affine in the mean, with coefficients that depend only on the numbers
+    of candidates: see `amri`, `amrr`, `adjusted_hits`. Filtering leaves fewer candidates than
+    entities, so that the number of entities gives an upper bound of the adjusted value.
+
+    Examples
+    --------
+    ComplEx on FB15k-237, as in the table of LibKGE; 14,541 entities.
+
+    >>> import rankmeter as rm
+    >>> round(rm.adjust({"mrr": 0.348}, candidates=14541)["amrr"], 7)
+    0.347544
+    """
+    if not isinstance(results, Mapping):
+        raise refused("results", "a mapping from metric to mean, such as {'mrr': 0.3}", results)
+    sizes = [
+        integer("candidates", size, least=1)
+        for size in np.atleast_1d(asarray(candidates, "candidates")).tolist()
+    ]
+    if not sizes:
+        raise refused("candidates", "an integer, or one for each query", candidates)
+    n_ranked = np.array(sizes, dtype=np.int64)
+    every = np.ones(n_ranked.size)
+    hits = Hits(np.arange(n_ranked.size + 1), every, every, every.astype(np.int64), n_ranked)
+    times = None if n is None else integer("n", n, least=1)
+    result: dict[str, float] = {}
+    named: dict[Metric, str] = {}
+    for name, mean in results.items():
+        (metric,) = read_metric(str(name))
+        if (twice := named.setdefault(metric, str(name))) != str(name):
+            raise UsageError(f"{twice} and {name} are the same metric: name it once")
+        if metric.name == "gmr":
+            value = number(str(name), mean, least=1)
+            _refuse_mean(str(name), value, most=math.exp(float(np.log(n_ranked).mean())))
+            result |= _adjust_geometric(value, n_ranked, times, several=np.ndim(candidates) > 0)
+            continue
+        if metric.name == "mean_rank":
+            chance, best, label = chance_of_rank(hits), 1.0, "mr"
+            value = number(str(name), mean, least=1)
+            _refuse_mean(str(name), value, most=float(n_ranked.mean()))
+            result["amr"] = value / float(chance[0].mean())
+        elif metric.name == "rr" and metric.k is None:
+            chance, best, label = chance_of_reciprocal(hits), 1.0, "mrr"
+            value = number(str(name), mean, least=0, most=1)
+            _refuse_mean(str(name), value, least=float((1.0 / n_ranked).mean()))
+        elif metric.name == "hit_rate" and metric.k is not None:
+            chance, best, label = chance_of_hit(hits, metric.k), 1.0, f"hits@{metric.k}"
+            value = number(str(name), mean, least=0, most=1)
+            _refuse_mean(str(name), value, least=float((n_ranked <= metric.k).mean()))
+        else:
+            raise refused("results", "means of mr, gmr, mrr and hits@k", name)
+        expected = float(chance[0].mean())
+        adjusted = {"mr": "amri", "mrr": "amrr"}.get(label, f"adjusted_{label}")
+        result[adjusted] = (value - expected) / (best - expected) if expected != best else math.nan
+        if times is not None:
+            spread = math.sqrt(float(chance[1].mean()) / times)
+            sign = -1.0 if label == "mr" else 1.0
+            result[f"z{label}"] = sign * (value - expected) / spread if spread else math.nan
+    return result
+
+
+def _refuse_mean(name: str, value: float, *, least: float = 0.0, most: float = math.inf) -> None:
+    """Refuse a mean that no ranks among the candidates have, even if it was rounded."""
+    decimals = -int(Decimal(repr(value)).normalize().as_tuple().exponent)
+    rounding = max(0.5 * 10.0 ** -max(decimals, int(most == math.inf)), 1e-6 * value)
+    if value > most + rounding:
+        bound = f"≤ {most:.6g}, the most for ranks among these candidates"
+    elif value < least - rounding:
+        bound = f"≥ {least:.6g}, the least for ranks among these candidates"
+    else:
+        return
+    raise refused(name, bound, value, hint="; check `candidates`")
+
+
+def _adjust_geometric(
+    value: float, n_ranked: IntArray, n: int | None, *, several: bool
+) -> dict[str, float]:
+    """A geometric mean rank, adjusted; ranks of a random order are independent.
+
+    E[M] is the product of E[r^(1/n)] over the queries, and E[M²] that of E[r^(2/n)].
+    """
+    if n is None and not several:
+        raise UsageError("gmr needs the number of queries: pass n=", option="n")
+    queries = n_ranked.size if n is None else n
+    weight = queries / n_ranked.size  # how many queries have each number of candidates
+    mean, square = (
+        math.exp(weight * float(np.log(_mean_power(n_ranked, power / queries)).sum()))
+        for power in (1, 2)
+    )
+    result = {"agmri": (mean - value) / (mean - 1.0) if mean > 1.0 else math.nan}
+    if n is not None:
+        spread = math.sqrt(max(square - mean**2, 0.0))
+        result["zgmr"] = (mean - value) / spread if spread else math.nan
+    return result
+
+
+def _mean_power(n: IntArray, power: float) -> FloatArray:
+    """Mean of r^power for r = 1 … n; beyond a table by the Euler–Maclaurin formula."""
+    limit = 1 << 20
+    table = np.cumsum(np.arange(1.0, min(int(n.max()), limit) + 1.0) ** power)
+    total: FloatArray = table[np.minimum(n, limit) - 1]
+
+    def tail(x: FloatArray) -> FloatArray:
+        return x ** (power + 1) / (power + 1) + x**power / 2 + power * x ** (power - 1) / 12
+
+    far, ends = n > limit, np.array([float(limit)])
+    total[far] += tail(n[far].astype(np.float64)) - tail(ends)
+    return total / n
+
+
+Side = Literal["head", "tail"]
+SIDES: tuple[Side, ...] = ("head", "tail")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinkQueries:
+    """Queries of link prediction, some for each side, to score and evaluate batch by batch.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        A row for each query: side, head, relation, tail, ``target`` (the entity to find), ``key``
+        (the query without its target, such as ``tail:0/1``) and ``degree`` (in how many of the
+        triples and filters the target occurs).
+    known : tuple of int64 arrays
+        The other true entities: rows of queries, and entities.
+
+    Examples
+    --------
+    Entity 0 is linked to 1 and 2: when 1 is to be found, 2 is left out.
+
+    >>> import rankmeter as rm
+    >>> queries = rm.link_queries([(0, 0, 1)], filters=[[(0, 0, 2)]], sides=["tail"])
+    >>> queries.frame["target"].to_list(), [known.tolist() for known in queries.known]
+    ([1], [[0], [2]])
+    """
+
+    frame: pl.DataFrame
+    known: tuple[IntArray, IntArray]
+
+    def __repr__(self) -> str:
+        queries = counted(len(self), "query", "queries")
+        return f"LinkQueries: {queries}, {counted(self.frame['relation'].n_unique(), 'relation')}"
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    def __getitem__(self, rows: slice) -> LinkQueries:
+        """The queries of a batch: consecutive rows."""
+        if not isinstance(rows, slice):
+            raise UsageError(f"pass a slice of rows, such as queries[0:100], got {shown(rows)}")
+        start, stop, step = rows.indices(len(self))
+        if step != 1:
+            raise UsageError(f"a batch of queries must be consecutive rows, got step {step}")
+        first, last = np.searchsorted(self.known[0], [start, max(start, stop)])
+        answers = self.known[0][first:last] - start, self.known[1][first:last]
+        return LinkQueries(self.frame.slice(start, max(stop - start, 0)), answers)
+
+    @property
+    def target(self) -> IntArray:
+        """The entity to find, for each query."""
+        return self.frame["target"].to_numpy()
+
+    @property
+    def exclude(self) -> tuple[IntArray, IntArray]:
+        """The argument ``exclude`` of `rankmeter.evaluate_scores`."""
+        return self.known
+
+    @property
+    def clusters(self) -> pl.Series:
+        """The argument ``clusters``: the queries without their targets."""
+        return self.frame["key"]
+
+    @property
+    def groups(self) -> pl.DataFrame:
+        """The argument ``groups``: side and relation, and the degree of the target in fourths.
+
+        Means by relation weigh all its triples alike; the rows ``macro`` weigh relations alike.
+        """
+        degree = self.frame["degree"]
+        edges = np.unique(np.quantile(degree, [0.25, 0.5, 0.75])) if len(degree) else np.zeros(0)
+        part = np.searchsorted(edges, degree.to_numpy(), "left")
+        bounds = ["1", *(exact(edge) for edge in edges)]
+        names = [f"{place + 1}: up to {exact(edge)}" for place, edge in enumerate(edges)]
+        names.append(f"{len(edges) + 1}: above {bounds[-1]}")
+        return self.frame.select(
+            "side",
+            pl.col("relation").cast(pl.String),
+            degree=pl.Series([names[i] for i in part.tolist()], dtype=pl.String),
+        )
+
+
+def link_queries(
+    triples: Any, *, filters: Any = (), sides: Side | Iterable[Side] = SIDES
+) -> LinkQueries:
+    """Build filtered queries: which entity completes (head, relation, ?) and (?, relation, tail).
+
+    Parameters
+    ----------
+    triples : array of shape (n, 3), or frame
+        Heads, relations and tails as integers; the entities are columns of the scores. A frame may
+        have the columns head, relation and tail in any order.
+    filters : array, frame or iterable of them
+        Further true triples, usually those of train and validation: their entities leave the
+        candidates. The triples themselves are always among the filters.
+    sides : {"head", "tail"} or iterable of them
+        Which entity is to be found. All queries of a side follow each other.
+
+    Returns
+    -------
+    LinkQueries
+        Its ``target``, ``exclude``, ``groups`` and ``clusters`` are those of
+        `rankmeter.evaluate_scores`.
+
+    Raises
+    ------
+    DataError
+        If triples are not three integers of 0 or more.
+    UsageError
+        If a side does not exist.
+
+    Notes
+    -----
+    ``clusters`` make intervals honest: the triples of one query are not independent. Repeated
+    triples are repeated queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankmeter as rm
+    >>> queries = rm.link_queries([(0, 0, 1), (0, 0, 2)])
+    >>> queries.frame.select("side", "target", "key").rows()  # doctest: +NORMALIZE_WHITESPACE
+    [('head', 0, 'head:0/1'), ('head', 0, 'head:0/2'), ('tail', 1, 'tail:0/0'),
+     ('tail', 2, 'tail:0/0')]
+    >>> scores = np.array([[3, 2, 1], [3, 2, 1], [9, 1, 5], [9, 1, 5]])
+    >>> result = rm.evaluate_scores(scores, queries.target, "mrr",
+    ...     exclude=queries.exclude, groups=queries.groups)
+    >>> result.by_group("side")["segment", "mean"].rows()
+    [('head', 1.0), ('tail', 0.5), ('macro', 0.75)]
+    """
+    test = _triples(triples, "triples")
+    others = [_triples(given_side, "filters") for given_side in _as_sets(filters)]
+    true = np.unique(np.concatenate([test, *others]), axis=0)
+    loops = true[:, 0] == true[:, 2]
+    ends = np.concatenate([true[:, 0], true[~loops, 2]])
+    every, times = np.unique(ends, return_counts=True)
+    frames, rows, entities, first = [], [], [], 0
+    which = several("sides", "head, tail or both", sides)
+    for side in dict.fromkeys(choice("sides", given_side, SIDES) for given_side in which):
+        target = 0 if side == "head" else 2
+        other = 2 - target
+        degree = times[np.searchsorted(every, test[:, target])]
+        given = [test[:, 1], test[:, other]] if side == "head" else [test[:, other], test[:, 1]]
+        key = pl.DataFrame(given, schema=["one", "two"])
+        frames.append(
+            pl.DataFrame(test, schema=["head", "relation", "tail"]).select(
+                pl.lit(side).alias("side"),
+                "head",
+                "relation",
+                "tail",
+                target=pl.Series(test[:, target]),
+                key=pl.lit(f"{side}:")
+                + key["one"].cast(pl.String)
+                + "/"
+                + key["two"].cast(pl.String),
+                degree=pl.Series(degree),
+            )
+        )
+        row, entity = _answers(test, true, target, other)
+        rows.append(row + first)
+        entities.append(entity)
+        first += len(test)
+    if not frames:
+        raise UsageError("sides must name head, tail or both", option="sides")
+    answers = np.concatenate(rows), np.concatenate(entities)
+    return LinkQueries(pl.concat(frames), answers)
+
+
+def _answers(test: IntArray, true: IntArray, target: int, other: int) -> tuple[IntArray, IntArray]:
+    """For each triple, the other entities that complete its query: rows and entities."""
+    queries = pl.DataFrame({"a": test[:, other], "r": test[:, 1], "own": test[:, target]})
+    answers = pl.DataFrame({"a": true[:, other], "r": true[:, 1], "entity": true[:, target]})
+    pairs = queries.with_row_index("row").join(answers, on=["a", "r"])
+    pairs = pairs.filter(pl.col("entity") != pl.col("own")).sort("row", "entity")
+    return pairs["row"].to_numpy().astype(np.int64), pairs["entity"].to_numpy().astype(np.int64)
+
+
+def _as_sets(filters: Any) -> list[Any]:
+    """Sets of triples, of which there can be one alone."""
+    if filters is None:
+        return []
+    if hasattr(filters, "columns") or getattr(filters, "ndim", 3) < 3:
+        return [filters]
+    sets = several("filters", "triples, or several sets of them", filters)
+    triples = bool(sets) and all(len(entry) == 3 and np.ndim(entry[0]) == 0 for entry in sets)
+    return [sets] if triples else sets
+
+
+def _triples(data: Any, name: str) -> IntArray:
+    if hasattr(data, "columns"):
+        named = {str(column).lower(): column for column in data.columns}
+        lacking = [role for role in ("head", "relation", "tail") if role not in named]
+        if lacking:
+            raise DataError(f"`{name}` has no column {lacking[0]}, only {', '.join(named)}")
+        roles = ("head", "relation", "tail")
+        array = np.column_stack([np.asarray(data[named[role]]) for role in roles])
+    else:
+        array = host(asarray(data, name))
+    if array.size == 0:
+        return np.zeros((0, 3), dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
+        raise DataError(
+            f"`{name}` must be integers of shape (n, 3): head, relation, tail; got an array of "
+            f"shape {array.shape} and type {array.dtype}"
+        )
+    if array.min() < 0:
+        row = int(np.flatnonzero((array < 0).any(axis=1))[0])
+        raise DataError(f"`{name}` has a negative number in row {row}: {array[row].tolist()}")
+    if array.max() >= 2**63:
+        row = int(np.flatnonzero((array >= 2**63).any(axis=1))[0])
+        raise DataError(
+            f"`{name}` has a number of 2^63 or more in row {row}: {array[row].tolist()}. Number "
+            "the entities and relations from 0"
+        )
+    return array.astype(np.int64)

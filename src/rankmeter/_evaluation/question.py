@@ -1,0 +1,312 @@
+"""What rankings are asked, and whether results answer the same question."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import polars as pl
+
+from rankmeter._choices import CHOICES, acting, show
+from rankmeter._engine.choose import Reading
+from rankmeter._engine.memory import check_candidates
+from rankmeter._engine.side import Given, Side, read_side
+from rankmeter._rankings.kind import Kind, plan_of, truth_of
+from rankmeter._reading.doubts import label_caution, swap_caution, threshold_caution
+from rankmeter._reading.read import is_records
+from rankmeter._reading.table import Table, no_judgments, unify_all
+from rankmeter._results.result import Result
+from rankmeter._results.summary import Summary
+from rankmeter.conventions import translate_all
+from rankmeter.conventions._plan import MetricPlan, Plan
+from rankmeter.errors import DataError, IdTypeError, UsageError
+from rankmeter.errors._caution import warn
+from rankmeter.errors._checks import USERS, Words, counted, refused, shown
+from rankmeter.metrics import Metric
+
+REMEDY = "evaluate both with the same options, or compare the rankings: rm.compare({…}, truth)"
+
+
+def named_results(systems: Mapping[str, object]) -> dict[str, Summary]:
+    """The results of evaluations among systems; each run of a system has a name of its own."""
+    results = {}
+    for system, data in systems.items():
+        several = isinstance(data, list | tuple) and bool(data) and isinstance(data[0], Result)
+        runs = list(data) if several else [data]  # type: ignore[call-overload]
+        for number, run in enumerate(runs, 1):
+            name = f"{system}, run {number}" if len(runs) > 1 else str(system)
+            if isinstance(run, Summary):
+                results[name] = run
+            elif several or isinstance(run, Result):
+                raise UsageError(
+                    f"the values of {name} are a {type(run).__name__}, which is not the result of "
+                    "one evaluation: pass that of rm.evaluate, rm.evaluate_scores or "
+                    "rm.evaluate_ranks"
+                )
+    return results
+
+
+def question_of(
+    results: Mapping[str, Summary], metrics: str | Metric | Iterable[str | Metric] | None = None
+) -> Plan:
+    """The plan of results that answer the same question; `metrics` are those to compare.
+
+    Raises
+    ------
+    UsageError
+        If a metric, an option or a user of the ground truth is not the same in all of them; or a
+        result has no values of users.
+    IdTypeError
+        If the users of one are integers and those of another are text.
+    """
+    for name, run in results.items():
+        if not run.scores.n_users:
+            raise UsageError(f"{name} has no values of users: accumulate with keep='values'")
+    (first, result), *others = results.items()
+    entries = [*result.plan.metrics]
+    if metrics is not None:
+        asked = translate_all(metrics, result.plan.convention.partition(" ")[0])
+        entries = [result.plan[str(metric)] for metric in asked]
+    for name, other in others:
+        labels = [e.label for e in (other.plan.metrics if metrics is None else entries)]
+        there = {label: other.plan[label] for label in labels if label in other}
+        for differs in _differences(first, result, name, other, entries, there):
+            raise UsageError(f"{first} and {name} do not answer the same question: {differs}")
+    return replace(result.plan, metrics=tuple(entries))
+
+
+def check_options(results: Mapping[str, Summary]) -> None:
+    """Refuse results in which a metric of one name has different options."""
+    for (first, result), (name, other) in itertools.combinations(results.items(), 2):
+        shared = {e.label: e for e in other.plan.metrics if e.label in result.estimates}
+        entries = [result.plan[label] for label in shared]
+        for differs in _options(first, result.plan, name, other.plan, entries, shared):
+            raise UsageError(f"{first} and {name} do not answer the same question: {differs}")
+
+
+def _differences(
+    a: str,
+    result: Summary,
+    b: str,
+    other: Summary,
+    entries: Sequence[MetricPlan],
+    others: Mapping[str, MetricPlan],
+) -> Iterator[str]:
+    """The differences between the questions of two results, whose names are a and b."""
+    labels = [entry.label for entry in entries]
+    for has, lacks, there, here in ((a, b, labels, [*others]), (b, a, [*others], labels)):
+        for label in there:
+            if label not in here:
+                yield (
+                    f"{has} has {label}, and {lacks} has not; name the metrics to compare, "
+                    "metrics=[…]"
+                )
+    yield from _options(a, result.plan, b, other.plan, entries, others)
+    first, second = (each.scores.users.filter(each.scores.in_truth) for each in (result, other))
+    if first.dtype != second.dtype:
+        raise IdTypeError("some systems have integers as users and others have text: convert them")
+    for has, lacks, users, judged in ((a, b, first, second), (b, a, second, first)):
+        alone = users.filter(~users.is_in(judged.implode()))
+        if len(alone):
+            yield (
+                f"user {shown(alone[0])} is in the ground truth of {has}, and not in that of "
+                f"{lacks} ({counted(len(alone), 'such user')} in all); {REMEDY}"
+            )
+    for entry in entries:
+        if entry.alignment.scope == "all" and entry.alignment.exclude == "none":
+            judged_by_a = _n_relevant(result, entry)
+            judged_by_b = _n_relevant(other, others[entry.label])
+            for at in (judged_by_a["n"] != judged_by_b["n"]).arg_true().head(1):
+                yield (
+                    f"user {shown(judged_by_a['user'][at])} has {judged_by_a['n'][at]} relevant "
+                    f"items in the ground truth of {a} and {judged_by_b['n'][at]} in that of {b}; "
+                    f"{REMEDY}"
+                )
+
+
+def _n_relevant(result: Summary, entry: MetricPlan) -> pl.DataFrame:
+    """The number of relevant items of each user in the ground truth, by user."""
+    scores = result.scores
+    n = pl.Series("n", scores.facts[entry.alignment].n_relevant)
+    return pl.DataFrame([scores.users, n]).filter(scores.in_truth).sort("user")
+
+
+def _options(
+    a: str,
+    plan: Plan,
+    b: str,
+    other: Plan,
+    entries: Sequence[MetricPlan],
+    others: Mapping[str, MetricPlan],
+) -> Iterator[str]:
+    """The options that have two values in plans, for the metrics of one and of the other."""
+    acts = acting(acting(CHOICES, plan.data), other.data)
+
+    def options(entry: MetricPlan) -> dict[str, Any]:
+        every = {"metric": entry.metric.name, "k": entry.metric.k, **entry.switches()}
+        return {name: v for name, v in every.items() if name in acts or name not in CHOICES}
+
+    pairs = [(f" of {e.label}", options(e), options(others[e.label])) for e in entries]
+    for where, first, second in (*pairs, ("", plan.settings(), other.settings())):
+        for name, value in first.items():
+            if name in second and second[name] != value:
+                yield (
+                    f"{name}{where} is {show(value)} in {a} and {show(second[name])} in {b}; "
+                    f"{REMEDY}"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Ground truth in any form, metrics, and side data, for rankings that come later."""
+
+    truth: object
+    metrics: str | Metric | Iterable[str | Metric]
+    like: str | None
+    choices: Mapping[str, Any]
+    given: Given
+    columns: Mapping[str, Any] | None = None
+    how: Reading = Reading()  # noqa: RUF009 - it never changes
+    clusters: object = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.metrics, Iterator):  # a plan is made of them more than once
+            object.__setattr__(self, "metrics", [*self.metrics])
+
+    def bound(self) -> Question:
+        """Read ground truth and side data now, so that they are read once for all rankings."""
+        self.given.read()
+        if self.truth is None:
+            return self
+        columns = _columns_by_side(self.columns)["truth"]
+        return replace(self, truth=self.how.read_truth(self.truth, columns))
+
+    def plan(self, systems: Iterable[object] = ()) -> Plan:
+        """The metrics with the value of every choice, for some rankings."""
+        return plan_of(self.metrics, self.like, self.choices, systems)
+
+    def read(self, systems: Mapping[str, object]) -> tuple[Plan, Table, dict[str, Table], Side]:
+        """The plan with notes, ground truth, rankings and side data, with ids of the same types.
+
+        Reasons to doubt that they are what was meant become warnings, and `cautions` of the tables.
+
+        Parameters
+        ----------
+        systems : mapping of str to object
+            Rankings by name, each in any form that `evaluate` takes. The truth may be left out if
+            one system holds records of both.
+
+        Raises
+        ------
+        UsageError
+            If ground truth is missing, or two systems have one name.
+        DataError
+            If the data cannot be read with certainty, or lack what an option asks for.
+        """
+        self._refuse(systems)
+        plan, how, truth = self.plan(systems.values()), self.how, truth_of(systems, self.truth)
+        check_candidates(plan, systems.values())
+        by_side = _columns_by_side(self.columns)
+        if truth is None and not plan.needs_no_truth:
+            truth = next(iter(systems.values()), None)
+            if len(systems) != 1 or not is_records(truth):
+                raise UsageError(
+                    "truth is missing: pass the judged items as the second argument, or records of "
+                    "the form {'predict_list': […], 'ground_truth': {…}} as the only argument"
+                )
+        tables = self._rankings(systems, by_side["rankings"], plan)
+        if truth is None:
+            judged = no_judgments(next(iter(tables.values())))
+        else:
+            judged = how.read_truth(truth, by_side["truth"])
+        judged, tables = unify_all(judged.doubted(label_caution(judged)), tables)
+        if plan.assumes_relevance:
+            judged = judged.doubted(threshold_caution(judged))
+        tables = {name: how.load_judged(t, judged, plan) for name, t in tables.items()}
+        tables = {name: t.doubted(swap_caution(t, judged)) for name, t in tables.items()}
+        for table in (judged, *tables.values()):
+            warn(*table.cautions)
+        side = read_side(self.given, next(iter(tables.values())), plan.n_items)
+        words = vocabulary_of(judged, tables)
+        engine = how.describe(tables.values())
+        return replace(plan, engine=engine, side=side.notes, words=words), judged, tables, side
+
+    def _refuse(self, systems: Mapping[str, object]) -> None:
+        """Refuse results, and what cannot act on rankings that have no items."""
+        given = {"columns": self.columns, **self.given.arguments()}
+        for rankings in systems.values():
+            if isinstance(rankings, Result):
+                raise UsageError(
+                    f"{type(rankings).__name__} is a result, not rankings: pass the rankings, or "
+                    "compare results with rm.compare({'A': result_a, 'B': result_b})"
+                )
+            if isinstance(rankings, Kind) and rankings.data != "rankings":
+                name = next((name for name, value in given.items() if value is not None), None)
+                if name is not None:
+                    raise UsageError(
+                        f"`{name}` cannot act on {type(rankings).__name__}, which has no items: "
+                        "leave it out",
+                        option=name,
+                    )
+
+    def _rankings(
+        self, systems: Mapping[str, object], columns: Mapping[str, str] | None, plan: Plan
+    ) -> dict[str, Table]:
+        collapsing = self.given.collapsing
+        tables: dict[str, Table] = {}
+        for name, rankings in systems.items():
+            if str(name) in tables:
+                raise UsageError(f"two systems are called {str(name)!r}")
+            try:
+                table = self.how.read(rankings, columns, plan)
+                tables[str(name)] = table if collapsing is None else collapsing(table)
+            except DataError as error:
+                if len(systems) == 1:
+                    raise
+                raise type(error)(f"System {str(name)!r}: {error}") from None
+        return tables
+
+
+def vocabulary_of(judged: Table, systems: Mapping[str, Table]) -> Words:
+    """The words of the ground truth, or of rankings, if they differ from those of the house."""
+    words = (table.origin.words for table in (judged, *systems.values()))
+    return next((w for w in words if w != USERS), USERS)
+
+
+def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:
+    """The roles that each side has, from one mapping for both or one for each."""
+    if columns is None:
+        return {"rankings": None, "truth": None}
+    if not isinstance(columns, Mapping) or not all(isinstance(role, str) for role in columns):
+        raise refused("columns", "a mapping from role to column name", columns)
+    if any(isinstance(value, Mapping) for value in columns.values()):
+        unknown = set(columns) - {"rankings", "truth"}
+        if unknown:
+            raise UsageError(
+                f"columns= takes one mapping each for rankings and truth, got "
+                f"{shown(sorted(unknown))}"
+            )
+        return {"rankings": columns.get("rankings"), "truth": columns.get("truth")}
+    roles = {"user", "item", "score", "rank", "gain"}
+    unknown = set(columns) - roles
+    if unknown:
+        raise UsageError(f"the roles in columns= are {sorted(roles)}, not {shown(sorted(unknown))}")
+    truth = {role: columns[role] for role in ("user", "item", "gain") if role in columns}
+    ranks = {role: columns[role] for role in ("user", "item", "score", "rank") if role in columns}
+    return {"rankings": ranks, "truth": truth}
+
+
+def holds_systems(data: object) -> bool:
+    """Whether this is a mapping from name to rankings, so not ground truth."""
+    return isinstance(data, Mapping) and len(data) > 0 and all(map(holds_lists, data.values()))
+
+
+def holds_lists(data: object) -> bool:
+    """Whether this is data of several users, and not the judged items of one."""
+    if isinstance(data, Mapping | list):
+        inner = data.values() if isinstance(data, Mapping) else data
+        return any(isinstance(value, Mapping | list | set | frozenset) for value in inner)
+    return isinstance(data, PathLike | Kind) or hasattr(data, "columns")

@@ -1,0 +1,404 @@
+"""Scores, samples and ranks in: the public functions for what are not lists of items."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankmeter._choices import takes_choices_of
+from rankmeter._engine.memory import Counted, Source, refuse_unknown_candidates, score_queries
+from rankmeter._evidence.hits import IntArray
+from rankmeter._rankings.array_files import (
+    is_array_file,
+    is_path,
+    is_table,
+    read_array_file,
+    read_rank_table,
+    row_frame,
+    row_ids,
+    row_labels,
+)
+from rankmeter._rankings.kind import plan_of_data
+from rankmeter._rankings.known_ranks import count_samples, read_ranks
+from rankmeter._rankings.rank_counts import Queries
+from rankmeter._rankings.scores import Asked, count_scores
+from rankmeter._rankings.ties import ORDERED
+from rankmeter._reading.by_user import Ids, IdSeries
+from rankmeter._reading.table import POLARS, Kind
+from rankmeter._results.segments import clusters_of
+from rankmeter._results.shares import tie_bounds
+from rankmeter._results.summary import Summary, average_scores
+from rankmeter.conventions import load_convention
+from rankmeter.conventions._plan import Plan
+from rankmeter.errors import DuplicateError, UsageError
+from rankmeter.errors._caution import warn
+from rankmeter.errors._checks import LINKS, number, refused, shown
+from rankmeter.metrics import Metric
+
+RANK_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
+"""The default metrics of scores and ranks."""
+MANY_TIES = 0.01
+"""The share of tied targets from which half precision gets a warning."""
+PAIRED = 30
+"""The number of targets from which it is odd that each is tied with one other candidate."""
+
+
+@takes_choices_of("scores")
+def evaluate_scores(
+    scores: Any,
+    target: Any = None,
+    metrics: str | Metric | Iterable[str | Metric] = RANK_METRICS,
+    *,
+    negatives: Any = None,
+    exclude: Any = None,
+    candidates: Any = None,
+    users: Any = None,
+    groups: Any = None,
+    clusters: Any = None,
+    tolerance: tuple[float, float] | None = None,
+    like: str | None = None,
+    **choices: Any,
+) -> Summary:
+    """Measure the scores of all items: a matrix of queries × items, or positives with negatives.
+
+    No list is made and nothing is sorted: a rank is one plus the number of higher scores. Scores
+    on an accelerator are compared there, and only counts leave it.
+
+    Parameters
+    ----------
+    scores : array, sparse matrix, pair, list or function
+        One row for each query and one column for each item, of NumPy, PyTorch or any library with
+        the array API or DLPack, such as JAX and CuPy. Or a SciPy matrix, of which the stored
+        entries are the candidates; a pair ``(users, items)`` of factors, whose product
+        ``users @ items.T`` is computed some rows at a time; a list of blocks of columns, or a
+        function without arguments that returns such blocks, the same ones at each call. With
+        `negatives`, the scores of the positives, of shape (n,). This, the targets, negatives,
+        exclusions, candidates, users and clusters can also be paths of ``.npy``, ``.npz`` and
+        ``.json`` files.
+    target : array, list or sparse matrix
+        The true items of each row, as columns: an id for each row, ids of shape (n_rows, n) padded
+        with -1, a list of ids for each row, a boolean mask, or a matrix of labels of the shape of
+        the scores, in which all entries above 0 are true.
+    metrics : str, Metric or iterable of them
+        As in `rankmeter.evaluate`.
+    negatives : array of shape (n, m) or (m,), optional
+        Scores of the negatives of each positive, or of one pool that all positives share.
+    exclude : mask, sparse matrix, pair or list, optional
+        Cells that are not candidates, such as known true answers or items that were seen: a boolean
+        mask, a SciPy matrix, a pair (rows, columns) of index arrays, a list of ids for each row, or
+        ids padded with -1.
+    candidates : array, list or sparse matrix, optional
+        The only items that are ranked: ids or a mask over the columns for all rows, or ids for each
+        row in any form of `exclude`.
+    users : array, list or str, optional
+        An id for each row, for `Summary.per_user`. A word is the option `users` of
+        `rankmeter.evaluate`: ``all``, ``relevant`` or ``hit``.
+    groups : array, list, mapping or frame, optional
+        A label for each row, or several by name, for `Summary.by_group`.
+    clusters : array, list, mapping or frame, optional
+        The cluster of each row; or by user, as in `rankmeter.evaluate`.
+    tolerance : tuple of two floats, optional
+        Scores within ``tolerance[0] + tolerance[1] * |score of the target|`` of it are tied with
+        it; by default those of the tool, which are (1e-5, 1e-4) for LibKGE and 0 for all others.
+    like : str, optional
+        The tool whose conventions to follow.
+    {choices}
+
+    Returns
+    -------
+    Summary
+        A row of `Summary.per_user` is a query. The notes say what a query is, if rows have several
+        true items, how many targets are tied, and the means if these were ranked first or last.
+
+    Raises
+    ------
+    UsageError
+        If an option cannot act on scores, or has no such value.
+    DataError
+        If shapes do not fit, a score is NaN or infinite, or a target is excluded or outside the
+        columns; the message names the row.
+
+    Notes
+    -----
+    Ties are ``realistic`` by default: a tied target has the mean of its best and its worst rank.
+    ``item`` orders by column. Scores are compared in their own precision.
+
+    Examples
+    --------
+    The true item of the first row has the second highest score, that of the other row is tied for
+    the first place: ranks 2 and 1.5, and the mean of 1/2 and 2/3 is 7/12.
+
+    >>> import numpy as np
+    >>> import rankmeter as rm
+    >>> scores = np.array([[0.9, 0.5, 0.1], [0.7, 0.2, 0.7]])
+    >>> result = rm.evaluate_scores(scores, [1, 0], ["mrr", "mr"])
+    >>> round(result["mrr"].mean, 4), result["mr"].mean
+    (0.5833, 1.75)
+
+    Item 0 of the first row is known to be true, too, and leaves the candidates.
+
+    >>> rm.evaluate_scores(scores, [1, 0], "mr", exclude=[[0], []])["mr"].mean
+    1.25
+
+    Items 0 and 1 are both true: one query that finds one of two at the top, or two queries with one
+    true item each, which is at the top once the other one has left.
+
+    >>> rm.evaluate_scores(scores[:1], [[0, 1]], "recall@1")["recall@1"].mean
+    0.5
+    >>> rm.evaluate_scores(scores[:1], [[0, 1]], "recall@1", each=True)["recall@1"].mean
+    1.0
+    """
+    users, choices = users_from_option(users, choices)
+    plan = plan_of_data(metrics, like, choices, "scores" if negatives is None else "samples")
+    asked = count_request(plan, tolerance=tolerance, like=like)
+    scores, target, negatives, exclude, candidates = (
+        read_array_file(given) if is_path(given) else given
+        for given in (scores, target, negatives, exclude, candidates)
+    )
+    clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
+    if negatives is None:
+        queries = count_scores(scores, target, asked, exclude=exclude, candidates=candidates)
+    else:
+        _refuse_other(target=target, exclude=exclude, candidates=candidates)
+        queries = count_samples(scores, negatives, asked)
+    ids, read = _row_ids(users, queries)
+    return summary_of(
+        plan, Counted(queries, ids), groups=groups, clusters=clusters, read=read,
+        tolerance=asked.tolerance,
+    )  # fmt: skip
+
+
+@takes_choices_of("ranks")
+def evaluate_ranks(
+    ranks: Any,
+    metrics: str | Metric | Iterable[str | Metric] = RANK_METRICS,
+    *,
+    candidates: Any = None,
+    upper: Any = None,
+    users: Any = None,
+    groups: Any = None,
+    clusters: Any = None,
+    like: str | None = None,
+    **choices: Any,
+) -> Summary:
+    """Measure ranks that another tool has computed, one for each query.
+
+    Parameters
+    ----------
+    ranks : array, list, frame or path
+        1-based ranks of the true items. A rank that ends in .5 is the mean of a tie of two; longer
+        ties need `upper`. Or a frame or the path of a file (see Notes).
+    metrics : str, Metric or iterable of them
+        As in `rankmeter.evaluate`.
+    candidates : int, array or path, optional
+        Number of candidates among which each item was ranked; needed by the metrics adjusted for
+        chance.
+    upper : array or path, optional
+        The last rank of each tie, of which `ranks` are the first: then every tie rule applies.
+    users, groups, clusters, like
+        As in `rankmeter.evaluate_scores`.
+    {choices}
+
+    Returns
+    -------
+    Summary
+
+    Raises
+    ------
+    UsageError
+        If a metric needs the number of candidates and it is unknown, or an option cannot act on
+        ranks.
+    DataError
+        If a value is not a rank.
+
+    Notes
+    -----
+    A frame or file (Parquet, CSV, TSV, JSON Lines) has a column ``rank``, and optionally
+    ``candidates`` and ``upper``; ``user`` names the queries, and all other columns of text are
+    groups. A ``.npy`` file has the ranks alone, and in a text file without a header there is one
+    rank per line.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate_ranks([1, 2, 4, 10], ["mrr", "hits@3", "mr"], candidates=100)
+    >>> round(result["mrr"].mean, 4), result["hits@3"].mean, result["mr"].mean
+    (0.4625, 0.5, 4.25)
+    """
+    users, choices = users_from_option(users, choices)
+    read, kind = read_rank_table(ranks) if is_table(ranks) else ({"ranks": ranks}, POLARS)
+    candidates, upper = (
+        read_array_file(array) if is_path(array) else array for array in (candidates, upper)
+    )
+    clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
+    given = {"candidates": candidates, "upper": upper, "users": users, "groups": groups}
+    read |= {name: value for name, value in given.items() if value is not None}
+    plan = plan_of_data(metrics, like, choices, "ranks")
+    queries = read_ranks(read["ranks"], read.get("upper"), read.get("candidates"))
+    if not queries.sized:
+        refuse_unknown_candidates(plan, queries)
+    ids, counts = _row_ids(read.get("users"), queries)
+    return summary_of(
+        plan, Counted(queries, ids), groups=read.get("groups"), clusters=clusters, read=counts,
+        kind=kind,
+    )  # fmt: skip
+
+
+def users_from_option(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Ids of users, also from a file, and the choices with ``users`` if that is a word."""
+    if is_array_file(users):
+        return read_array_file(users), choices
+    return (None, {**choices, "users": users}) if isinstance(users, str) else (users, choices)
+
+
+def count_request(
+    plan: Plan,
+    *,
+    tolerance: tuple[float, float] | None = None,
+    like: str | None = None,
+) -> Asked:
+    """The request to count for the metrics of a plan.
+
+    Raises
+    ------
+    UsageError
+        If they compare scores at different precisions, or close scores cannot be tied.
+    """
+    precisions = {choices.score_type for choices in plan.alignments()}
+    if len(precisions) > 1:
+        raise UsageError(
+            "the metrics compare scores as float32 and float64: evaluate them one after the other",
+            option="score_type",
+        )
+    ordered = any(choices.ties in ORDERED for choices in plan.alignments())
+    single = precisions == {"float32"}
+    close = _tolerance(tolerance, like)
+    if any(close) and plan.bad_scores == "worst":
+        raise UsageError("bad_scores='worst' cannot tie close scores: pass tolerance=(0, 0)")
+    return Asked(plan.each, ordered, plan.bad_scores, single, close)
+
+
+def _tolerance(given: Any, like: str | None) -> tuple[float, float]:
+    """The absolute and the relative tolerance of ties: as given, or that of the tool."""
+    if given is None:
+        return load_convention("rankmeter" if like is None else like).tolerance
+    if not isinstance(given, list | tuple) or len(given) != 2:
+        raise refused("tolerance", "two numbers, absolute and relative", given)
+    absolute, relative = (number("tolerance", part, least=0) for part in given)
+    return absolute, relative
+
+
+def _row_ids(users: Any, queries: Queries) -> tuple[Ids | None, Counter[str]]:
+    """An id for each query of those of the rows, and what was converted to read them."""
+    counts: Counter[str] = Counter()
+    if users is None:
+        return None, counts
+    labels = row_ids(users, queries.facts["rows"], counts)
+    return query_ids(queries, labels.gather(queries.row)), counts
+
+
+def query_ids(queries: Queries, labels: pl.Series) -> Ids:
+    """Different ids of all queries: their labels, with the target if a label has several queries.
+
+    Raises
+    ------
+    DuplicateError
+        If two rows have the same id.
+    """
+    ids = labels
+    if queries.target is not None and labels.n_unique() < len(labels):
+        ids = ids.cast(pl.String) + "/" + pl.Series(queries.target).cast(pl.String)
+    if ids.n_unique() != len(ids):
+        twice = ids.filter(ids.is_duplicated())[0]
+        raise DuplicateError(f"user {shown(twice)} is there twice: give each row its own id")
+    return IdSeries(ids)
+
+
+def summary_of(
+    plan: Plan,
+    data: Counted,
+    *,
+    groups: Any = None,
+    clusters: Any = None,
+    read: Mapping[str, int] | None = None,
+    tolerance: tuple[float, float] = (0.0, 0.0),
+    kind: Kind = POLARS,
+) -> Summary:
+    """Score counted queries and average the values, with notes about ties."""
+    queries, (scores,) = data.queries, data.run(plan).values()
+    unused: dict[str, int] = {}
+    n_rows = queries.facts["rows"]
+    cluster_ids: IntArray | None = None
+    if isinstance(clusters, Mapping | str) or hasattr(clusters, "columns"):
+        cluster_ids = clusters_of(clusters, scores, unused, scores.in_any_mean(plan))
+    elif clusters is not None:
+        labels = row_labels(clusters, "clusters", n_rows)
+        cluster_ids = labels.rank("dense").to_numpy().astype(np.int64)[queries.row] - 1
+    n, tied = int(np.count_nonzero(queries.found)), queries.tied
+    remarks, cautions = [], []
+    if tied and not queries.facts.get("mean_ranks"):
+        remarks.append(tie_bounds(plan, lambda plan: score_queries(plan, queries), tied, n))
+    cautions += half_caution(queries.half, tied, n)
+    remarks += query_remark(plan, queries.facts)
+    if any(tolerance):
+        remarks.append(f"tied within {tolerance[0]:g} + {tolerance[1]:g} · |score of the target|")
+    if n_rows and not queries.found.size:
+        remarks.append("no row has a target: nothing was evaluated")
+    if n >= PAIRED and tied == n and queries.counts.equal.max() == 1:
+        cautions.append(
+            "every target is tied with exactly one other candidate: if that is the target itself, "
+            "take it out of its negatives"
+        )
+    whole = [e.label for e in plan.metrics if e.metric.name == "hit_rate" and e.metric.k is None]
+    if whole and n == queries.n:
+        cautions.append(
+            f"{', '.join(whole)} has no cutoff, so it is 1 for every item that was ranked: write "
+            "hits@10"
+        )
+    warn(*cautions)
+    labels_of_groups = None
+    if groups is not None:
+        labels_of_groups = row_frame(groups, "groups", n_rows)[queries.row]
+        if "relation" in labels_of_groups.columns:
+            plan = replace(plan, words=LINKS)
+    return average_scores(
+        plan,
+        scores,
+        {**queries.facts, **unused, **(read or {})},
+        clusters=cluster_ids,
+        cautions=tuple(cautions),
+        remarks=tuple(remarks),
+        groups=labels_of_groups,
+        source=Source(data.opened, "", lists=False),
+        kind=kind,
+    )
+
+
+def query_remark(plan: Plan, facts: Mapping[str, int]) -> list[str]:
+    """A remark, if some rows have several true items."""
+    if not (n := facts.get("rows_with_several_targets")):
+        return []
+    each = "each true item is one query, ranked without the others"
+    rule = each if plan.each else "a row is one query"
+    return [f"rows with several true items: {n:,} ({rule}; each={plan.each})"]
+
+
+def half_caution(half: str, tied: int, n: int) -> list[str]:
+    """A caution if many of the targets are tied in a type of few digits."""
+    if not half or tied <= MANY_TIES * n:
+        return []
+    share = f"{100 * tied / n:.3g} % of the targets are tied in {half}, which has few digits"
+    return [f"{share}: compute the scores in float32"]
+
+
+def _refuse_other(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"`{name}` has no meaning with `negatives`: scores has the positives", option=name
+            )

@@ -1,0 +1,366 @@
+"""Which settings give a number: conventions, thresholds and options, the simplest first.
+
+Settings are searched in rounds; a round is searched only if the earlier ones gave nothing. Many
+settings of a round are the same plan, and many alignments find the same hits on the given data, so
+that one is computed for all of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from rankmeter._choices import CHOICES, Alignment, Averaging
+from rankmeter._engine.memory import Data
+from rankmeter._reading.table import Table
+from rankmeter._results.estimates import estimate
+from rankmeter._results.explanation import Explanation, Match
+from rankmeter._results.notes import notes_of
+from rankmeter._results.summary import Summary
+from rankmeter.conventions import convention_names, has_metric, usage_rank
+from rankmeter.conventions._plan import MetricPlan, Plan
+from rankmeter.errors import RankmeterError, UsageError
+from rankmeter.errors._checks import exact, refused
+from rankmeter.metrics import metric
+
+MAX_GRADES = 10
+"""The largest number of thresholds tried."""
+MAX_ROWS = 40_000_000
+"""Rows that all alignments together may read, which takes seconds; the rest is counted."""
+NEAREST = 5
+
+_PROBES = ("n_relevant", "n_ranked", "n_hits", "dcg", "dcg(gain=binary)", "ideal_dcg")
+"""Metrics whose values differ if the hits do."""
+_INERT = (
+    "ties", "duplicates", "judgements", "scope", "pool", "exclude", "retrieved", "score_type"
+)  # fmt: skip
+"""Choices that can be without effect on the given data, whatever the others are."""
+
+Switches = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Setting:
+    """A convention, the options changed in it, and the resulting plan."""
+
+    tool: str
+    switches: Switches
+    plan: MetricPlan
+
+
+def search(
+    data: Data,
+    truth: Table,
+    plan: Plan,
+    entry: Callable[[str], MetricPlan],
+    start: Summary,
+    target: float | str,
+    held: set[str],
+) -> Explanation:
+    """Search the settings whose mean equals the target in its printed digits.
+
+    `plan` is that of the requested convention and `start` its result, `entry` gives the plan of the
+    metric under any convention, `held` names the options that were given and stay.
+    """
+    text, digits = _parse_target(target)
+    goal, tolerance = float(text), 0.5 * 10.0**-digits * (1 + 1e-9)
+    means = _Means(data, truth, plan)
+    like, (base,) = start.plan.convention, start.plan.metrics
+    space = _Space(truth, like, entry, held)
+    matches: list[Match] = []
+    seen: list[tuple[float, int, Match]] = []
+    for number, settings in enumerate(space.rounds()):
+        by_plan = means.compute([setting.plan for setting in settings])
+        for setting in settings:
+            value = by_plan[setting.plan]
+            if isinstance(value, RankmeterError) or math.isnan(value):
+                continue  # a combination that the data or the metric does not allow
+            match = Match(setting.tool, setting.switches, value)
+            simpler = (means.mean(simple) for simple in space.simpler(setting))
+            if any(math.isclose(value, mean, rel_tol=1e-12) for mean in simpler):
+                continue
+            seen.append((abs(value - goal), number, match))
+            if abs(value - goal) <= tolerance:
+                matches.append(match)
+        if matches:
+            break
+    matches.sort(key=lambda m: (len(m.switches), m.convention != like, usage_rank(m.convention)))
+    return Explanation(
+        base.label,
+        like,
+        "",
+        start[base.label],
+        start[base.label],
+        target=text,
+        matches=tuple(matches),
+        tried=means.n_tried,
+        nearest=() if matches else _nearest(seen),
+        searched=space.describe(means.n_left_out),
+        notes=tuple(notes_of(start.plan, {like: start.facts()})),
+        cautions=start.cautions,
+    )
+
+
+class _Space:
+    """The settings of the search, in rounds."""
+
+    def __init__(
+        self, truth: Table, like: str, entry: Callable[[str], MetricPlan], held: set[str]
+    ) -> None:
+        self.like, self.entry, self.held = like, entry, held
+        self.bases: dict[str, MetricPlan] = {}
+        name = entry(like).metric.name
+        others = (n for n in convention_names() if n != like and has_metric(n, name))
+        for tool in (like, *others):
+            try:
+                self.bases[tool] = entry(tool)
+            except UsageError:  # choices that contradict each other under this convention
+                continue
+        grades = np.unique(truth.gains)
+        self.n_grades = grades.size
+        chosen = np.unique(np.linspace(0, max(grades.size - 1, 0), MAX_GRADES).round().astype(int))
+        self.grades: list[float] = grades[chosen].tolist() if grades.size else []
+
+    def rounds(self) -> Iterator[list[_Setting]]:
+        """The rounds: the settings of one are about equally simple."""
+        like, tools = self.like, list(self.bases)
+        plain: list[tuple[str, Switches]] = [(tool, {}) for tool in tools]
+        levels = {tool: list(self._levels(tool)) for tool in tools}
+        words = {tool: list(self._words(tool)) for tool in tools}
+        singles = [*levels[like], *words[like]]
+        at_levels = [(tool, s) for tool in tools for s in levels[tool] if tool != like]
+        yield self._settings([*plain, *((like, s) for s in singles), *at_levels])
+        switched = [(tool, s) for tool in tools for s in words[tool] if tool != like]
+        pairs = [
+            (like, first | other)
+            for first, other in itertools.combinations(singles, 2)
+            if first.keys() != other.keys()
+        ]
+        yield self._settings([*switched, *pairs])
+        yield self._settings(
+            (tool, level | word)
+            for tool in tools
+            if tool != like
+            for level in levels[tool]
+            for word in words[tool]
+        )
+
+    def _settings(self, switched: Iterable[tuple[str, Switches]]) -> list[_Setting]:
+        settings = []
+        for tool, switches in switched:
+            plan = with_options(self.bases[tool], switches)
+            if plan.alignment.gains != "above" or plan.alignment.relevant != "any":
+                settings.append(_Setting(tool, switches, plan))
+        return settings
+
+    def simpler(self, setting: _Setting) -> Iterator[MetricPlan]:
+        """The plans of the same convention with fewer options changed."""
+        names = list(setting.switches)
+        for size in range(len(names)):
+            for changed in itertools.combinations(names, size):
+                yield with_options(
+                    self.bases[setting.tool], {n: setting.switches[n] for n in changed}
+                )
+
+    def _levels(self, tool: str) -> Iterator[Switches]:
+        """Every other threshold that occurs in the data."""
+        now = self.bases[tool].alignment
+        if "relevant" in self.held or now.gains in ("positive", "all"):
+            return
+        for grade in self.grades:
+            # Just above a grade means from the next grade, unless gains are counted from the
+            # threshold.
+            for sign in (">=", ">") if now.gains == "above" else (">=",):
+                rule = f"{sign}{grade:.15g}"
+                if rule != now.relevant:
+                    yield {"relevant": rule}
+
+    def _words(self, tool: str) -> Iterator[Switches]:
+        """Every other value of every option that has a list of words."""
+        base = self.bases[tool]
+        now = base.switches()
+        every = {
+            **{name: option.choices for name, option in base.spec.options.items()},
+            **{
+                declared.name: declared.words
+                for declared in CHOICES.values()
+                if declared.name in now
+            },
+        }
+        for name, words in every.items():
+            for word in words if name not in self.held else ():
+                pools = word != "micro" or base.spec.pools
+                if pools and word not in (now[name], "raise", "error", "unchecked"):
+                    yield {name: word}
+
+    def describe(self, left: int) -> str:
+        """A sentence on the rounds of the search, and on the settings that were left out."""
+        levels = ""
+        if self.grades and "relevant" not in self.held:
+            share = f" ({len(self.grades)} of {self.n_grades})"
+            shown = ", ".join(exact(grade) for grade in self.grades)
+            levels = f" at the thresholds {shown}{share if self.n_grades > MAX_GRADES else ''}"
+        cut = f", except {left:,} settings, because the data are large" if left else ""
+        return (
+            f"{len(self.bases)} conventions{levels} with up to one option changed, and "
+            f"{self.like} with up to two{cut}"
+        )
+
+
+class _Means:
+    """The means of plans on the data, each computed once."""
+
+    def __init__(self, data: Data, truth: Table, plan: Plan) -> None:
+        # Intervals are not used here, and a bootstrap is slow.
+        self.data, self.plan = data, dataclasses.replace(plan, interval="t")
+        self.grades = np.unique(truth.gains)
+        self._rows, self._size = 0, truth.height
+        self._left: set[MetricPlan] = set()
+        self._means: dict[MetricPlan, float | RankmeterError] = {}
+        self._inert: dict[tuple[str, str], bool] = {}
+        self._prints: dict[Alignment, list[bytes] | None] = {}
+
+    @property
+    def n_tried(self) -> int:
+        """Number of different plans that were computed."""
+        return len(self._means)
+
+    @property
+    def n_left_out(self) -> int:
+        """Number of plans that were left out because they would have taken too long."""
+        return len(self._left)
+
+    def mean(self, plan: MetricPlan) -> float:
+        """The mean of a computed plan; NaN if the plan was not computed or failed."""
+        value = self._means.get(plan, math.nan)
+        return math.nan if isinstance(value, RankmeterError) else value
+
+    def compute(self, plans: Iterable[MetricPlan]) -> Mapping[MetricPlan, float | RankmeterError]:
+        """The mean of each plan, or why it has none; as many as the size of the data allows."""
+        groups: dict[Alignment, list[MetricPlan]] = {}
+        for plan in dict.fromkeys(plans):
+            if plan not in self._means:
+                groups.setdefault(self._representative(plan.alignment), []).append(plan)
+        for alignment, members in sorted(groups.items(), key=lambda group: -len(group[1])):
+            if self._rows > MAX_ROWS:
+                self._left.update(members)
+            else:
+                self._compute(alignment, members)
+        return {plan: self._means.get(plan, math.nan) for plan in plans}
+
+    def _compute(self, alignment: Alignment, plans: list[MetricPlan]) -> None:
+        """Compute all plans of one alignment together."""
+        columns: dict[tuple[Any, bool], MetricPlan] = {}
+        for plan in plans:
+            pooled = plan.averaging.aggregate == "micro"
+            label = str(len(columns))
+            entry = MetricPlan(label, plan.metric, alignment, plan.averaging)
+            columns.setdefault((plan.metric, pooled), entry)
+        whole = dataclasses.replace(self.plan, metrics=tuple(columns.values()))
+        try:
+            (scores,) = self.data.run(whole).values()
+        except RankmeterError as error:
+            self._means |= dict.fromkeys(plans, error)
+            return
+        self._rows += scores.n_users + int(scores.facts[alignment].n_ranked.sum()) + self._size
+        for plan in plans:
+            column = columns[plan.metric, plan.averaging.aggregate == "micro"]
+            asked = dataclasses.replace(column, averaging=plan.averaging)
+            try:
+                mean: float | RankmeterError = estimate(
+                    self.plan, asked, scores.averaged(asked)
+                ).mean
+            except RankmeterError as error:
+                mean = error
+            self._means[plan] = mean
+
+    def _representative(self, alignment: Alignment) -> Alignment:
+        """The representative of all alignments that find the same hits in these data."""
+        if alignment.gains in ("positive", "all"):
+            alignment = dataclasses.replace(alignment, relevant=">0")
+        elif alignment.gains == "relevant" and self.grades.size:
+            relevant = self.grades[alignment.is_relevant(self.grades)]
+            least = f">={exact(relevant[0])}" if relevant.size else f">{exact(self.grades[-1])}"
+            alignment = dataclasses.replace(alignment, relevant=least)
+        usual: dict[str, Any] = {
+            name: CHOICES[name].default
+            for name in _INERT
+            if self._is_inert(name, getattr(alignment, name))
+        }
+        if alignment.scope == "appended":  # appended items are tied
+            usual.pop("ties", None)
+        return dataclasses.replace(alignment, **usual)
+
+    def _is_inert(self, name: str, word: str) -> bool:
+        """Whether a choice finds the same hits as its default, with all judged items relevant."""
+        if word == CHOICES[name].default:
+            return False
+        if (name, word) not in self._inert:
+            coarse = Alignment(relevant="any", score_type="float32", duplicates="each")
+            coarse = dataclasses.replace(coarse, judgements="max")
+            settings: list[dict[str, Any]] = [{name: CHOICES[name].default}, {name: word}]
+            changed = (dataclasses.replace(coarse, **setting) for setting in settings)
+            prints = [*map(self._fingerprint, changed)]
+            self._inert[name, word] = prints[0] is not None and prints[0] == prints[1]
+        return self._inert[name, word]
+
+    def _fingerprint(self, alignment: Alignment) -> list[bytes] | None:
+        """A key that differs between alignments with different hits; None if the data refuse it."""
+        if alignment not in self._prints:
+            entries = (MetricPlan(p, metric(p), alignment, Averaging()) for p in _PROBES)
+            plan = dataclasses.replace(self.plan, metrics=tuple(entries))
+            try:
+                (scores,) = self.data.run(plan).values()
+                keys = [scores.matrix.tobytes(), str(sorted(scores.errors)).encode()]
+            except RankmeterError:
+                self._prints[alignment] = None
+            else:
+                self._prints[alignment] = keys
+        return self._prints[alignment]
+
+
+def with_options(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
+    """The plan of a metric with some options changed."""
+
+    def switches_of(part: Any) -> dict[str, Any]:
+        names = {field.name for field in dataclasses.fields(part)}
+        return {name: value for name, value in switches.items() if name in names}
+
+    options = {n: v for n, v in switches.items() if n in dict(entry.metric.options)}
+    return MetricPlan(
+        entry.label,
+        entry.metric(**options),
+        dataclasses.replace(entry.alignment, **switches_of(entry.alignment)),
+        dataclasses.replace(entry.averaging, **switches_of(entry.averaging)),
+    )
+
+
+def _nearest(seen: list[tuple[float, int, Match]]) -> tuple[Match, ...]:
+    """The settings nearest to the target, the simplest one for each value."""
+    by_value: dict[str, Match] = {}
+    for _, _, match in sorted(
+        seen, key=lambda candidate: (*candidate[:2], len(candidate[2].switches))
+    ):
+        by_value.setdefault(f"{match.value:.10g}", match)
+        if len(by_value) == NEAREST:
+            break
+    return tuple(by_value.values())
+
+
+def _parse_target(target: float | str) -> tuple[str, int]:
+    """A number as printed, and how many decimals it shows."""
+    try:
+        text = str(target).strip()
+        exponent = Decimal(text).as_tuple().exponent
+        finite = math.isfinite(float(text))
+    except Exception:  # noqa: BLE001 - not a number, or whatever a foreign class raises
+        raise refused("target", "a number such as 0.1405", target) from None
+    if not (finite and isinstance(exponent, int)):
+        raise refused("target", "a finite number", target)
+    return text, max(-exponent, 0)

@@ -1,0 +1,285 @@
+"""Several systems over one truth: plan → read → compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from rankmeter._choices import Choices, Setting, takes_choices
+from rankmeter._engine.choose import EngineName, parse_engine
+from rankmeter._engine.side import Given
+from rankmeter._evaluation.compare import compare_results, compare_tables
+from rankmeter._evaluation.evaluate import DEFAULT_METRICS
+from rankmeter._evaluation.question import (
+    Question,
+    holds_lists,
+    holds_systems,
+    named_results,
+    question_of,
+)
+from rankmeter._evaluation.values import compare_stored, holds_values
+from rankmeter._reading.read import is_records
+from rankmeter._results.comparison import Comparison
+from rankmeter._results.result import Result
+from rankmeter._results.settings import Common, Correction, Family, Settings, Test
+from rankmeter._results.summary import Summary
+from rankmeter.conventions._plan import Plan
+from rankmeter.errors import UsageError
+from rankmeter.errors._checks import refused, use_words
+from rankmeter.metrics import Metric
+
+
+@takes_choices
+def compare(
+    systems: Mapping[str, object],
+    truth: object = None,
+    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
+    *,
+    baseline: str | None = None,
+    test: Test = "auto",
+    correction: Correction = "maxt",
+    family: Family = "metric",
+    common: Common = "all",
+    alpha: float = 0.05,
+    segments: object = None,
+    gatekeeping: bool = False,
+    n_resamples: int = 9_999,
+    margin: float | str | Mapping[str, float | str] | None = None,
+    like: str | None = None,
+    columns: Mapping[str, Any] | None = None,
+    clusters: object = None,
+    train: object = None,
+    items: object = None,
+    catalogue: object = None,
+    baseline_lists: object = None,
+    propensity: object = None,
+    collapse: object = None,
+    engine: EngineName = "auto",
+    memory: str | int | None = None,
+    **choices: Unpack[Choices],
+) -> Comparison:
+    """Compare systems over one truth, user by user.
+
+    Parameters
+    ----------
+    systems : mapping of str to object
+        2 to 100 named rankings, each in any form that `evaluate` takes; or, for a system with
+        several training runs (seeds), a list of them: ``{"A": [run1, run2, run3], "B": …}``.
+        Users and runs then both vary, and differences are tested over both. Or, without `truth`,
+        results of `evaluate`, `evaluate_scores`, `evaluate_ranks` or an accumulator, and stored
+        values of users: the ``per_user`` of results, as frames or files.
+    truth : object
+        As in `evaluate`. Results have theirs.
+    metrics : str, Metric or iterable of them
+        As in `evaluate`; of results, those to compare, which are all by default.
+    baseline : str, optional
+        The system that all others are compared with; without a baseline, all pairs are compared.
+    test : str
+        ``auto`` and ``randomization``: Fisher's, by sign flips: exact with few users, else drawn;
+        with more than 100,000 differing users, drawn from the normal limit. Also ``mid-p``, where
+        flips that equal the observed difference count half: less conservative for hits and misses;
+        ``t``, ``bootstrap``, ``tukey`` and ``randomized-tukey`` (all pairs at once, users as
+        blocks); ``wilcoxon`` and ``sign``, which do not test means, with a warning.
+    correction : str
+        ``maxt`` (Westfall and Young's step-down test, on the flips that all comparisons share, each
+        on the scale of its own flips; the intervals of a family then hold together; ``holm`` for
+        tests that flip no signs), ``holm``,
+        ``bonferroni``, ``benjamini-hochberg`` or ``none``, over a family.
+    family : str
+        Which comparisons are corrected together: those of each ``metric``, or ``all``. Those over
+        all users are a family, and those within segments another one, over all metrics.
+    common : str
+        Means over the users that are averaged for ``all`` systems (the others are counted); or
+        each system's mean over its own users and each difference over the users of the ``pair``.
+    alpha : float
+        Level at which a corrected p is called significant.
+    segments : object, optional
+        A label per user: ``{"ann": "new", …}``, pairs, a pandas Series, or a frame or file with
+        the columns user and segment, as `by_activity` and `by_popularity` make. Every comparison
+        is repeated within each, and these are corrected over segments, metrics and pairs.
+    gatekeeping : bool
+        Whether a difference within a segment is significant only if it is also significant over
+        all users; the segments then share the alpha that remains after that step. It finds more
+        where segments agree, and hides what harms one of them where they do not.
+    n_resamples : int
+        Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
+        p-value close to alpha needs them.
+    margin : float, str or mapping, optional
+        The largest difference that does not matter, ``0.005``, or as a share of the other mean,
+        ``"1%"``; or by metric, ``{"ndcg@10": 0.005, "hr@10": "1%"}``. Then it is also tested
+        whether systems are equivalent within the margin, and whether one is not worse than the
+        other by the margin or more.
+    like, columns
+        As in `evaluate`.
+    clusters : object, optional
+        As in `evaluate`; tests then compare clusters, not users.
+    train, items, catalogue, baseline_lists, propensity, collapse, engine, memory
+        As in `evaluate`.
+    {choices}
+
+    Returns
+    -------
+    Comparison
+        Of stored values, a `ValueComparison`, which has no curves, lists or page.
+
+    Raises
+    ------
+    UsageError
+        If a metric, an option or a value of an option does not exist, or options contradict; if
+        results do not answer the same question: other metrics or options, or other users, or
+        numbers of their relevant items, in the ground truth.
+    DataError
+        If the data cannot be read with certainty, or lack what an option asks for, or values are
+        above 1e100, whose differences overflow.
+
+    Notes
+    -----
+    Every system sees the same users in the same order: the truth is aligned once. A difference is
+    that of the other system minus the baseline. A comparison of results is that of their rankings:
+    values are those of the results, and curves and lists read the rankings again. Why these
+    defaults: Smucker, Allan and Carterette, CIKM 2007; Urbano, Lima and Hanjalic, SIGIR 2019.
+
+    Examples
+    --------
+    Two users are too few for any conclusion, and the comparison says so.
+
+    >>> import rankmeter as rm
+    >>> truth = {"ann": {"a"}, "bob": {"b"}}
+    >>> old, new = {"ann": ["x", "a"], "bob": ["x", "b"]}, {"ann": ["a"], "bob": ["b"]}
+    >>> systems = {"old": old, "new": new}
+    >>> difference = rm.compare(systems, truth, "rr", baseline="old")["rr"][0]
+    >>> difference.difference, difference.p, difference.significant
+    (0.5, 0.5, False)
+
+    Results of evaluations are systems, too.
+
+    >>> results = {name: rm.evaluate(lists, truth, "rr") for name, lists in systems.items()}
+    >>> rm.compare(results, baseline="old")["rr"][0].difference
+    0.5
+    """
+    if not isinstance(systems, Mapping) or isinstance(systems, Result) or holds_systems(truth):
+        swapped = ": the systems come first, rm.compare(systems, truth)"
+        expected = "a mapping from name to rankings, such as {'A': …, 'B': …}"
+        given = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
+        raise UsageError(f"`systems` must be {expected}, got {given}", option="systems")
+    settings = Settings(
+        baseline=baseline, test=test, correction=correction, family=family, common=common,
+        alpha=alpha, n_resamples=n_resamples, margin=margin, gatekeeping=gatekeeping,
+        segments=segments, clusters=clusters,
+    )  # fmt: skip
+    stored = truth is None and any(map(holds_values, systems.values()))
+    if (results := named_results(systems)) or stored:
+        _refuse_rankings(systems, results)
+        only_rankings: dict[str, Any] = {
+            "truth": truth, "like": like, "columns": columns, "train": train, "items": items,
+            "catalogue": catalogue, "baseline_lists": baseline_lists, "propensity": propensity,
+            "collapse": collapse, "memory": memory, "engine": None if engine == "auto" else engine,
+        }  # fmt: skip
+        _refuse_options(only_rankings | choices)
+        asked = None if metrics is DEFAULT_METRICS else metrics
+        return _compare_values(systems, results, asked, settings)
+    side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    how = parse_engine(engine, memory)
+    question = Question(truth, metrics, like, choices, side_data, columns, how, clusters)
+    return compare_question(question, systems, settings)
+
+
+def compare_question(
+    question: Question, systems: Mapping[str, object], settings: Settings
+) -> Comparison:
+    """The comparison of rankings, or of the runs of systems."""
+    flat, runs = _separate_runs(systems)
+    settings = _margins_by_label(settings, question.plan(flat.values()))
+    settings.check((*(runs or flat),), runs=runs is not None)
+    plan, judged, tables, side = question.read(flat)
+    with use_words(plan.words):
+        return compare_tables(tables, judged, plan, settings, runs=runs, side=side)
+
+
+def _as_runs(system: object) -> list[object]:
+    """The runs of a system among results and stored values."""
+    return [*system] if isinstance(system, list | tuple) else [system]
+
+
+def _refuse_rankings(systems: Mapping[str, object], results: Mapping[str, Summary]) -> None:
+    """Refuse rankings next to results or stored values."""
+    for name, system in systems.items():
+        if not all(isinstance(run, Summary) or holds_values(run) for run in _as_runs(system)):
+            other = next(iter(results), "another system")
+            raise UsageError(
+                f"{name} is rankings, and {other} is a result: evaluate {name}, too, or compare "
+                "the rankings of all systems, rm.compare({…}, truth)"
+            )
+
+
+def _refuse_options(given: Mapping[str, Any]) -> None:
+    """Refuse what acts on rankings alone, if results are compared."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"`{name}` acts on rankings, and results have their own: leave it out, or compare "
+                "the rankings"
+            )
+
+
+def _compare_values(
+    systems: Mapping[str, object],
+    results: Mapping[str, Summary],
+    metrics: str | Metric | Iterable[str | Metric] | None,
+    settings: Settings,
+) -> Comparison:
+    """Compare results of evaluations, and stored values of users; `results` are by run."""
+    runs = {str(name): _as_runs(system) for name, system in systems.items()}
+    evaluated = {name: [run for run in of if isinstance(run, Summary)] for name, of in runs.items()}
+    plan = question_of(results, metrics) if results else None
+    if plan is not None and evaluated == runs:
+        with use_words(plan.words):
+            return compare_results(evaluated, plan, _margins_by_label(settings, plan))
+    if metrics is not None:
+        raise UsageError("`metrics` acts on rankings and results, and stored values are read whole")
+    return compare_stored(systems, Setting() if plan is None else plan, settings, alike=True)
+
+
+def _margins_by_label(settings: Settings, plan: Plan) -> Settings:
+    """Margins by the labels of their metrics, which may be given by any name."""
+    if not isinstance(settings.margin, Mapping):
+        return settings
+    by_label: dict[str, Any] = {}
+    for name, size in settings.margin.items():
+        try:
+            label = plan[name].label
+        except KeyError as error:
+            raise UsageError(f"margin for {name!r}: {error.args[0]}") from None
+        if by_label.setdefault(label, size) != size:
+            raise UsageError(f"`margin` has two values for {label}: {by_label[label]} and {size}")
+    return replace(settings, margin=by_label)
+
+
+def _separate_runs(
+    systems: Mapping[str, object],
+) -> tuple[dict[str, object], dict[str, list[str]] | None]:
+    """Every run under a name of its own, and the runs of each system if any has several."""
+    if not isinstance(systems, Mapping):
+        raise refused("systems", "a mapping from name to rankings, such as {'A': …}", systems)
+    flat: dict[str, object] = {}
+    names: dict[str, list[str]] = {}
+    for name, rankings in systems.items():
+        several = isinstance(rankings, list | tuple) and rankings and not is_records(rankings)
+        if not several or not all(map(_is_run, rankings)):  # type: ignore[call-overload]
+            rankings = [rankings]  # noqa: PLW2901
+        for number, run in enumerate(rankings, 1):  # type: ignore[arg-type, var-annotated]
+            run_name = str(name) if len(rankings) == 1 else f"{name}, run {number}"  # type: ignore[arg-type]
+            if run_name in flat:
+                raise UsageError(f"two systems are called {run_name!r}")
+            flat[run_name] = run
+            names.setdefault(str(name), []).append(run_name)
+    return flat, names if len(flat) > len(names) else None
+
+
+def _is_run(data: object) -> bool:
+    """Whether this is the rankings of several users: a mapping, a frame or a file."""
+    if isinstance(data, str):
+        return Path(data).exists()
+    return not isinstance(data, list) and holds_lists(data)

@@ -1,0 +1,282 @@
+"""Compare values that another tool computed: read → pair → test. `compare` without rankings."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from rankmeter._choices import Setting, checked_choice
+from rankmeter._engine.scores import Averaged
+from rankmeter._evaluation.compare import Systems, compare_by_user
+from rankmeter._evaluation.question import check_options, named_results
+from rankmeter._reading.columns import named
+from rankmeter._reading.forms import find
+from rankmeter._reading.per_user import read_per_user
+from rankmeter._results.comparison import ValueComparison
+from rankmeter._results.result import Result
+from rankmeter._results.segments import Population
+from rankmeter._results.settings import Common, Correction, Family, Settings, Test, Values
+from rankmeter._results.summary import Summary
+from rankmeter.errors import RankmeterError, UsageError
+from rankmeter.errors._checks import number, refused, several, unknown
+from rankmeter.metrics import ADJUSTED, Spec
+from rankmeter.metrics import metric as metric_of
+
+OPTIONS = ("confidence", "interval", "resamples", "seed")
+"""The options of `evaluate` that act on values."""
+
+
+def compare_values(
+    values: object,
+    *,
+    baseline: str | None = None,
+    lower_is_better: bool | str | Iterable[str] = False,
+    scale: tuple[float, float] | None = None,
+    test: Test = "auto",
+    correction: Correction = "maxt",
+    family: Family = "metric",
+    common: Common = "all",
+    alpha: float = 0.05,
+    margin: float | str | Mapping[str, float | str] | None = None,
+    segments: object = None,
+    gatekeeping: bool = False,
+    clusters: object = None,
+    n_resamples: int = 9_999,
+    confidence: float = 0.95,
+    interval: Literal["wilson", "t", "bca", "percentile"] = "wilson",
+    resamples: int = 2_000,
+    seed: int = 0,
+    columns: Mapping[str, str] | None = None,
+) -> ValueComparison:
+    """Compare per-user values of any origin: another tool, another kind of metric.
+
+    Parameters
+    ----------
+    values : object
+        A frame or file with the columns system, user and value, optionally metric, cluster and
+        seed; or, in place of metric and value, a column for each metric, as ``per_user`` of a
+        comparison has. Or a mapping from system to its values: a mapping from user to value, an
+        array in the same order of users for all systems, a frame or file that ``--per-user`` of
+        ``rankmeter evaluate`` wrote, the result of an evaluation, whose users are compared in each
+        of its metrics; or a list of these, one for each training run. Values may be negative. A
+        user without a value (null, NaN) is left out and counted.
+    baseline : str, optional
+        The system that all others are compared with; without a baseline, all pairs are compared.
+    lower_is_better : bool, str or iterable of str
+        Whether lower is better, for all metrics or for those named. Metrics of rankmeter know it.
+    scale : tuple of float, optional
+        The lowest and the highest possible value. Metrics of rankmeter know it.
+    test, correction, family, common, alpha, margin, segments, gatekeeping, clusters, n_resamples
+        As in `compare`.
+    confidence, interval, resamples, seed
+        As in `evaluate`.
+    columns : mapping, optional
+        Which column has which role: system, user, value, metric, cluster, seed.
+
+    Returns
+    -------
+    ValueComparison
+        ``found.differences``, ``found.sentences()``, ``found.table()``, ``found.to_dict()``.
+
+    Raises
+    ------
+    UsageError
+        If an option has no such value, there are fewer than two systems or more than 100, or
+        several training runs are combined with clusters or another test than t.
+    DataError
+        If a value is not a number or is above 1e100, or a user has two values of one system and
+        metric.
+
+    Notes
+    -----
+    The tests and their sources are those of `compare`.
+
+    Examples
+    --------
+    The differences are 1, 1, 1, 1, 1 and 2. All six have the same sign, which happens in 2 of the
+    64 choices of signs.
+
+    >>> import rankmeter as rm
+    >>> old, new = [3, 1, 4, 1, 5, 9], [4, 2, 5, 2, 6, 11]
+    >>> (found,) = rm.compare_values({"old": old, "new": new}, baseline="old").differences
+    >>> round(found.difference, 4), found.p
+    (1.1667, 0.03125)
+    """
+    options = dict(zip(OPTIONS, (confidence, interval, resamples, seed), strict=True))
+    setting = Setting(**{name: checked_choice(name, value) for name, value in options.items()})
+    settings = Settings(
+        baseline=baseline,
+        test=test,
+        correction=correction,
+        family=family,
+        common=common,
+        alpha=alpha,
+        n_resamples=n_resamples,
+        margin=margin,
+        gatekeeping=gatekeeping,
+        segments=segments,
+        clusters=clusters,
+    )
+    return compare_stored(values, setting, settings, lower_is_better, scale, columns)
+
+
+def compare_stored(
+    values: Any,
+    setting: Setting,
+    settings: Settings,
+    lower: object = False,
+    scale: tuple[float, float] | None = None,
+    columns: Mapping[str, str] | None = None,
+    *,
+    alike: bool = False,
+) -> ValueComparison:
+    """Compare values that are read here, with checked options.
+
+    If values are `alike`, every system must have the same metrics.
+    """
+    if isinstance(values, Result):
+        raise UsageError(
+            f"a {type(values).__name__} is not a mapping from system to values: name the results "
+            "of evaluations, {'A': result, 'B': result}, or pass the per_user of a comparison"
+        )
+    results = named_results(values) if isinstance(values, Mapping) else {}
+    check_options(results)
+    frames = {id(result): _values_by_user(name, result) for name, result in results.items()}
+    if isinstance(values, Mapping):
+        values = {
+            name: [frames.get(id(run), run) for run in data] if isinstance(data, list | tuple)
+            else frames.get(id(data), data)
+            for name, data in values.items()
+        }  # fmt: skip
+    read = read_per_user(values, columns=columns)
+    names = read.frame["system"].unique(maintain_order=True).to_list()
+    users = read.frame["user"].unique().sort()
+    specs = {
+        entry.label: entry.spec for result in results.values() for entry in result.plan.metrics
+    }
+    metrics = _metrics(read.frame, specs, lower, scale)
+    if alike:
+        _check_alike(read.frame, names, metrics)
+    by_metric = [
+        _values(read.frame, users, names, label, *about) for label, about in metrics.items()
+    ]
+    settings.check_margins(metrics)
+    n_runs = {name: len(runs) for name, runs in zip(names, by_metric[0].runs, strict=False)}
+    if settings.clusters is None:
+        settings = replace(settings, clusters=read.clusters)
+    settings.check(names, runs=bool(n_runs))
+    facts = {} if alike else {name: getattr(setting, name) for name in OPTIONS}
+    return compare_by_user(
+        ValueComparison, setting, settings,
+        Systems(names, by_metric, Population(users, textual=True)),
+        facts={"runs": n_runs or None, **facts, **read.counts},
+        values=read.frame.select("system", "user", "metric", "seed", "value"),
+        kind=next(iter(results.values())).kind if results else read.kind,
+    )  # fmt: skip
+
+
+def holds_values(data: object) -> bool:
+    """Whether a frame or file has values of users, as ``per_user`` of a result: no items."""
+    if not (hasattr(type(data), "columns") or isinstance(data, str | PathLike)):
+        return False
+    try:
+        names = find(data, "users").names
+    except RankmeterError:
+        return False
+    return bool(named("user", names)) and not named("item", names)
+
+
+def _check_alike(frame: pl.DataFrame, names: Iterable[str], metrics: Iterable[str]) -> None:
+    """Refuse a metric that only some systems have."""
+    rows = frame.select("system", "metric").unique().rows()
+    for name, label in itertools.product(names, metrics):
+        if (name, label) not in rows:
+            other = next(system for system, metric in rows if metric == label)
+            raise UsageError(
+                f"{other} and {name} do not answer the same question: {other} has {label}, and "
+                f"{name} has not"
+            )
+
+
+def _values_by_user(name: str, result: Summary) -> pl.DataFrame:
+    """The values of the users of a result, with their clusters if it has any."""
+    for entry in result.plan.metrics:
+        if entry.averaging.aggregate != "mean" or entry.spec.weighted:
+            raise UsageError(
+                f"{entry.label} of {name} is not a mean of the values of users: pass the rankings "
+                "to rm.compare, or evaluate without this metric"
+            )
+    if result.clusters is None:
+        return result.values_by_user
+    clusters = pl.DataFrame({"user": result.scores.users, "cluster": result.clusters})
+    return result.values_by_user.join(clusters, on="user", maintain_order="left")
+
+
+def _metrics(
+    frame: pl.DataFrame,
+    specs: Mapping[str, Spec],
+    lower: object,
+    scale: tuple[float, float] | None,
+) -> dict[str, tuple[bool, tuple[float, float]]]:
+    """By label, whether larger is better, and the scale."""
+    labels = frame["metric"].unique(maintain_order=True).to_list()
+    named = [] if isinstance(lower, bool) else several("lower_is_better", "names of metrics", lower)
+    for name in named:
+        if not isinstance(name, str) or name not in labels:
+            raise unknown("metric in lower_is_better", name, labels)
+    if scale is not None:
+        of_scale = [number("scale", end) for end in several("scale", "(lowest, highest)", scale)]
+        if len(of_scale) != 2 or of_scale[0] >= of_scale[1]:
+            raise refused("scale", "(lowest, highest)", scale)
+        low, high = of_scale
+        scale = low, high
+    about = {}
+    for label in labels:
+        up, ends = True, (-np.inf, np.inf)
+        if spec := specs.get(label) or _spec(label):
+            up, ends = spec.increasing, (spec.low, spec.high)
+        if lower is True or label in named:
+            up = False
+        about[label] = up, scale or ends
+    return about
+
+
+def _spec(label: str) -> Spec | None:
+    """The registry entry of a metric; None for one of another tool or adjusted for chance."""
+    try:
+        metric = metric_of(label)
+    except RankmeterError:
+        return None
+    return None if ADJUSTED in dict(metric.choices) else metric.spec
+
+
+def _values(
+    frame: pl.DataFrame,
+    users: pl.Series,
+    names: list[str],
+    label: str,
+    increasing: bool,
+    scale: tuple[float, float],
+) -> Values:
+    """The values of one metric: users × runs of each system, and their mean over runs."""
+    averaged, runs = [], []
+    rows = users.to_frame("user").with_row_index("row")
+    for name in names:
+        of_system = frame.filter(system=name, metric=label).select("user", "seed", "value")
+        of_system = of_system.join(rows, on="user")
+        seeds = of_system["seed"].unique(maintain_order=True).to_list()
+        table = np.full((len(users), max(len(seeds), 1)), np.nan)
+        columns = of_system["seed"].replace_strict(seeds, range(len(seeds)), return_dtype=pl.Int64)
+        table[of_system["row"].to_numpy(), columns.to_numpy()] = of_system["value"].to_numpy()
+        complete = np.flatnonzero(~np.isnan(table).any(axis=1))
+        with np.errstate(over="ignore"):  # too large values are refused where they are compared
+            averaged.append(Averaged(table[complete].mean(axis=1), complete, 0, 0))
+        runs.append([Averaged(column, complete, 0, 0) for column in table[complete].T])
+    several = any(len(of_system) > 1 for of_system in runs)
+    return Values(label, increasing, scale, averaged, len(users), runs=runs if several else [])

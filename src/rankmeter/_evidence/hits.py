@@ -1,0 +1,374 @@
+"""Ranks and gains of the relevant items: what a metric of hits receives.
+
+`Hits` holds, for a block of users, the ranks and gains of their relevant items, without ids and
+scores. A tie that a rule has resolved is an ordinary rank. An unresolved tie (the rule
+``expected``) is a `Span` of ranks, over which `Hits.within` and `Hits.weigh` take exact
+expectations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._evidence.steps import column, is_noting, note_sum
+from rankmeter.errors import UsageError
+
+DEEP = 65_535
+"""Cutoffs from here on share no work."""
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+"""One float per user, per hit or per rank."""
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+"""One integer per user or per hit."""
+
+
+_LONG_TABLE = 2**24
+"""The rank beyond which the weights of all ranks are not tabulated."""
+_LONG_SPAN = 2**28
+"""The number of ranks over which a weight is averaged within seconds."""
+_BLOCK = 2**20
+
+
+def ratio(part: FloatArray, whole: npt.ArrayLike, *, nothing: float = 0.0) -> FloatArray:
+    """``part / whole``, and `nothing` where the whole is 0.
+
+    Parameters
+    ----------
+    part : float64 array
+    whole : array_like
+        Of the same shape, or one number; 0 or more.
+    nothing : float
+        Value of 0 / 0.
+    """
+    below = np.asarray(whole, dtype=np.float64)
+    result: FloatArray = np.full(part.shape, nothing)
+    np.divide(part, below, out=result, where=below > 0)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The possible ranks in unresolved ties, each of them equally likely.
+
+    Attributes
+    ----------
+    low, high : int64 arrays of shape (n_hits,)
+        First and last rank of the tied group of each hit; equal where the rank is certain.
+    """
+
+    low: IntArray
+    high: IntArray
+
+    def __getitem__(self, chosen: IntArray | BoolArray) -> Span:
+        """The spans of some of the hits."""
+        return Span(self.low[chosen], self.high[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Hits that are tied with each other, a row for each tied group that holds a hit."""
+
+    user: IntArray  # (n_groups,) index of the user
+    above: IntArray  # items ranked strictly above the group
+    size: IntArray  # items in the group, hits and misses
+    hits: IntArray  # hits in the group
+    before: IntArray  # hits of the same user above the group
+    start: IntArray  # (n_groups + 1,) where each group begins among the hits
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The hits of a block of users, as flat arrays ordered by user and rank.
+
+    Attributes
+    ----------
+    offsets : int64 array of shape (n_users + 1,)
+        The hits of user ``i`` are ``offsets[i]:offsets[i + 1]``.
+    rank : float64 array of shape (n_hits,)
+        1-based rank. In an unresolved tie it is the mean of the span. Under the tie rule
+        ``realistic`` that mean is the rank itself, which can end in .5, and tied hits share it.
+    gain : float64 array of shape (n_hits,)
+        What each hit is worth.
+    n_relevant : int64 array of shape (n_users,)
+        Relevant items in the truth, found or not.
+    n_ranked : int64 array of shape (n_users,)
+        Items in the ranking.
+    span : Span, optional
+        The possible ranks in unresolved ties; without it every rank is certain.
+    ideal : Hits, optional
+        The perfect ranking of the same truth.
+    item : int64 array of shape (n_hits,), optional
+        The code of the item of each hit, for metrics that ask for facts about items.
+    together : bool
+        Whether hits of equal rank are found at once (tie rule ``together``): `nth` then gives each
+        of them the last of their places, and otherwise the mean of their places.
+    """
+
+    offsets: IntArray
+    rank: FloatArray
+    gain: FloatArray
+    n_relevant: IntArray
+    n_ranked: IntArray
+    span: Span | None = None
+    ideal: Hits | None = None
+    together: bool = False
+    item: IntArray | None = None
+
+    @classmethod
+    def perfect(cls, offsets: IntArray, gain: FloatArray) -> Hits:
+        """The ranking that holds exactly the given gains, largest first.
+
+        Parameters
+        ----------
+        offsets : int64 array of shape (n_users + 1,)
+        gain : float64 array of shape (offsets[-1],)
+            Gains in any order within a user.
+        """
+        counts = np.diff(offsets)
+        if counts.max(initial=0) <= 1:
+            return cls(offsets, np.ones(gain.size), gain, counts, counts)
+        user = np.repeat(np.arange(counts.size), counts)
+        if np.any((user[1:] == user[:-1]) & (gain[1:] > gain[:-1])):
+            gain = gain[np.lexsort((-gain, user))]
+        rank = (np.arange(gain.size) - offsets[user] + 1).astype(np.float64)
+        return cls(offsets, rank, gain, counts, counts)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return self.n_relevant.size
+
+    @cached_property
+    def user(self) -> IntArray:
+        """Index of the user of each hit."""
+        return np.repeat(np.arange(self.n_users), np.diff(self.offsets))
+
+    @cached_property
+    def _by_rank(self) -> tuple[IntArray, IntArray, npt.NDArray[np.uint16]]:
+        """The hits in order of rank: their places, users, and ranks as small integers.
+
+        Hits of one user stay in their order, so that a sum over them has the same bits. Numbers of
+        16 bits are sorted in linear time.
+        """
+        rank = np.minimum(np.ceil(self.rank), DEEP).astype(np.uint16)
+        order = np.argsort(rank, kind="stable")
+        return order, self.user[order], rank[order]
+
+    @cached_property
+    def _cached(self) -> dict[Hashable, FloatArray]:
+        """Values of the hits in order of rank, by name."""
+        return {}
+
+    @property
+    def best(self) -> Hits:
+        """The perfect ranking: `ideal`, or these hits themselves if they have none."""
+        return self if self.ideal is None else self.ideal
+
+    @cached_property
+    def open(self) -> Span | None:
+        """The spans, if any tie is unresolved."""
+        span = self.span
+        return span if span is not None and np.any(span.low != span.high) else None
+
+    @property
+    def tied(self) -> bool:
+        """Whether any tie is unresolved."""
+        return self.open is not None
+
+    def depth(self, k: int | None) -> IntArray:
+        """Number of items in each user's top k: ``min(n_ranked, k)``."""
+        return self.n_ranked if k is None else np.minimum(self.n_ranked, k)
+
+    def only(self, users: slice | IntArray) -> Hits:
+        """The hits of some users, in the order given.
+
+        Parameters
+        ----------
+        users : slice or int64 array
+            Indices of users.
+        """
+        rows = np.arange(self.n_users)[users]
+        count = np.diff(self.offsets)[rows]
+        offsets = np.concatenate(([0], np.cumsum(count)))
+        positions = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], count)
+        return replace(
+            self._pick(positions, offsets),
+            n_relevant=self.n_relevant[rows],
+            n_ranked=self.n_ranked[rows],
+            ideal=None if self.ideal is None else self.ideal.only(rows),
+        )
+
+    def where(self, keep: BoolArray) -> Hits:
+        """Select hits by mask; the counts of the users stay as they are.
+
+        Parameters
+        ----------
+        keep : bool array of shape (n_hits,)
+        """
+        return self._pick(keep, np.concatenate(([0], np.cumsum(keep)))[self.offsets])
+
+    def _pick(self, chosen: IntArray | BoolArray, offsets: IntArray) -> Hits:
+        return replace(
+            self,
+            offsets=offsets,
+            rank=self.rank[chosen],
+            gain=self.gain[chosen],
+            span=None if self.span is None else self.span[chosen],
+            item=None if self.item is None else self.item[chosen],
+        )
+
+    @cached_property
+    def nth(self) -> FloatArray:
+        """Number of each hit among those of its user: 1, 2, …; hits of equal rank share one."""
+        position = np.arange(self.rank.size) - self.offsets[self.user] + 1
+        nth = position.astype(np.float64)
+        same = (self.rank[1:] == self.rank[:-1]) & (self.user[1:] == self.user[:-1])
+        if same.any():
+            run = np.concatenate(([0], np.cumsum(~same)))
+            size = np.bincount(run)
+            mean = np.bincount(run, nth) / size
+            nth = (mean + (size - 1) / 2 if self.together else mean)[run].astype(np.float64)
+        return nth
+
+    @cached_property
+    def first(self) -> FloatArray:
+        """Rank of each user's first hit, infinite without a hit."""
+        first = np.full(self.n_users, np.inf)
+        has_hit = self.offsets[:-1] < self.offsets[1:]
+        first[has_hit] = self.rank[self.offsets[:-1][has_hit]]
+        return first
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The tied groups; a hit whose rank is certain is a group of one."""
+        certain = self.rank.astype(np.int64)
+        span = Span(certain, certain) if self.span is None else self.span
+        low, high = span.low, span.high
+        new = np.ones(low.size, dtype=bool)
+        new[1:] = (low[1:] != low[:-1]) | (self.user[1:] != self.user[:-1]) | (high[1:] == low[1:])
+        start = np.append(np.flatnonzero(new), low.size)
+        head = start[:-1]
+        user = self.user[head]
+        above = low[head] - 1
+        return Groups(
+            user=user,
+            above=above,
+            size=high[head] - above,
+            hits=np.diff(start),
+            before=head - self.offsets[user],
+            start=start,
+        )
+
+    def sum(
+        self,
+        values: FloatArray,
+        user: IntArray | None = None,
+        rank: FloatArray | IntArray | None = None,
+        *,
+        name: str = "term",
+    ) -> FloatArray:
+        """Σ over each user's hits; or over groups or ranks, given their `user` and first `rank`.
+
+        Summed in order of rank, so that a value never depends on the other users of the block.
+        """
+        where = self.user if user is None else user
+        total = np.bincount(where, weights=values, minlength=self.n_users)
+        sums: FloatArray = total.astype(np.float64, copy=False)  # counting no hits gives integers
+        return note_sum(sums, values, self, rank, name)
+
+    def sum_top(
+        self, k: int | None, name: Hashable, values: Callable[[], FloatArray]
+    ) -> FloatArray:
+        """Σ of values over each user's hits in the top k, where every rank is certain.
+
+        `values` gives the values of all hits. They are kept under their name, so that a further
+        cutoff only adds up the hits above it: other values need another name.
+        """
+        if k is None or k >= DEEP or is_noting():
+            terms = values()
+            return self.sum(terms if k is None else np.where(self.rank <= k, terms, 0.0))
+        order, user, rank = self._by_rank
+        if name not in self._cached:
+            self._cached[name] = values()[order]
+        top = slice(rank.searchsorted(np.uint16(k), "right"))
+        return self.sum(self._cached[name][top], user[top])
+
+    def count(self, k: int | None) -> FloatArray:
+        """Number of each user's hits in the top k; in unresolved ties, expected."""
+        if self.open is not None or (k is not None and k >= DEEP) or is_noting():
+            return self.sum(self.within(k), name="hit")
+        if k is None:
+            return np.diff(self.offsets).astype(np.float64)
+        _, user, rank = self._by_rank
+        top = slice(rank.searchsorted(np.uint16(k), "right"))
+        return np.bincount(user[top], minlength=self.n_users).astype(np.float64)
+
+    def within(self, k: float | IntArray | None) -> FloatArray:
+        """1 for each hit in the top k, 0 for the others; in an unresolved tie, the probability.
+
+        `k` is one cutoff, one per user, or None for the whole ranking.
+        """
+        if k is None:
+            return np.ones(self.rank.size)
+        limit = k[self.user] if isinstance(k, np.ndarray) else k
+        if self.open is None:
+            return (self.rank <= limit).astype(np.float64)
+        low, high = self.open.low, self.open.high
+        return column(np.clip((limit - low + 1) / (high - low + 1), 0.0, 1.0), "in top k", self)
+
+    def weigh(self, weight: Callable[[FloatArray], FloatArray], k: int | None) -> FloatArray:
+        """``weight(rank)`` of each hit in the top k, 0 below; in unresolved ties, expected.
+
+        Every item of a tied group is equally likely at each of the group's ranks, so the
+        expectation of a weight is its mean over the span.
+        """
+        plain = weight(self.rank)
+        if k is not None:
+            plain = np.where(self.rank <= k, plain, 0.0)
+        if self.open is None:
+            return plain
+        low, high = self.open.low, self.open.high
+        beyond = high > _LONG_TABLE
+        if beyond.any():
+            far, plain = beyond & (low < high), plain.copy()
+            plain[far] = _mean_weights(weight, low[far], high[far], k)
+            low, high = np.where(beyond, 1, low), np.where(beyond, 1, high)
+        table = weight(np.arange(1.0, high.max() + 1.0))
+        if k is not None:
+            table[k:] = 0.0
+        total = np.concatenate(([0.0], np.cumsum(table)))
+        return np.where(low == high, plain, (total[high] - total[low - 1]) / (high - low + 1))
+
+
+def _mean_weights(
+    weight: Callable[[FloatArray], FloatArray], low: IntArray, high: IntArray, k: int | None
+) -> FloatArray:
+    """The mean of a weight over each span."""
+
+    def mean(first: int, last: int) -> float:
+        end = min(last, last if k is None else k) + 1
+        if end - first > _LONG_SPAN:
+            raise UsageError(
+                f"the expectation over {end - first:,} ranks of tied items would take too long; "
+                f"choose a cutoff or n_items of at most {_LONG_SPAN:,}"
+            )
+        blocks = range(first, end, _BLOCK)
+        sums = (
+            weight(np.arange(start, min(start + _BLOCK, end), dtype=np.float64)).sum()
+            for start in blocks
+        )
+        return math.fsum(sums) / (last - first + 1)
+
+    spans = list(zip(low.tolist(), high.tolist(), strict=True))
+    means = {span: mean(*span) for span in set(spans)}
+    return np.array([means[span] for span in spans])

@@ -1,1 +1,0 @@
-"""Interactions: describing them, splitting them, recommending from them."""

@@ -1,0 +1,1 @@
+"""From tables to hits: pairs of user and item → counts → ranks → hits."""

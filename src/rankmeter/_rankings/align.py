@@ -1,0 +1,181 @@
+"""From ranking rows and judgments to hits: the last place that sees ids and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._choices import Alignment
+from rankmeter._evidence.hits import Hits, IntArray, Span
+from rankmeter._evidence.lists import Lists as Shown
+from rankmeter._rankings.codes import Codes
+from rankmeter._rankings.ground_truth import Judged, gains_of, offsets_of, perfect_hits
+from rankmeter._rankings.in_memory import Kept, Lookup, Rows
+from rankmeter._rankings.listing import Listing
+from rankmeter._rankings.pairs import Refused
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._rankings.rules import Ranking, count_candidates
+from rankmeter._rankings.ties import Placed, assign_ranks
+from rankmeter._reading.by_user import AnyRows, ByUser
+from rankmeter._reading.pieces import KeptRows
+from rankmeter._reading.table import Table
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """Facts about some users in one alignment. Facts of disjoint users merge."""
+
+    n_relevant: IntArray  # (n_users,) relevant items in the ground truth
+    n_ranked: IntArray  # (n_users,) items in the ranking
+    counts: Mapping[str, int]  # what was merged or resolved
+    n_found: int  # judged items that are in the rankings, relevant or not
+    repeated_items: Refused  # pairs that the choices refuse
+    contradictions: Refused
+    n_hits: int | None = None  # relevant items in the rankings, if that is known
+
+    @classmethod
+    def merge(cls, facts: Sequence[Facts], order: IntArray) -> Facts:
+        """Merge the facts of disjoint users; the users are put in the given order."""
+        names = sorted({name for part in facts for name in part.counts})
+        hits = [part.n_hits for part in facts if part.n_hits is not None]
+        return cls(
+            np.concatenate([part.n_relevant for part in facts])[order],
+            np.concatenate([part.n_ranked for part in facts])[order],
+            {name: sum(part.counts.get(name, 0) for part in facts) for name in names},
+            sum(part.n_found for part in facts),
+            sum((part.repeated_items for part in facts), Refused()),
+            sum((part.contradictions for part in facts), Refused()),
+            sum(hits) if len(hits) == len(facts) else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """Hits of one ranking in one alignment, for all users of a block in its order."""
+
+    hits: Hits
+    nonrelevant: Hits  # the ranked items judged as not relevant
+    in_rankings: BoolArray  # whether the rankings name the user; an empty list names its user
+    facts: Facts
+    lists: Shown | None = None  # the items themselves, if they were asked for
+
+
+def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Aligned:
+    """Find the hits, and list the items if asked to. Both sides have ids of the same types.
+
+    A block decides nothing about the whole: pairs that the choices refuse are counted, and the
+    error is raised once all blocks are merged.
+    """
+    choices, codes, notes = truth.choices, truth.codes, dict(truth.counts)
+    in_rankings = codes.mark(rankings.empty_users)
+    user = codes.encode(rankings.users)
+    in_rankings[user] = True
+    ranking = _ranking(rankings.rows, rankings, user, truth, listing)
+    counts, positive, repeated, shown = count_candidates(ranking, truth, notes, listing)
+    hits, nonrelevant, tied = to_hits(counts, (truth.relevant, truth.others), choices, positive)
+    if shown is not None:
+        shown = replace(shown, gain=np.where(shown.relevant, gains_of(shown.gain, choices), 0.0))
+    facts = Facts(
+        hits.n_relevant,
+        hits.n_ranked,
+        {**notes, **tied},
+        counts.user.size,
+        repeated,
+        truth.contradictions,
+        hits.rank.size,
+    )
+    return Aligned(hits, nonrelevant, in_rankings, facts, shown)
+
+
+@singledispatch
+def _ranking(
+    rows: AnyRows, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
+) -> Ranking:
+    """A ranking by the kind of its rows, given the user of each, or each user of an index."""
+    falling = listing is None
+    return Rows(rankings, rows.by_row(user), truth, truth.choices.score_type, falling=falling)
+
+
+@_ranking.register
+def _(
+    rows: KeptRows, rankings: Table, user: IntArray, truth: Judged, _listing: Listing | None
+) -> Ranking:
+    return Kept(rankings, user, truth, truth.choices.score_type, rows.rest)
+
+
+@_ranking.register
+def _(
+    rows: ByUser, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
+) -> Ranking:
+    if listing is None:
+        given = user, truth.codes.n, truth.choices.score_type
+        counted: Ranking | None = rows.ranking(*given)
+        return counted or Lookup(rows, *given)
+    return Rows(rankings, rows.by_row(user), truth, truth.choices.score_type, falling=False)
+
+
+def relevant_items(truth: Judged, items: Codes) -> Shown:
+    """The relevant items of each user, largest gain first, as codes; without items of no code."""
+    code = items.find(truth.items)
+    kept = np.flatnonzero(truth.choices.is_relevant(truth.gain) & (code >= 0))
+    gain = gains_of(truth.gain[kept], truth.choices)
+    order = np.lexsort((code[kept], -gain, truth.code[kept]))
+    at, gain = kept[order], gain[order]
+    offsets = offsets_of(truth.code[at], truth.codes.n)
+    rank = np.arange(at.size) - offsets[truth.code[at]] + 1
+    return Shown(offsets, code[at], rank, gain, np.ones(at.size, dtype=bool), items.n)
+
+
+def to_hits(
+    counted: RankCounts,
+    ideals: tuple[Hits, Hits],
+    choices: Alignment,
+    positive: BoolArray | None = None,
+) -> tuple[Hits, Hits, dict[str, int]]:
+    """Make hits of counts: the relevant ones, the others, and the numbers of ties.
+
+    `ideals` are the perfect rankings that `perfect_hits` gives, and `positive` says which of the
+    judged items have a positive score.
+    """
+    if choices.scope != "all":
+        inside = assign_ranks(counted, choices.ties, choices.depth)
+        ideals = perfect_hits(inside.user, inside.gain, counted.n_ranked.size, choices, inside.item)
+    if choices.retrieved == "positive" and positive is not None:
+        counted = counted.only(positive)
+    counts = {
+        "tied_hits": int(np.count_nonzero(counted.equal)),
+        "users_with_tied_hits": int(np.count_nonzero(np.bincount(counted.user[counted.equal > 0]))),
+    }
+    placed = assign_ranks(counted, choices.ties, choices.depth)
+    n_ranked = counted.n_ranked
+    if choices.depth is not None:
+        n_ranked = np.minimum(n_ranked, choices.depth)
+    relevant = choices.is_relevant(placed.gain)
+    together = choices.ties == "together"
+    hits = _as_hits(placed, relevant, ideals[0], n_ranked, together=together)
+    nonrelevant = _as_hits(placed, ~relevant, ideals[1], n_ranked, together=together)
+    return replace(hits, gain=gains_of(hits.gain, choices)), nonrelevant, counts
+
+
+def _as_hits(
+    placed: Placed, keep: BoolArray, ideal: Hits, n_ranked: IntArray, *, together: bool
+) -> Hits:
+    """Make hits of the placed items that are kept, with the counts of their users."""
+    kept = placed.only(keep)
+    return Hits(
+        offsets_of(kept.user, n_ranked.size),
+        kept.rank,
+        kept.gain,
+        ideal.n_relevant,
+        n_ranked,
+        Span(kept.low, kept.high),
+        ideal,
+        together,
+        kept.item,
+    )

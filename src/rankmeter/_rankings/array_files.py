@@ -1,0 +1,239 @@
+"""Files of arrays and of ranks, and labels of rows."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankmeter._rankings.arrays import asarray, host
+from rankmeter._reading.columns import Column, Columns, frame_kind
+from rankmeter._reading.files import is_text, read_text, reader_of, unpacked_name
+from rankmeter._reading.forms import find
+from rankmeter._reading.frames import expand_home, made_by, numpy_column
+from rankmeter._reading.ids import ids
+from rankmeter._reading.json import read_json, read_json_lines, read_rows
+from rankmeter._reading.keyed import as_text, column_of
+from rankmeter._reading.numbers import typed
+from rankmeter._reading.table import Kind
+from rankmeter._reading.text import read_lines
+from rankmeter.errors import ColumnError, DataError, FileFormatError
+from rankmeter.errors._checks import counted, near
+
+SUFFIXES = (".npy", ".npz", ".json")
+
+PAIRS = (("row", "col"), ("row", "column"), ("rows", "columns"))
+"""The names of two arrays that are the cells of a matrix."""
+
+
+def is_array_file(data: object) -> bool:
+    """Whether this is the path of a file of arrays, by its name."""
+    return isinstance(data, str | PathLike) and str(data).endswith(SUFFIXES)
+
+
+def read_array_file(path: str | PathLike[str]) -> Any:
+    """The array, sparse matrix, pair of arrays or nested list in a file.
+
+    Raises
+    ------
+    FileFormatError
+        If the file has another form.
+    """
+    file = Path(path)
+    try:
+        if file.suffix == ".npy":
+            return np.load(file, mmap_mode="r", allow_pickle=False)
+        if file.suffix == ".npz":
+            return _archive(file)
+        if file.suffix == ".json":
+            return json.loads(file.read_text("utf-8"))
+    except FileFormatError:
+        raise
+    except (OSError, ValueError, KeyError) as error:
+        raise FileFormatError(f"{file} cannot be read as an array: {reason(error)}") from error
+    raise FileFormatError(f"{file} cannot be read as an array: expected a .npy, .npz or .json file")
+
+
+def reason(error: Exception) -> str:
+    """Why NumPy cannot read a file; it offers what is not allowed here."""
+    return "it is damaged or holds Python objects" if "pickle" in str(error) else str(error)
+
+
+def _archive(file: Path) -> Any:
+    with np.load(file, allow_pickle=False) as archive:
+        names = archive.files
+        if "format" in names and "shape" in names:
+            from scipy.sparse import load_npz
+
+            return load_npz(file)
+        for pair in PAIRS:
+            if set(pair) == set(names):
+                return tuple(archive[name] for name in pair)
+        if len(names) == 1:
+            return archive[names[0]]
+    raise FileFormatError(
+        f"{file} has the arrays {', '.join(names)}: expected one array, row and column of cells, "
+        "or a matrix written by scipy.sparse.save_npz"
+    )
+
+
+ROLES = {
+    "ranks": ("rank", "ranks"),
+    "upper": ("upper", "rankupper", "worstrank"),
+    "candidates": ("candidates", "ncandidates", "numcandidates"),
+    "users": ("user", "query", "userid", "queryid", "id"),
+}
+"""The plain names of the columns of a table of ranks, the first of which wins."""
+
+
+def is_path(data: Any) -> bool:
+    """Whether the data are the path of a file."""
+    return isinstance(data, str | PathLike)
+
+
+def is_table(data: Any) -> bool:
+    """Whether the data are a frame, or the path of a file."""
+    return is_path(data) or made_by("polars", "LazyFrame")(data) or hasattr(data, "columns")
+
+
+def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
+    """The columns of a table of ranks by role, all other ones of text as ``groups``; its kind.
+
+    Raises
+    ------
+    FileFormatError
+        If a file cannot be read.
+    ColumnError
+        If no column has the ranks, or several have the name of one role.
+    """
+    if is_path(data) and Path(data).suffix == ".npy":
+        try:
+            return {"ranks": np.load(data, allow_pickle=False)}, Kind()
+        except (OSError, ValueError) as error:
+            raise FileFormatError(f"{data} cannot be read as ranks: {reason(error)}") from error
+    read = _columns(data)
+    named = {role: column_of(read, role, names, first=True) for role, names in ROLES.items()}
+    roles = {role: name for role, name in named.items() if name}
+    if "ranks" not in roles:
+        hint = near("rank", read.names) or f".{read.hint}"
+        raise ColumnError(f"{read.source} has no column rank, only {', '.join(read.names)}{hint}")
+    table = _fetched(read)
+    groups = {
+        name: column
+        for name, column in table.items()
+        if name not in roles.values() and _is_text(column)
+    }
+    kind = frame_kind(read, {"user": roles["users"]} if "users" in roles else {})
+    columns: dict[str, Any] = {role: table[name] for role, name in roles.items()}
+    return columns | ({"groups": groups} if groups else {}), kind
+
+
+def read_table(path: str | PathLike[str]) -> dict[str, Column]:
+    """The columns of a file by name; a text file without a header has the column ``rank``."""
+    return _fetched(_columns(path))
+
+
+def _columns(data: Any) -> Columns:
+    if not is_path(data) or not is_text(path := expand_home(data)):
+        return find(data, "users")
+    text = read_text(path)
+    first = text.head.strip().partition("\n")[0].strip()
+    reader = reader_of(text, path, "users")
+    if unpacked_name(path).suffix == ".txt" or reader is read_lines or _is_number(first):
+        lines = read_lines(text, "users").fetch(["user"])["user"]
+        titled = first.lower() in ROLES["ranks"]
+        return Columns.of({"rank": lines[1:] if titled else lines}, str(path), untyped=True)
+    return read_rows(text) if reader in (read_json, read_json_lines) else reader(text, "users")
+
+
+def _fetched(read: Columns) -> dict[str, Column]:
+    """All columns; those of text without types get the type that all of their values have."""
+    columns = read.fetch(read.names)
+    if not read.untyped:
+        return dict(columns)
+    return {name: typed(column, name, untyped=True) for name, column in columns.items()}
+
+
+def _is_text(column: Column) -> bool:
+    if isinstance(column, pl.Series):
+        return column.dtype == pl.String
+    return {type(value) for value in column if value is not None} == {str}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def row_ids(data: Any, n_rows: int, counts: Counter[str]) -> pl.Series:
+    """An id of a user for each row, checked as in rankings; `counts` gets ``float_user_ids``.
+
+    Raises
+    ------
+    DataError
+        If the number of ids is another, or one is missing.
+    IdTypeError
+        If they are neither all integers nor all strings.
+    """
+    return ids(row_column(data, "users", n_rows), "user", "users=", counts)
+
+
+def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
+    """One label for each row: an array, a list, a series.
+
+    Raises
+    ------
+    DataError
+        If the number of labels is another, or a label is missing.
+    IdTypeError
+        If they are neither all text nor all numbers, all booleans or all times.
+    """
+    labels = as_text(row_column(data, name, n_rows), "label", f"{name}=")
+    missing = labels.is_null().arg_true()
+    if len(missing):
+        raise DataError(
+            f"`{name}` has no label for {counted(len(missing), 'row')}, the first is row "
+            f"{missing[0]}: give every row a label"
+        )
+    return labels.alias(name)
+
+
+def row_column(data: Any, name: str, n_rows: int) -> Column:
+    """One value for each row, of a series, an array or a list."""
+    column: Column
+    if isinstance(data, pl.Series):
+        column = data.to_list() if data.dtype == pl.Object else data
+    elif isinstance(data, list | tuple | range):
+        column = list(data)
+    elif hasattr(data, "to_list") and not hasattr(data, "ndim"):
+        column = data.to_list()
+    else:
+        column = numpy_column(np.ravel(host(asarray(data, name))))
+    if len(column) != n_rows:
+        raise DataError(
+            f"`{name}` must have one label for each of {counted(n_rows, 'row')}, got {len(column)}"
+        )
+    return column
+
+
+def row_frame(data: Any, name: str, n_rows: int) -> pl.DataFrame:
+    """One or several columns of labels: a mapping or frame of them, or one column of this name."""
+    if is_path(data):
+        data = read_table(data)
+    if hasattr(data, "columns") and not isinstance(data, pl.DataFrame):
+        data = {str(column): list(data[column]) for column in data.columns}
+    if isinstance(data, pl.DataFrame):
+        data = {column: data[column] for column in data.columns}
+    if not isinstance(data, Mapping):
+        data = {name: data}
+    columns = [row_labels(labels, str(key), n_rows) for key, labels in data.items()]
+    return pl.DataFrame(columns)

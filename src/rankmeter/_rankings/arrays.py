@@ -1,0 +1,204 @@
+"""Arrays of any library: NumPy, PyTorch, JAX, CuPy, the array API, DLPack, SciPy.
+
+An array in memory of the CPU becomes a NumPy array, without a copy where that is possible. One on
+another device stays there: its own library compares and adds up, and `host` fetches the counts.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from rankmeter._evidence.hits import IntArray
+from rankmeter.errors import DataError
+from rankmeter.errors._checks import shown
+
+HALF = ("float16", "bfloat16", "float8")
+"""Types whose few digits make ties."""
+
+
+def asarray(data: Any, name: str) -> Any:
+    """A NumPy array if the data are in memory of the CPU, and otherwise the array as it is.
+
+    Raises
+    ------
+    DataError
+        If the data are neither an array nor nested lists of numbers.
+    """
+    if isinstance(data, np.ndarray):
+        return np.ma.getdata(data) if not np.ma.is_masked(data) else _masked(data, name)
+    library = type(data).__module__.partition(".")[0]
+    if library == "torch":
+        if str(data.layout) != "torch.strided":
+            raise DataError(
+                f"`{name}` is a sparse tensor: pass to_dense() of it, or a SciPy matrix"
+            )
+        data = data.detach()
+        return data if data.device.type != "cpu" else _of_torch(data)
+    if library in ("jax", "jaxlib"):
+        return np.asarray(data) if _on_cpu(data) else data
+    if library == "cupy" or hasattr(data, "__array_namespace__"):
+        return data
+    try:
+        return np.from_dlpack(data) if hasattr(data, "__dlpack__") else np.asarray(data)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(f"`{name}` cannot be read as an array ({reason}): {shown(data)}") from error
+
+
+def _masked(data: Any, name: str) -> Any:
+    raise DataError(f"`{name}` has masked cells: pass them in `exclude`")
+
+
+def _of_torch(data: Any) -> Any:
+    """A tensor of the CPU as an array; types that NumPy lacks become the same values in float32."""
+    if str(data.dtype).startswith(("torch.bfloat16", "torch.float8")):
+        data = data.float()
+    return data.numpy()
+
+
+def _on_cpu(data: Any) -> bool:
+    return all(device.platform == "cpu" for device in data.devices())
+
+
+def namespace(array: Any) -> Any:
+    """The functions of the library of an array, by their names in the array API."""
+    if isinstance(array, np.ndarray):
+        return np
+    if hasattr(array, "__array_namespace__"):
+        return array.__array_namespace__()
+    return sys.modules[type(array).__module__.partition(".")[0]]
+
+
+def on_device_of(array: Any, numbers: Any) -> Any:
+    """Integers of NumPy in the library and on the device of an array."""
+    if isinstance(array, np.ndarray):
+        return numbers
+    library = namespace(array)
+    if library.__name__.startswith("cupy"):
+        return library.asarray(numbers)
+    return library.asarray(np.ascontiguousarray(numbers), device=array.device)
+
+
+def take(array: Any, row: Any, column: Any) -> Any:
+    """The values of some cells of a matrix, on its device."""
+    return array[on_device_of(array, row), on_device_of(array, column)]
+
+
+def joined(vectors: list[Any]) -> Any:
+    """Vectors of one library, one after the other."""
+    library = namespace(vectors[0])
+    join = library.concat if hasattr(library, "concat") else library.concatenate
+    return join(vectors)
+
+
+def nonzero(array: Any) -> tuple[Any, Any]:
+    """Rows and columns of the cells of a matrix that are not 0, as NumPy arrays."""
+    if is_torch(array):
+        row, column = array.nonzero(as_tuple=True)
+    else:
+        row, column = namespace(array).nonzero(array)
+    return host(row), host(column)
+
+
+def host(array: Any) -> Any:
+    """A NumPy array of small results."""
+    if isinstance(array, np.ndarray):
+        return array
+    for fetch in ("cpu", "get"):  # torch, cupy
+        if hasattr(array, fetch):
+            array = getattr(array, fetch)()
+    try:
+        return np.asarray(array)
+    except (TypeError, RuntimeError, ValueError):
+        return np.from_dlpack(array)
+
+
+def half_type(data: Any) -> str:
+    """The type of scores that have so few digits that equal ones are common; otherwise empty."""
+    kind = type_name(data)
+    return kind if kind.startswith(HALF) else ""
+
+
+def floating(array: Any) -> Any:
+    """The array with integers as float64."""
+    if "int" not in type_name(array) and "bool" not in type_name(array):
+        return array
+    if isinstance(array, np.ndarray):
+        return array.astype(np.float64)
+    library = namespace(array)
+    return array.double() if is_torch(array) else library.astype(array, library.float64)
+
+
+def is_number(array: Any) -> bool:
+    """Whether an array holds real numbers, which can be compared."""
+    return type_name(array).startswith(("float", "bfloat", "int", "uint", "bool"))
+
+
+def type_name(array: Any) -> str:
+    """The type of an array without the name of its library: ``float32``."""
+    return str(getattr(array, "dtype", "")).rpartition(".")[2]
+
+
+def is_torch(array: Any) -> bool:
+    """Whether this is a tensor of PyTorch."""
+    return type(array).__module__.partition(".")[0] == "torch"
+
+
+def pick_rows(array: Any, row: Any) -> Any:
+    """Select rows of a matrix, ascending; a view if they follow each other."""
+    if row.size and row[-1] - row[0] + 1 == row.size and (row[1:] > row[:-1]).all():
+        return array[int(row[0]) : int(row[-1]) + 1, :]
+    return pick(array, row, axis=0)
+
+
+def pick(array: Any, place: IntArray, axis: int) -> Any:
+    """Copy rows (axis 0) or columns (axis 1) of a matrix."""
+    index = on_device_of(array, place)
+    if is_torch(array):
+        return array.index_select(axis, index)
+    return namespace(array).take(array, index, axis=axis)
+
+
+def places_in(ordered: Any, values: Any, side: str) -> IntArray:
+    """Search an ascending vector, on its device, for the places of values."""
+    library = namespace(ordered)
+    kind = library.result_type(ordered, values)
+
+    def converted(array: Any) -> Any:
+        if is_torch(array):
+            return array.to(kind)
+        if hasattr(array, "astype"):
+            return array.astype(kind, copy=False)
+        return library.astype(array, kind, copy=False)
+
+    return host(library.searchsorted(converted(ordered), converted(values), side=side))  # type: ignore[no-any-return]
+
+
+def ascending(array: Any) -> Any:
+    """The values of a vector in ascending order, on its device."""
+    ordered = namespace(array).sort(array)
+    return ordered.values if is_torch(array) else ordered
+
+
+def refuse_places(arrays: list[Any], names: str) -> None:
+    """Refuse arrays that cannot be compared, as they are on different devices."""
+    places = [f"{type(array).__module__.partition('.')[0]} on {_device(array)}" for array in arrays]
+    if len(set(places)) > 1:
+        raise DataError(f"{names} must be on one device, got {' and '.join(dict.fromkeys(places))}")
+
+
+def _device(array: Any) -> str:
+    return "the CPU" if isinstance(array, np.ndarray) else str(getattr(array, "device", "a device"))
+
+
+def is_sparse(data: Any) -> bool:
+    """Whether this is a matrix of SciPy."""
+    return type(data).__module__.startswith("scipy.sparse")
+
+
+def length(data: Any) -> int:
+    """Number of rows."""
+    return int(data.shape[0]) if hasattr(data, "shape") else len(data)

@@ -1,0 +1,314 @@
+"""Cells of a matrix of queries × items in any form: targets, exclusions, candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._rankings.arrays import asarray, host, is_sparse, nonzero, take, type_name
+from rankmeter.errors import DataError, DuplicateError
+from rankmeter.errors._checks import counted
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of a matrix, ordered by row and column, each once.
+
+    Attributes
+    ----------
+    row, column : int64 arrays of shape (n_cells,)
+    gain : float64 array of shape (n_cells,)
+        The value of each cell; 1 where only the cells are given.
+    """
+
+    row: IntArray
+    column: IntArray
+    gain: FloatArray
+
+    @classmethod
+    def of(cls, row: Any, column: Any, gain: Any = None) -> Cells:
+        """Cells in any order."""
+        row, column = np.asarray(row, dtype=np.int64), np.asarray(column, dtype=np.int64)
+        gain = np.ones(row.size) if gain is None else np.asarray(gain, dtype=np.float64)
+        inside = (row[1:] > row[:-1]) | ((row[1:] == row[:-1]) & (column[1:] >= column[:-1]))
+        if inside.all():
+            return cls(row, column, gain)
+        width = int(column.max()) + 2
+        order = np.argsort(row * width + column, kind="stable")
+        return cls(row[order], column[order], gain[order])
+
+    @property
+    def n(self) -> int:
+        """Number of cells."""
+        return self.row.size
+
+    def only(self, chosen: Any) -> Cells:
+        """Select cells by mask, position or slice; they keep their order."""
+        if isinstance(chosen, np.ndarray) and chosen.dtype == bool and chosen.all():
+            return self
+        return Cells(self.row[chosen], self.column[chosen], self.gain[chosen])
+
+    def plus(self, other: Cells) -> Cells:
+        """These cells and others, which must be different ones."""
+        if not (self.n and other.n):
+            return other if other.n else self
+        return Cells.of(
+            np.concatenate([self.row, other.row]),
+            np.concatenate([self.column, other.column]),
+            np.concatenate([self.gain, other.gain]),
+        )
+
+    def rows_with(self, n_rows: int) -> tuple[int, int]:
+        """Numbers of rows without any cell, and of rows with several cells of a gain above 0."""
+        judged = np.bincount(self.row, minlength=n_rows)
+        true = np.bincount(self.row[self.gain > 0], minlength=n_rows)
+        return int(np.count_nonzero(judged == 0)), int(np.count_nonzero(true > 1))
+
+    def repeated(self) -> Any:
+        """A mask of the cells that equal the one before."""
+        same = np.zeros(self.n, dtype=bool)
+        same[1:] = (self.row[1:] == self.row[:-1]) & (self.column[1:] == self.column[:-1])
+        return same
+
+    def keys(self, n_columns: int) -> IntArray:
+        """One ascending number for each cell."""
+        return self.row * n_columns + self.column
+
+    def holds(self, other: Cells, n_columns: int) -> Any:
+        """A mask of the other cells that are among these."""
+        if not self.n:
+            return np.zeros(other.n, dtype=bool)
+        keys, asked = self.keys(n_columns), other.keys(n_columns)
+        place = np.searchsorted(keys, asked)
+        is_there = place < keys.size
+        is_there[is_there] = keys[place[is_there]] == asked[is_there]
+        return is_there
+
+    def per_row(self, n_rows: int) -> IntArray:
+        """Number of cells in each row."""
+        return np.bincount(self.row, minlength=n_rows)
+
+    def in_columns(self, start: int, stop: int) -> tuple[IntArray, Cells]:
+        """Select the cells of some columns: their positions, and the cells within the block."""
+        if start == 0 and self.column.max(initial=0) < stop:
+            return np.arange(self.n), self
+        chosen = np.flatnonzero((self.column >= start) & (self.column < stop))
+        part = self.only(chosen)
+        return chosen, Cells(part.row, part.column - start, part.gain)
+
+
+NO_CELLS = Cells.of([], [])
+"""Nothing excluded, nothing odd."""
+
+
+LARGEST = 2**31 - 1
+"""An id of an item without scores is below this number, so that rows of ids can be numbered."""
+
+
+def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
+    """Cells in any form.
+
+    The data are a boolean mask or a matrix of labels of shape (n_rows, n_columns), a SciPy matrix
+    whose entries other than 0 are the cells, a pair (rows, columns) of index arrays, a list of ids
+    for each row, an array of ids of shape (n_rows, n) padded with -1, or one id for each row.
+    Without scores, `n_columns` is `LARGEST`.
+
+    Raises
+    ------
+    DataError
+        If the shape is another, or an id is outside the columns; the message names the row.
+    """
+    cells = _parse_cells(data, name, n_rows, n_columns)
+    wrong = _outside(cells.column, n_columns)
+    if wrong.size:
+        first = wrong[0]
+        raise DataError(
+            f"`{name}` {cells.column[first]} of row {cells.row[first]} is {_beyond(n_columns)}; "
+            f"{counted(wrong.size, 'such id')} in all"
+        )
+    beyond = _outside(cells.row, n_rows)
+    if beyond.size:
+        raise DataError(
+            f"`{name}` has row {cells.row[beyond[0]]}, but the scores have {counted(n_rows, 'row')}"
+        )
+    same = cells.repeated()
+    if same.any() and name == "target":
+        first = np.flatnonzero(same)[0]
+        raise DuplicateError(
+            f"target {cells.column[first]} of row {cells.row[first]} is there twice; "
+            f"{counted(int(same.sum()), 'such id')} in all. Remove the repetitions; padding is -1"
+        )
+    return cells.only(~same)
+
+
+def _beyond(n_columns: int) -> str:
+    if n_columns == LARGEST:
+        return f"not from 0 to {LARGEST - 1:,}: number the items from 0"
+    return f"outside the {counted(n_columns, 'column')} of the scores"
+
+
+def _outside(ids: IntArray, n: int) -> IntArray:
+    """The places of ids that are not from 0 to n - 1."""
+    return np.flatnonzero(ids.view(np.uint64) >= n)  # in which negative ids are the largest
+
+
+def _parse_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
+    if is_sparse(data):
+        whole = data.tocoo() if data.ndim == 2 else data.reshape(1, -1).tocoo()
+        _check_rows(name, whole.shape, n_rows, n_columns)
+        stored = whole.data != 0
+        row, column = whole.coords if hasattr(whole, "coords") else (whole.row, whole.col)
+        row, column, labels = row[stored], column[stored], whole.data[stored].astype(np.float64)
+        if name == "target":
+            return _cells_of_labels(row, column, labels, name)
+        return Cells.of(row, column, labels)
+    if isinstance(data, tuple) and len(data) == 2 and not np.isscalar(data[0]):
+        if n_rows == 2 and (name == "target" or all(isinstance(part, list) for part in data)):
+            raise DataError(
+                f"`{name}` as a tuple of two {'lists' if isinstance(data[0], list) else 'arrays'} "
+                "for two rows can mean two things: pass a list with the ids of each row, or a "
+                "SciPy matrix of the cells"
+            )
+        row, column = (_as_int64(host(asarray(part, name)), name) for part in data)
+        if row.shape != column.shape or row.ndim != 1:
+            raise DataError(
+                f"`{name}` as a pair must be the rows and the columns of the cells, two arrays of "
+                f"one length, got shapes {row.shape} and {column.shape}"
+            )
+        return Cells.of(row, column)
+    if is_ragged(data):
+        return _cells_of_lists(data, name, n_rows)
+    array = asarray(data, name)
+    if array.ndim == 2 and tuple(array.shape) == (n_rows, n_columns) and _is_mask(array, name):
+        row, column = nonzero(array)
+        labels = None if "bool" in str(array.dtype) else host(take(array, row, column))
+        return _cells_of_labels(row, column, labels, name)
+    return _cells_of_ids(host(array), name, n_rows)
+
+
+def is_ragged(data: Any) -> bool:
+    """Whether this is a list of lists, sets or arrays, one for each row."""
+    kinds = (list, tuple, set, frozenset, range)
+    return isinstance(data, list) and any(isinstance(o, kinds) or np.ndim(o) for o in data)
+
+
+def _cells_of_lists(data: list[Any], name: str, n_rows: int) -> Cells:
+    if len(data) != n_rows:
+        raise DataError(
+            f"`{name}` must have one list for each of the {counted(n_rows, 'row')} of the scores, "
+            f"got {counted(len(data), 'list')}"
+        )
+    lists = [ids if isinstance(ids, np.ndarray) else _ids(ids, name) for ids in data]
+    for place, part in enumerate(lists):
+        if part.ndim != 1:
+            raise _not_ids(name, part, place)
+    sizes = [part.size for part in lists]
+    column = np.concatenate([_as_int64(part, name, place) for place, part in enumerate(lists)])
+    row = np.repeat(np.arange(n_rows), sizes)
+    return _unpadded(row, column)
+
+
+def _ids(data: Any, name: str) -> npt.NDArray[Any]:
+    ids = list(data) if isinstance(data, (list, tuple, set, frozenset, range)) else data
+    array = np.atleast_1d(host(asarray(ids, name)))
+    return array if array.size else array.astype(np.int64)
+
+
+def _cells_of_ids(array: Any, name: str, n_rows: int) -> Cells:
+    """One id for each row, or rows of ids padded with -1."""
+    if array.shape[:1] != (n_rows,) or array.ndim > 2:
+        if name == "exclude" and array.ndim == 2 and array.shape[0] == 2:
+            return Cells.of(*_as_int64(array, name))  # rows and columns
+        shape = tuple(array.shape)
+        raise DataError(
+            f"`{name}` must have one row for each of the {counted(n_rows, 'row')} of the scores, "
+            f"got an array of shape {shape}"
+        )
+    table = _as_int64(array[:, None] if array.ndim == 1 else array, name)
+    if name == "exclude" and n_rows == len(table) == 2 and np.isin(table[0], (0, 1)).all():
+        raise DataError(
+            f"`{name}` as an array of shape {tuple(array.shape)} for two rows can mean two things: "
+            "pass a list with the ids of each row, or a tuple with the rows and the columns"
+        )
+    row = np.repeat(np.arange(n_rows), table.shape[1])
+    column = table.ravel()
+    return _unpadded(row, column)
+
+
+def _as_int64(array: Any, name: str, row: int | None = None) -> IntArray:
+    """Ids as int64; other types and unsigned numbers beyond are refused."""
+    if array.size and array.dtype.kind not in "iu":
+        raise _not_ids(name, array, row)
+    if array.size and array.dtype.kind == "u" and (largest := array.max()) >= 2**63:
+        where = "" if row is None else f" of row {row}"
+        raise DataError(
+            f"`{name}` {largest}{where} is not the number of an item: items are numbered from 0, "
+            "and padding is -1 in a signed type"
+        )
+    ids: IntArray = array.astype(np.int64, copy=False)
+    return ids
+
+
+def _unpadded(row: IntArray, column: IntArray) -> Cells:
+    """Cells without the padding, which is -1."""
+    inside = column != -1
+    return Cells.of(row, column) if inside.all() else Cells.of(row[inside], column[inside])
+
+
+def _cells_of_labels(row: IntArray, column: IntArray, labels: Any, name: str) -> Cells:
+    """Cells with labels other than 0, which are gains of targets, and otherwise 1."""
+    if labels is None:
+        return Cells.of(row, column)
+    labels = labels.astype(np.float64)
+    wrong = np.flatnonzero(~np.isfinite(labels) if name == "target" else labels != 1)
+    if wrong.size:
+        first = wrong[0]
+        remedy = "a finite number" if name == "target" else f"0 or 1; pass `{name} != 0` as a mask"
+        raise DataError(
+            f"`{name}` has the label {labels[first]:g} in row {row[first]} and column "
+            f"{column[first]}: it must be {remedy}"
+        )
+    return Cells.of(row, column, labels)
+
+
+def _is_mask(array: Any, name: str) -> bool:
+    """Whether a matrix of the shape of the scores has labels, not ids.
+
+    Ids are different ones in each row, and padding follows them.
+    """
+    if type_name(array).startswith(("bool", "float", "bfloat")):
+        return True
+    values = host(array)
+    if ((values == 0) | (values == 1)).all():
+        return True
+    ids = values != -1
+    ordered = np.sort(values, axis=1)
+    repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != -1)
+    if repeated.any():
+        return name == "target"
+    if (ids[:, 1:] > ids[:, :-1]).any() or not (ids & (values != 1)).any():
+        raise DataError(
+            f"`{name}` has the shape of the scores, and may have ids or labels: pass `{name} > 0` "
+            "for labels; padding with -1 follows the ids"
+        )
+    return False
+
+
+def _not_ids(name: str, array: Any, row: int | None = None) -> DataError:
+    where = "" if row is None else f" in row {row}"
+    where = f" of shape {tuple(array.shape)}" if array.ndim == 2 else where
+    return DataError(
+        f"`{name}` must have ids of columns (integers), a boolean mask or a matrix of labels of "
+        f"the shape of the scores, got {array.dtype}{where}"
+    )
+
+
+def _check_rows(name: str, shape: Any, n_rows: int, n_columns: int) -> None:
+    if tuple(shape) != (n_rows, n_columns):
+        raise DataError(
+            f"`{name}` must have the shape of the scores, {(n_rows, n_columns)}, got {tuple(shape)}"
+        )

@@ -1,0 +1,303 @@
+"""Users as small integers, and in parts that threads work on."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._evidence.hits import IntArray
+from rankmeter._files import with_progress
+from rankmeter._reading.by_user import Ids, IdSeries, Objects, as_ids, series
+from rankmeter._reading.pieces import Pieces
+from rankmeter._reading.table import Table
+
+_T = TypeVar("_T")
+
+THREADS = min(4, os.cpu_count() or 1)
+"""How many parts are worked on at the same time."""
+
+
+def in_threads(work: Callable[[int], _T], n: int, most: int = THREADS + 1) -> Iterator[_T]:
+    """The results of `work` on the numbers below `n`, in order; at most `most` are not taken."""
+    if n == 1:
+        yield work(0)
+        return
+    waiting: deque[Future[_T]] = deque()
+    with ThreadPoolExecutor(THREADS) as pool:
+        try:
+            for part in range(n):
+                waiting.append(pool.submit(work, part))
+                if len(waiting) == most:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def map_pieces(pieces: Pieces, work: Callable[[int], _T], what: str) -> Iterator[_T]:
+    """A pass over all pieces, as `in_threads`; `what` names it where progress is shown."""
+    return with_progress(in_threads(work, len(pieces)), what, len(pieces), pieces.n_rows)
+
+
+FEW = 4000
+"""So many ids are looked up one by one in less time than a query of Polars takes."""
+
+
+class Codes:
+    """Users as their place in the sorted universe; `codes` are those of some columns."""
+
+    def __init__(self, users: Ids | pl.Series, codes: Sequence[tuple[Ids, IntArray]] = ()) -> None:
+        self.users, self._known = as_ids(users), codes
+        self.n = len(users)
+        self.low: int | None = None
+        if (ends := _dense_ends([self.users])) is not None:
+            self.low = ends[0]
+            self.table = np.full(ends[1] - ends[0] + 1, -1, dtype=np.int64)
+            self.table[_offsets(self.users, ends[0])] = np.arange(self.n)
+
+    @classmethod
+    def of_tables(cls, *tables: Table) -> Codes:
+        """All users named in any of the tables, ascending."""
+        columns = [part for table in tables for part in (table.users, table.empty_users)]
+        named = [ids for ids in columns if len(ids)]
+        if _are_few(named) or _dense_ends(named) is not None:
+            return cls(distinct(columns))
+        folded = [_collapse_runs(ids.series()) for ids in named]
+        codes = cls(_unique([values for values, _ in folded]))
+        codes._known = [
+            (ids, codes._repeat_codes(*fold)) for ids, fold in zip(named, folded, strict=True)
+        ]
+        return codes
+
+    def encode(self, ids: Ids | pl.Series) -> IntArray:
+        """Codes of ids that all belong to the universe."""
+        ids = as_ids(ids)
+        for column, code in self._known:
+            if column is ids:
+                return code
+        if self.low is not None:
+            dense: IntArray = self.table[_offsets(ids, self.low)]
+            return dense
+        if self._are_few(ids):
+            return self._one_by_one(ids)
+        return self._repeat_codes(*_collapse_runs(ids.series()))
+
+    def _repeat_codes(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
+        """Codes of runs of ids, each repeated."""
+        code = self._look_up(values)
+        return code if lengths is None else np.repeat(code, lengths)
+
+    def find(self, ids: Ids | pl.Series) -> IntArray:
+        """Codes of any ids; -1 for those outside the universe."""
+        ids = as_ids(ids)
+        if self.low is None:
+            few = self._are_few(ids)
+            return self._one_by_one(ids) if few else self._look_up(ids.series())
+        place = _offsets(ids, self.low)
+        code = self.table.take(place, mode="clip")
+        code[(place < 0) | (place >= self.table.size)] = -1
+        return code
+
+    def _are_few(self, ids: Ids) -> bool:
+        return not self.n or not len(ids) or _are_few([self.users, ids])
+
+    def _one_by_one(self, ids: Ids) -> IntArray:
+        """Codes of a few ids; -1 for those outside the universe."""
+        return np.array([self._by_id.get(user, -1) for user in ids.to_list()], dtype=np.int64)
+
+    @cached_property
+    def _by_id(self) -> dict[object, int]:
+        return {user: code for code, user in enumerate(self.users.to_list())}
+
+    def _look_up(self, ids: pl.Series) -> IntArray:
+        """Codes of any ids; -1 for those outside the universe."""
+        if ids.dtype == pl.String:
+            place = ids.cast(self._names, strict=False).to_physical().cast(pl.Int64)
+        else:
+            places = self.users.series().to_frame("id").with_columns(place=pl.int_range(self.n))
+            joined = ids.to_frame("id").join(places, on="id", how="left", maintain_order="left")
+            place = joined["place"]
+        return place.fill_null(-1).to_numpy()
+
+    @cached_property
+    def _names(self) -> pl.Enum:
+        return pl.Enum(self.users.series())
+
+    def mark(self, *columns: Ids | pl.Series) -> npt.NDArray[np.bool_]:
+        """Return a mask of the users that occur in any of the columns."""
+        present = np.zeros(self.n, dtype=bool)
+        for part in columns:
+            present[self.encode(part)] = True
+        return present
+
+
+def distinct(columns: Sequence[Ids]) -> Ids:
+    """All ids of some columns of one type, each once, ascending."""
+    filled = [ids for ids in columns if len(ids)]
+    if not filled:
+        return columns[0]
+    if _are_few(filled):
+        return Objects(sorted({user for ids in filled for user in ids.to_list()}), filled[0].type)
+    all_series = [ids.series() for ids in filled]
+    dtype = all_series[0].dtype
+    if (ends := _dense_ends(filled)) is not None:
+        present = np.zeros(ends[1] - ends[0] + 1, dtype=bool)
+        for ids in filled:
+            present[_offsets(ids, ends[0])] = True
+        return IdSeries(series(np.flatnonzero(present) + ends[0]).cast(dtype))
+    return _unique([_collapse_runs(ids)[0].cast(dtype) for ids in all_series])
+
+
+def _unique(columns: Sequence[pl.Series]) -> IdSeries:
+    """The different ids of some columns, ascending."""
+    # In order, which takes one thread, and a fraction of the work.
+    different = [ids.unique(maintain_order=True) for ids in columns]
+    return IdSeries(pl.concat(different).unique(maintain_order=True).sort())
+
+
+def _are_few(columns: Sequence[Ids]) -> bool:
+    """Whether some ids are looked up in less time than a query of Polars takes."""
+    return sum(map(len, columns)) <= FEW or all(isinstance(part, Objects) for part in columns)
+
+
+def _dense_ends(columns: Sequence[Ids]) -> tuple[int, int] | None:
+    """The lowest and the highest of some ids, if they are integers and dense."""
+    if not columns or not all(map(len, columns)) or columns[0].type == "String":
+        return None
+    lows, highs = zip(*(part.ends() for part in columns), strict=True)
+    low, high = min(lows), max(highs)
+    return (low, high) if are_dense(low, high, sum(map(len, columns))) else None
+
+
+def id_runs(ids: pl.Series) -> pl.DataFrame | None:
+    """The value and the length of each run of equal ids; None if the first runs are short."""
+    first = ids.slice(0, 1000)
+    return ids.rle().struct.unnest() if 4 * len(first.rle()) <= len(first) else None
+
+
+def _collapse_runs(ids: pl.Series) -> tuple[pl.Series, IntArray | None]:
+    """Equal ids that follow each other as one, and how many these are, if most do."""
+    alike = id_runs(ids)
+    return (ids, None) if alike is None else (alike["value"], alike["len"].to_numpy())
+
+
+def are_dense(low: int, high: int, n: int) -> bool:
+    """Whether integer ids are dense enough for a lookup table, so that no hashing is needed."""
+    return low > -(2**62) and high < 2**62 and high - low < 4 * n + 1_000_000
+
+
+def _offsets(ids: Ids, low: int) -> IntArray:
+    """The ids minus the lowest one."""
+    numbers: IntArray = ids.integers().astype(np.int64, copy=False)
+    return numbers - low if low else numbers
+
+
+Share = tuple[Codes, list[Table]]
+"""Some users, and their rows in each table."""
+
+_SAMPLE = 1000
+"""Rows of each table that are looked at first."""
+
+
+def is_grouped(table: Table) -> bool:
+    """Whether users have text as ids, and the rows of a user seem to follow each other."""
+    users = table.users
+    return users.type == "String" and id_runs(users.series().head(_SAMPLE)) is not None
+
+
+def partitions(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
+    """Return up to `n` functions, each of which builds the tables of one part of the users.
+
+    If the longest table `is_grouped`, users next to each other in it share a part, and their rows
+    are only viewed. Otherwise parts are ranges of ids if these are integers, and made by hash if
+    not: then no user is looked up before the rows are divided.
+    """
+    longest = max(tables, key=lambda table: table.height)
+    return _split_neighbours(n, tables, longest) if is_grouped(longest) else _split_by_id(n, tables)
+
+
+def _split_neighbours(n: int, tables: Sequence[Table], longest: Table) -> list[Callable[[], Share]]:
+    codes = Codes.of_tables(*tables)
+    user = codes.encode(longest.users)
+    first = np.flatnonzero(np.diff(user, prepend=-1))
+    of_user = np.arange(codes.n) * n // codes.n  # of those who are not in the longest table
+    of_user[user[first[::-1]]] = first[::-1] * n // user.size  # of several places, the first one
+    of_user = of_user.astype(np.min_scalar_type(n))
+    divisions = [_Parts(of_user[codes.encode(ids)]) for table in tables for ids in _users_of(table)]
+
+    def build(number: int) -> Share:
+        chosen = of_user == number
+        place_in_part = np.cumsum(chosen) - 1
+        known_codes, divided = list[tuple[Ids, IntArray]](), list[Table]()
+        for table, rows, empty in zip(tables, divisions[::2], divisions[1::2], strict=True):
+            places = rows.at(number), empty.at(number)
+            divided.append(table.only(*places))
+            for all_ids, ids, at in zip(
+                _users_of(table), _users_of(divided[-1]), places, strict=True
+            ):
+                known_codes.append((ids, place_in_part[codes.encode(all_ids)[at]]))
+        return Codes(codes.users.where(chosen), known_codes), divided
+
+    return [partial(build, number) for number in np.unique(of_user).tolist()]
+
+
+def _split_by_id(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
+    part_of = _number_by_range(n, tables) or partial(_number_by_hash, n)
+    divisions = [_Parts(part_of(ids)) for table in tables for ids in _users_of(table)]
+
+    def build(number: int) -> Share:
+        divided = [
+            table.only(rows.at(number), empty.at(number))
+            for table, rows, empty in zip(tables, divisions[::2], divisions[1::2], strict=True)
+        ]
+        return Codes.of_tables(*divided), divided
+
+    filled = np.zeros(n, dtype=bool)
+    for part in divisions:
+        filled[part.numbers] = True
+    return [partial(build, number) for number in np.flatnonzero(filled).tolist() or [0]]
+
+
+def _users_of(table: Table) -> tuple[Ids, Ids]:
+    """The users of the rows, and those without rows."""
+    return table.users, table.empty_users
+
+
+class _Parts:
+    """The number of the part of each of some ids."""
+
+    def __init__(self, numbers: npt.NDArray[Any]) -> None:
+        self.numbers = numbers
+        self._ascending = bool(np.all(numbers[1:] >= numbers[:-1]))
+
+    def at(self, number: int) -> IntArray:
+        """The places of one part."""
+        if self._ascending:
+            return np.arange(*np.searchsorted(self.numbers, [number, number + 1]))
+        return np.flatnonzero(self.numbers == number)
+
+
+def _number_by_range(n: int, tables: Sequence[Table]) -> Callable[[Ids], npt.NDArray[Any]] | None:
+    """Return a function from ids to the number of their range; None unless ids are integers."""
+    users = [table.users for table in tables if table.height]
+    if not users or users[0].type == "String":
+        return None
+    samples = [ids.integers()[:: len(ids) // _SAMPLE + 1] for ids in users]
+    starts = np.quantile(np.concatenate(samples), np.arange(1, n) / n, method="nearest")
+    small = np.min_scalar_type(n)
+    return lambda users: np.searchsorted(starts, users.integers(), side="right").astype(small)
+
+
+def _number_by_hash(n: int, users: Ids) -> npt.NDArray[Any]:
+    half = np.uint64(32)
+    part: npt.NDArray[Any] = (users.series().hash(3).to_numpy() >> half) * np.uint64(n) >> half
+    return part.astype(np.min_scalar_type(n))

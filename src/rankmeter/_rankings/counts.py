@@ -1,0 +1,282 @@
+"""Count the ranking rows above, equal to and before each judged item.
+
+Compiled code compares the scores of each user with those of the judged items; it gives what `Tally`
+does. Items are compared only inside tied groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter import _native
+from rankmeter._choices import TieRule
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._rankings.pairs import Groups
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._rankings.tally import Marks, Tally, by_text
+from rankmeter._rankings.ties import ORDERED
+from rankmeter._reading.by_user import Ids, IdSeries, places
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Ranking rows, or some of them, grouped by user without being moved."""
+
+    user: IntArray  # (n_rows,) row of evaluation of each ranking row
+    row: IntArray | None  # its number among all ranking rows, ascending; None if these are all
+    value: FloatArray  # sort key of the rows of a user; smaller is better unless `falling`
+    order: str  # "score": value is a negated score; "rank": a given rank; "list": the row number
+    item: Ids
+    groups: Groups  # the rows of each user, in a list in order
+    falling: bool = False  # whether larger values are better: scores that are not negated
+
+    @classmethod
+    def of(
+        cls,
+        frame: pl.DataFrame,
+        user: IntArray,
+        groups: Groups,
+        order: str,
+        score_type: str,
+        *,
+        falling: bool = False,
+    ) -> Candidates:
+        """All rows of a ranking, in `groups` by `user`, the row of evaluation of each ranking row.
+
+        Rows that are only some have a ``number``. If `falling`, scores are left as they are.
+        """
+        value: FloatArray
+        falling = falling and order == "score"
+        number = frame["number"].to_numpy() if "number" in frame.columns else None
+        if order == "list":
+            value = (np.arange(user.size) if number is None else number).astype(np.float64)
+        else:
+            value = frame[order].to_numpy()
+            value = compared(value, score_type) if falling else sort_key(value, order, score_type)
+        return cls(user, number, value, order, IdSeries(frame["item"]), groups, falling)
+
+    @classmethod
+    def of_marks(
+        cls, marks: Marks, n_users: int, order: str, *, falling: bool = False
+    ) -> Candidates:
+        """Group marks as candidates of their own."""
+        groups = Groups.of(marks.user, n_users)
+        return cls(marks.user, marks.row, marks.value, order, marks.item, groups, falling)
+
+    @property
+    def row_order(self) -> IntArray | None:
+        """The positions of the rows by user; None if they are."""
+        return self.groups.order
+
+    @property
+    def offsets(self) -> IntArray:
+        """The first row of each user among the grouped rows, and the end."""
+        return self.groups.offsets
+
+    @cached_property
+    def sorted_values(self) -> FloatArray:
+        """The sort keys of each user's rows, ascending; `value` itself if they are."""
+        if self.row_order is None or _is_sorted(self.user, self.offsets[[0, -1]]):
+            value = self.value
+        else:
+            value = self.value[self.row_order]
+        if _is_sorted(value, self.offsets):
+            return value
+        return sort_within(value.copy() if value is self.value else value, self.offsets)
+
+    def of_users(self, users: IntArray) -> tuple[IntArray, IntArray]:
+        """The user and the position of each row of some users."""
+        begin, n = self.offsets[users], self.offsets[users + 1] - self.offsets[users]
+        at = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum())
+        return np.repeat(users, n), at if self.row_order is None else self.row_order[at]
+
+    def holds(self, marks: Marks) -> BoolArray:
+        """Return a mask of the marks that are among these rows with the same value."""
+        if not self.value.size:
+            return np.zeros(marks.row.size, dtype=bool)
+        at = marks.row
+        is_there: BoolArray = at < self.value.size
+        if self.row is not None:
+            order = np.argsort(self.row, kind="stable")
+            at = order.take(np.searchsorted(self.row, at, sorter=order), mode="clip")
+            is_there = np.isin(marks.row, self.row)
+        # Rows without a number cannot be compared, and none of them has moved.
+        is_there &= (marks.row < 0) | (self.value.take(at, mode="clip") == marks.value)
+        return is_there
+
+    def numbered(self, marks: Marks) -> Marks:
+        """The marks with the number of each row among all rows, if that was left out."""
+        return marks
+
+    @property
+    def number(self) -> IntArray:
+        """The number of each row among all rows."""
+        return np.arange(self.user.size) if self.row is None else self.row
+
+    def numbers_at(self, at: IntArray) -> IntArray:
+        """The numbers of the rows at some positions."""
+        return at if self.row is None else self.row[at]
+
+    def items_at(self, at: IntArray) -> Ids:
+        """The items of the rows at some positions."""
+        return self.item.take(at)
+
+    def marks(self, at: IntArray) -> Marks:
+        """The rows at some positions as marks without a gain."""
+        return Marks(
+            self.user[at], np.zeros(at.size), self.numbers_at(at), self.value[at], self.item, at
+        )
+
+    def only(self, at: IntArray) -> Candidates:
+        """Select rows by their positions, which ascend."""
+        return self._like(self.marks(at))
+
+    def followed_by(self, marks: Marks) -> Candidates:
+        """Append rows whose numbers are higher."""
+        rows = self.marks(np.arange(self.user.size))
+        items = IdSeries(pl.concat([rows.item.series(), marks.item.series()]))
+        at = rows.user.size + np.arange(marks.user.size)
+        more = replace(marks, items=items, at=at)
+        return self._like(replace(rows, items=items).followed_by(more))
+
+    def _like(self, marks: Marks) -> Candidates:
+        return Candidates.of_marks(marks, self.offsets.size - 1, self.order, falling=self.falling)
+
+
+def sort_key(number: FloatArray, order: str, score_type: str = "float64") -> FloatArray:
+    """Scores or ranks as numbers of which the smaller is better."""
+    return -compared(number, score_type) if order == "score" else number
+
+
+def compared(score: FloatArray, score_type: str) -> FloatArray:
+    """Scores in the precision in which they are compared."""
+    return score.astype(np.float32).astype(np.float64) if score_type == "float32" else score
+
+
+def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
+    """Count the candidates above, equal to and before each mark, which is not equal to itself.
+
+    The counts of disjoint candidates add up to those of all of them. The order within tied groups
+    is counted only for a rule that needs it.
+    """
+    c, t = candidates, marks
+    n_ranked = np.diff(c.offsets)
+    ordered = ties in ORDERED
+    if c.row is None and c.order == "list":  # marks beyond all rows are at the end
+        place = t.row
+        if c.row_order is not None:
+            places = np.empty(c.user.size + 1, dtype=np.int64)
+            places[c.row_order], places[-1] = np.arange(c.user.size), c.user.size
+            place = places[np.minimum(t.row, c.user.size)]
+        above = np.minimum(place, c.offsets[t.user + 1]) - c.offsets[t.user]
+        equal = np.zeros_like(above)
+        return RankCounts(t.user, t.gain, above, equal, equal if ordered else None, n_ranked)
+    above, equal = _above_and_equal(c, t)
+    equal -= c.holds(t)
+    before: IntArray | None = None
+    if ordered:
+        before = np.zeros_like(equal)
+        if (tied := equal > 0).any():
+            marks = t.only(tied)
+            marks = c.numbered(marks) if ties == "input" else marks
+            before[tied] = _defined_counts(c, marks, [ties]).before(ties)
+    return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
+
+
+def _above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
+    """For each mark, how many candidates of its user are better, and how many have its value."""
+    if _native.native is None:
+        tally = _defined_counts(c, t)
+        return tally.above(), tally.equal()
+    above, upto = np.empty((2, t.user.size), dtype=np.int64)
+    value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
+    mark_value, order = np.ascontiguousarray(t.value), None
+    if np.any(user[1:] < user[:-1]):
+        order = np.argsort(user, kind="stable")
+        user, mark_value = user[order], mark_value[order]
+    _native.native.count(value, c.row_order, c.offsets, user, mark_value, above, upto)
+    if order is not None:
+        above[order], upto[order] = above.copy(), upto.copy()
+    if c.falling:
+        n = np.diff(c.offsets)[t.user]
+        return n - upto, np.subtract(upto, above, out=above)
+    return above, np.subtract(upto, above, out=upto)
+
+
+def _defined_counts(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
+    """The counts of the candidates of the users of some marks, by their definition."""
+    user, at = c.of_users(np.flatnonzero(np.bincount(t.user)))
+    value = c.value[at]
+    if c.falling:
+        value, t = -value, replace(t, value=-t.value)
+    tally = Tally(t, c.offsets.size - 1, rules)
+    tally.add(user, value, c.numbers_at(at), lambda places: c.items_at(at[places]))
+    return tally
+
+
+def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
+    """Sort each segment, in place if all have one length."""
+    longest, n = _segment_sizes(offsets)
+    if value.size == n * longest:
+        value.reshape(n, longest).sort(axis=1)
+        return value
+    result = np.empty_like(value)
+    for place, inside, padded in _as_matrices(value, offsets):
+        padded.sort(axis=1)
+        result[place[inside]] = padded[inside]
+    return result
+
+
+def order_within(value: FloatArray, offsets: IntArray) -> IntArray:
+    """The positions of the numbers of each segment, ascending by value; equal ones by position."""
+    result = np.empty(value.size, dtype=np.int64)
+    for place, inside, padded in _as_matrices(value, offsets):
+        order = np.argsort(padded, axis=1, kind="stable")
+        result[place[inside]] = (place[:, :1] + order)[inside]
+    return result
+
+
+def _segment_sizes(offsets: IntArray) -> tuple[int, int]:
+    """The length of the longest segment, and how many have any number."""
+    length = np.diff(offsets)
+    return int(length.max(initial=0)), int(np.count_nonzero(length))
+
+
+def _as_matrices(
+    value: FloatArray, offsets: IntArray
+) -> Iterator[tuple[IntArray, BoolArray, FloatArray]]:
+    """Segments of like length as rows of a matrix: their positions, which are inside, and values.
+
+    Rows are filled up with infinity.
+    """
+    length, (longest, n) = np.diff(offsets), _segment_sizes(offsets)
+    width = np.where(length > 0, 1 << np.ceil(np.log2(np.maximum(length, 1))).astype(np.int64), 0)
+    if value.size == n * longest:
+        width = length
+    for size in np.flatnonzero(np.bincount(width[width > 0])).tolist():
+        segments = np.flatnonzero(width == size)
+        inside = np.arange(size) < length[segments][:, None]
+        place = offsets[segments][:, None] + np.arange(size)
+        padded = np.full(inside.shape, np.inf)
+        padded[inside] = value[place[inside]]
+        yield place, inside, padded
+
+
+def _is_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
+    """Whether each segment is sorted, as lists often are."""
+    rising = np.append(True, value[1:] >= value[:-1])
+    starts = offsets[:-1]
+    rising[starts[starts < value.size]] = True
+    return bool(rising.all())
+
+
+def item_sort_key(item: pl.Series, ties: TieRule) -> pl.Series:
+    """Ascending sort key of tied items, for a rule that compares items."""
+    return places(item, text=by_text(ties, str(item.dtype)))

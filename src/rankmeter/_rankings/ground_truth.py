@@ -1,0 +1,127 @@
+"""The ground truth of some users, prepared once for any number of rankings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._choices import Alignment
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray
+from rankmeter._rankings.codes import Codes
+from rankmeter._rankings.pairs import Pairs, Refused, unique_judgements
+from rankmeter._reading.by_user import AnyRows, ByUser, Ids, InFrame, series
+from rankmeter._reading.table import Table
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The ground truth of a block in one alignment, prepared once for any number of rankings."""
+
+    choices: Alignment
+    codes: Codes  # the users of the block
+    rows: AnyRows  # one judgment per user and item
+    code: IntArray  # (n_judged,) the user of each
+    gain: FloatArray  # (n_judged,) and what it counts, which may differ from that of the rows
+    relevant: Hits  # the perfect rankings of the relevant items
+    others: Hits  # and of the other judged ones
+    counts: dict[str, int]
+    contradictions: Refused
+    item: IntArray | None = None  # (n_judged,) the code of each item, if hits have their items
+    _sought: dict[type[ByUser], Any] = field(default_factory=dict)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The judgments as rows: item, gain, code of the user."""
+        columns = {
+            "item": self.items.series(),
+            "gain": series(self.gain),
+            "code": series(self.code),
+        }
+        return pl.DataFrame(columns)
+
+    @cached_property
+    def items(self) -> Ids:
+        """The item of each judgment."""
+        return self.rows.items()
+
+    def lookup_form(self, lists: ByUser) -> Any:
+        """The items in the form in which they are looked up in lists."""
+        kind = type(lists)
+        if kind not in self._sought:
+            self._sought[kind] = lists.sought(self.items)
+        return self._sought[kind]
+
+
+def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None = None) -> Judged:
+    """Prepare the ground truth of a block for `align`; with `names` hits have the item codes."""
+    counts: dict[str, int] = {}
+    code, rows, contradictions = codes.encode(truth.users), truth.rows, Refused()
+    code, gain = rows.by_row(code), truth.gains
+    # An index has no item twice for a user.
+    if not rows.is_index and Pairs.of(code, truth.frame["item"], codes.n).repeated:
+        frame, contradictions = unique_judgements(truth, choices, counts)
+        rows, code, gain = InFrame(frame), codes.encode(frame["user"]), frame["gain"].to_numpy()
+    gain = reached_gains(code, gain, codes.n, choices)
+    item = None if names is None else names.encode(rows.items())
+    ideals = perfect_hits(code, gain, codes.n, choices, item)
+    return Judged(choices, codes, rows, code, gain, *ideals, counts, contradictions, item)
+
+
+def reached_gains(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
+    """The gains of ``gains="reached"``: positive only for users with something relevant."""
+    if choices.gains != "reached":
+        return gain
+    has_relevant = np.zeros(n_users, dtype=bool)
+    has_relevant[user[replace(choices, gains="relevant").is_relevant(gain)]] = True
+    return np.where(has_relevant[user], gain, np.minimum(gain, 0.0))
+
+
+def perfect_hits(
+    user: IntArray,
+    gain: FloatArray,
+    n_users: int,
+    choices: Alignment,
+    item: IntArray | None = None,
+) -> tuple[Hits, Hits]:
+    """The perfect rankings of the relevant judged items, and of the others."""
+    is_relevant = choices.is_relevant(gain)
+    relevant, others = (slice(None), slice(0)) if is_relevant.all() else (is_relevant, ~is_relevant)
+
+    def of(chosen: Any, gains: FloatArray) -> Hits:
+        codes = None if item is None else item[chosen]
+        return _ideal(user[chosen], gains, n_users, codes)
+
+    return of(relevant, gains_of(gain[relevant], choices)), of(others, gain[others])
+
+
+def gains_of(gain: FloatArray, choices: Alignment) -> FloatArray:
+    """The gains that relevant items contribute."""
+    if choices.gains != "above":
+        return gain
+    operator, threshold = choices.threshold
+    return gain - threshold + (operator == ">=")
+
+
+def offsets_of(user: IntArray, n_users: int) -> IntArray:
+    """The first item of each user, given the user of each item, and the end."""
+    offsets = np.zeros(n_users + 1, dtype=np.int64)
+    if user.size:
+        np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])
+    return offsets
+
+
+def _ideal(user: IntArray, gain: FloatArray, n_users: int, item: IntArray | None = None) -> Hits:
+    offsets = offsets_of(user, n_users)
+    if item is not None:
+        order = np.lexsort((item, -gain, user))
+        return replace(Hits.perfect(offsets, gain[order]), item=item[order])
+    if np.any(user[1:] < user[:-1]):
+        gain = gain[np.lexsort((-gain, user))]
+    return Hits.perfect(offsets, gain)

@@ -1,0 +1,231 @@
+"""Two kinds of rankings: rows, and items by user that are looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from rankmeter._choices import TieRule
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._rankings.counts import Candidates, compared, count
+from rankmeter._rankings.ground_truth import Judged
+from rankmeter._rankings.pairs import Groups, Pairs, best_of, is_self
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._rankings.tally import Marks
+from rankmeter._rankings.ties import tie_order
+from rankmeter._reading.by_user import ByUser, Ids, IdSeries, Objects, series
+from rankmeter._reading.pieces import Rest
+from rankmeter._reading.table import Table
+from rankmeter.errors import UsageError
+
+
+class Rows:
+    """Ranking rows of the users with some codes; see `Ranking`."""
+
+    def __init__(
+        self, rankings: Table, user: IntArray, judged: Judged, score_type: str, *, falling: bool
+    ) -> None:
+        self.frame, self.order = rankings.frame, rankings.order
+        self.codes, self.score_type = judged.codes, score_type
+        self._pairs = Pairs.of(user, self.frame["item"], self.codes.n, judged.frame)
+        self.n_users = self.codes.n
+        self.falling = falling and self.order == "score"
+        self.candidates = Candidates.of(
+            self.frame, user, self._pairs.groups, self.order, score_type, falling=self.falling
+        )
+        self.end = self.frame.height
+
+    def find(self, judged: Judged) -> Marks:
+        row, judgment = self._pairs.row, self._pairs.judgment
+        c, given = self.candidates, None
+        if self.order != "list":
+            given = self.frame[self.order].to_numpy()[row]
+        where = c.user[row], judged.gain[judgment], c.numbers_at(row), c.value[row]
+        return Marks(*where, judged.items, judgment, given)
+
+    def self_items(self) -> Marks:
+        return self.candidates.marks(
+            np.flatnonzero(is_self(self.frame["user"], self.frame["item"]))
+        )
+
+    def repeats(self) -> Marks | None:
+        if not self._pairs.repeated:
+            return None
+        again = self.frame.with_row_index("row")
+        again = again.filter(pl.struct("user", "item").is_duplicated())
+        best = best_of(again, self.order)["row"].to_numpy()
+        worse = np.setdiff1d(again["row"].to_numpy(), best, assume_unique=True)
+        return self.candidates.marks(worse.astype(np.int64))
+
+    def numbered(self, marks: Marks) -> Marks:
+        return marks
+
+    def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
+        return count(self.candidates, marks, ties)
+
+    def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
+        """The candidates, without some rows, that may then have a rank up to `depth`."""
+        return leave_out(self.candidates, removed)
+
+    def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
+        """The last given rank of each user, 0 without any; without some rows."""
+        left, last = leave_out(self.candidates, removed), np.zeros(self.n_users)
+        np.maximum.at(last, left.user, left.value)
+        return last
+
+
+def leave_out(candidates: Candidates, removed: Sequence[Marks]) -> Candidates:
+    """The candidates that are not among some rows."""
+    if not removed:
+        return candidates
+    rows = np.concatenate([rows_of_rule.row for rows_of_rule in removed])
+    return candidates.only(np.flatnonzero(~np.isin(candidates.number, rows)))
+
+
+class Kept(Rows):
+    """The rows that matter, of rankings whose other candidates can only be counted."""
+
+    def __init__(
+        self, rankings: Table, user: IntArray, judged: Judged, score_type: str, rest: Rest
+    ) -> None:
+        super().__init__(rankings, user, judged, score_type, falling=False)
+        self.rest, self.end, self.source = rest, rest.end, rankings.source
+
+    def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
+        users, rest = self.codes.users.series(), self.rest
+        rows = {"user": users.gather(series(marks.user)), "item": marks.item.series()}
+        rows["number"] = series(marks.row)
+        others = rest.count(pl.DataFrame(rows), marks.value, tie_order(ties), self.score_type)
+        n_ranked = self._by_code(rest.users, rest.n_rows).astype(np.int64)
+        return super().tally(marks, ties) + RankCounts(marks.user, marks.gain, *others, n_ranked)
+
+    def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:
+        if depth is None or depth > self.rest.depth:
+            raise UsageError("rankings on disk were listed down to a smaller rank", option="engine")
+        frame, code = self.rest.tops, self.codes.find(self.rest.tops["user"])
+        frame, code = frame.filter(series(code >= 0)), code[code >= 0]
+        groups = Groups.of(code, self.n_users)
+        first = Candidates.of(frame, code, groups, self.order, self.score_type)
+        left = leave_out(first, removed)
+        # The rows of the user itself leave no room, but for the second of those with given ranks.
+        is_own = is_self(frame["user"], frame["item"])
+        gone = ~np.isin(first.number, left.number) & (is_own if self.order == "rank" else ~is_own)
+        n_gone = np.bincount(code[gone], minlength=1)
+        if n_gone.max() > (self.order == "rank"):
+            user = self.codes.users.series()[int(n_gone.argmax())]
+            raise UsageError(
+                f"metrics of what was shown: {self.source} repeats an item of user {user!r}, and "
+                "items that were not kept would move up. Remove repeated items, or choose "
+                "engine='memory'",
+                option="duplicates",
+            )
+        return left
+
+    def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
+        last = self.rest.last_ranks()
+        return np.maximum(super().last_ranks(removed), self._by_code(last["user"], last["rank"]))
+
+    def _by_code(self, users: pl.Series, numbers: ArrayLike) -> FloatArray:
+        """A number of each user, 0 for users without."""
+        code, result = self.codes.find(users), np.zeros(self.n_users)
+        result[code[code >= 0]] = np.asarray(numbers)[code >= 0]
+        return result
+
+
+class Lookup:
+    """Items by user, of users with a `code` below `n_users`; see `Ranking`.
+
+    The rows of marks have no numbers but those of lists without scores.
+    """
+
+    def __init__(self, lists: ByUser, code: IntArray, n_users: int, score_type: str) -> None:
+        self.lists, self.code, self.score_type = lists, code, score_type
+        self.order, self.n_users, self.end = lists.order, n_users, len(lists)
+        self.falling = lists.order == "score"
+        self._place = np.full(n_users, code.size)  # of the list of each user; of an empty one
+        self._place[code] = np.arange(code.size)
+        value = np.zeros(0) if lists.numbers is None else compared(lists.numbers, score_type)
+        nobody, nothing = np.empty(0, dtype=np.int64), Objects([], lists.item_type)
+        groups = Groups(None, np.append(lists.offsets, lists.offsets[-1]))
+        self._all = _Places(
+            nobody, None, value, lists.order, nothing, groups, falling=True, lists=lists
+        )
+
+    def find(self, judged: Judged) -> Marks:
+        at = self._place[judged.code]
+        order = np.argsort(at, kind="stable")
+        order = order[: np.searchsorted(at, self.code.size, sorter=order)]
+        sought = judged.lookup_form(self.lists)
+        if not np.array_equal(order, np.arange(at.size)):
+            sought = sought.take(order)
+        return self._marks_of(at[order], sought, judged.gain, judged.items, order)
+
+    def self_items(self) -> Marks:
+        users, item_type = self.lists.users, self.lists.item_type
+        at = np.arange(len(users))
+        if users.type != item_type:
+            text = users.series().cast(pl.String)
+            ids = text.cast(getattr(pl, item_type), strict=False)
+            at = np.flatnonzero(ids.cast(pl.String).eq_missing(text).to_numpy())
+            users = IdSeries(ids)
+        items, n = users.take(at), at.size
+        sought = self.lists.sought(items)
+        marks = self._marks_of(at, sought, np.zeros(n), items, np.arange(n))
+        return marks if self.order == "list" else replace(marks, row=marks.row - 1)
+
+    def repeats(self) -> None:
+        """See `Ranking`."""
+
+    def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
+        at = self._place[marks.user]
+        counts = count(self._all, replace(marks, user=at), ties)
+        n_ranked = np.zeros(self.n_users, dtype=np.int64)
+        n_ranked[self.code] = self.lists.lengths
+        return replace(counts, user=marks.user, n_ranked=n_ranked)
+
+    def numbered(self, marks: Marks) -> Marks:
+        numbered = self._all.numbered(replace(marks, user=self._place[marks.user]))
+        return replace(marks, row=numbered.row)
+
+    def _marks_of(
+        self, at: IntArray, sought: Any, gain: FloatArray, items: Ids, which: IntArray
+    ) -> Marks:
+        """The marks of items that are in the lists `at`; `which` are their gains and names."""
+        number = self.lists.look_up(at, sought)
+        held = np.flatnonzero(~np.isnan(number))
+        at, which, number = at[held], which[held], number[held]
+        where = self.code[at], gain[which]
+        if self.order == "list":
+            row = self.lists.offsets[at] + number.astype(np.int64)
+            return Marks(*where, row, row.astype(np.float64), items, which)
+        value = compared(number, self.score_type)
+        return Marks(*where, np.full(at.size, -1), value, items, which, number)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Places(Candidates):
+    """All items of lists; they, and their numbers, are found where they are asked for."""
+
+    lists: ByUser
+
+    def items_at(self, at: IntArray) -> Ids:
+        return self.lists.take(at)
+
+    def holds(self, marks: Marks) -> BoolArray:
+        """See `Candidates.holds`; rows without a number are there."""
+        is_there: BoolArray = marks.row < len(self.lists)
+        return is_there
+
+    def numbered(self, marks: Marks) -> Marks:
+        row = marks.row.copy()
+        unnumbered = np.flatnonzero(row < 0)
+        unnumbered = unnumbered[np.argsort(marks.user[unnumbered], kind="stable")]
+        at = marks.user[unnumbered]
+        place = self.lists.places(at, self.lists.sought(marks.only(unnumbered).item))
+        row[unnumbered] = self.lists.offsets[at] + place.astype(np.int64)
+        return replace(marks, row=row)

@@ -1,0 +1,132 @@
+"""What rankings have in common that are not lists of items: choices, plan and ground truth."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from rankmeter._choices import Input
+from rankmeter._reading.by_user import IdSeries
+from rankmeter._reading.table import Table
+from rankmeter.conventions._plan import Plan, resolve
+from rankmeter.errors import DataError, IdTypeError, UsageError
+from rankmeter.errors._checks import QUERIES, counted
+from rankmeter.metrics import Metric
+
+if TYPE_CHECKING:  # many modules, which lists do not need
+    from rankmeter._rankings.rank_counts import Queries
+
+
+class Kind(ABC):
+    """A ranking that is not given as a list of items."""
+
+    data: ClassVar[Input] = "rankings"
+    """Which choices can act on it."""
+
+    @abstractmethod
+    def read(self, plan: Plan) -> Table:
+        """The ranking in canonical form."""
+
+    def judged(self) -> Table | None:
+        """Its ground truth, if it has one of its own."""
+        return None
+
+    def counted(self) -> Queries | None:
+        """Its queries, if no item but their only judged one is known."""
+        return None
+
+
+def plan_of(
+    metrics: str | Metric | Iterable[str | Metric],
+    like: str | None,
+    choices: Mapping[str, Any],
+    systems: Iterable[object],
+) -> Plan:
+    """The plan for some rankings, of which all or none are samples, ranks or grades.
+
+    Raises
+    ------
+    UsageError
+        If a choice cannot act on them, or a metric needs items, which they do not have.
+    """
+    kinds = [
+        rankings
+        for rankings in systems
+        if isinstance(rankings, Kind) and rankings.data != "rankings"
+    ]
+    if not kinds:
+        return resolve(metrics, like=like, choices=choices)
+    data, name = kinds[0].data, type(kinds[0]).__name__
+    plan = plan_of_data(metrics, like, choices, data)
+    for entry in plan.metrics:
+        if entry.spec.of_lists or entry.spec.named:
+            raise UsageError(f"{entry.label} needs the items that were ranked, which {name} lacks")
+    return plan
+
+
+def plan_of_data(
+    metrics: str | Metric | Iterable[str | Metric],
+    like: str | None,
+    choices: Mapping[str, Any],
+    data: Input,
+) -> Plan:
+    """The plan, with ties ``realistic`` unless a choice or a tool says otherwise."""
+    chosen = dict(choices)
+    native = like is None or (isinstance(like, str) and like == "rankmeter")
+    if data != "grades" and native and chosen.get("ties") is None:
+        chosen["ties"] = "realistic"
+    plan = resolve(metrics, like=like, choices=chosen, data=data)
+    return plan if data == "grades" else replace(plan, words=QUERIES)
+
+
+def truth_of(systems: Mapping[str, object], truth: object) -> object:
+    """The ground truth that rankings have of their own, or else the one that was given.
+
+    Raises
+    ------
+    UsageError
+        If both are there, or only some of the rankings have one.
+    DataError
+        If theirs differ.
+    """
+    tables = {
+        name: table
+        for name, rankings in systems.items()
+        if isinstance(rankings, Kind) and (table := rankings.judged()) is not None
+    }
+    if not tables:
+        return truth
+    name, first = next(iter(tables.items()))
+    if truth is not None:
+        raise UsageError(f"{first.source} has its own ground truth: pass None as truth")
+    if len(tables) < len(systems):
+        other = next(other for other in systems if other not in tables)
+        raise UsageError(
+            f"{name} ({first.source}) has its own ground truth and {other} has none: they cannot "
+            "be compared"
+        )
+    return functools.reduce(_same_truth, tables.values())
+
+
+def _same_truth(first: Table, second: Table) -> Table:
+    """The judgments of both, whose relevant items must be the same."""
+    frames = [table.frame for table in (first, second)]
+    if frames[0].schema != frames[1].schema:
+        raise IdTypeError("The user ids of all systems must be of one type: integers or strings.")
+    relevant = [frame.filter(pl.col("gain") > 0).sort("user", "item") for frame in frames]
+    if not relevant[0].equals(relevant[1]):
+        sizes = [len(table.users.series().unique()) for table in (first, second)]
+        different = f"{sizes[0]:,} and {counted(sizes[1], 'user')}" if sizes[0] != sizes[1] else ""
+        raise DataError(
+            f"the systems have different relevant items{different and f' ({different})'}: compare "
+            "the same queries in the same order, or name them by users="
+        )
+    both = pl.concat(frames).unique(maintain_order=True)
+    empty = pl.concat([table.empty_users.series() for table in (first, second)]).unique()
+    empty = empty.filter(~empty.is_in(both["user"].implode()))
+    return replace(first.with_rows(both), empty_users=IdSeries(empty))

@@ -1,0 +1,392 @@
+"""Scores, samples, ranks and relevances in order: rankings for any function."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._evidence.hits import IntArray
+from rankmeter._rankings.array_files import is_path, read_array_file, row_column
+from rankmeter._rankings.arrays import asarray, host
+from rankmeter._rankings.kind import Kind
+from rankmeter._rankings.known_ranks import count_samples, read_ranks
+from rankmeter._rankings.matrix import CandidateCells, CountedRows, MatrixRows, read_matrix
+from rankmeter._rankings.rank_counts import Queries
+from rankmeter._rankings.scores import Asked
+from rankmeter._reading.by_user import Ids, IdSeries, InFrame, series
+from rankmeter._reading.ids import ids
+from rankmeter._reading.table import Origin, Table
+from rankmeter.conventions import load_convention
+from rankmeter.conventions._plan import Plan
+from rankmeter.errors import DataError, DuplicateError, InvalidValueError
+from rankmeter.errors._checks import QUERIES, counted, several, shown
+
+
+class Scores(Kind):
+    """A matrix of scores, users × items, as a ranking for all functions that take rankings.
+
+    The ground truth names users and items by their ids, as for any other ranking.
+
+    Parameters
+    ----------
+    matrix : array, sparse matrix, pair, list or function
+        As `scores` of `rankmeter.evaluate_scores`: of a SciPy matrix the stored entries are the
+        candidates. Paths of ``.npy`` and ``.npz`` files too.
+    users : array or list, optional
+        The id of each row; 0, 1, 2 … without.
+    items : array or list, optional
+        The id of each column; 0, 1, 2 … without.
+    exclude : mask, sparse matrix, pair or list, optional
+        Cells that are not candidates, such as items that were seen in training, by row and column:
+        as in `rankmeter.evaluate_scores`.
+    candidates : array, list or sparse matrix, optional
+        The only columns that are ranked, for all rows or for each, as in
+        `rankmeter.evaluate_scores`.
+
+    Raises
+    ------
+    DataError
+        When they are read: if shapes do not fit, ids repeat, or a score is NaN and `bad_scores` is
+        ``error``.
+
+    Notes
+    -----
+    Scores are rankings like all others: ties are in the order of items unless `ties` says
+    otherwise, and infinite scores are counted. `rankmeter.evaluate_scores` takes its targets by
+    position, counts on the device of a tensor, and can make each true item a query.
+
+    Examples
+    --------
+    The relevant item has the second highest score; without the best one it is first.
+
+    >>> import rankmeter as rm
+    >>> scores = rm.Scores([[0.9, 0.5, 0.1]], users=["ann"], items=["a", "b", "c"])
+    >>> rm.evaluate(scores, {"ann": {"b"}}, "rr")["rr"].mean
+    0.5
+    >>> seen = rm.Scores([[0.9, 0.5, 0.1]], users=["ann"], items=["a", "b", "c"], exclude=[[0]])
+    >>> rm.evaluate(seen, {"ann": {"b"}}, "rr")["rr"].mean
+    1.0
+    """
+
+    def __init__(
+        self,
+        matrix: Any,
+        *,
+        users: Any = None,
+        items: Any = None,
+        exclude: Any = None,
+        candidates: Any = None,
+    ) -> None:
+        self.matrix, self.users, self.items = matrix, users, items
+        self.exclude, self.candidates = exclude, candidates
+
+    def __repr__(self) -> str:
+        shape = getattr(self.matrix, "shape", None)
+        return f"Scores of {type(self.matrix).__name__}{f' {tuple(shape)}' if shape else ''}"
+
+    def read(self, plan: Plan) -> Table:
+        """The cells that are candidates, by user."""
+        matrix = read_matrix(self.matrix)
+        counts: Counter[str] = Counter()
+        users = _different_ids(self.users, matrix.shape[0], counts)
+        items = _different_ids(self.items, matrix.shape[1], counts, "item")
+        cells = CandidateCells.of(matrix, _load(self.exclude), _load(self.candidates), counts)
+        cells = cells.settled(plan.bad_scores, counts)
+        everyone, full = IdSeries(users), cells.lengths > 0
+        rows = MatrixRows(
+            users=everyone.where(full),
+            empty_users=everyone.where(~full),
+            offsets=np.append(0, np.cumsum(cells.lengths[full])),
+            numbers=cells.value,
+            item_type=IdSeries(items).type,
+            column_ids=IdSeries(items),
+            of_column=cells.column,
+        )
+        counts["infinite_scores"] = int(np.count_nonzero(np.isinf(cells.value)))
+        origin = Origin("Scores", counts={"rows": len(rows), **+counts})
+        return Table(rows, "score", rows.empty_users, origin)
+
+
+class _Counted(Kind):
+    """Queries with one true item each, of which counts are known and no other item."""
+
+    def __init__(self, queries: Queries, users: Any) -> None:
+        self.queries, self._facts = queries, Counter[str]()
+        self.users: Ids = IdSeries(_different_ids(users, queries.n, self._facts))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} of {counted(self.queries.n, 'query', 'queries')}"
+
+    def count(self, *, single: bool, tolerance: tuple[float, float]) -> Queries:  # noqa: ARG002
+        """The queries, if scores are compared as float32, or close ones are tied."""
+        return self.queries
+
+    def read(self, plan: Plan) -> Table:
+        """The queries as users, whose only known item is 0."""
+        n, tolerance = self.queries.n, load_convention(plan.tool).tolerance
+        rows = CountedRows(
+            users=self.users,
+            empty_users=self.users.take(np.zeros(0, dtype=np.int64)),
+            offsets=np.arange(n + 1),
+            numbers=np.zeros(n),
+            item_type="Int64",
+            count=lambda single: self.count(single=single, tolerance=tolerance),
+        )
+        facts = {name: n for name, n in self.queries.facts.items() if name == "mean_ranks"}
+        counts = {"rows": n, **facts, **self._facts}
+        origin = Origin(type(self).__name__, counts=counts, words=QUERIES)
+        return Table(rows, "score", rows.empty_users, origin)
+
+    def judged(self) -> Table:
+        """Item 0 of each query, which is relevant."""
+        n = self.queries.n
+        columns = [series(np.zeros(n, dtype=np.int64), "item"), series(np.ones(n), "gain")]
+        frame = pl.DataFrame([self.users.series().alias("user"), *columns])
+        return _judgments(frame, self.users.series().head(0), type(self).__name__)
+
+    def counted(self) -> Queries:
+        return self.queries
+
+
+class Sampled(_Counted):
+    """Scores of true items and of sampled negatives, as a ranking with its ground truth.
+
+    Each positive is the only relevant item of a query, and its negatives are all other candidates.
+    Functions take it without a ground truth, and it is compared with others of the same queries.
+
+    Parameters
+    ----------
+    positives : array of shape (n,)
+        The score of the true item of each query.
+    negatives : array of shape (n, m) or (m,)
+        The scores of its negatives, or of one pool that all queries share.
+    users : array or list, optional
+        The id of each query; 0, 1, 2 … without.
+
+    Raises
+    ------
+    DataError
+        If shapes do not fit, ids repeat, or scores are not numbers.
+
+    Notes
+    -----
+    Ties are ``realistic`` by default, as in `rankmeter.evaluate_scores` with `negatives`.
+
+    Examples
+    --------
+    The first positive is below one of its three negatives, the second above all: ranks 2 and 1.
+
+    >>> import rankmeter as rm
+    >>> sampled = rm.Sampled([0.5, 0.9], [[0.7, 0.1, 0.2], [0.3, 0.8, 0.4]])
+    >>> rm.evaluate(sampled, None, ["rr", "mr"])["mr"].mean
+    1.5
+    """
+
+    data = "samples"
+
+    def __init__(self, positives: Any, negatives: Any, *, users: Any = None) -> None:
+        self.positives, self.negatives = _load(positives), _load(negatives)
+        super().__init__(count_samples(self.positives, self.negatives, Asked()), users)
+
+    def count(self, *, single: bool, tolerance: tuple[float, float]) -> Queries:
+        if not single and not any(tolerance):
+            return self.queries
+        asked = Asked(single=single, tolerance=tolerance)
+        return count_samples(self.positives, self.negatives, asked)
+
+
+class Ranks(_Counted):
+    """Ranks that another tool has computed, as a ranking with its ground truth.
+
+    Each rank is that of the only relevant item of a query. Functions take it without a ground
+    truth, and it is compared with others of the same queries.
+
+    Parameters
+    ----------
+    ranks : array of shape (n,)
+        1-based. A rank that ends in .5 is the mean of a tie of two.
+    candidates : int or array of shape (n,), optional
+        Number of candidates among which each item was ranked, for metrics that depend on it.
+    upper : array of shape (n,), optional
+        The last rank of each tie, of which `ranks` are the first.
+    users : array or list, optional
+        The id of each query; 0, 1, 2 … without.
+
+    Raises
+    ------
+    DataError
+        If a rank is below 1 or above the number of its candidates, lengths do not fit, or ids
+        repeat.
+
+    Examples
+    --------
+    The mean rank of the old system is (1 + 2 + 4 + 10) / 4. Two of its reciprocal ranks, 1/2 and
+    1/4, become 1 and 1/2, so the mean of four grows by 0.75 / 4.
+
+    >>> import rankmeter as rm
+    >>> old, new = rm.Ranks([1, 2, 4, 10]), rm.Ranks([1, 1, 2, 10])
+    >>> rm.evaluate(old, None, "mr")["mr"].mean
+    4.25
+    >>> rm.compare({"old": old, "new": new}, None, "rr", baseline="old")["rr"][0].difference
+    0.1875
+    """
+
+    data = "ranks"
+
+    def __init__(
+        self, ranks: Any, *, candidates: Any = None, upper: Any = None, users: Any = None
+    ) -> None:
+        queries = read_ranks(_load(ranks), _load(upper), _load(candidates))
+        super().__init__(queries, users)
+
+
+class Grades(Kind):
+    """Gains of ranked items in their order, best rank first, as a ranking with its ground truth.
+
+    Functions take it without a ground truth, and it is compared with others of the same users that
+    have the same relevant items.
+
+    Parameters
+    ----------
+    lists : list of lists of numbers
+        For each user the gain of each item of the list; 0 for items that are not relevant.
+    n_relevant : int or list of int, optional
+        How many relevant items each user has, also outside the list, where they have the gain 1.
+        Without it those in the list are taken for all, with a warning.
+    users : array or list, optional
+        The id of each list; 0, 1, 2 … without.
+
+    Raises
+    ------
+    DataError
+        If a gain is not a finite number, ids repeat, or `n_relevant` is below the number of
+        relevant items in the list.
+
+    Notes
+    -----
+    Items have no ids, so metrics of what was shown do not apply.
+
+    Examples
+    --------
+    The first relevant items are at ranks 3 and 1. The first user has two relevant items, of which
+    one is in the list.
+
+    >>> import rankmeter as rm
+    >>> grades = rm.Grades([[0, 0, 1], [2, 3, 0]], n_relevant=[2, 2])
+    >>> result = rm.evaluate(grades, None, ["rr", "recall@3"])
+    >>> round(result["rr"].mean, 4), result["recall@3"].mean
+    (0.6667, 0.75)
+    """
+
+    data = "grades"
+
+    def __init__(self, lists: Any, *, n_relevant: Any = None, users: Any = None) -> None:
+        rows = several("lists", "the gains of the items of each user, such as [[0, 0, 1]]", lists)
+        gains = [_row_gains(row, gain) for row, gain in enumerate(rows)]
+        self.lengths = np.array([gain.size for gain in gains], dtype=np.int64)
+        self.gains = np.concatenate([*gains, np.zeros(0)])
+        self.users = _different_ids(users, self.lengths.size, Counter())
+        self.row = np.repeat(np.arange(self.lengths.size), self.lengths)
+        self.listed = np.bincount(self.row[self.gains > 0], minlength=self.lengths.size)
+        self.is_complete = n_relevant is not None
+        self.n_relevant = _n_relevant(n_relevant, self.listed)
+
+    def __repr__(self) -> str:
+        return f"Grades of {counted(self.lengths.size, 'list')}"
+
+    def read(self, plan: Plan) -> Table:  # noqa: ARG002
+        """The lists, of items that are named by their gains."""
+        frame = pl.DataFrame([self._users_of(self.row), series(self._names(), "item")])
+        empty = IdSeries(self.users.filter(series(self.lengths == 0)))
+        cautions = () if self.is_complete else (UNKNOWN,)
+        origin = Origin("Grades", counts={"rows": self.row.size}, cautions=cautions)
+        return Table(InFrame(frame), "list", empty, origin)
+
+    def judged(self) -> Table:
+        """The items of the lists, and relevant ones that are in none."""
+        absent = self.n_relevant - self.listed
+        more = np.repeat(np.arange(absent.size), absent)
+        nth = np.arange(more.size) - (np.cumsum(absent) - absent)[more] + self.listed[more]
+        row, item = np.append(self.row, more), np.append(self._names(), nth)
+        gain = np.append(self.gains, np.ones(more.size))
+        frame = pl.DataFrame([self._users_of(row), series(item, "item"), series(gain, "gain")])
+        without = np.bincount(row, minlength=self.lengths.size) == 0
+        return _judgments(frame, self.users.filter(series(without)), "Grades")
+
+    def _users_of(self, row: IntArray) -> pl.Series:
+        return self.users.gather(series(row)).alias("user")
+
+    def _names(self) -> IntArray:
+        """The name of each item of the lists.
+
+        Relevant ones are 0, 1, 2 … by falling gain, and the others -1, -2 … by rank: so two lists
+        with the same relevant items have the same ground truth.
+        """
+        order = np.lexsort((np.arange(self.row.size), -self.gains, self.row))
+        nth = np.empty(self.row.size, dtype=np.int64)
+        nth[order] = np.arange(self.row.size) - (np.cumsum(self.lengths) - self.lengths)[self.row]
+        return np.where(self.gains > 0, nth, self.listed[self.row] - nth - 1)
+
+
+def _row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:
+    gains = host(asarray(data, "lists"))
+    wrong = gains.ndim != 1 or gains.dtype.kind not in "iufb"
+    if wrong or not (np.isfinite(gains) & (gains >= 0)).all():
+        raise InvalidValueError(
+            f"list {row} of Grades must be the gains of the ranked items in their order, numbers "
+            f"of 0 or more, such as [0, 0, 1]; got {shown(data)}"
+        )
+    return gains.astype(np.float64)  # type: ignore[no-any-return]
+
+
+def _n_relevant(given: Any, listed: IntArray) -> IntArray:
+    """Number of relevant items of each user."""
+    if given is None:
+        return listed
+    numbers = host(asarray(given, "n_relevant"))
+    if numbers.dtype.kind not in "iu" or numbers.shape not in ((), listed.shape):
+        raise DataError(
+            f"`n_relevant` must be an integer, or one for each of "
+            f"{counted(listed.size, 'list')}, got {shown(given)}"
+        )
+    n_relevant: IntArray = np.broadcast_to(numbers.astype(np.int64), listed.shape)
+    if (wrong := np.flatnonzero(n_relevant < listed)).size:
+        first = wrong[0]
+        raise DataError(
+            f"`n_relevant` of list {first} is {n_relevant[first]}, but the list has "
+            f"{counted(int(listed[first]), 'relevant item')}"
+        )
+    return n_relevant
+
+
+UNKNOWN = (
+    "relevant items outside the lists of Grades are unknown, so those in the lists are taken for "
+    "all; pass n_relevant="
+)
+
+
+def _judgments(frame: pl.DataFrame, empty: pl.Series, source: str) -> Table:
+    return Table(
+        InFrame(frame), "list", IdSeries(empty), Origin(source, counts={"rows": frame.height})
+    )
+
+
+def _load(data: Any) -> Any:
+    """An array from a file; other data unchanged."""
+    return read_array_file(data) if is_path(data) else data
+
+
+def _different_ids(given: Any, n: int, counts: Counter[str], role: str = "user") -> pl.Series:
+    """Different ids, by default the numbers from 0."""
+    if given is None:
+        return pl.Series(role, np.arange(n))
+    column = row_column(_load(given), f"{role}s", n)
+    checked = ids(column, role, f"{role}s=", counts)
+    if checked.n_unique() < len(checked):
+        twice = checked.filter(checked.is_duplicated())[0]
+        raise DuplicateError(f"{role} {shown(twice)} is there twice in {role}s=")
+    return checked

@@ -1,0 +1,305 @@
+"""Samples, ranks and finished lists as counted queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._evidence.hits import IntArray
+from rankmeter._rankings.arrays import (
+    asarray,
+    ascending,
+    floating,
+    half_type,
+    host,
+    is_number,
+    namespace,
+    places_in,
+    refuse_places,
+)
+from rankmeter._rankings.cells import LARGEST, NO_CELLS, Cells, read_cells
+from rankmeter._rankings.rank_counts import Queries, RankCounts
+from rankmeter._rankings.score_counts import Counts, Level, comparable_scores, compare_rows
+from rankmeter._rankings.scores import Asked, Problem, without_targets
+from rankmeter.errors import DataError, DuplicateError, InvalidValueError
+from rankmeter.errors._checks import LARGEST as MOST
+from rankmeter.errors._checks import counted, integer, shown
+
+
+def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
+    """Count the negatives above and equal to each positive.
+
+    Parameters
+    ----------
+    positive : array of shape (n,)
+    negatives : array of shape (n, m), or of shape (m,) if all positives share them
+    asked : Asked
+    """
+    half = half_type(positive) or half_type(negatives)
+    arrays = asarray(positive, "positive"), asarray(negatives, "negatives")
+    refuse_places([*arrays], "`positive` and `negatives`")
+    for name, array in zip(("positive", "negatives"), arrays, strict=True):
+        if not is_number(array):
+            raise DataError(f"`{name}` must be numbers, got an array of type {array.dtype}")
+    read = map(floating, arrays) if any(asked.tolerance) else arrays
+    positives, negative_scores = (comparable_scores(scores, single=asked.single) for scores in read)
+    if positives.ndim == 2 and positives.shape[1] == 1:
+        positives = positives[:, 0]
+    if positives.ndim != 1:
+        raise DataError(
+            "with `negatives`, the scores of the positives must be one for each query, of shape "
+            f"(n,), got shape {tuple(positives.shape)}"
+        )
+    n = positives.shape[0]
+    if negative_scores.ndim not in (1, 2) or (
+        negative_scores.ndim == 2 and negative_scores.shape[0] != n
+    ):
+        raise DataError(
+            "`negatives` must have a row for each positive, (n, m), or be shared by all, (m,); got "
+            f"{tuple(negative_scores.shape)} for positives of shape {tuple(positives.shape)}"
+        )
+    if n and not negative_scores.shape[-1]:
+        raise DataError("`negatives` has no scores: every positive would be first")
+    for name, array in (("positive", positives), ("negatives", negative_scores)):
+        _refuse_odd(name, array, asked)
+    level = Level.of(positives, asked.tolerance)
+    above, equal = (
+        _count_shared(level, negative_scores)
+        if negative_scores.ndim == 1
+        else _count_own(level, negative_scores)
+    )
+    return Queries(
+        RankCounts(
+            np.arange(n), np.ones(n), above, equal, None, np.full(n, negative_scores.shape[-1] + 1)
+        ),
+        np.ones(n, dtype=bool),
+        np.asarray(host(positives > 0), dtype=bool),
+        np.arange(n),
+        None,
+        {"rows": n, "columns": int(negative_scores.shape[-1]) + 1},
+        half,
+    )
+
+
+def _count_own(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
+    counts, _ = compare_rows(negatives, np.arange(negatives.shape[0]), level)
+    return counts.above, counts.equal
+
+
+def _count_shared(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
+    """The negatives are sorted once."""
+    pool = ascending(negatives)
+    high = places_in(pool, level.high, "right")
+    return negatives.shape[0] - high, high - places_in(pool, level.low, "left")
+
+
+def _refuse_odd(name: str, array: Any, asked: Asked) -> None:
+    if "int" in str(array.dtype) or "bool" in str(array.dtype):
+        return
+    bad = ~host(namespace(array).isfinite(array))
+    if bad.any():
+        first = int(np.flatnonzero(bad.reshape(bad.shape[0], -1).any(axis=1))[0])
+        n = int(bad.sum())
+        what = "score that is" if n == 1 else "scores that are"
+        where = "at position" if array.ndim == 1 and name == "negatives" else "in row"
+        raise InvalidValueError(
+            f"`{name}` has {n:,} {what} NaN or infinite, the first {where} {first}. Remove "
+            f"{'it' if n == 1 else 'them'}, or pass a matrix of scores with bad_scores='drop'"
+        )
+
+
+LARGEST_RANK = 2**53
+"""Up to this float64 has every integer."""
+
+
+def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries:
+    """Queries with one true item each, whose rank is known.
+
+    Parameters
+    ----------
+    ranks : array of shape (n,)
+        1-based. A rank that ends in .5 is the mean of two.
+    upper : array of shape (n,), optional
+        The last possible rank of a tie, of which `ranks` are the first.
+    candidates : int or array of shape (n,), optional
+        Number of candidates of each query; without it as many as the largest rank.
+    """
+    low = _numbers(ranks, "ranks")
+    high = np.ceil(low)
+    half = low != np.floor(low)
+    if np.any(half & (2 * low != np.floor(2 * low))):
+        place = int(np.flatnonzero(half & (2 * low != np.floor(2 * low)))[0])
+        raise InvalidValueError(
+            f"rank {low[place]:g} of row {place} is neither an integer nor the mean of two ranks"
+        )
+    if upper is not None:
+        high = _numbers(upper, "upper")
+        if high.shape != low.shape or np.any(high < low) or np.any(half | (high != np.floor(high))):
+            raise DataError(
+                "`upper` must have an integer for each of the ranks, not below it: the last rank "
+                "of the tie whose first one is in `ranks`"
+            )
+    first, last = np.floor(low).astype(np.int64), high.astype(np.int64)
+    n_ranked = _candidates(candidates, last)
+    facts = {"rows": low.size, "mean_ranks": int(half.sum())}
+    return Queries(
+        RankCounts(np.arange(low.size), np.ones(low.size), first - 1, last - first, None, n_ranked),
+        np.ones(low.size, dtype=bool),
+        np.ones(low.size, dtype=bool),
+        np.arange(low.size),
+        None,
+        {name: n for name, n in facts.items() if n or name == "rows"},
+        sized=candidates is not None,
+    )
+
+
+def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
+    for row in data if isinstance(data, list | tuple) else ():
+        if isinstance(row, list | tuple) and len(row) > 1:
+            raise _several(row, name)
+    array = host(asarray(data, name))
+    if array.ndim == 2 and array.shape[1] != 1 and array.size:
+        raise _several(array[0].tolist(), name)
+    if array.ndim == 2:
+        array = array.ravel()
+    if array.size == 0:
+        return np.zeros(0)
+    if array.ndim == 1 and array.dtype.kind in "OSU":
+        values = array.tolist()
+        row = next((at for at, value in enumerate(values) if not _is_number(value)), 0)
+        raise DataError(
+            f"{shown(values[row])} of row {row} of `{name}` is not a number: write ranks such as 3 "
+            "or 2.5, one for each query"
+        )
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise DataError(
+            f"`{name}` must be one rank for each query, got an array of shape {array.shape} and "
+            f"type {array.dtype}"
+        )
+    numbers: npt.NDArray[np.float64] = array.astype(np.float64)
+    wrong = np.flatnonzero(~((numbers >= 1) & np.isfinite(numbers)))
+    if wrong.size:
+        raise InvalidValueError(
+            f"rank {shown(numbers[wrong[0]].item())} of row {wrong[0]} is not a rank: ranks are 1 "
+            f"or more; {counted(wrong.size, 'such value')} in all"
+        )
+    exact = numbers if array.dtype.kind == "f" else array
+    if (beyond := np.flatnonzero(exact > LARGEST_RANK)).size:
+        raise InvalidValueError(
+            f"{counted(beyond.size, 'rank is', 'ranks are')} above 2^53 in `{name}`, for example "
+            f"{shown(exact[beyond[0]].item())} of row {beyond[0]}. If they mark items that were "
+            "not ranked, drop these rows; if higher is better, they are scores: pass them to "
+            "evaluate_scores"
+        )
+    return numbers
+
+
+def _several(row: Sequence[Any], name: str) -> DataError:
+    """The error for several ranks in one row."""
+    written = shown([*row])
+    return DataError(
+        f"`{name}` must be one rank for each query, got {counted(len(row), 'rank')} in one row: "
+        f"{written}. If each is of another query, pass one list, {written}. If they are the "
+        "relevant items of one user, name each item by its rank: "
+        f"rm.evaluate([[*range(1, n + 1)]], [{written}], metrics), where n is the length of the "
+        "ranking; add a larger number to the relevant items for each that was not ranked"
+    )
+
+
+def _is_number(value: object) -> bool:
+    """Whether this is a number, also as text without spaces."""
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return str(value) == str(value).strip()
+
+
+def _candidates(data: Any, last: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    if data is None:
+        return np.full(last.size, last.max(initial=0))
+    array = host(asarray(data, "candidates"))
+    if array.ndim == 0:
+        n_ranked = np.full(last.size, integer("candidates", data, least=1))
+    else:
+        if array.shape != last.shape or array.dtype.kind not in "iu":
+            raise DataError(
+                f"`candidates` must be an integer, or one for each of {counted(last.size, 'rank')},"
+                f" got an array of shape {array.shape} and type {array.dtype}"
+            )
+        if (wide := np.flatnonzero(array > MOST)).size:
+            raise DataError(
+                f"`candidates` of row {wide[0]} is {array[wide[0]]}: pass the number of candidates "
+                "of each rank, of at most 2^62"
+            )
+        n_ranked = array.astype(np.int64)
+    beyond = np.flatnonzero(last > n_ranked)
+    if beyond.size:
+        raise DataError(
+            f"rank {last[beyond[0]]} of row {beyond[0]} is beyond its {n_ranked[beyond[0]]} "
+            f"candidates; {counted(beyond.size, 'such rank')} in all"
+        )
+    return n_ranked
+
+
+def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
+    """Count in lists of ids of shape (n, k), best first; -1 is padding.
+
+    Parameters
+    ----------
+    items : array of shape (n, k)
+    target : ids in any form of `read_cells`
+    each : bool
+        Whether every target is a query of its own; the other targets of its row leave its list.
+    """
+    table = host(asarray(items, "items"))
+    if table.ndim != 2 or table.dtype.kind not in "iu":
+        raise DataError(
+            f"`items` must be ids of shape (n, k), best first, got an array of shape {table.shape} "
+            f"and type {table.dtype}"
+        )
+    if (table < -1).any():
+        first = int(np.flatnonzero((table < -1).any(axis=1))[0])
+        raise DataError(
+            f"item {table[first].min()} of row {first} of `items` is negative: number the items "
+            "from 0; padding is -1"
+        )
+    n_rows = table.shape[0]
+    n_items = int(table.max(initial=0)) + 1
+    if n_items > LARGEST:
+        first = int(np.flatnonzero((table >= LARGEST).any(axis=1))[0])
+        raise DataError(
+            f"item {table[first].max()} of row {first} of `items` is not from 0 to "
+            f"{LARGEST - 1:,}: number the items from 0; padding is -1"
+        )
+    targets = read_cells(target, "target", n_rows, LARGEST)
+    n_items = max(n_items, int(targets.column.max(initial=0)) + 1)
+    row, place = np.nonzero(table >= 0)
+    listed = table[row, place].astype(np.int64)
+    rank = np.arange(row.size) - np.searchsorted(row, row)  # padding holds no place
+    order = np.lexsort((listed, row))
+    cells = Cells.of(row[order], listed[order])
+    if cells.repeated().any():
+        first = int(np.flatnonzero(cells.repeated())[0])
+        raise DuplicateError(
+            f"item {cells.column[first]} is twice in row {cells.row[first]} of `items`; "
+            f"{counted(int(cells.repeated().sum()), 'such item')} in all. If a filler id marks "
+            "empty places, replace it by -1"
+        )
+    is_listed = cells.holds(targets, n_items)
+    at = np.searchsorted(cells.keys(n_items), targets.keys(n_items))
+    above = np.zeros(targets.n, dtype=np.int64)
+    above[is_listed] = rank[order][at[is_listed]]
+    counts = Counts(above, is_listed.astype(np.int64), np.zeros_like(above))
+    problem = Problem(n_rows, n_items, targets, NO_CELLS)
+    value = np.where(is_listed, float(row.size) - above, 1.0)  # higher ranks have higher scores
+    asked = Asked(each=each, ordered=True)
+    queries = without_targets(
+        problem, counts, is_listed, value, cells.per_row(n_rows), NO_CELLS, asked
+    )
+    facts = {name: n for name, n in queries.facts.items() if name != "columns"}
+    return replace(queries, facts=facts)

@@ -1,0 +1,119 @@
+"""The first items of each ranking, in order: what was shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._choices import Alignment
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._evidence.lists import Lists
+from rankmeter._rankings.codes import Codes
+from rankmeter._rankings.counts import Candidates, item_sort_key, order_within
+from rankmeter._rankings.pairs import Groups
+from rankmeter._rankings.ties import ORDERED
+from rankmeter._reading.by_user import Ids, series
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """The part of the rankings to list: a number of ranks, or all; and the codes of the items."""
+
+    items: Codes
+    depth: int | None = None
+
+
+def list_first(
+    candidates: Candidates,
+    judged: IntArray,
+    gain: FloatArray,
+    choices: Alignment,
+    listing: Listing,
+) -> Lists:
+    """The first candidates of each user; `judged` are the positions of those with a `gain`."""
+    c = candidates
+    depths = [depth for depth in (listing.depth, choices.depth) if depth is not None]
+    depth = min(depths, default=None)
+    at, begin = _within_depth(c, depth)
+    user, value = c.user[at], c.value[at]
+    same_user = user[1:] == user[:-1]
+    if (same_user & (value[1:] < value[:-1])).any():
+        order = order_within(value, begin)  # tied items are in the order of the rows
+        at, value = _positions(at, c)[order], value[order]
+    same = same_user & (value[1:] == value[:-1])
+    tied = bool(same.any())
+    if tied and choices.ties in ORDERED and choices.ties != "input":
+        at = _untie(_positions(at, c), same, c.item, choices)
+    if c.order != "rank":
+        rank = np.arange(1, user.size + 1) - np.repeat(begin[:-1], np.diff(begin))
+    else:  # as given; tied ranks follow each other
+        rank = value.astype(np.int64)
+        if tied:
+            nth, start = np.arange(rank.size), np.concatenate(([True], ~same))
+            rank += nth - np.maximum.accumulate(np.where(start, nth, 0))
+    if depth is not None and not (kept := rank <= depth).all():
+        at, user, rank = _positions(at, c)[kept], user[kept], rank[kept]
+        begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=begin.size - 1))))
+    gained, relevant = np.zeros(user.size), np.zeros(user.size, dtype=bool)
+    if judged.size:
+        gain_or_nan = _gains_at(at, judged, gain, c.user.size)
+        relevant = choices.is_relevant(gain_or_nan)
+        gained[relevant] = gain_or_nan[relevant]
+    return Lists(
+        begin,
+        listing.items.encode(c.item if isinstance(at, slice) else c.item.take(at)),
+        rank,
+        gained,
+        relevant,
+        listing.items.n,
+        tied and choices.ties not in ORDERED,
+        choices.duplicates not in ("each", "unchecked"),
+    )
+
+
+_ALL = slice(None)
+
+
+def _positions(at: IntArray | slice, c: Candidates) -> IntArray:
+    return np.arange(c.user.size) if isinstance(at, slice) else at
+
+
+def _gains_at(at: IntArray | slice, judged: IntArray, gain: FloatArray, n: int) -> FloatArray:
+    """The gain at each of some positions below n, NaN where none is judged."""
+    gain_or_nan = np.full(n, np.nan)
+    gain_or_nan[judged] = gain
+    return gain_or_nan[at]
+
+
+def _within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray]:
+    """The positions of the candidates that may have a rank up to `depth`, and where users begin.
+
+    They are grouped by user, in the order of the rows.
+    """
+    length, n_users = np.diff(c.offsets), c.offsets.size - 1
+    if depth is None or not (length > depth).any():
+        order = Groups.of(c.user, n_users).order
+        return _ALL if order is None else order, c.offsets
+    last = np.minimum(length, depth) - 1
+    has_rows = length > 0
+    bound = np.full(length.size, np.inf)
+    bound[has_rows] = c.sorted_values[(c.offsets[:-1] + last)[has_rows]]
+    first = np.flatnonzero(c.value <= bound[c.user])
+    groups = Groups.of(c.user[first], n_users)
+    return first if groups.order is None else first[groups.order], groups.offsets
+
+
+def _untie(at: IntArray, same: npt.NDArray[np.bool_], item: Ids, choices: Alignment) -> IntArray:
+    """Put tied candidates into the order of their items."""
+    inside = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    run = np.cumsum(np.append(True, ~same))[inside]
+    key = item_sort_key(item.take(at[inside]).series(), choices.ties)
+    rows = pl.DataFrame({"run": series(run), "key": key, "at": series(at[inside])})
+    descending = "descending" in choices.ties
+    ordered = rows.sort("run", "key", "at", descending=[False, descending, False])
+    result = at.copy()
+    result[inside] = ordered["at"].to_numpy()
+    return result

@@ -1,0 +1,265 @@
+"""Score matrices as items by user, and queries whose ranks are known: what tables hold of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._choices import TieRule
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._rankings.array_files import is_path, read_array_file
+from rankmeter._rankings.arrays import asarray, host, is_number, is_sparse
+from rankmeter._rankings.cells import Cells, read_cells
+from rankmeter._rankings.ground_truth import Judged
+from rankmeter._rankings.rank_counts import Queries, RankCounts
+from rankmeter._rankings.scores import read_blocks, shared_columns, stored_cells
+from rankmeter._rankings.tally import Marks
+from rankmeter._reading.by_user import ByUser, Ids, Objects
+from rankmeter.errors import DataError, InvalidValueError
+from rankmeter.errors._checks import counted
+
+
+def read_matrix(scores: Any) -> Any:
+    """Scores in any form as one matrix of NumPy or SciPy.
+
+    Raises
+    ------
+    DataError
+        If they have another shape, or are not numbers.
+    """
+    scores = read_array_file(scores) if is_path(scores) else scores
+    if isinstance(scores, tuple):
+        users, items = (host(asarray(factor, "scores")) for factor in scores)
+        scores = users @ items.T
+    if not is_sparse(scores):
+        blocks = [host(block) for block in read_blocks(scores, set())()]
+        scores = blocks[0] if len(blocks) == 1 else np.hstack(blocks)
+    if len(scores.shape) != 2 or not is_number(scores):
+        raise DataError(
+            "Scores must be numbers with a row for each user and a column for each item, got an "
+            f"array of shape {tuple(scores.shape)} and type {scores.dtype}"
+        )
+    return scores
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateCells:
+    """The cells of a matrix that are candidates, in the order of rows and columns."""
+
+    value: FloatArray
+    lengths: IntArray  # (n_rows,) the number of them in each row
+    column: IntArray | None  # the column of each; None if every row has all
+    n_columns: int
+
+    @classmethod
+    def of(cls, matrix: Any, exclude: Any, candidates: Any, counts: Counter[str]) -> CandidateCells:
+        """The stored cells of a sparse matrix, or all, but those that are left out."""
+        n_rows, n_columns = matrix.shape
+        if is_sparse(matrix):
+            cells, stored = stored_cells(matrix)
+            value, lengths = stored.astype(np.float64), cells.per_row(n_rows)
+            every = cls(value, lengths, cells.column.astype(np.int64), n_columns)
+        else:
+            value = np.ascontiguousarray(matrix, dtype=np.float64).ravel()
+            every = cls(value, np.full(n_rows, n_columns), None, n_columns)
+        inside = np.ones(value.size, dtype=bool)
+        if exclude is not None:
+            excluded = read_cells(exclude, "exclude", n_rows, n_columns)
+            inside &= ~every.are_in(excluded)
+            counts["excluded_cells"] = excluded.n
+        if candidates is not None:
+            shared = shared_columns(candidates, n_columns)
+            if shared is None:
+                chosen = read_cells(candidates, "candidates", n_rows, n_columns)
+            else:
+                row = np.repeat(np.arange(n_rows), shared.size)
+                chosen = Cells.of(row, np.tile(shared, n_rows))
+            inside &= every.are_in(chosen)
+        return every.only(inside)
+
+    def are_in(self, chosen: Cells) -> npt.NDArray[np.bool_]:
+        """A mask of the cells that are among others."""
+        if self.column is not None:
+            return chosen.holds(Cells(*self.places(), self.value), self.n_columns)  # type: ignore[no-any-return]
+        mask = np.zeros((self.lengths.size, self.n_columns), dtype=bool)
+        mask[chosen.row, chosen.column] = True
+        return mask.ravel()
+
+    def places(self) -> tuple[IntArray, IntArray]:
+        """The row and the column of each cell."""
+        row = np.repeat(np.arange(self.lengths.size), self.lengths)
+        column = self.column
+        return row, np.arange(row.size) % max(self.n_columns, 1) if column is None else column
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> CandidateCells:
+        """Select cells by mask or position."""
+        if chosen.all():
+            return self
+        row, column = self.places()
+        lengths = np.bincount(row[chosen], minlength=self.lengths.size)
+        return CandidateCells(self.value[chosen], lengths, column[chosen], self.n_columns)
+
+    def settled(self, bad_scores: str, counts: Counter[str]) -> CandidateCells:
+        """Without NaN, as the choice says: an error, no candidate, or the lowest score."""
+        bad = np.isnan(self.value)
+        n = int(np.count_nonzero(bad))
+        if not n:
+            return self
+        if bad_scores == "error":
+            row, column = (place[bad][0] for place in self.places())
+            raise InvalidValueError(
+                f"the score of row {row} and column {column} is NaN; {counted(n, 'score')} in all. "
+                "Name cells that are not candidates in `exclude`, or choose bad_scores='drop' (not "
+                "a candidate) or 'worst' (ranked last)"
+            )
+        counts["dropped_scores" if bad_scores == "drop" else "worst_scores"] = n
+        if bad_scores == "drop":
+            return self.only(~bad)
+        return replace(self, value=np.where(bad, -np.inf, self.value))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MatrixRows(ByUser):
+    """Some cells of a matrix of scores, in the order of rows and columns."""
+
+    column_ids: Ids  # (n_columns,) without duplicates
+    of_column: IntArray | None  # (n_items,) the column of each cell; None if every row has all
+
+    def items(self) -> Ids:
+        every = np.tile(np.arange(len(self.column_ids)), len(self.users))
+        return self.column_ids.take(every if self.of_column is None else self.of_column)
+
+    def take(self, places: IntArray) -> Ids:
+        every = places % max(len(self.column_ids), 1)
+        return self.column_ids.take(every if self.of_column is None else self.of_column[places])
+
+    def sought(self, items: Ids) -> Ids:
+        return items
+
+    def look_up(self, at: IntArray, items: Ids) -> npt.NDArray[np.float64]:
+        assert self.numbers is not None
+        place = self.places(at, items)
+        is_there = ~np.isnan(place)
+        place[is_there] = self.numbers[self.offsets[at[is_there]] + place[is_there].astype(int)]
+        return place
+
+    def places(self, at: IntArray, items: Ids) -> npt.NDArray[np.float64]:
+        column = self._columns_of(items)
+        if self.of_column is None:
+            return np.where(column < 0, np.nan, column)
+        if not self.of_column.size:
+            return np.full(at.size, np.nan)
+        key = at * len(self.column_ids) + column
+        cell = np.searchsorted(self._keys, key)
+        is_there = (column >= 0) & (self._keys.take(cell, mode="clip") == key)
+        return np.where(is_there, cell - self.offsets[at], np.nan)
+
+    def only(self, chosen: IntArray) -> MatrixRows:
+        kept = np.zeros(len(self.users), dtype=bool)
+        kept[chosen] = True
+        cells = np.repeat(kept, self.lengths)
+        return replace(
+            self,
+            users=self.users.take(chosen),
+            empty_users=self.users.take(chosen[:0]),
+            offsets=np.append(0, np.cumsum(self.lengths[chosen])),
+            numbers=None if self.numbers is None else self.numbers[cells],
+            of_column=None if self.of_column is None else self.of_column[cells],
+        )
+
+    @cached_property
+    def _keys(self) -> IntArray:
+        """One ascending number for each cell."""
+        assert self.of_column is not None
+        row = np.repeat(np.arange(len(self.users)), self.lengths)
+        return row * len(self.column_ids) + self.of_column
+
+    @cached_property
+    def _column_of(self) -> dict[Any, int]:
+        return {item: column for column, item in enumerate(self.column_ids)}
+
+    def _columns_of(self, items: Ids) -> IntArray:
+        """The column of each item, -1 without one."""
+        of = self._column_of
+        return np.fromiter((of.get(item, -1) for item in items), np.int64, len(items))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CountedRows(ByUser):
+    """Queries of which the only judged item, 0, is known by its counts, and no other item."""
+
+    is_counted = True
+    count: Callable[[bool], Queries]  # given whether scores are compared as float32
+
+    def items(self) -> Ids:
+        return Objects([0] * len(self.users), "Int64")
+
+    def take(self, places: IntArray) -> Ids:
+        return Objects([0] * places.size, "Int64")
+
+    def sought(self, items: Ids) -> Ids:
+        return items
+
+    def look_up(self, at: IntArray, items: Ids) -> npt.NDArray[np.float64]:
+        return self.places(at, items)
+
+    def places(self, at: IntArray, items: Ids) -> npt.NDArray[np.float64]:  # noqa: ARG002
+        return np.where(items.integers() == 0, 0.0, np.nan)
+
+    def only(self, chosen: IntArray) -> CountedRows:
+        return replace(
+            self,
+            users=self.users.take(chosen),
+            empty_users=self.users.take(chosen[:0]),
+            offsets=np.arange(chosen.size + 1),
+            numbers=np.zeros(chosen.size),
+            count=lambda single: self.count(single).take(chosen),
+        )
+
+    def ranking(self, code: IntArray, n_users: int, score_type: str) -> CountedRanking:
+        return CountedRanking(self.count(score_type == "float32"), code, n_users)
+
+
+class CountedRanking:
+    """Counted queries, of users with a `code` below `n_users`; see `Ranking`."""
+
+    order, falling = "score", True
+
+    def __init__(self, queries: Queries, code: IntArray, n_users: int) -> None:
+        self.queries, self.n_users, self.end = queries, n_users, code.size
+        self.code = code
+        self._place = np.full(n_users, code.size)  # of the query of each user
+        self._place[code] = np.arange(code.size)
+
+    def find(self, judged: Judged) -> Marks:
+        row = self._place[judged.code]
+        at = np.flatnonzero((row < self.end) & (judged.items.integers() == 0))
+        row = row[at]
+        score = np.where(self.queries.positive[row], 1.0, -1.0)
+        user, gain = judged.code[at], judged.gain[at]
+        return Marks(user, gain, row, score, judged.items, at, score)
+
+    def self_items(self) -> Marks:
+        """See `Ranking`; an item without an id is that of no user."""
+        nothing, no_numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
+        return Marks(nothing, no_numbers, nothing, no_numbers, Objects([], "Int64"))
+
+    def repeats(self) -> None:
+        """See `Ranking`."""
+
+    def numbered(self, marks: Marks) -> Marks:
+        return marks
+
+    def tally(self, marks: Marks, ties: TieRule) -> RankCounts:  # noqa: ARG002
+        """See `Ranking`; the order of tied items is unknown."""
+        counts = self.queries.counts
+        n_ranked = np.zeros(self.n_users, dtype=np.int64)
+        n_ranked[self.code] = counts.n_ranked
+        above, equal = counts.above[marks.row], counts.equal[marks.row]
+        return RankCounts(marks.user, marks.gain, above, equal, None, n_ranked)

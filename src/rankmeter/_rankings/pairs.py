@@ -1,0 +1,198 @@
+"""Rows grouped by user; pairs of user and item, repeated on one side or common to both."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter import _native
+from rankmeter._choices import Alignment
+from rankmeter._evidence.hits import IntArray
+from rankmeter._rankings.codes import are_dense
+from rankmeter._reading.by_user import series
+from rankmeter._reading.table import Table
+from rankmeter.errors._checks import shown
+
+Keys = npt.NDArray[np.uint64]
+
+BITS = 64
+
+
+def bit_width(n: int) -> int:
+    """Number of bits that integers below `n` need."""
+    return max(n - 1, 0).bit_length()
+
+
+def sort_keys(keys: Keys, width: int) -> tuple[Keys, IntArray]:
+    """Keys of at most `width` bits, ascending, and the position of each; equal ones by position.
+
+    The array is overwritten.
+    """
+    shift = bit_width(keys.size)
+    if width + shift > BITS:
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+    keys <<= np.uint64(shift)
+    keys |= np.arange(keys.size, dtype=np.uint64)
+    keys.sort()
+    order = (keys & np.uint64((1 << shift) - 1)).view(np.int64)
+    keys >>= np.uint64(shift)
+    return keys, order
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Rows by user, without being moved; those of a user are in their order."""
+
+    order: IntArray | None  # (n_rows,) positions of the rows by user; None if they are
+    offsets: IntArray  # (n_users + 1,) where the rows of each user begin in this order
+
+    @classmethod
+    def of(cls, user: IntArray, n_users: int) -> Groups:
+        """Group rows by user, given the user of each, below `n_users`."""
+        offsets = np.empty(n_users + 1, dtype=np.int64)
+        if _native.native is not None:
+            order = np.empty_like(user)
+            grouped = _native.native.group(np.ascontiguousarray(user), order, offsets)
+            return cls(None if grouped else order, offsets)
+        offsets[0] = 0
+        np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])
+        if np.all(user[1:] >= user[:-1]):
+            return cls(None, offsets)
+        return cls(np.argsort(user, kind="stable"), offsets)
+
+
+SHOWN = 3
+_LARGEST = 2**32 - 1
+"""Dense items that compiled code has room for."""
+_SEED = secrets.randbits(63)
+"""Of hashes: ids cannot be chosen to collide."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Pairs that the choices refuse. They add up over disjoint users; the total decides."""
+
+    n: int = 0
+    examples: tuple[tuple[Any, Any], ...] = ()  # the smallest three
+
+    @classmethod
+    def of(cls, n: int, pairs: pl.DataFrame) -> Refused:
+        """So many pairs, of which these are some."""
+        smallest = pairs.select("user", "item").unique().sort("user", "item").head(SHOWN)
+        return cls(n, tuple(smallest.iter_rows()))
+
+    def __add__(self, other: Refused) -> Refused:
+        return Refused(self.n + other.n, tuple(sorted(self.examples + other.examples)[:SHOWN]))
+
+    def __str__(self) -> str:
+        return "; ".join(f"user {shown(user)} item {shown(item)}" for user, item in self.examples)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The pairs of some rows and, where given, of the judgments."""
+
+    row: IntArray  # (n_found,) the rows whose item is judged for their user, by user
+    judgment: IntArray  # and the judgment of each
+    groups: Groups  # the rows by user
+    repeated: bool  # whether several rows have the same pair
+
+    @classmethod
+    def of(
+        cls, user: IntArray, item: pl.Series, n_users: int, judged: pl.DataFrame | None = None
+    ) -> Pairs:
+        """Find equal pairs, of users below `n_users`. Each pair of `judged` is judged once."""
+        if judged is None:
+            code, judged_item = user[:0], item[:0]
+        else:
+            code, judged_item = judged["code"].to_numpy(), judged["item"]
+        looked_up = _match_by_table(user, item, n_users, code, judged_item)
+        return looked_up or _match_by_join(user, item, n_users, code, judged_item)
+
+
+def _match_by_table(
+    user: IntArray, item: pl.Series, n_users: int, code: IntArray, judged_item: pl.Series
+) -> Pairs | None:
+    """The pairs by a table; None if that cannot be, or two rows seem to have the same pair."""
+    if _native.native is None:
+        return None
+    groups, judged = Groups.of(user, n_users), Groups.of(code, n_users)
+    low, width, (of_rows, of_judged) = _item_keys([item, judged_item])
+    row, judgment = np.empty((2, code.size), dtype=np.int64)
+    rows = of_rows, groups.order, groups.offsets
+    n = _native.native.match(
+        *rows, of_judged, judged.order, judged.offsets, row, judgment, low, width
+    )
+    if n < 0:
+        return None
+    row, judgment = row[:n], judgment[:n]
+    if not width and not item.dtype.is_integer():  # hashes
+        same = item.gather(series(row)) == judged_item.gather(series(judgment))
+        if not same.all():
+            return None
+    return Pairs(row, judgment, groups, repeated=False)
+
+
+def _match_by_join(
+    user: IntArray, item: pl.Series, n_users: int, code: IntArray, judged_item: pl.Series
+) -> Pairs:
+    """The pairs by a join of the rows and the judgments."""
+    rows = pl.DataFrame({"user": series(user), "item": item})
+    judged = pl.DataFrame({"user": series(code), "item": judged_item}).with_row_index("judgment")
+    both = rows.with_row_index("row").join(judged, on=["user", "item"]).sort("user", "row")
+    row, judgment = (both[name].cast(pl.Int64).to_numpy() for name in ("row", "judgment"))
+    repeated = bool(rows.is_duplicated().any())
+    return Pairs(row, judgment, Groups.of(user, n_users), repeated)
+
+
+def _item_keys(items: list[pl.Series]) -> tuple[int, int, list[Keys]]:
+    """Items as numbers: the lowest, how many places these take if they are dense, and all."""
+    size = sum(map(len, items))
+    named = [item for item in items if len(item)]
+    if named and named[0].dtype.is_integer():
+        ends = [(int(column.min()), int(column.max())) for column in named]  # type: ignore[arg-type]
+        low, high = min(ends)[0], max(high for _, high in ends)
+        width = high - low + 1
+        if width > _LARGEST or not are_dense(low, high, size):
+            width = 0
+        return low % 2**BITS, width, [item.to_numpy().view(np.uint64) for item in items]
+    return 0, 0, [_hashes(item) for item in items]
+
+
+def _hashes(item: pl.Series) -> Keys:
+    """A number for each id; the same in one process, not in every version of Polars."""
+    return item.hash(_SEED).to_numpy()
+
+
+def is_self(user: pl.Series, item: pl.Series) -> npt.NDArray[np.bool_]:
+    """Return a mask of the rows whose item has the id of the user."""
+    if user.dtype != item.dtype:
+        user, item = user.cast(pl.String), item.cast(pl.String)
+    return (user == item).to_numpy()
+
+
+def best_of(numbered: pl.DataFrame, by: str) -> pl.DataFrame:
+    """The best-ranked row of each user and item, in the order of the rows."""
+    if by != "list":
+        numbered = numbered.sort(by, descending=by == "score", maintain_order=True)
+    return numbered.unique(["user", "item"], keep="first", maintain_order=True).sort("row")
+
+
+def unique_judgements(
+    truth: Table, choices: Alignment, counts: dict[str, int]
+) -> tuple[pl.DataFrame, Refused]:
+    """One judgment per user and item, where some occur more than once."""
+    frame = truth.frame
+    gain = pl.col("gain")
+    kept = {"max": gain.max(), "sum": gain.sum()}.get(choices.judgements, gain.last())
+    pairs = frame.group_by("user", "item", maintain_order=True)
+    merged = pairs.agg(gain.n_unique().alias("values"), kept)
+    counts["duplicate_judgements_merged"] = frame.height - merged.height
+    clash = merged.filter(pl.col("values") > 1) if choices.judgements == "error" else merged.clear()
+    return merged.select("user", "item", "gain"), Refused.of(clash.height, clash)

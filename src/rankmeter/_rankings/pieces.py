@@ -1,0 +1,365 @@
+"""Pass 1 over rankings in pieces: keep the rows that matter, and count all others."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import IO, Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._choices import Alignment
+from rankmeter._evidence.hits import IntArray
+from rankmeter._files import writing_temporary
+from rankmeter._rankings.codes import THREADS, in_threads, map_pieces
+from rankmeter._rankings.pairs import BITS, Keys, bit_width, is_self
+from rankmeter._rankings.remainder import Counted, needs
+from rankmeter._rankings.tally import search
+from rankmeter._reading.by_user import IdSeries
+from rankmeter._reading.memory import size as shown
+from rankmeter._reading.pieces import InPieces, KeptRows, Pieces
+from rankmeter._reading.table import Table
+from rankmeter.errors import DataError
+
+_WIDTH = 8  # bytes of a number
+
+
+class Repeats:
+    """Collects numbers, and finds those that were added more than once.
+
+    Parameters
+    ----------
+    n : int
+        How many will be added at most.
+    limit : int
+        Bytes of memory that may be used.
+
+    Raises
+    ------
+    DataError
+        If the folder for temporary files cannot hold what does not fit into memory.
+    """
+
+    def __init__(self, n: int, limit: int) -> None:
+        self._lock = threading.Lock()
+        self._held: list[Keys] = []
+        self.files: list[IO[bytes]] = []
+        size, part = n * _WIDTH, max(limit // (2 * THREADS), 2**20)
+        self._bits = max(-(-size // part) - 1, 0).bit_length() if 2 * size > limit else 0
+        if not self._bits:
+            return
+        folder = tempfile.gettempdir()
+        free = shutil.disk_usage(folder).free
+        if size > free:
+            raise DataError(
+                f"Finding repeated items among {n:,} rows needs {shown(size)} in {folder}, "
+                f"and {shown(free)} are free. Name another folder in TMPDIR, allow more "
+                f"memory, or choose duplicates='unchecked' if no item is repeated."
+            )
+        # Without names where the system has such files, so that they end with the process.
+        self.files = [tempfile.TemporaryFile() for _ in range(1 << self._bits)]  # noqa: SIM115
+
+    def add(self, keys: Keys) -> None:
+        """Add some numbers; the array is overwritten."""
+        keys.sort()
+        if not self.files:
+            with self._lock:
+                self._held.append(keys)
+            return
+        first = np.arange(1, len(self.files), dtype=np.uint64) << np.uint64(BITS - self._bits)
+        slices = np.split(keys, np.searchsorted(keys, first))
+        with self._lock, writing_temporary():
+            for file, part in zip(self.files, slices, strict=True):
+                file.write(part.data)
+
+    def repeated(self) -> Keys:
+        """The numbers that occur more than once, ascending. Nothing is kept."""
+        if not self.files:
+            held, self._held = self._held, []
+            return _repeated(np.concatenate(held)) if held else np.zeros(0, dtype=np.uint64)
+
+        def scan(n: int) -> Keys:
+            with self.files[n] as file:
+                with writing_temporary():
+                    size = file.seek(0, 2)  # which writes what is in its buffer
+                keys = np.empty(size // _WIDTH, dtype=np.uint64)
+                file.seek(0)
+                file.readinto(keys)  # type: ignore[attr-defined]
+                return _repeated(keys)
+
+        return np.concatenate([*in_threads(scan, len(self.files))])
+
+    def close(self) -> None:
+        """Remove what is on disk."""
+        for file in self.files:
+            file.close()
+
+
+def _repeated(keys: Keys) -> Keys:
+    keys.sort()
+    return np.unique(keys[1:][keys[1:] == keys[:-1]])
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_MANY = 2**22  # rows or counts that are kept before those of one user are put together
+_SMALLEST = 3  # ids that the error of two sides without a common one shows
+
+
+def collect_judged(
+    table: Table, truth: Table, alignments: Sequence[Alignment], *, room: int, depth: int = 0
+) -> Table:
+    """Read rankings in pieces, and keep only the rows with judged items in memory.
+
+    Those of repeated items are, too, which are found in about half of `room` bytes, and of items
+    with the id of their user, where an alignment needs them. The rows of each user down to rank
+    `depth` are in memory for themselves.
+    """
+    with_self, repeats = needs(alignments)
+    pieces, limit = cast("InPieces", table.rows).pieces, room // 2
+    types = {role: table.dtype(role) for role in ("user", "item")}
+    judged, sizes = _Hashes(_keys(truth.frame)), Sizes(types["user"])
+    seen = Repeats(pieces.n_rows, limit) if repeats else None
+    tops = _Tops(table.order, depth, with_self=with_self)
+
+    def scan(n: int) -> _Sifted:
+        piece = pieces.read(n)
+        rows = piece.rows.cast(types)  # type: ignore[arg-type]
+        keys = _keys(rows)
+        at = judged.find(keys)
+        if with_self:
+            at = np.union1d(at, np.flatnonzero(is_self(rows["user"], rows["item"])))
+        sizes.add(rows["user"])
+        if seen is not None:
+            seen.add(keys)
+        top = tops.within_depth(rows) if depth else rows.clear()
+        return _Sifted(rows[at], top, piece.empty_users.cast(types["user"]), piece.counts)
+
+    counts = Counter(table.counts)
+    kept, empty = [], [table.empty_users.series()]
+    for part in map_pieces(pieces, scan, "finding judged items"):
+        kept.append(part.rows)
+        tops.add(part.top)
+        empty.append(part.empty_users)
+        counts.update(part.counts)
+    rows = pl.concat(kept)
+    if seen is not None:
+        again = np.setdiff1d(seen.repeated(), judged.keys, assume_unique=True)
+        if again.size:
+            rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(again))])
+            rows = (rows.unique("number") if with_self else rows).sort("number")
+    if not _any_judged(rows, truth.frame):
+        rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
+    pieces.check()
+    users, n_rows = sizes.by_user()
+    first_rows = tops.rows(), tops.depth
+    how = {"alignments": alignments, "order": table.order, "room": limit, "tops": first_rows}
+    rest = Counted(pieces, rows, users, n_rows, **how)
+    others = pl.concat(empty)
+    named = users if others.is_empty() else pl.concat([users, others]).unique().sort()
+    origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
+    return Table(KeptRows(rows, rest), table.order, IdSeries(named), origin)
+
+
+def _any_judged(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:
+    """Whether any row holds a judged item; nearly always one of the first does."""
+    slices = (rows.head(1000), rows[1000:])
+    return any(truth.join(part, on=["user", "item"], how="semi").height for part in slices)
+
+
+class _Sifted(NamedTuple):
+    """The rows of a piece that are kept."""
+
+    rows: pl.DataFrame
+    top: pl.DataFrame
+    empty_users: pl.Series
+    counts: Mapping[str, int]
+
+
+class _Hashes:
+    """Hashes of user and item, to be found among those of other rows."""
+
+    def __init__(self, keys: Keys) -> None:
+        keys.sort()
+        self.keys = keys
+        # One byte for each value of the first bits: most rows need no search.
+        width = min(bit_width(16 * keys.size) + 1, 28)
+        self._shift = np.uint64(BITS - width)
+        self._filter = np.zeros(1 << width, dtype=bool)
+        self._filter[self._slots(keys)] = True
+        # And the first hash with each value of fewer bits: the others have only a few to compare.
+        width = bit_width(keys.size) + 1
+        self._coarse = np.uint64(BITS - width)
+        n = np.bincount((keys >> self._coarse).view(np.int64), minlength=1 << width)
+        self._begin = np.concatenate(([0], np.cumsum(n)))
+
+    def find(self, keys: Keys) -> IntArray:
+        """The positions of the hashes that are among these."""
+        likely = np.flatnonzero(self._filter.take(self._slots(keys)))
+        likely_keys = keys[likely]
+        slot = (likely_keys >> self._coarse).view(np.int64)
+        end = self._begin[slot + 1]
+        at = search(self.keys, likely_keys, self._begin[slot], end, np.less)
+        is_there: npt.NDArray[np.bool_] = self.keys.take(at, mode="clip") == likely_keys
+        return likely[is_there]
+
+    def _slots(self, keys: Keys) -> IntArray:
+        return (keys >> self._shift).view(np.int64)
+
+
+def _keys(rows: pl.DataFrame) -> Keys:
+    """A hash of user and item; the same in one process, not in every version of Polars."""
+    keys: Keys = rows["user"].hash(1).to_numpy() * _ODD
+    keys += rows["item"].hash(2).to_numpy()
+    keys *= _ODD  # so that the first bits depend on all of them
+    return keys
+
+
+def _rows_of(pieces: Pieces, types: Mapping[str, Any], hashes: _Hashes) -> pl.DataFrame:
+    """The rows with some hashes."""
+
+    def scan(n: int) -> pl.DataFrame:
+        rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
+        return rows[hashes.find(_keys(rows))]
+
+    return pl.concat([*map_pieces(pieces, scan, "reading repeated items")])
+
+
+def _examples(pieces: Pieces, types: Mapping[str, Any], truth: Table) -> pl.DataFrame:
+    """Rows with the smallest users and items, and one with a judged item if any has one."""
+    items = truth.frame["item"].unique().implode()
+
+    def scan(n: int) -> pl.DataFrame:
+        rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
+        return _with_extremes(rows, rows.filter(pl.col("item").is_in(items)).head(1))
+
+    examples = pl.concat([*map_pieces(pieces, scan, "looking for common ids")])
+    common = examples.filter(pl.col("item").is_in(items)).head(1)
+    return _with_extremes(examples, common)
+
+
+def _with_extremes(rows: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+    smallest = [
+        rows.unique(role, keep="first", maintain_order=True).sort(role).head(_SMALLEST)
+        for role in ("user", "item")
+    ]
+    return pl.concat([*smallest, more]).unique("number", maintain_order=True)
+
+
+class _Tops:
+    """Rows that may have a rank up to `depth`, of pieces in any order.
+
+    If `with_self`, that is also the rank without the item that has the id of its user.
+    """
+
+    def __init__(self, order: str, depth: int, *, with_self: bool = False) -> None:
+        self.order, self.depth, self.with_self = order, depth, with_self
+        self._kept: list[pl.DataFrame] = []
+        self._n = 0
+
+    def within_depth(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Select the rows that may be in the top; scores that are equal as float32 are tied."""
+        if self.order == "rank":
+            return rows.filter(pl.col("rank") <= self.depth + self.with_self)
+        value = -pl.col("score").cast(pl.Float32) if self.order == "score" else pl.col("number")
+        if self.with_self:
+            rows = rows.with_columns(own=is_self(rows["user"], rows["item"]))
+            kept = pl.col("own") | (value.rank("min").over("user", "own") <= self.depth)
+            return rows.filter(kept).drop("own")
+        return rows.filter(value.rank("min").over("user") <= self.depth)
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Keep the rows that `of` gave."""
+        self._kept.append(rows)
+        self._n += rows.height
+        if self._n > _MANY:
+            self._kept = [self.within_depth(pl.concat(self._kept))]
+            self._n = min(self._kept[0].height, _MANY // 2)
+
+    def rows(self) -> pl.DataFrame:
+        """The rows of all pieces, in their order."""
+        return self.within_depth(pl.concat(self._kept)).sort("number")
+
+
+class Sizes:
+    """Rows by user: in a table where integer ids are dense, and otherwise in a frame."""
+
+    def __init__(self, dtype: pl.DataType) -> None:
+        self.low, self.table = 0, np.zeros(0, dtype=np.int64)
+        self.frame = pl.DataFrame(schema={"user": dtype, "n": pl.Int64})
+        self.waiting: list[pl.DataFrame] = []
+        self.n_rows = 0
+        self.dense = dtype == pl.Int64
+        self._lock = threading.Lock()
+
+    def add(self, users: pl.Series) -> None:
+        """Count the users of some rows."""
+        if len(users) == 0:
+            return
+        ids: IntArray = users.to_numpy() if self.dense else np.zeros(1, np.int64)
+        with self._lock:
+            self.n_rows += len(users)
+            dense = self._extend_to(int(ids.min()), int(ids.max()))
+            if dense and self.table.size <= 4 * len(users):
+                self.table += np.bincount(ids - self.low, minlength=self.table.size)
+                return
+        if dense:
+            each, n = _count_values(np.sort(ids))
+            with self._lock:
+                if self.dense:
+                    self.table[each - self.low] += n
+                    return
+                counted = pl.DataFrame({"user": each, "n": n})
+        else:
+            counted = users.to_frame("user").group_by("user").len("n")
+        with self._lock:
+            self.waiting.append(counted.with_columns(pl.col("n").cast(pl.Int64)))
+            if sum(map(len, self.waiting)) > _MANY + self.frame.height:
+                self._merge()
+
+    def by_user(self) -> tuple[pl.Series, IntArray]:
+        """All users, ascending, and the number of rows of each."""
+        self._table_rows()
+        self._merge()
+        frame = self.frame.sort("user")
+        return frame["user"], frame["n"].to_numpy()
+
+    def _extend_to(self, low: int, high: int) -> bool:
+        """Make the table reach these ids, if it does not become too large for the rows seen."""
+        if not self.dense:
+            return False
+        if self.table.size:
+            low, high = min(low, self.low), max(high, self.low + self.table.size - 1)
+        if high - low >= 4 * self.n_rows + 1_000_000:
+            self._table_rows()
+            self.dense = False
+            return False
+        if high - low >= self.table.size:
+            room = (high - low + 1) // 4  # the next ids may be a little higher
+            table = np.zeros(high - low + 1 + room, dtype=np.int64)
+            table[self.low - low :][: self.table.size] = self.table
+            self.low, self.table = low, table
+        return True
+
+    def _table_rows(self) -> None:
+        """The counts of the table as rows."""
+        if self.table.size:
+            at = np.flatnonzero(self.table)
+            self.waiting.append(pl.DataFrame({"user": at + self.low, "n": self.table[at]}))
+            self.table = self.table[:0]
+
+    def _merge(self) -> None:
+        frame = pl.concat([self.frame, *self.waiting])
+        self.frame = frame.group_by("user").agg(pl.col("n").sum())
+        self.waiting = []
+
+
+def _count_values(ids: IntArray) -> tuple[IntArray, IntArray]:
+    """The different values of sorted numbers, and how often each occurs."""
+    start = np.flatnonzero(np.diff(ids, prepend=ids[0] - 1))
+    return ids[start], np.diff(start, append=ids.size)

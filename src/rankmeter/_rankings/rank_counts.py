@@ -1,0 +1,190 @@
+"""Counts at the judged items of a ranking: of tables, and of queries without any table."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._evidence.hits import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class RankCounts:
+    """Numbers of candidates above, tied with and before the judged items of some users.
+
+    Attributes
+    ----------
+    user : int64 array of shape (n_found,)
+        Row of evaluation of each judged item that the ranking holds, from 0 to n_users - 1.
+    gain : float64 array of shape (n_found,)
+        Its gain as judged, before any threshold.
+    above : int64 array of shape (n_found,)
+        Candidates of the same user scored higher.
+    equal : int64 array of shape (n_found,)
+        Other candidates scored the same.
+    before : int64 array of shape (n_found,) or None
+        How many of the `equal` ones the tie order puts first; None where no order is known.
+    n_ranked : int64 array of shape (n_users,)
+        Candidates of each user.
+    item : int64 array of shape (n_found,), optional
+        The code of each judged item.
+    """
+
+    user: IntArray
+    gain: FloatArray
+    above: IntArray
+    equal: IntArray
+    before: IntArray | None
+    n_ranked: IntArray
+    item: IntArray | None = None
+
+    def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> RankCounts:
+        """Counts of some of the judged items, by mask or place; all candidates still count."""
+        if chosen.dtype == bool and chosen.all():
+            return self
+        return replace(
+            self,
+            user=self.user[chosen],
+            gain=self.gain[chosen],
+            above=self.above[chosen],
+            equal=self.equal[chosen],
+            before=None if self.before is None else self.before[chosen],
+            item=None if self.item is None else self.item[chosen],
+        )
+
+    def __add__(self, other: RankCounts) -> RankCounts:
+        """Counts over both sets of candidates, which must be disjoint."""
+        return self._combined(other, np.add)
+
+    def __sub__(self, other: RankCounts) -> RankCounts:
+        """Counts without some of the candidates."""
+        return self._combined(other, np.subtract)
+
+    def _combined(self, other: RankCounts, combine: np.ufunc) -> RankCounts:
+        if not (
+            np.array_equal(self.user, other.user)
+            and np.array_equal(self.gain, other.gain)
+            and self.n_ranked.shape == other.n_ranked.shape
+        ):
+            raise ValueError("counts add up for the same judged items of the same users")
+        is_ordered = self.before is not None and other.before is not None
+        return replace(
+            self,
+            above=combine(self.above, other.above),
+            equal=combine(self.equal, other.equal),
+            before=combine(self.before, other.before) if is_ordered else None,
+            n_ranked=combine(self.n_ranked, other.n_ranked),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Counts of all judged items of some queries, and what metrics need next to them.
+
+    Attributes
+    ----------
+    counts : RankCounts
+        Of every judged item; where an item was not found its counts are 0. The order `before` is
+        that of the columns.
+    found : bool array of shape (n_judged,)
+        Whether the ranking holds the item.
+    positive : bool array of shape (n_judged,)
+        Whether its score is above 0.
+    row : int64 array of shape (n_queries,)
+        The row of the input that each query comes from.
+    target : int64 array of shape (n_queries,) or None
+        The column of the only judged item of each query, if every item is a query of its own.
+    facts : mapping of str to int
+        Numbers of rows, columns, dropped cells and the like.
+    half : str
+        The type of the scores if it has few digits, such as ``float16``; otherwise empty.
+    sized : bool
+        Whether the number of candidates of every query is known.
+    column : int64 array of shape (n_judged,) or None
+        The column of each judged item.
+    """
+
+    counts: RankCounts
+    found: npt.NDArray[np.bool_]
+    positive: npt.NDArray[np.bool_]
+    row: IntArray
+    target: IntArray | None = None
+    facts: Mapping[str, int] = field(default_factory=dict)
+    half: str = ""
+    sized: bool = True
+    column: IntArray | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of queries."""
+        return self.row.size
+
+    @property
+    def tied(self) -> int:
+        """Number of found items that are tied with another candidate."""
+        return int(np.count_nonzero(self.counts.equal[self.found]))
+
+    def take(self, chosen: IntArray) -> Queries:
+        """Select queries in this order; the facts stay those of all."""
+        place = np.full(self.n, -1)
+        place[chosen] = np.arange(chosen.size)
+        user = place[self.counts.user]
+        kept = np.flatnonzero(user >= 0)
+        kept = kept[np.argsort(user[kept], kind="stable")]
+        counts = self.counts.only(kept)
+        counts = replace(counts, user=user[kept], n_ranked=counts.n_ranked[chosen])
+        return replace(
+            self,
+            counts=counts,
+            found=self.found[kept],
+            positive=self.positive[kept],
+            row=self.row[chosen],
+            target=None if self.target is None else self.target[chosen],
+            column=None if self.column is None else self.column[kept],
+        )
+
+    @classmethod
+    def concat(cls, blocks: Sequence[Queries]) -> Queries:
+        """The queries of all parts, one part after the other; rows are numbered on."""
+        if len(blocks) == 1:
+            return blocks[0]
+        first = np.cumsum([0, *(part.n for part in blocks)])
+        rows = np.cumsum([0, *(part.facts["rows"] for part in blocks)])
+        is_ordered = all(part.counts.before is not None for part in blocks)
+        counts = RankCounts(
+            np.concatenate([p.counts.user + n for p, n in zip(blocks, first[:-1], strict=True)]),
+            np.concatenate([part.counts.gain for part in blocks]),
+            np.concatenate([part.counts.above for part in blocks]),
+            np.concatenate([part.counts.equal for part in blocks]),
+            np.concatenate([np.asarray(p.counts.before) for p in blocks]) if is_ordered else None,
+            np.concatenate([part.counts.n_ranked for part in blocks]),
+        )
+        return cls(
+            counts,
+            np.concatenate([part.found for part in blocks]),
+            np.concatenate([part.positive for part in blocks]),
+            np.concatenate([p.row + n for p, n in zip(blocks, rows[:-1], strict=True)]),
+            _join_columns([part.target for part in blocks]),
+            functools.reduce(_add_facts, (part.facts for part in blocks)),
+            next((part.half for part in blocks if part.half), ""),
+            all(part.sized for part in blocks),
+            _join_columns([part.column for part in blocks]),
+        )
+
+
+def _join_columns(columns: list[IntArray | None]) -> IntArray | None:
+    """Numbers of all parts; None if one has none."""
+    numbers = [part for part in columns if part is not None]
+    return np.concatenate(numbers) if len(numbers) == len(columns) else None
+
+
+def _add_facts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+    """Facts of both; the number of columns is the largest."""
+    names = dict.fromkeys([*first, *second])
+    how = {"columns": max}
+    return {n: how.get(n, operator.add)(first.get(n, 0), second.get(n, 0)) for n in names}

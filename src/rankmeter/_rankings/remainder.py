@@ -1,0 +1,184 @@
+"""All candidates except the rows that were kept: counted in pieces."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from rankmeter._choices import Alignment, TieRule
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._rankings.codes import Codes, map_pieces
+from rankmeter._rankings.counts import sort_key
+from rankmeter._rankings.tally import Marks, Tally
+from rankmeter._rankings.ties import tie_order
+from rankmeter._reading.by_user import IdSeries
+from rankmeter._reading.pieces import Pieces
+from rankmeter.errors import DataError
+
+Order: TypeAlias = "tuple[str, TieRule | None]"
+"""The precision of scores, and the rule that puts tied items into one order if it is one."""
+Counts: TypeAlias = "tuple[IntArray, IntArray, IntArray | None]"
+"""Candidates above, equal and before."""
+
+
+class Remainder:
+    """A `Rest`: all candidates of rankings without the kept rows, which are sorted by number.
+
+    `users` are all users of the rankings, and `n_rows` says how many rows each has.
+    """
+
+    def __init__(
+        self,
+        kept: pl.DataFrame,
+        users: pl.Series,
+        n_rows: IntArray,
+        *,
+        alignments: Iterable[Alignment],
+        order: str,
+        end: int,
+        room: int,
+        tops: tuple[pl.DataFrame, int],
+    ) -> None:
+        n_rows = n_rows.copy()
+        kept_rows = kept["user"].value_counts(name="n")
+        n_rows[Codes(users).encode(kept_rows["user"])] -= kept_rows["n"].to_numpy()
+        self.users, self.n_rows, self.end, self.room = users, n_rows, end, room
+        self.tops, self.depth = tops
+        self.kept, self.order = kept, order
+        self._number = kept["number"].to_numpy()
+        # Rows with other values than their own are counted apart.
+        usual = [a for a in alignments if a.pool == "all" and a.scope != "appended"]
+        if order == "rank":
+            usual = [a for a in usual if a.exclude != "self"]
+        self._orders = [(a.score_type, tie_order(a.ties)) for a in usual]
+        self._counts: dict[Order, Counts] = {}
+
+    def count(
+        self, rows: pl.DataFrame, value: FloatArray, ties: TieRule | None, score_type: str
+    ) -> Counts:
+        """See `Rest`; what is counted at all kept rows is kept."""
+        order = (score_type, ties)
+        number = rows["number"].to_numpy()
+        if not number.size:
+            return number, number, number
+        at = np.searchsorted(self._number, number)
+        if at.max() == self._number.size or not (
+            np.array_equal(self._number[at], number)
+            and np.array_equal(self._values(self.kept, score_type)[at], value)
+        ):
+            return self._count(rows, value, [order])[order]
+        if order not in self._counts:
+            orders = dict.fromkeys([order, *self._orders])
+            missing = [key for key in orders if key not in self._counts]
+            self._counts |= self._count(self.kept, None, missing)
+        above, equal, before = self._counts[order]
+        return above[at], equal[at], None if before is None else before[at]
+
+    def tied(self) -> BoolArray:
+        value = self._values(self.kept, "float64")
+        return self.count(self.kept, value, None, "float64")[1] > 0
+
+    def _values(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
+        """The sort keys of some rows."""
+        if self.order == "list":
+            return rows["number"].to_numpy().astype(np.float64)
+        return sort_key(rows[self.order].to_numpy(), self.order, score_type)
+
+    @abstractmethod
+    def _count(
+        self, rows: pl.DataFrame, value: FloatArray | None, orders: list[Order]
+    ) -> dict[Order, Counts]:
+        """Count for each of the rows in every order; without a value it is that of each row."""
+
+
+def needs(alignments: Iterable[Alignment]) -> tuple[bool, bool]:
+    """Whether rows of the item that has the id of its user matter, and rows of repeated items."""
+    choices = [*alignments]
+    self_items = any(a.exclude == "self" for a in choices)
+    return self_items, any(a.duplicates != "unchecked" for a in choices)
+
+
+def changed_error() -> DataError:
+    """The error of rankings that are not the same in two passes."""
+    return DataError(
+        "The rankings changed while they were read. Repeat the evaluation when nothing writes to "
+        "them."
+    )
+
+
+class Counted(Remainder):
+    """The candidates outside of a table, counted by reading the pieces again."""
+
+    def __init__(
+        self, pieces: Pieces, kept: pl.DataFrame, users: pl.Series, n_rows: IntArray, **how: Any
+    ) -> None:
+        self.pieces, self._n_all = pieces, int(n_rows.sum())
+        super().__init__(kept, users, n_rows, end=max(pieces.n_rows, self._n_all), **how)
+
+    def last_ranks(self) -> pl.DataFrame:
+        def scan(n: int) -> pl.DataFrame:
+            rows = self.pieces.read(n, items=False).rows.join(self.kept, on="number", how="anti")
+            return rows.group_by(pl.col("user").cast(self.users.dtype)).agg(pl.col("rank").max())
+
+        ranks = pl.concat([*map_pieces(self.pieces, scan, "finding the last ranks")])
+        return ranks.group_by("user").agg(pl.col("rank").max())
+
+    def _count(
+        self,
+        rows: pl.DataFrame,
+        value: FloatArray | None,
+        orders: list[Order],
+    ) -> dict[Order, Counts]:
+        """See `Remainder`; all orders take one pass."""
+        codes = Codes(rows["user"].unique().sort())
+        code = codes.encode(rows["user"])
+        tallies, item = {}, IdSeries(rows["item"])
+        for score_type in dict.fromkeys(kind for kind, _ in orders):
+            rules = [ties for kind, ties in orders if kind == score_type and ties is not None]
+            key = self._values(rows, score_type) if value is None else value
+            marks = Marks(code, np.zeros(code.size), rows["number"].to_numpy(), key, item)
+            tallies[score_type] = Tally(marks, codes.n, rules)
+        by_item = any(ties not in (None, "input") for _, ties in orders) and self.order != "list"
+        columns = ["user", "item", "number"] if by_item else ["user", "number"]
+        columns += [] if self.order == "list" else [self.order]
+        types = {role: rows.schema[role] for role in columns if role in ("user", "item")}
+
+        def scan(n: int) -> tuple[int, int]:
+            piece = self.pieces.read(n, items=by_item).rows.select(columns).cast(types)  # type: ignore[arg-type]
+            user = codes.find(piece["user"])
+            kept = self._kept_in(piece)
+            others = user >= 0
+            others[kept] = False
+            at = np.flatnonzero(others)
+            user, row = user[at], piece["number"].to_numpy()[at]
+            for score_type, tally in tallies.items():
+                value = self._values(piece, score_type)[at]
+                tally.add(user, value, row, lambda places: IdSeries(piece["item"][at[places]]))
+            return piece.height, kept.size
+
+        seen = list(map_pieces(self.pieces, scan, "counting"))
+        self.pieces.check()
+        if sum(n for n, _ in seen) != self._n_all or sum(n for _, n in seen) != self.kept.height:
+            raise changed_error()
+        counts = {}
+        for kind, ties in orders:
+            tally = tallies[kind]
+            before = None if ties is None else tally.before(ties)
+            counts[kind, ties] = tally.above(), tally.equal(), before
+        return counts
+
+    def _kept_in(self, piece: pl.DataFrame) -> IntArray:
+        """The rows of a piece that were kept, if they are as before."""
+        if not piece.height:
+            return np.empty(0, dtype=np.int64)
+        first = int(piece["number"][0])
+        span = np.searchsorted(self._number, [first, first + piece.height])
+        at = self._number[slice(*span)] - first
+        columns = [name for name in ("user", self.order) if name in piece.columns]
+        if not piece.select(columns)[at].equals(self.kept.select(columns)[slice(*span)]):
+            raise changed_error()
+        return at

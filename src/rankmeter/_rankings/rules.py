@@ -1,0 +1,262 @@
+"""Rules about candidates, for rankings of every kind: the only place that knows them.
+
+Counts are signed. A rule is a few rows: those that it removes are counted by themselves and
+subtracted, those that it appends are added. So no rule is needed to count a ranking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._choices import TieRule
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._evidence.lists import Lists
+from rankmeter._rankings.counts import Candidates, count
+from rankmeter._rankings.ground_truth import Judged
+from rankmeter._rankings.in_memory import Rows
+from rankmeter._rankings.listing import Listing, list_first
+from rankmeter._rankings.pairs import Refused, is_self
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._rankings.tally import Marks, search
+from rankmeter._reading.by_user import series
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+class Ranking(Protocol):
+    """Candidates of users, which can be found and counted. No method knows a rule."""
+
+    n_users: int
+    end: int  # above the number of every row
+    falling: bool  # whether larger values are better
+
+    @property
+    def order(self) -> str:
+        """By "score" or given "rank", or as in the "list"."""
+        ...
+
+    def find(self, judged: Judged) -> Marks:
+        """The rows with judged items; `at` says which judgment each has."""
+        ...
+
+    def self_items(self) -> Marks:
+        """The rows of items whose id is that of their user."""
+        ...
+
+    def repeats(self) -> Marks | None:
+        """All rows but the best one of each item that a user has several times, or None."""
+        ...
+
+    def numbered(self, marks: Marks) -> Marks:
+        """The marks with the place of each row among all rows, if that was left out."""
+        ...
+
+    def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
+        """All candidates, counted at each mark."""
+        ...
+
+
+class Counted(NamedTuple):
+    """The counts at the judged items of a ranking, and the rows that rules changed."""
+
+    counts: RankCounts
+    positive: BoolArray | None  # which of the items have a positive score, if there are scores
+    refused: Refused  # repeated items
+    lists: Lists | None
+
+
+def count_candidates(
+    ranking: Ranking, judged: Judged, notes: dict[str, int], listing: Listing | None = None
+) -> Counted:
+    """Count the candidates that the rules leave, and list them if asked to.
+
+    Notes say how many rows the rules concern. Lists, and given ranks, are those of `Rows`.
+    """
+    choices, rules = judged.choices, _Rules(ranking, judged)
+    worse = ranking.repeats()
+    refused = Refused() if worse is None else rules.resolve_repeated(worse, notes)
+    if choices.exclude == "self":
+        rules.leave_out(ranking.self_items(), notes)
+    if choices.pool == "judged":
+        rules.keep_judged()
+    if choices.scope == "appended":
+        rules.append()
+    lists = None if listing is None else rules.list_first(listing)
+    counts, marks = rules.count(), rules.marks
+    if judged.item is not None:
+        counts = replace(counts, item=judged.item[marks.at])
+    positive = None if ranking.order != "score" or marks.given is None else marks.given > 0
+    return Counted(counts, positive, refused, lists)
+
+
+class _Rules:
+    """The rows for which rules make a difference, as one rule acts after the other."""
+
+    def __init__(self, ranking: Ranking, judged: Judged) -> None:
+        self.ranking, self.judged = ranking, judged
+        self.marks = ranking.find(judged)
+        self.candidates: Marks | None = None  # if these are not all
+        self.holders = self.marks  # judged rows that hold ranks, also if they are not marks
+        self.removed: list[Marks] = []
+        self.appended: Marks | None = None
+        self.gaps: Marks | None = None  # given ranks below these have moved up
+        self.is_own = np.zeros(judged.code.size, dtype=bool)
+
+    def resolve_repeated(self, worse: Marks, notes: dict[str, int]) -> Refused:
+        """Of repeated rows only the best is a mark; the others hold ranks or are removed."""
+        rule, n = self.judged.choices.duplicates, worse.row.size
+        if rule in ("error", "unchecked"):
+            return Refused.of(n, self._named(worse))
+        notes["duplicate_items_counted" if rule == "each" else "duplicate_items_dropped"] = n
+        if rule != "each":
+            self.marks = self.marks.only(~np.isin(self.marks.row, worse.row))
+        if rule == "best":
+            self.holders = self.marks
+            self.removed.append(worse)
+        return Refused()
+
+    def leave_out(self, rows: Marks, notes: dict[str, int]) -> None:
+        """Remove the rows of the item of the user; given ranks below them move up."""
+        for worse in self.removed:
+            rows = rows.only(~np.isin(rows.row, worse.row))
+        if rows.row.size:
+            notes["excluded_items"] = rows.row.size
+        items, codes = self.judged.items, self.judged.codes
+        self.is_own = is_self(codes.users.series().gather(series(self.judged.code)), items.series())
+        self.marks, self.holders = (
+            kept.only(~self.is_own[kept.at]) for kept in (self.marks, self.holders)
+        )
+        self.removed.append(rows)
+        if self.ranking.order == "rank" and rows.row.size:
+            self.gaps = rows
+            self.marks, self.holders = (
+                replace(kept, value=_moved_up(kept.user, kept.value, rows))
+                for kept in (self.marks, self.holders)
+            )
+
+    def keep_judged(self) -> None:
+        """Only judged items are candidates; a negative gain does not count as judged."""
+        self.marks, self.candidates = (
+            kept.only(kept.gain >= 0) for kept in (self.marks, self.holders)
+        )
+
+    def append(self) -> None:
+        """Put judged items behind all candidates of their users, tied unless these are a list."""
+        judged, ranking, marks = self.judged, self.ranking, self.marks
+        absent = ~self.is_own
+        absent[marks.at] = False
+        at = np.flatnonzero(absent)
+        row, user = ranking.end + np.arange(at.size), judged.code[at]
+        value, given = row.astype(np.float64), None
+        if ranking.order == "score":
+            given = np.full(at.size, -np.inf)
+            value = given if ranking.falling else -given
+        elif ranking.order == "rank":
+            given = value = self._last_ranks()[user] + 1
+        self.appended = Marks(user, judged.gain[at], row, value, judged.items, at, given)
+        self.marks = marks.followed_by(self.appended)
+
+    def count(self) -> RankCounts:
+        """The counts at the marks, over the candidates with the rules."""
+        marks = self.marks
+        if self.candidates is not None:
+            counts = self._count_few(self.candidates)
+        else:
+            counts = self._count_all()
+            for rows in self.removed:
+                value = _moved_up(rows.user, rows.value, self.gaps)
+                counts -= self._count_few(replace(rows, value=value))
+        if self.appended is not None:
+            counts += self._count_few(self.appended)
+        if self.ranking.order == "rank":  # what is above was counted by the tool that ranked
+            counts = replace(counts, above=marks.value.astype(np.int64) - 1)
+        return counts
+
+    def list_first(self, listing: Listing) -> Lists:
+        """The first of the candidates with the rules."""
+        ranking, marks, choices = self.ranking, self.marks, self.judged.choices
+        if self.candidates is None:
+            left = cast("Rows", ranking).top(listing.depth, self.removed)
+            if self.gaps is not None:
+                left = replace(left, value=_moved_up(left.user, left.value, self.gaps))
+        else:
+            rows = self.candidates.only(np.argsort(self.candidates.row))
+            left = Candidates.of_marks(rows, ranking.n_users, ranking.order)
+        if self.appended is not None:
+            left = left.followed_by(self.appended)
+        numbers = left.number
+        at = np.searchsorted(numbers, marks.row)
+        is_there = numbers.take(at, mode="clip") == marks.row if numbers.size else marks.row < 0
+        return list_first(left, at[is_there], marks.gain[is_there], choices, listing)
+
+    def _last_ranks(self) -> FloatArray:
+        """The last rank of each user that the rules leave, 0 without any."""
+        if self.candidates is None:
+            last = cast("Rows", self.ranking).last_ranks(self.removed)
+            return _moved_up(np.arange(last.size), last, self.gaps)
+        last = np.zeros(self.ranking.n_users)
+        np.maximum.at(last, self.candidates.user, self.candidates.value)
+        return last
+
+    def _count_all(self) -> RankCounts:
+        """The counts of all candidates, at the ranks to which the rules have moved them."""
+        marks, ties = self.marks, self.judged.choices.ties
+        if self.gaps is None or marks.given is None:
+            return self.ranking.tally(marks, ties)
+        at, rank = _given_ranks(marks, self.gaps)
+        each = self.ranking.tally(replace(marks.only(at), value=rank), ties)
+        n = marks.user.size
+        equal = np.bincount(at, each.equal, n).astype(np.int64)
+        before = each.before
+        if before is not None:
+            before = np.bincount(at, before, n).astype(np.int64)
+        return RankCounts(marks.user, marks.gain, marks.row, equal, before, each.n_ranked)
+
+    def _named(self, rows: Marks) -> pl.DataFrame:
+        users = self.judged.codes.users.series().gather(series(rows.user))
+        return pl.DataFrame({"user": users, "item": rows.item.series()})
+
+    def _count_few(self, rows: Marks) -> RankCounts:
+        """The counts of a few candidates."""
+        ranking, marks, ties = self.ranking, self.marks, self.judged.choices.ties
+        if ties == "input":
+            rows, marks = ranking.numbered(rows), ranking.numbered(marks)
+        few = Candidates.of_marks(rows, ranking.n_users, ranking.order, falling=ranking.falling)
+        return count(few, marks, ties)
+
+
+def _moved_up(user: IntArray, rank: FloatArray, gaps: Marks | None) -> FloatArray:
+    """Given ranks of some users; those below a gap are one rank higher for each gap."""
+    if gaps is None:
+        return rank
+    ranks, begin, end = _gaps_of_users(gaps, user)
+    return rank - search(ranks, rank, begin, end, np.less) + begin
+
+
+def _gaps_of_users(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+    """The ranks of gaps by user, and where those of some users begin and end."""
+    order = np.lexsort((gaps.value, gaps.user))
+    users = gaps.user[order]
+    return gaps.value[order], np.searchsorted(users, user), np.searchsorted(users, user, "right")
+
+
+def _given_ranks(marks: Marks, gaps: Marks) -> tuple[IntArray, FloatArray]:
+    """Undo `_moved_up` for marks: their positions, and the rank that each was given.
+
+    It may have been two: the rank of a gap, which another row shared, and the next.
+    """
+    rank, begin, end = _gaps_of_users(gaps, marks.user)
+    rank = np.append(rank, np.inf)
+    n = end - begin + 1
+    at = np.repeat(np.arange(n.size), n)
+    nth = np.arange(at.size) - (np.cumsum(n) - n)[at]
+    low = np.where(nth > 0, rank[begin[at] + nth - 1], -np.inf)
+    high = np.where(nth < n[at] - 1, rank[begin[at] + nth], np.inf)
+    given = marks.value[at] + nth
+    is_in = (low < given) & (given <= high)
+    return at[is_in], given[is_in]

@@ -1,0 +1,440 @@
+"""Rankings in Spark: the rows that matter come to the driver, and Spark counts all others.
+
+Ground truth and kept rows are broadcast, and what the tasks have counted is added up. So rankings
+are not moved between tasks; only the search for repeated items moves a hash of each row.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import polars as pl
+
+from rankmeter._choices import Alignment, TieRule
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._rankings.codes import Codes
+from rankmeter._rankings.counts import Candidates, count, sort_key
+from rankmeter._rankings.pairs import Groups, is_self
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._rankings.remainder import Counts, Order, Remainder, changed_error, needs
+from rankmeter._rankings.tally import Marks
+from rankmeter._reading.by_user import IdSeries, series
+from rankmeter._reading.pieces import InSpark, KeptRows, Query
+from rankmeter._reading.table import Table
+from rankmeter.errors import IdTypeError
+
+_SMALLEST = 3  # ids that the error of two sides without a common one shows
+_PAIR = ["user", "item"]
+_PER_SENT = 100
+"""Bytes of a row that is broadcast, in every executor."""
+_BAD = ("no_item", "missing", "infinite", "rounded")  # the bits of the column ``bad``
+
+
+def gather(
+    table: Table, truth: Table, alignments: Sequence[Alignment], *, room: int, depth: int = 0
+) -> Table:
+    """The same rankings, of which only the rows with judged items are in memory.
+
+    Those of repeated items are, too, and of items with the id of their user, where an alignment
+    needs them. The rows of each user down to rank `depth` are in memory for themselves. Candidates
+    are counted at once for scores of the type of the first alignment.
+    """
+    own, repeats = needs(alignments)
+    rows = cast("InSpark", table.rows).query
+    pairs = truth.frame.select(_PAIR).cast(rows.ids, strict=False).drop_nulls().unique()
+    counted = _query_by_parts(
+        rows, pairs, "user", room, lambda part, sent: judged_or_counted(part, sent, own=own)
+    )
+    kept = _repeat_rows(counted.drop_nulls(), rows.order)
+    some_judged = kept.join(pairs, on=_PAIR, how="semi").height > 0
+    if repeats:
+        again = rows.collect(repeated(rows))
+        if again.height:
+            more = rows.candidates.selectExpr("*", _HASH).join(rows.send(again), "hash", "semi")
+            more = rows.collect(more.drop("hash"))
+            more = more.join(pairs, on=_PAIR, how="anti").select(kept.columns)
+            if own:
+                more = more.filter(~series(is_self(more["user"], more["item"])))
+            kept = pl.concat([kept, more])
+    if not some_judged:
+        more = _examples(rows, pairs).select(kept.columns)
+        kept = pl.concat([kept, more.join(kept, on=_PAIR, how="anti")])
+    kept = _cast_ids(kept.sort(pl.all()), table).with_columns(number=pl.int_range(pl.len()))
+    kind = "float64" if rows.order == "rank" else alignments[0].score_type
+    first = _tally(rows, _asked(kept, rows.order, kind), kind, room)
+    sums = {name: int(first.users[name].sum()) for name in ("rows", *_BAD)}
+    if sums["rows"] != counted["rows"].sum():
+        raise changed_error()
+    sums["no_user"] = int(first.users.filter(pl.col("user").is_null())["rows"].sum())
+    counts = rows.checked(sums)
+    users = _cast_ids(first.users, table)["user"]
+    tops = kept.clear()
+    if depth:
+        tops = rows.collect(top_rows(rows, depth, own=own)).select(*_PAIR, rows.order)
+        tops = _cast_ids(tops, table).join(kept.select(*_PAIR, "number"), on=_PAIR, how="left")
+        beyond_kept = kept.height + pl.int_range(pl.len())
+        tops = tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
+    how = {"alignments": alignments, "room": room, "tops": (tops, depth)}
+    rest = Clustered(rows, kept, kind, first, users, **how)
+    engine = table.origin.engine
+    if repeats:
+        engine += ", and a hash of every row is moved to find repeated items"
+    origin = replace(table.origin, counts=counts, engine=engine)
+    return Table(KeptRows(kept, rest), table.order, IdSeries(users), origin)
+
+
+def _query_by_parts(
+    rows: Query,
+    small: pl.DataFrame,
+    user: str,
+    room: int,
+    query: Callable[[Query, pl.DataFrame], Any],
+) -> pl.DataFrame:
+    """The results of a query with a small table, which is broadcast in parts of about `room` bytes.
+
+    A part has the users of a range, so each of them is counted once, with all that it needs.
+    """
+    n = -(-small.height * _PER_SENT // room)
+    small = small.sort(user) if n > 1 else small
+    starts = small[user].gather([at * small.height // n for at in range(1, n)]).unique().sort()
+    bounds = [None, *starts, None]
+    results = []
+    for low, high in itertools.pairwise(bounds):
+        part = small
+        conditions = []
+        if low is not None:
+            part = part.filter(pl.col(user) >= low)
+            conditions.append(f"user >= {_literal(low)}")
+        if high is not None:
+            part = part.filter(pl.col(user) < high)
+            conditions.append(f"user < {_literal(high)}")
+        inside = " AND ".join(conditions)
+        if inside and low is None:
+            inside = f"(user IS NULL OR {inside})"  # missing users are counted, too
+        results.append(rows.collect(query(rows.within(inside), part)))
+    return pl.concat(results)
+
+
+def _literal(user: object) -> str:
+    """A user in SQL."""
+    return f"string(X'{user.encode().hex()}')" if isinstance(user, str) else str(user)
+
+
+def _cast_ids(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """Ids in the types that both sides have."""
+    types = {role: table.dtype(role) for role in _PAIR if role in frame.columns}
+    try:
+        return frame.cast(types)  # type: ignore[arg-type]
+    except pl.exceptions.InvalidOperationError as error:
+        raise IdTypeError(
+            f"The ids cannot be compared: the truth has integers beyond 9223372036854775807 and "
+            f"{table.source} has negative ones, and no 64-bit type holds both. Cast the ids of "
+            f"both sides to strings."
+        ) from error
+
+
+def _repeat_rows(counted: pl.DataFrame, order: str) -> pl.DataFrame:
+    """A row for each of the equal rows that were counted."""
+    at = np.repeat(np.arange(counted.height), counted["rows"].to_numpy())
+    return counted.select("user", "item", order)[at]
+
+
+# ---------------------------------------------------------------------------------------------
+# Queries
+
+_HASH = "xxhash64(user, item) AS hash"
+
+
+_OWN = "string(user) = string(item)"
+
+
+def judged_or_counted(rows: Query, pairs: pl.DataFrame, *, own: bool = False) -> Any:
+    """Pass 1: the candidates with judged items, equal ones counted; all other rows as one null."""
+    sent = rows.send(pairs).selectExpr("user", "item", "true AS hit")
+    condition = f"(hit OR {_OWN})" if own else "hit"
+    condition = f"{condition} AND item IS NOT NULL AND {rows.usable} IS NOT NULL"
+    columns = {"user": "user", "item": "item", rows.order: rows.usable}
+    rows_or_nulls = rows.all.join(sent, _PAIR, "left").selectExpr(
+        *(f"CASE WHEN {condition} THEN {value} END AS {name}" for name, value in columns.items())
+    )
+    return rows.grouped(rows_or_nulls, [*columns], "count(1) AS rows")
+
+
+def repeated(rows: Query) -> Any:
+    """The hashes of user and item that occur more than once.
+
+    They are moved as they are: nearly all differ, so adding them up before would save nothing.
+    """
+    hashes = rows.candidates.selectExpr(_HASH).repartition("hash")
+    return rows.grouped(hashes, ["hash"], "count(1) AS n").where("n > 1").select("hash")
+
+
+def beyond(rows: Query, value: str, marks: Any) -> Any:
+    """Pass 2: how many rows are between each mark of their user and the one before.
+
+    Those after the last mark, and those of users without any, are counted by user; and each with
+    what is bad about the rows.
+    """
+    bad = (
+        "item IS NULL",
+        f"{rows.order} IS NULL",
+        f"coalesce(abs({rows.order}) = double('Infinity'), false)",
+        "rounded = 1",
+    )
+    bits = " | ".join(f"shiftleft(int({condition}), {bit})" for bit, condition in enumerate(bad))
+    every = rows.all.selectExpr("user", f"{bits} AS bad", f"{rows.usable} AS {rows.order}")
+    every = every.selectExpr("user", "bad", f"{value} AS value")
+    inside = "user = mark_user AND value <= mark AND (last IS NULL OR value > last)"
+    joined = every.join(marks, rows.condition(inside), "left")
+    joined = joined.selectExpr("*", "CASE WHEN place IS NULL THEN user END AS unplaced").drop(
+        "user"
+    )
+    by = ["place", "unplaced", "bad"]
+    joined = rows.grouped(joined, by, "count(1) AS rows", "count_if(value = mark) AS tied")
+    return joined.withColumnRenamed("unplaced", "user")
+
+
+def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
+    """How many candidates that are tied with each mark precede it by their items."""
+    text = dict(rows.candidates.dtypes)["item"] == "string"
+    candidates = rows.candidates.selectExpr("user", "item", f"{value} AS value")
+    marks = marks.selectExpr("place", "mark_user", "mark", f"{_tie_key('item', ties, text)} AS key")
+    before = f"{_tie_key('item', ties, text)} {'>' if 'descending' in ties else '<'} key"
+    tied = rows.condition(f"user = mark_user AND value = mark AND {before}")
+    return rows.grouped(candidates.join(marks, tied), ["place"], "count(1) AS n")
+
+
+def top_rows(rows: Query, depth: int, *, own: bool = False) -> Any:
+    """The candidates of each user that may have a rank up to `depth`; see `Tops`."""
+    if rows.order == "rank":
+        return rows.candidates.where(f"rank <= {depth + own}")
+    by, first = ("user", f"place <= {depth}")
+    if own:
+        by, first = f"user, {_OWN}", f"{first} OR {_OWN}"
+    place = f"rank() OVER (PARTITION BY {by} ORDER BY float(-score)) AS place"
+    return rows.candidates.selectExpr("*", place).where(first).drop("place")
+
+
+def _tie_key(item: str, ties: TieRule, text: bool) -> str:
+    """What tied items are ordered by; the same order as that of `places`."""
+    if ties.startswith("text") or (ties.startswith("native") and text):
+        return f"string({item})"
+    if not text:
+        return item
+    whole = f"{item} RLIKE '^(0|-?[1-9][0-9]*)\\\\z'"
+    negative = f"({whole} AND {item} LIKE '-%')"
+    length = f"octet_length({item})"
+    digits = f"CASE WHEN {negative} THEN -{length} WHEN {whole} THEN {length} ELSE {2**31 - 1} END"
+    turned = (
+        f"CASE WHEN {negative} THEN translate({item}, '0123456789', '9876543210') ELSE {item} END"
+    )
+    return f"struct({digits} AS digits, {turned} AS written)"
+
+
+def _examples(rows: Query, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the smallest users and items, and one with a judged item if any has one."""
+    candidates = rows.candidates
+    whole = f"min(struct(user, item, {rows.order})) AS one"
+    queries = [
+        rows.grouped(candidates, [role], whole).orderBy(role).limit(_SMALLEST) for role in _PAIR
+    ]
+    common = candidates.join(rows.send(pairs.select("item").unique()), "item", "semi").limit(1)
+    examples = [rows.collect(query.selectExpr("one.*")) for query in queries]
+    examples.append(rows.collect(common).select(examples[0].columns))
+    return pl.concat(examples).unique(_PAIR, maintain_order=True)
+
+
+# ---------------------------------------------------------------------------------------------
+
+
+class Clustered(Remainder):
+    """The candidates outside of a table, counted by Spark.
+
+    Spark counts all candidates, and what is in the table is subtracted.
+    """
+
+    def __init__(
+        self,
+        rows: Query,
+        kept: pl.DataFrame,
+        kind: str,
+        first: _Tally,
+        users: pl.Series,
+        **how: Any,
+    ) -> None:
+        self.query, self._kind, self._first = rows, kind, first
+        dropped = first.users["missing"] if rows.bad_scores == "drop" else 0
+        n = (first.users["rows"] - dropped).to_numpy()
+        has_rows = n > 0
+        users, end = users.filter(series(has_rows)), kept.height
+        super().__init__(kept, users, n[has_rows], order=rows.order, end=end, **how)
+
+    def last_ranks(self) -> pl.DataFrame:
+        def others(rows: Query, kept: pl.DataFrame) -> Any:
+            last_of_others = rows.candidates.join(rows.send(kept), _PAIR, "anti")
+            return rows.grouped(last_of_others, ["user"], "max(rank) AS rank")
+
+        kept = _plain_integers(self.kept.select(_PAIR).unique())
+        last_of_others = _query_by_parts(self.query, kept, "user", self.room, others)
+        return last_of_others.with_columns(pl.col("user").cast(self.users.dtype))
+
+    def _count(
+        self,
+        rows: pl.DataFrame,
+        value: FloatArray | None,
+        orders: list[Order],
+    ) -> dict[Order, Counts]:
+        """See `Remainder`; each precision takes one pass, and each rule that orders tied items."""
+        if self.order == "rank":  # which has no precision
+            counts = self._count_scored(rows, value, "float64", {ties for _, ties in orders})
+            return {(kind, ties): counts["float64", ties] for kind, ties in orders}
+        counts = {}
+        for kind in dict.fromkeys(kind for kind, _ in orders):
+            rules = {ties for score_type, ties in orders if score_type == kind}
+            counts |= self._count_scored(rows, value, kind, rules)
+        return counts
+
+    def _count_scored(
+        self,
+        rows: pl.DataFrame,
+        value: FloatArray | None,
+        kind: str,
+        rules: Iterable[TieRule | None],
+    ) -> dict[Order, Counts]:
+        """Count for each of the rows with scores of one precision."""
+        tally = self._first
+        asked = _asked(rows, self.order, kind, value)
+        if value is not None or kind != self._kind:
+            tally = _tally(self.query, asked, kind, self.room)
+            if not tally.users.equals(self._first.users):
+                raise changed_error()
+        above, equal = tally.above, tally.equal.copy()
+        inside = self._inside(asked, kind, None)
+        equal -= inside.equal
+        above = np.zeros_like(equal) if self.order == "rank" else above - inside.above
+        _refuse_changed(above, equal)
+        counts: dict[Order, Counts] = {}
+        for ties in rules:
+            before = None
+            if ties is not None and ties != "input":  # rows of Spark have no order
+                before = self._preceding(asked, equal, kind, ties)
+            counts[kind, ties] = above, equal, before
+        return counts
+
+    def _preceding(self, asked: _Asked, equal: IntArray, kind: str, ties: TieRule) -> IntArray:
+        """How many of the candidates that are equal come first."""
+        before = np.zeros_like(equal)
+        tied = np.flatnonzero(equal)
+        if not tied.size:
+            return before
+        tied_rows = asked.only(tied)
+        frame = pl.DataFrame(
+            {"mark_user": tied_rows.user, "item": tied_rows.item, "mark": tied_rows.value}
+        )
+        marks, key = frame.with_columns(place=pl.int_range(pl.len())), _value(self.order, kind)
+        counted = _query_by_parts(
+            self.query, _plain_integers(marks), "mark_user", self.room,
+            lambda rows, part: preceding(rows, key, ties, rows.send(part)),
+        )  # fmt: skip
+        n = np.zeros(tied.size, dtype=np.int64)
+        n[counted["place"].to_numpy()] = counted["n"].to_numpy()
+        inside = self._inside(tied_rows, kind, ties).before
+        n -= 0 if inside is None else inside
+        _refuse_changed(n, equal[tied] - n)
+        before[tied] = n
+        return before
+
+    def _inside(self, asked: _Asked, kind: str, ties: TieRule | None) -> RankCounts:
+        """The counts of the rows in the table."""
+        codes = Codes(asked.user.unique().sort())
+        code = codes.find(self.kept["user"])
+        kept, code = self.kept.filter(series(code >= 0)), code[code >= 0]
+        candidates = Candidates.of(kept, code, Groups.of(code, codes.n), self.order, kind)
+        # Rows outside of all others: each is counted as equal to itself, and before no equal one.
+        outside = np.full(len(asked.user), -1)
+        gain = np.zeros(len(asked.user))
+        targets = Marks(codes.encode(asked.user), gain, outside, asked.value, IdSeries(asked.item))
+        return count(candidates, targets, ties or "expected")
+
+
+class _Asked(NamedTuple):
+    """Rows at which counting is asked for."""
+
+    user: pl.Series
+    value: FloatArray
+    item: pl.Series
+
+    def only(self, at: IntArray) -> _Asked:
+        return _Asked(self.user.gather(series(at)), self.value[at], self.item.gather(series(at)))
+
+
+class _Tally(NamedTuple):
+    """All rows, counted."""
+
+    users: pl.DataFrame  # how many rows each user has, and of these the bad ones
+    above: IntArray  # candidates above each of the rows that were asked for
+    equal: IntArray
+
+
+def _asked(rows: pl.DataFrame, order: str, kind: str, value: FloatArray | None = None) -> _Asked:
+    """Some rows with their own values, or with others."""
+    if value is None:
+        value = sort_key(rows[order].to_numpy(), order, kind)
+    return _Asked(rows["user"], value + 0.0, rows["item"])  # -0.0 is 0.0
+
+
+def _tally(rows: Query, asked: _Asked, kind: str, room: int) -> _Tally:
+    """Count all rows by user, and by the values that are asked for."""
+    values = pl.DataFrame({"user": asked.user, "value": asked.value})
+    groups = values.unique().sort("user", "value").with_columns(place=pl.int_range(pl.len()))
+    marks = _plain_integers(
+        groups.select(
+            "place", mark_user="user", mark="value", last=pl.col("value").shift().over("user")
+        )
+    )
+    value = _value(rows.order, kind)
+    counted = _query_by_parts(
+        rows, marks, "mark_user", room, lambda part, sent: beyond(part, value, part.send(sent))
+    )
+    n, tied = np.zeros((2, groups.height), dtype=np.int64)
+    placed = counted.drop_nulls("place")
+    np.add.at(n, placed["place"].to_numpy(), placed["rows"].to_numpy())
+    np.add.at(tied, placed["place"].to_numpy(), placed["tied"].to_numpy())
+    upto = np.cumsum(n)
+    first = groups["user"].is_first_distinct().to_numpy()
+    start = np.maximum.accumulate(np.where(first, upto - n, 0))
+    above = series(upto - start - tied, "above")
+    groups = groups.with_columns(above, series(tied, "equal"))
+    of_asked = values.join(groups, on=["user", "value"], how="left", maintain_order="left")
+    counted = counted.join(marks.select("place", "mark_user"), on="place", how="left")
+    counted = counted.select(
+        pl.coalesce("user", "mark_user"),
+        "rows",
+        *(
+            (pl.col("rows") * (pl.col("bad") // 2**bit % 2)).alias(name)
+            for bit, name in enumerate(_BAD)
+        ),
+    )
+    users = counted.group_by("user").agg(pl.col("rows", *_BAD).sum())
+    return _Tally(users.sort("user"), of_asked["above"].to_numpy(), of_asked["equal"].to_numpy())
+
+
+def _value(order: str, kind: str) -> str:
+    """The sort key of a row in SQL; smaller is better."""
+    if order == "rank":
+        return "rank"
+    return "double(float(-score))" if kind == "float32" else "-score"
+
+
+def _plain_integers(frame: pl.DataFrame) -> pl.DataFrame:
+    """Integers of the type that Spark has."""
+    return frame.cast({pl.UInt64: pl.Int64})
+
+
+def _refuse_changed(*counts: IntArray) -> None:
+    if any((count < 0).any() for count in counts):
+        raise changed_error()

@@ -1,0 +1,186 @@
+"""Counts at rows of rankings, by their definition.
+
+Each candidate is looked up among the few rows of its user at which counting is asked for, which are
+sorted. So candidates need no order, and the counts of several parts add up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._choices import TieRule
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._reading.by_user import Ids, places_of
+
+_AT_ONCE = 2**15  # numbers, so that the steps of a search stay in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Rows of rankings at which counting is asked for, or which are candidates of their own."""
+
+    user: IntArray  # (n,) row of evaluation
+    gain: FloatArray  # as judged
+    row: IntArray  # the place of each among all rows of the rankings
+    value: FloatArray  # its sort key, as that of the candidates
+    items: Ids  # where the items are
+    at: IntArray | None = None  # and the place of each in them; None if these are all
+    given: FloatArray | None = None  # the score or rank as it came, where it decides
+
+    @cached_property
+    def item(self) -> Ids:
+        """The items themselves, which only ties need."""
+        return self.items if self.at is None else self.items.take(self.at)
+
+    def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Marks:
+        """Select marks by mask or position."""
+        if chosen.dtype == bool and chosen.all():
+            return self
+        at = np.arange(self.user.size) if self.at is None else self.at
+        given = None if self.given is None else self.given[chosen]
+        rows = self.user[chosen], self.gain[chosen], self.row[chosen], self.value[chosen]
+        return Marks(*rows, self.items, at[chosen], given)
+
+    def followed_by(self, more: Marks) -> Marks:
+        """These and more, whose items are at places of the same ids."""
+        both: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(more, name)])
+            for name in ("user", "gain", "row", "value", "at", "given")
+            if getattr(self, name) is not None
+        }
+        return replace(self, **both)
+
+
+class Tally:
+    """Counts of candidates above, equal to and before marks, to which candidates are added.
+
+    Lower values are better. Marks are of users below `n_users`.
+    """
+
+    def __init__(self, marks: Marks, n_users: int, rules: Iterable[TieRule] = ()) -> None:
+        self._place = np.lexsort((marks.value, marks.user))
+        self.marks = marks.only(self._place)
+        self.value = self.marks.value
+        user, self.begin = self.marks.user, np.zeros(n_users + 1, dtype=np.int64)
+        np.cumsum(np.bincount(user, minlength=n_users), out=self.begin[1:])
+        last = np.ones(user.size, dtype=bool)
+        last[:-1] = (user[1:] != user[:-1]) | (self.value[1:] != self.value[:-1])
+        ends = np.flatnonzero(last)
+        self._group = np.repeat(ends, np.diff(ends, prepend=-1))  # the last of those as good
+        self._first, self._tied = np.zeros((2, user.size), dtype=np.int64)
+        self._before = {ties: np.zeros(user.size, dtype=np.int64) for ties in rules}
+        self._lock = threading.Lock()
+
+    def add(
+        self, user: IntArray, value: FloatArray, row: IntArray, items: Callable[[IntArray], Ids]
+    ) -> None:
+        """Count candidates; `items` gives the items of some of them, by place."""
+        begin, end = self.begin[user], self.begin[user + 1]
+        worse = search(self.value, value, begin, end, np.less_equal)
+        tied = np.flatnonzero(worse > begin)
+        tied = tied[self.value[worse[tied] - 1] == value[tied]]
+        first = np.bincount(worse[worse < end], minlength=self._first.size)
+        group = worse[tied] - 1
+        before = self._preceding(group, row[tied], lambda: items(tied)) if tied.size else {}
+        with self._lock:
+            self._first += first
+            np.add.at(self._tied, group, 1)
+            for ties, (marks, n) in before.items():
+                self._before[ties][marks] += n
+
+    def _preceding(
+        self, group: IntArray, row: IntArray, items: Callable[[], Ids]
+    ) -> dict[TieRule, tuple[IntArray, IntArray]]:
+        """Marks of some groups, and how many of these tied candidates precede each."""
+        last = np.flatnonzero(np.bincount(group))
+        n = last + 1 - np.searchsorted(self._group, last)
+        at = np.repeat(last + 1 - np.cumsum(n), n) + np.arange(n.sum())
+        marks, before = self.marks.only(at), {}
+        groups, rows = (self._group[at], group), (marks.row, row)
+        ids = [marks.item, items()] if {*self._before} - {"input"} else []
+        for ties in self._before:
+            key = rows if ties == "input" else _item_order(ids, ties)
+            before[ties] = at, _count_preceding(groups, key, rows)
+        return before
+
+    def above(self) -> IntArray:
+        """The number of candidates above each mark."""
+        total = np.concatenate(([0], np.cumsum(self._first)))
+        return self._in_given_order(total[1:] - total[self.begin[self.marks.user]])
+
+    def equal(self) -> IntArray:
+        """The number of those as good as each."""
+        return self._in_given_order(self._tied[self._group])
+
+    def before(self, ties: TieRule) -> IntArray:
+        """The number of these that a rule puts before each."""
+        return self._in_given_order(self._before[ties])
+
+    def _in_given_order(self, count: IntArray) -> IntArray:
+        """Counts in the order in which the marks were given."""
+        result = np.empty_like(count)
+        result[self._place] = count
+        return result
+
+
+_Pair: TypeAlias = "tuple[IntArray, IntArray]"
+"""Something of marks and of candidates that are tied with them."""
+
+
+def _count_preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
+    """Count the tied candidates of its group that come before each mark, by key and by row."""
+    low = int(min(map(np.min, key)))
+    width = int(max(map(np.max, key))) - low + 1
+    if width * (int(group[0].max()) + 1) >= 2**63:
+        every, places = np.unique(np.concatenate(key), return_inverse=True)
+        low, width, key = 0, every.size, (places[: key[0].size], places[key[0].size :])
+    marks, tied = (
+        user * width + (places - places.dtype.type(low)).astype(np.int64)
+        for user, places in zip(group, key, strict=True)
+    )
+    ordered = np.sort(tied)
+    start = np.searchsorted(ordered, group[0] * width)
+    begin, end = (np.searchsorted(ordered, marks, side) for side in ("left", "right"))
+    again = end - begin > np.isin(*row)
+    if (again & (row[0] >= 0)).any():  # items that are repeated are in the order of their rows
+        begin = search(row[1][np.lexsort((row[1], tied))], row[0], begin, end, np.less)
+    return begin - start
+
+
+def _item_order(ids: Sequence[Ids], ties: TieRule) -> _Pair:
+    """Numbers in the order of the items."""
+    key = places_of(ids, text=by_text(ties, ids[0].type))
+    if "descending" in ties:
+        key = ~key
+    return key[: len(ids[0])], key[len(ids[0]) :]
+
+
+def search(
+    value: npt.NDArray[Any],
+    limit: npt.NDArray[Any],
+    begin: IntArray,
+    end: IntArray,
+    before: np.ufunc,
+) -> IntArray:
+    """Search all sorted segments at once: the end of the numbers before each `limit`."""
+    ends, longest = begin.copy(), int((end - begin).max(initial=0))
+    for start in range(0, ends.size, _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        for power in reversed(range(longest.bit_length())):
+            further = ends[part] + (1 << power)
+            right = before(value.take(further - 1, mode="clip"), limit[part])
+            right &= further <= end[part]
+            ends[part] += right.astype(np.int64) << power  # without branches
+    return ends
+
+
+def by_text(ties: TieRule, item_type: str) -> bool:
+    """Whether a rule compares all items of a type as text."""
+    return ties.startswith("text") or (ties.startswith("native") and item_type == "String")

@@ -1,0 +1,128 @@
+"""From counts to ranks: the only code that knows tie rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter import _native
+from rankmeter._choices import TieRule
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._rankings.pairs import Groups
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter.errors import UsageError
+
+ORDERED = ("item", "item-descending", "text", "text-descending", "native-descending", "input")
+"""The tie rules that put tied items into one order."""
+
+
+def tie_order(ties: TieRule) -> TieRule | None:
+    """A tie rule if it puts tied items into one order."""
+    return ties if ties in ORDERED else None
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Judged items with their ranks, ordered by user and rank."""
+
+    user: IntArray  # (n_found,)
+    gain: FloatArray  # as judged
+    rank: FloatArray  # 1-based
+    low: IntArray  # first and last possible rank in an unresolved tie;
+    high: IntArray  # equal where the rank is certain
+    item: IntArray | None = None  # codes
+
+    def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Placed:
+        """Select items by mask or position."""
+        if chosen.dtype == bool:
+            if chosen.all():
+                return self
+            chosen = np.flatnonzero(chosen)
+        return Placed(
+            self.user[chosen],
+            self.gain[chosen],
+            self.rank[chosen],
+            self.low[chosen],
+            self.high[chosen],
+            None if self.item is None else self.item[chosen],
+        )
+
+
+def assign_ranks(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed:
+    """Turn counts into ranks, and leave out items ranked below `depth`.
+
+    Raises
+    ------
+    UsageError
+        If the rule needs an order of the tied items, and the counts have no such order.
+    """
+    low = counts.above + 1
+    high = low + counts.equal
+    rank = low.astype(np.float64)
+    if np.any(high > low):
+        if ties in ORDERED:
+            if counts.before is None:
+                needed = "order" if ties == "input" else "ids"
+                raise UsageError(
+                    f"ties={ties!r} needs the {needed} of tied items, which this input does not "
+                    "have: choose 'realistic' or 'expected'",
+                    option="ties",
+                )
+            low = high = low + counts.before
+            rank = low.astype(np.float64)
+        elif ties in ("optimistic", "pessimistic"):
+            low = high = _extreme_ranks(counts, low, high, best=ties == "optimistic")
+            rank = low.astype(np.float64)
+        elif ties == "together":
+            low = high
+            rank = high.astype(np.float64)
+        elif ties == "rounded":
+            low = high = low + (high - low + 1) // 2
+            rank = low.astype(np.float64)
+        else:
+            rank = (low + high) / 2.0
+            if ties == "realistic":
+                low = high = low + (high - low) // 2
+    placed = Placed(counts.user, counts.gain, rank, low, high, counts.item)
+    if np.any(placed.user[1:] <= placed.user[:-1]):
+        placed = placed.only(_rank_order(placed))
+    return placed if depth is None else placed.only(placed.rank <= depth)
+
+
+def _rank_order(placed: Placed) -> IntArray:
+    """Positions by user and rank, large gains first within one rank.
+
+    Unresolved ties are ordered by their first rank: given ranks such as 2, 2, 2, 3 have spans that
+    overlap, and the mean of the first can be beyond that of the second.
+    """
+    is_open = np.any(placed.low < placed.high)
+    key = placed.low.astype(np.float64) if is_open else placed.rank
+    user, rank = np.ascontiguousarray(placed.user), np.ascontiguousarray(key)
+    if _native.native is not None:
+        grouped, order = Groups.of(user, int(user.max()) + 1).order, np.empty_like(user)
+        of_user = (user, rank) if grouped is None else (user[grouped], rank[grouped])
+        if _native.native.sort(*of_user, order):
+            return order if grouped is None else grouped[order]
+    return np.lexsort((*_last_key(placed.item), -placed.gain, rank, user))
+
+
+def _last_key(item: IntArray | None) -> tuple[IntArray, ...]:
+    """The last key of an order that does not depend on the rows, where items are known."""
+    return () if item is None else (item,)
+
+
+def _extreme_ranks(counts: RankCounts, low: IntArray, high: IntArray, *, best: bool) -> IntArray:
+    """Ranks in the best order of each tied group (large gains first, misses last), or the worst."""
+    user, gain = counts.user, counts.gain
+    order = np.lexsort((*_last_key(counts.item), -gain if best else gain, low, user))
+    new = np.ones(order.size, dtype=bool)
+    new[1:] = (user[order][1:] != user[order][:-1]) | (low[order][1:] != low[order][:-1])
+    head = np.maximum.accumulate(np.where(new, np.arange(order.size), 0))
+    nth = np.arange(order.size) - head
+    run = np.cumsum(new) - 1
+    hits = np.bincount(run)[run]
+    rank = np.empty_like(low)
+    rank[order] = low[order] + nth if best else high[order] - hits + 1 + nth
+    return rank

@@ -1,0 +1,390 @@
+"""Ids in the form in which they came, and items by user."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+IdType: TypeAlias = Literal["Int64", "UInt64", "String"]
+"""The type of ids, by its name in Polars."""
+_SHORT = 1000
+_TYPES = {"int64": "Int64", "float64": "Float64", "bool": "Boolean"}
+
+
+def series(values: npt.NDArray[Any], name: str = "") -> pl.Series:
+    """An array as a series; a short one by way of a list.
+
+    Polars imports ``numpy.ma`` to read an array, which takes longer than a small evaluation.
+    """
+    if values.size > _SHORT or values.dtype.name not in _TYPES:
+        return pl.Series(name, values)
+    return pl.Series(name, values.tolist(), getattr(pl, _TYPES[values.dtype.name]))
+
+
+class Ids(ABC):
+    """Some ids of one type, without nulls."""
+
+    @property
+    @abstractmethod
+    def type(self) -> IdType:
+        """Their type."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def take(self, chosen: npt.NDArray[np.int64]) -> Self:
+        """Some of them, by place."""
+
+    @abstractmethod
+    def series(self) -> pl.Series:
+        """The same as a series."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.to_list())
+
+    def to_list(self) -> list[Any]:
+        """The same as Python objects."""
+        return self.series().to_list()
+
+    def integers(self) -> npt.NDArray[Any]:
+        """The same as an array, of integers."""
+        return self.series().to_numpy()
+
+    def ends(self) -> tuple[int, int]:
+        """The lowest and the highest of them, of integers."""
+        numbers = self.integers()
+        return int(numbers.min()), int(numbers.max())
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> Self:
+        """Those at some places."""
+        return self if mask.all() else self.take(np.flatnonzero(mask))
+
+
+@dataclass(frozen=True, eq=False)
+class Objects(Ids):
+    """Ids as Python strings or integers."""
+
+    values: list[Any]
+    type: IdType = "String"
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, chosen: npt.NDArray[np.int64]) -> Objects:
+        """See `Ids.take`."""
+        return Objects([self.values[at] for at in chosen.tolist()], self.type)
+
+    def series(self) -> pl.Series:
+        """See `Ids.series`."""
+        if self.type == "String":
+            return pl.Series(map(str.__str__, self.values), dtype=pl.String)
+        return series(self.integers())
+
+    def to_list(self) -> list[Any]:
+        """See `Ids.to_list`."""
+        return [*map(str.__str__ if self.type == "String" else int, self.values)]
+
+    def integers(self) -> npt.NDArray[Any]:
+        """See `Ids.integers`."""
+        return np.fromiter(self.values, self.type.lower(), len(self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class IdSeries(Ids):
+    """Ids in a series."""
+
+    ids: pl.Series
+
+    @property
+    def type(self) -> IdType:
+        """See `Ids.type`."""
+        return cast("IdType", str(self.ids.dtype))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def ends(self) -> tuple[int, int]:
+        """See `Ids.ends`; chunks of the series are not joined."""
+        return cast("int", self.ids.min()), cast("int", self.ids.max())
+
+    def take(self, chosen: npt.NDArray[np.int64]) -> IdSeries:
+        """See `Ids.take`."""
+        return IdSeries(self.ids.gather(series(chosen)))
+
+    def series(self) -> pl.Series:
+        """See `Ids.series`."""
+        return self.ids
+
+
+def as_ids(ids: Ids | pl.Series) -> Ids:
+    """A series as ids; ids unchanged."""
+    return ids if isinstance(ids, Ids) else IdSeries(ids)
+
+
+def few(ids: Ids) -> Ids:
+    """Ids as Python objects if they are few, and in a series if not."""
+    return Objects(ids.to_list(), ids.type) if len(ids) <= _FEW else IdSeries(ids.series())
+
+
+_FEW = 10_000
+"""So many objects take less time than to import Polars."""
+
+
+class Stored(ABC):
+    """What rows of all kinds have in common."""
+
+    is_index = False  # whether items are looked up in these, so that no rows are made
+    in_memory = True  # whether these are all rows
+    is_counted = False  # whether only counts at judged items are known, and no other item
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def frame(self) -> pl.DataFrame:
+        """The same as rows of ``user``, ``item`` and, if there are any, a number."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of all rows, also of those that are not here."""
+        return len(self)
+
+    @property
+    def changed(self) -> bool:
+        """Whether somebody else has changed these since they were read."""
+        return False
+
+    @property
+    def room(self) -> int | None:
+        """Bytes of memory for measuring these, if they are not all rows."""
+        return None
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether all items are in memory."""
+        return self.in_memory and not self.is_counted
+
+    def ranking(self, code: npt.NDArray[np.int64], n_users: int, score_type: str) -> Any:  # noqa: ARG002
+        """A `Ranking` of users with a `code`; None if judged items are looked up."""
+        return None
+
+    def listed(self) -> list[pl.Series]:
+        """All items that metrics of what was shown may see."""
+        return [self.frame()["item"]]
+
+    def cast(self, role: str, dtype: pl.DataType) -> InFrame:
+        """The rows with the ids of a role in another type."""
+        return InFrame(self.frame().with_columns(pl.col(role).cast(dtype)))
+
+
+@dataclass(frozen=True, eq=False)
+class InFrame(Stored):
+    """Rows in a frame."""
+
+    rows: pl.DataFrame
+
+    def __len__(self) -> int:
+        return self.rows.height
+
+    def frame(self) -> pl.DataFrame:
+        """See `Stored.frame`."""
+        return self.rows
+
+    @property
+    def users(self) -> Ids:
+        """The user of each row."""
+        return IdSeries(self.rows["user"])
+
+    @property
+    def item_type(self) -> IdType:
+        """The type of the items."""
+        return self.items().type
+
+    def items(self) -> Ids:
+        """The item of each row."""
+        return IdSeries(self.rows["item"])
+
+    def numbers_of(self, column: str) -> npt.NDArray[np.float64]:
+        """The number of each row."""
+        return self.rows[column].to_numpy()
+
+    def by_row(self, of_users: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Numbers of the `users`, for each of their rows."""
+        return of_users
+
+    def only(self, chosen: npt.NDArray[np.int64]) -> Self:
+        """Some of the rows, by places, which ascend; neighbours are not copied."""
+        if chosen.size and chosen[-1] - chosen[0] < chosen.size:
+            return replace(self, rows=self.rows.slice(int(chosen[0]), chosen.size))
+        return replace(self, rows=self.rows[chosen])
+
+    def sizes(self) -> pl.Series:
+        """The number of rows of each user that has any."""
+        return self.rows["user"].value_counts(name="n")["n"].cast(pl.Int64)
+
+    def tied(self, numbers: npt.NDArray[np.float64]) -> int:
+        """How many rows have the number of another row of their user."""
+        return int(self.rows.select("user", number=series(numbers)).is_duplicated().sum())
+
+    def cast(self, role: str, dtype: pl.DataType) -> Self:
+        """See `Stored.cast`."""
+        return replace(self, rows=self.rows.with_columns(pl.col(role).cast(dtype)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ByUser(Stored):
+    """The items of each user, none without any; no item occurs twice for a user.
+
+    They are in order for rankings without numbers. Rows are made only where they are needed.
+    """
+
+    is_index = True
+    users: Ids  # (n_users,) without duplicates, Int64 or String
+    empty_users: Ids  # users without items, and not among these
+    offsets: npt.NDArray[np.int64]  # (n_users + 1,) where the items of each user begin
+    numbers: npt.NDArray[np.float64] | None  # (n_items,) scores, or gains
+    item_type: IdType  # Int64 or String
+    column: str = "score"  # the name of the numbers
+
+    @abstractmethod
+    def items(self) -> Ids:
+        """All items, by user."""
+
+    @abstractmethod
+    def take(self, places: npt.NDArray[np.int64]) -> Ids:
+        """Some of these; the places of a user follow one another."""
+
+    @abstractmethod
+    def sought(self, items: Ids) -> Any:
+        """Items of the type of these, in the form in which `look_up` takes them."""
+
+    @abstractmethod
+    def look_up(self, at: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
+        """The score of each item of the list `at`, or its place in it; NaN where it is not there.
+
+        All items of a list follow one another.
+        """
+
+    @abstractmethod
+    def places(self, at: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
+        """The same, but always the place."""
+
+    @abstractmethod
+    def only(self, chosen: npt.NDArray[np.int64]) -> Self:
+        """The items of some users, by their places, which ascend."""
+
+    @property
+    def order(self) -> Literal["score", "list"]:
+        """How the items are ordered: by "score", or as in the "list"."""
+        return "list" if self.numbers is None else "score"
+
+    def __len__(self) -> int:
+        """The number of items of all users."""
+        return int(self.offsets[-1])
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """The number of items of each user."""
+        return np.diff(self.offsets)
+
+    def numbers_of(self, column: str) -> npt.NDArray[np.float64]:
+        """See `InFrame`."""
+        return self.frame()[column].to_numpy() if self.numbers is None else self.numbers
+
+    def by_row(self, of_users: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """See `InFrame`."""
+        return np.repeat(of_users, self.lengths)
+
+    def sizes(self) -> pl.Series:
+        """See `InFrame`."""
+        return series(self.lengths)
+
+    def tied(self, numbers: npt.NDArray[np.float64]) -> int:
+        """See `InFrame`."""
+        user = self.by_row(np.arange(len(self.users)))
+        order = np.lexsort((numbers, user))
+        same = (np.diff(user[order]) == 0) & (np.diff(numbers[order]) == 0)
+        return int(np.count_nonzero(np.append(same, False) | np.append(False, same)))
+
+    def as_judgments(self) -> Self:
+        """The same as judgments, which have gains: 1 each where there are no numbers."""
+        gains = np.ones(len(self)) if self.numbers is None else self.numbers
+        return replace(self, numbers=gains, column="gain")
+
+    def frame(self) -> pl.DataFrame:
+        """See `Stored.frame`."""
+        users = self.users.series()[np.repeat(np.arange(len(self.users)), self.lengths)]
+        numbers = [] if self.numbers is None else [series(self.numbers, self.column)]
+        return pl.DataFrame([users.alias("user"), self.items().series().alias("item"), *numbers])
+
+
+AnyRows: TypeAlias = InFrame | ByUser
+"""Rows of any kind."""
+
+
+_WHOLE = r"^(0|-?[1-9][0-9]*)$"
+_FEW_TO_ORDER = 10_000  # ids that are ordered in less time than it takes to import Polars
+_NAME = 2**40  # longer than any text
+
+
+def places(ids: pl.Series, *, text: bool = False) -> pl.Series:
+    """Integers that are ordered as the ids are, and are equal where the ids are.
+
+    Integers in their shortest form come first and are ordered by value, whether they are numbers
+    or text: 7 and ``"7"`` have the same place. All other ids follow, ordered by the bytes
+    of their UTF-8 text; ``"007"``, ``"+7"`` and ``"-0"`` are among them. With `text` every id is
+    ordered by the bytes of its text.
+    """
+    if ids.dtype.is_integer() and not text:
+        return ids
+    written = ids.cast(pl.String).alias("id")
+    distinct = written.unique().to_frame()
+    keys = [pl.col("id")] if text else [_digits(), _reading()]
+    ordered = distinct.sort(keys).with_row_index("place")
+    return written.to_frame().join(ordered, on="id", how="left", maintain_order="left")["place"]
+
+
+def places_of(columns: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.int64]:
+    """The same for ids of one type in any form, one part after the other."""
+    if columns[0].type != "String" and not text:
+        return np.concatenate([text_of.integers() for text_of in columns])
+    if sum(map(len, columns)) > _FEW_TO_ORDER:
+        together = pl.concat([text_of.series() for text_of in columns])
+        return places(together, text=text).to_numpy().astype(np.int64)
+    written = [str(text_of) for part in columns for text_of in part]
+    ordered = sorted({*written}, key=None if text else _key)
+    place = {text_of: n for n, text_of in enumerate(ordered)}
+    return np.array([place[text_of] for text_of in written], dtype=np.int64)
+
+
+def _key(text: str) -> tuple[int, str]:
+    """The sort key that `_digits` and `_reading` make of one id."""
+    if not re.fullmatch(_WHOLE, text):
+        return _NAME, text
+    return (-len(text), text.translate(_TURNED)) if text[0] == "-" else (len(text), text)
+
+
+_TURNED = str.maketrans("0123456789", "9876543210")
+
+
+def _digits() -> pl.Expr:
+    """The length of an integer, below 0 if it is negative; beyond every length for a name."""
+    length = pl.col("id").str.len_bytes().cast(pl.Int64)
+    signed = pl.when(pl.col("id").str.starts_with("-")).then(-length).otherwise(length)
+    return pl.when(pl.col("id").str.contains(_WHOLE)).then(signed).otherwise(_NAME)
+
+
+def _reading() -> pl.Expr:
+    """The text, with the digits of a negative number complemented, because -15 is less than -12."""
+    negative = pl.col("id").str.contains(_WHOLE) & pl.col("id").str.starts_with("-")
+    digits = [str(digit) for digit in range(10)]
+    turned = pl.col("id").str.replace_many(digits, digits[::-1])
+    return pl.when(negative).then(turned).otherwise(pl.col("id"))

@@ -1,0 +1,260 @@
+"""Files read chunk by chunk, and rows that are kept in a temporary file."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from io import BytesIO
+from itertools import chain
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import polars as pl
+
+from rankmeter._files import temporary, writing_temporary
+from rankmeter._reading.columns import Columns, resolve_roles
+from rankmeter._reading.files import (
+    as_text,
+    packing,
+    read_first,
+    reader_of,
+    refuse_misnamed,
+    unpacked,
+)
+from rankmeter._reading.json import read_json
+from rankmeter._reading.memory import size
+from rankmeter._reading.numbers import refuse_unused_numbers
+from rankmeter._reading.table import unreadable, whole_numbers
+from rankmeter._reading.text import read_delimited
+from rankmeter._reading.trec import read_run
+from rankmeter.errors import DataError, NotEnoughMemoryError
+
+
+class Spool:
+    """Frames in one temporary file, which ends with this object, or with the process."""
+
+    def __init__(self) -> None:
+        stack = ExitStack()
+        self.file, self.path = stack.enter_context(temporary())
+        weakref.finalize(self, stack.close)
+        self._places: list[tuple[int, int]] = []
+        self.heights: list[int] = []
+        self._lock = threading.Lock()
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Add a frame."""
+        content = BytesIO()
+        frame.write_parquet(content, compression="lz4", statistics=False)
+        self._places.append((self.file.tell(), content.tell()))
+        self.heights.append(frame.height)
+        with writing_temporary():
+            self.file.write(content.getbuffer())
+            self.file.flush()
+
+    def __len__(self) -> int:
+        return len(self.heights)
+
+    def read(self, n: int, names: Sequence[str] | None = None) -> pl.DataFrame:
+        """Some columns of one of the frames, or all."""
+        start, length = self._places[n]
+        with self._lock, open(self.path, "rb") as file:  # noqa: PTH123 - may have no name
+            file.seek(start)
+            content = file.read(length)
+        if names is None:
+            return pl.read_parquet(content)
+        return pl.read_parquet(content, columns=list(names)).select(names)
+
+    def check(self) -> None:
+        """Nobody else can change the file."""
+
+
+def check_space(needed: int, what: str) -> None:
+    """Refuse work that needs more temporary space on disk than is free."""
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise DataError(
+            f"{what} needs about {size(needed)} in the folder for temporary files, {folder}, where "
+            f"{size(free)} are free. Name another folder in TMPDIR, or make room."
+        )
+
+
+_ZIPPED = 8  # usually text is at most so many times larger than when it is compressed
+_LONGEST = 4  # chunks that one line may fill
+_SHOWN = 4  # ids that an error shows, and one more
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """The rankings of a text file, of which only the columns with a role are kept."""
+
+    frames: Spool
+    found: Columns  # what is known of the columns
+    examples: pl.DataFrame  # users and items that have all that the types of ids depend on
+    counts: Counter[str]  # numbers that were rounded
+
+
+def read_chunks(path: Path, columns: Mapping[str, str] | None, n_bytes: int) -> Chunks | None:
+    """Read rankings from a text file; None if its format is that of one value.
+
+    The number of a line in an error is that in its chunk, which the error names.
+    """
+    try:
+        start = read_first(path, 4)
+        refuse_misnamed(path, start)
+        n = path.stat().st_size * (_ZIPPED if packing(start) else 1)
+        check_space(n // 2, f"Reading {path} ({size(n)}) in pieces")
+        with path.open("rb") as file, unpacked(file, path) as content:
+            return _read(path, content, columns, n_bytes)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _read(
+    path: Path, file: IO[bytes], columns: Mapping[str, str] | None, n_bytes: int
+) -> Chunks | None:
+    start = file.read(n_bytes)
+    blocks = chain((start,), iter(partial(file.read, n_bytes), b""))
+    if b"\n" not in start:
+        if file.read(1) and not start.lstrip().startswith((b"{", b"[")):
+            raise _endless(path, 1, n_bytes)
+        return None
+    start = start[: start.rindex(b"\n") + 1]
+    read = reader_of(as_text(start, path), path, "rankings")
+    if read is read_json:
+        return None
+    if read is read_run:
+        read = partial(read_run, in_rows=True)
+    table = isinstance(read, partial) and read.func is read_delimited
+    header = _first_line(start) if table else b""
+    spool, ids, counts = Spool(), _Ids(), Counter[str]()
+    first: Columns | None = None
+    for line, content in _chunks(path, blocks, n_bytes, quoted=table):
+        name = path if line == 1 else Path(f"{path} (from line {line:,})")
+        chunk = read(as_text(content if line == 1 else header + content, name), "rankings")
+        if first is None:
+            if chunk.lists is not None or chunk.nested or chunk.shape or len(chunk.empty_users):
+                return None
+            roles = resolve_roles(chunk, "rankings", columns)
+            if not roles.keys() & {"score", "rank"}:
+                refuse_unused_numbers(chunk, "rankings", roles.values())
+            first = replace(chunk, source=str(path), counts=Counter())
+        frame = _frame(chunk, list(dict.fromkeys(roles.values())), name)
+        ids.add({role: frame[roles[role]] for role in ("user", "item")}, first, name)
+        first = replace(first, trimmed=first.trimmed and chunk.trimmed)
+        counts.update(chunk.counts)
+        spool.write(frame)
+    if first is None:  # a header and nothing else, or one value without an end of line
+        return None
+    return Chunks(spool, first, ids.examples(first), counts)
+
+
+def _chunks(
+    path: Path, blocks: Iterable[bytes], n_bytes: int, *, quoted: bool
+) -> Iterator[tuple[int, bytes]]:
+    """Whole lines, and the number of the first; fields between quotation marks may have several."""
+    rest, line = b"", 1
+    for block in blocks:
+        content = rest + block
+        cut = _last_end(content) if quoted and b'"' in content else content.rfind(b"\n") + 1
+        if not cut and len(content) > _LONGEST * n_bytes:
+            raise _endless(path, line, len(content))
+        rest = content[cut:]
+        if content[:cut].strip():
+            yield line, content[:cut]
+        line += content.count(b"\n", 0, cut)
+    if rest.strip():
+        yield line, rest
+
+
+def _endless(path: Path, line: int, n: int) -> NotEnoughMemoryError:
+    return NotEnoughMemoryError(
+        f"Line {line:,} of {path} does not end within {size(n)}, and no more of it can be held in "
+        f"memory. Is it a text file with a row on each line, and is a quotation mark left open?"
+    )
+
+
+def _first_line(content: bytes) -> bytes:
+    """The first line that is not blank."""
+    content = content.lstrip(b"\r\n")
+    end = content.find(b"\n") + 1
+    while end and content.count(b'"', 0, end) % 2:  # a name with an end of line
+        end = content.find(b"\n", end) + 1
+    return content[:end]
+
+
+def _last_end(content: bytes) -> int:
+    """Where the last line ends that is not inside quotation marks."""
+    letters = np.frombuffer(content, dtype=np.uint8)
+    ends, marks = np.flatnonzero(letters == ord("\n")), np.flatnonzero(letters == ord('"'))
+    outside = ends[np.searchsorted(marks, ends) % 2 == 0]
+    return int(outside[-1]) + 1 if outside.size else 0
+
+
+def _frame(chunk: Columns, names: list[str], name: Path) -> pl.DataFrame:
+    try:
+        columns = chunk.fetch(names)
+        return pl.DataFrame([pl.Series(column, columns[column]) for column in names])
+    except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
+        raise _differs(name) from error
+
+
+def _differs(name: Path) -> DataError:
+    return DataError(
+        f"{name}: the lines differ in their fields, or in the types of these, from those before. "
+        f"Such a file cannot be read in pieces: write it as Parquet or CSV, or choose "
+        f"engine='memory'."
+    )
+
+
+class _Ids:
+    """The ids that decide which type all ids of a column have, and whether it fits the truth.
+
+    These are the first ones, the first that are not integers, and all with white space at an end.
+    """
+
+    def __init__(self) -> None:
+        self.kept: dict[str, pl.Series] = {}
+        self.whole = {"user": True, "item": True}
+
+    def add(self, columns: Mapping[str, pl.Series], first: Columns, name: Path) -> None:
+        """Look at the users and the items of a chunk."""
+        for role, column in columns.items():
+            ids = column.alias(role)
+            if role not in self.kept:
+                self.kept[role] = ids.head(_SHOWN)
+            if ids.dtype != self.kept[role].dtype:
+                raise _differs(name)
+            if ids.dtype != pl.String:
+                continue
+            kept = [self.kept[role]]
+            if whole_numbers(ids) is None:
+                if self.whole[role]:
+                    names = ids.cast(pl.Int64, strict=False).cast(pl.String).ne_missing(ids)
+                    kept.append(ids.filter(names).unique(maintain_order=True).head(_SHOWN))
+                self.whole[role] = False
+            if not first.trimmed:
+                kept.append(ids.filter(ids.str.contains(r"^\s|\s$")))
+            if len(kept) > 1:
+                self.kept[role] = pl.concat(kept).unique(maintain_order=True)
+
+    def examples(self, first: Columns) -> pl.DataFrame:
+        """The ids as rows; the last one of the shorter column is repeated."""
+        typed = {
+            role: ids.cast(pl.Int64)
+            if first.untyped and self.whole[role] and ids.dtype == pl.String
+            else ids
+            for role, ids in self.kept.items()
+        }
+        longest = max(map(len, typed.values()))
+        return pl.DataFrame(
+            [ids.gather(np.minimum(np.arange(longest), len(ids) - 1)) for ids in typed.values()]
+        )

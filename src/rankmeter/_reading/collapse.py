@@ -1,0 +1,288 @@
+"""Items that are parts of others, such as chunks of documents: the best part counts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Any
+
+import polars as pl
+
+from rankmeter._reading.by_user import AnyRows, IdSeries
+from rankmeter._reading.chunks import Spool
+from rankmeter._reading.columns import Columns
+from rankmeter._reading.forms import find, is_accepted
+from rankmeter._reading.ids import ids
+from rankmeter._reading.keyed import column_of, keyed
+from rankmeter._reading.pieces import InPieces, InSpark, Piece, Query
+from rankmeter._reading.table import Table, some
+from rankmeter.errors import ColumnError, DataError, DuplicateError
+from rankmeter.errors._checks import counted, refused, shown
+
+_PARTS = ("chunk", "chunkid", "item", "itemid", "part", "passage", "passageid", "pid")
+_WHOLES = ("doc", "docid", "docno", "document", "documentid", "parent", "parentid")
+
+
+@dataclass(frozen=True, eq=False)
+class Collapse:
+    """What an item is part of: a rule on its text, or a table with the columns item and whole."""
+
+    note: str
+    rule: pl.Expr | None = None
+    before: str | None = None  # the rule, if it is the text before this one
+    table: pl.DataFrame | None = None
+
+    def __call__(self, rankings: Table) -> Table:
+        """The rankings of whole items, each at the place of its best part."""
+        return _collapsed(rankings.rows, rankings, self)
+
+    def renamed(self, frame: pl.DataFrame, rankings: Table) -> pl.DataFrame:
+        """The rows with whole items, and with their parts in the column ``part``."""
+        frame = frame.with_columns(part="item")
+        item = frame["item"]
+        if self.rule is not None:
+            if item.dtype != pl.String:
+                raise DataError(
+                    f"collapse= is a rule for text, and the items of {rankings.source} are "
+                    f"integers, for example {shown(item[0])}. Pass a mapping from part to whole."
+                )
+            return frame.with_columns(self.rule.alias("item"))
+        table = self.parts_like(item, rankings)
+        wholes = frame.join(table, on="item", how="left", maintain_order="left")
+        if lost := wholes["whole"].null_count():
+            unknown = wholes.filter(pl.col("whole").is_null())["item"].unique(maintain_order=True)
+            raise _lacking(unknown, len(unknown), lost, rankings.source)
+        return wholes.with_columns(item="whole").drop("whole")
+
+    def parts_like(self, item: pl.Series, rankings: Table) -> pl.DataFrame:
+        """The table, with parts of the same type as the items of rankings."""
+        table = self.table
+        assert table is not None
+        if table["item"].dtype == item.dtype:
+            return table
+        if not rankings.textual and pl.String in (table["item"].dtype, item.dtype):
+            raise DataError(
+                f"collapse= has {_type_of_ids(table['item'])} parts, and {rankings.source} has "
+                f"{_type_of_ids(item)} items, so they would never match. Convert one of the two."
+            )
+        return table.with_columns(pl.col("item").cast(item.dtype, strict=False)).drop_nulls()
+
+
+def _type_of_ids(column: pl.Series) -> str:
+    return "text" if column.dtype == pl.String else "integer"
+
+
+def _lacking(unknown: Sequence[object] | pl.Series, n: int, lost: int, source: str) -> DataError:
+    return DataError(
+        f"collapse= lacks {counted(n, 'item')} of {source} in {counted(lost, 'row')}: "
+        f"{some(unknown)}. Add them; an item that is not a part is its own whole."
+    )
+
+
+def _repeating(source: str, user: object, part: object) -> DuplicateError:
+    return DuplicateError(
+        f"{source} repeats parts of items, for example user {shown(user)} item {shown(part)}. "
+        f"Remove them: which of their places counts is not certain."
+    )
+
+
+def best_parts(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
+    """The best part of each whole item, in the order of the rows; given ranks are closed up."""
+    if (twice := rows.select("user", "part").is_duplicated()).any():
+        raise _repeating(source, *rows.filter(twice).select("user", "part").row(0))
+    rows = rows.drop("part").with_row_index("place")
+    if order != "list":
+        rows = rows.sort(order, descending=order == "score", maintain_order=True)
+    rows = rows.unique(["user", "item"], keep="first", maintain_order=True).sort("place")
+    if order == "rank":
+        rows = rows.with_columns(pl.col("rank").rank("min").over("user").cast(pl.Float64))
+    return rows.drop("place")
+
+
+@singledispatch
+def _collapsed(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
+    """The rankings of whole items, by the kind of their rows."""
+    frame = collapse.renamed(rankings.frame, rankings)
+    rows = best_parts(frame, rankings.order, rankings.source)
+    counts = {**rankings.counts, **_merged_counts(frame.height - rows.height)}
+    origin = replace(rankings.origin, counts=counts)
+    return replace(rankings.with_rows(rows), origin=origin)
+
+
+def _merged_counts(n: int) -> dict[str, int]:
+    return {"collapsed_items": n} if n else {}
+
+
+@_collapsed.register
+def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table:
+    """The same for pieces: all rows of a user go into one of as many files, which are pieces."""
+    pieces = examples.pieces
+    types = {role: rankings.dtype(role) for role in ("user", "item")}
+    by_user = [Spool() for _ in range(len(pieces))]
+    counts, empty = Counter[str](), [rankings.empty_users.series()]
+    for n in range(len(pieces)):
+        piece = pieces.read(n)
+        rows = collapse.renamed(piece.rows.cast(types), rankings)  # type: ignore[arg-type]
+        counts.update(piece.counts)
+        empty.append(piece.empty_users.cast(types["user"]))
+        part = rows["user"].hash(1) % len(by_user)
+        for number, spool in enumerate(by_user):
+            spool.write(rows.filter(part == number))
+    pieces.check()
+    whole = Spool()
+    for spool in by_user:
+        rows = pl.concat([spool.read(n) for n in range(len(spool))])
+        whole.write(best_parts(rows, rankings.order, rankings.source))
+    counts.update(_merged_counts(sum(sum(spool.heights) for spool in by_user) - sum(whole.heights)))
+    renamed = collapse.renamed(examples.rows, rankings).drop("part")
+    origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
+    everyone, collapsed = IdSeries(pl.concat(empty)), InPieces(renamed, _Whole(whole))
+    return replace(rankings, rows=collapsed, origin=origin, empty_users=everyone)
+
+
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """Whole items in pieces, each with all rows of its users."""
+
+    spool: Spool
+
+    @property
+    def n_rows(self) -> int:
+        """See `Pieces`."""
+        return sum(self.spool.heights)
+
+    def __len__(self) -> int:
+        return len(self.spool)
+
+    def read(self, n: int, *, items: bool = True) -> Piece:  # noqa: ARG002 - they cost nothing
+        """See `Pieces`."""
+        rows, start = self.spool.read(n), sum(self.spool.heights[:n])
+        number = pl.int_range(start, start + rows.height, eager=True)
+        return Piece(rows.with_columns(number=number), rows["user"].clear(), {})
+
+    def check(self) -> None:
+        """Nobody else can change the file."""
+
+
+@_collapsed.register
+def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
+    """The same in Spark, where the rows of a user and whole item are brought together."""
+    rows, renamed = examples.query, collapse.renamed(examples.rows, rankings).drop("part")
+    named = _named_in_spark(rankings, rows, collapse)
+    sums = [
+        "count(1) AS rows",
+        "count_if(part IS NULL) AS no_item",
+        "count_if(user IS NULL) AS no_user",
+        f"count_if({rows.order} IS NULL) AS missing",
+        f"count_if(abs({rows.order}) = double('Infinity')) AS infinite",
+        "count_if(rounded = 1) AS rounded",
+        "count_if(part IS NOT NULL AND item IS NULL) AS lost",
+    ]
+    totals = rows.collect(rows.grouped(named, [], *sums)).row(0, named=True)
+    counts = rows.checked(totals)
+    if totals["lost"]:
+        unknown = rows.grouped(named.where("item IS NULL"), ["part"], "count(1) AS n")
+        n = rows.collect(rows.grouped(unknown, [], "count(1) AS n")).item()
+        few = rows.collect(unknown.orderBy("part").limit(4))["part"]
+        raise _lacking(few, n, totals["lost"], rankings.source)
+    ranked = named.where(f"{rows.usable} IS NOT NULL")
+    twice = rows.grouped(ranked, ["user", "part"], "count(1) AS n").where("n > 1")
+    again = rows.collect(twice.select("user", "part").orderBy("user", "part").limit(1))
+    if again.height:
+        raise _repeating(rankings.source, *again.row(0))
+    n_parts = totals["rows"] - (totals["missing"] if rows.bad_scores == "drop" else 0)
+    best_of = "max" if rows.order == "score" else "min"
+    wholes = rows.grouped(named, ["user", "item"], f"{best_of}({rows.usable}) AS {rows.order}")
+    if rows.order == "rank":
+        closed = "double(rank() OVER (PARTITION BY user ORDER BY rank)) AS rank"
+        wholes = wholes.selectExpr("user", "item", closed)
+
+    def merged(n: int) -> dict[str, int]:
+        return {**counts, **_merged_counts(n_parts - n)}
+
+    return replace(rankings, rows=InSpark(renamed, rows.instead(wholes, merged)))
+
+
+def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
+    """All rows, with whole items and the column ``part``."""
+    frame = rows.all.withColumnRenamed("item", "part")
+    if collapse.before is not None:
+        sign = f"string(X'{collapse.before.encode().hex()}')"
+        return frame.selectExpr("*", f"substring_index(part, {sign}, 1) AS item")
+    if collapse.rule is not None:  # patterns mean other things in Java: Polars names the items
+        items = rows.collect(frame.where("part IS NOT NULL").select("part").distinct())
+        table = items.rename({"part": "item"}).with_columns(whole=collapse.rule)
+    else:
+        table = collapse.parts_like(rankings.frame["item"], rankings)
+    try:
+        table = table.cast({pl.selectors.integer(): pl.Int64}).rename(
+            {"item": "part", "whole": "item"}
+        )
+    except pl.exceptions.InvalidOperationError:
+        raise DataError(
+            "collapse= has integers of 2^63 or more, which Spark does not have: make the parts and "
+            "whole items strings, in the rankings and the ground truth, too"
+        ) from None
+    return frame.join(rows.send(table), "part", "left")
+
+
+def read_collapse(data: object) -> Collapse | None:
+    """A rule, ``before:TEXT`` or ``regex:PATTERN`` with one group, or a table of parts.
+
+    Signs alone, such as ``#``, are a rule: the text before them.
+    """
+    if data is None:
+        return None
+    if isinstance(data, str) and re.fullmatch(r"[#:_|@~+-]+", data):
+        data = f"before:{data}"
+    if isinstance(data, str) and (rule := re.fullmatch(r"(before|regex):(.+)", data, re.DOTALL)):
+        return Collapse(
+            f"items are collapsed by {data}, the best part of each",
+            _parse_rule(*rule.groups()),
+            before=rule[2] if rule[1] == "before" else None,
+        )
+    table, source = _table(data)
+    if (twice := table["item"].is_duplicated()).any():
+        raise DataError(
+            f"{shown(table.filter(twice)['item'][0])} of {source} is part of two items."
+        )
+    return Collapse(f"items are collapsed by {source}, the best part of each", table=table)
+
+
+def _table(data: object) -> tuple[pl.DataFrame, str]:
+    """The whole of each item, and where it is from."""
+    if isinstance(data, Mapping):
+        read = Columns.of({"part": [*data], "document": [*data.values()]}, "a mapping")
+    elif is_accepted(data) and not isinstance(data, list | tuple):
+        read = find(data, "items")
+    else:
+        expected = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
+        raise refused("collapse", expected, data)
+    roles = {}
+    for role, names in (("part", _PARTS), ("whole", _WHOLES)):
+        roles[role] = column_of(read, f"{role} of collapse=", names)
+        if not roles[role]:
+            raise ColumnError(
+                f"{read.source} has 0 columns for the {role} of collapse=; it needs one of "
+                f"{some(names, 4)}. Its columns are {some(read.names, 12)}."
+            )
+    rows = keyed(read, {"item": roles["part"], "whole": roles["whole"]})
+    whole = ids(rows.columns["whole"], "item", rows.source, Counter(), untyped=rows.untyped)
+    table = pl.DataFrame([rows.keys, whole.alias("whole")])
+    return table.unique(maintain_order=True), rows.source
+
+
+def _parse_rule(kind: str, text: str) -> pl.Expr:
+    item = pl.col("item")
+    if kind == "before":
+        return item.str.splitn(text, 2).struct[0]
+    try:
+        groups = re.compile(text).groups
+    except re.error as error:
+        raise refused("collapse", f"a regular expression ({error})", text) from None
+    if groups != 1:
+        raise refused("collapse", "a regular expression with one group, the whole item", text)
+    return pl.coalesce(item.str.extract(text, 1), item)

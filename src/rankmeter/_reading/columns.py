@@ -1,0 +1,312 @@
+"""Which column has which role."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import polars as pl
+
+from rankmeter._reading.by_user import ByUser
+from rankmeter._reading.table import POLARS, Kind, Shape, some
+from rankmeter.errors import ColumnError, UsageError
+from rankmeter.errors._caution import refuse_dead_threads
+from rankmeter.errors._checks import RETRIEVAL, USERS, Words, near, refused, shown
+
+Side: TypeAlias = Literal[
+    "rankings", "truth", "interactions", "segments", "clusters", "users", "items"
+]
+"""The kind of data that is read."""
+
+OF_USERS = frozenset({"segments", "clusters", "users"})
+"""The sides with users but without items."""
+
+Column: TypeAlias = "pl.Series | list[Any]"
+"""A column as a reader hands it over: typed, or Python objects of any type."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The result of a reader: columns by name, fetched only once they are chosen."""
+
+    names: Sequence[str]  # in the order of the input; a name may occur twice
+    fetch: Callable[[Sequence[str]], Mapping[str, Column]]
+    source: str  # where the data came from, for messages
+    # Role → name, where the form itself has roles (a dict, a TREC run). The role `value`
+    # is the score of a ranking and the gain of a relevance judgment.
+    roles: Mapping[str, str] | None = None
+    empty_users: Column = field(default_factory=list)  # named without any item
+    textual: bool = False  # the ids were read from text
+    trimmed: bool = False  # no id has white space at its ends
+    untyped: bool = False  # every column is String, because the text has no types (CSV)
+    hint: str = ""  # added to the message when a column is missing
+    counts: Counter[str] = field(
+        default_factory=Counter
+    )  # values that the reader dropped or converted
+    shape: Shape = ""
+    words: Words = USERS  # what the form calls users and items
+    lists: ByUser | None = None  # the same, if the values need no check
+    nested: frozenset[str] = frozenset()  # the columns whose values are lists
+    pandas: Any = None  # the frame or series of pandas that came in
+
+    def __post_init__(self) -> None:
+        if self.lists is None:
+            refuse_dead_threads()
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
+        """Columns that are in memory already."""
+        facts.setdefault("nested", frozenset(n for n in columns if holds_lists(columns[n])))
+        return cls(
+            list(columns), lambda names: {name: columns[name] for name in names}, source, **facts
+        )
+
+    @classmethod
+    def by_role(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
+        """The same, where columns are named after their roles by the form."""
+        return cls.of(columns, source, roles={name: name for name in columns}, **facts)
+
+    @classmethod
+    def by_user(cls, lists: ByUser, source: str, **facts: Any) -> Columns:
+        """Items by user, of which columns are made only if these are fetched."""
+        names = ["user", "item", *(["score"] if lists.order == "score" else [])]
+        return cls(
+            names,
+            lambda chosen: lists.frame().select(chosen).to_dict(),
+            source,
+            roles=dict(zip(("user", "item", "value"), names, strict=False)),
+            empty_users=lists.empty_users.to_list(),
+            lists=lists,
+            **facts,
+        )
+
+    def everyone(self, users: Column) -> Column:
+        """The users of the rows, followed by the users named without any item."""
+        if len(self.empty_users) == 0:
+            return users
+        if isinstance(users, pl.Series) and isinstance(self.empty_users, pl.Series):
+            return pl.concat([users, self.empty_users])
+        return [*users, *self.empty_users]
+
+
+VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": "rating"}
+
+# As `plain` leaves them: lower case, without underscores, hyphens and spaces.
+_NAMES = {
+    "user": "user userid uid queryid qid topicid session sessionid",
+    "item": "item itemid iid doc docid docno document movie movieid product productid corpusid "
+    "passageid pid chunkid",
+    # Only names of values where higher is better: no distance. And no position, which can start at
+    # 0.
+    "score": "score rating prediction pred predscore predicted predictedrating predictedscore est "
+    "yhat prob probability similarity logit",
+    "rank": "rank",
+    "gain": "relevance rel gain label rating grade",
+    "rating": "rating score relevance rel gain label grade",
+    "time": "time timestamp ts date datetime unixtime",
+}
+SYNONYMS = {role: frozenset(names.split()) for role, names in _NAMES.items()}
+
+_UNLESS = {
+    "user": "customer customerid member memberid visitor visitorid reviewer reviewerid account "
+    "accountid client clientid buyer buyerid shopper shopperid subscriber subscriberid listener "
+    "listenerid viewer viewerid reader readerid player playerid msno query",
+    "item": "corpusid passageid pid chunkid asin parentasin sku isbn track trackid song songid "
+    "artist artistid album albumid article articleid news newsid video videoid book bookid game "
+    "gameid appid anime animeid business businessid venue venueid restaurant restaurantid recipe "
+    "recipeid listing listingid offer offerid job jobid post postid content contentid goodsid",
+}
+"""Names where no name of the first kind is there: a customer may have users, a document chunks."""
+_SECOND = {role: frozenset(names.split()) for role, names in _UNLESS.items()}
+SYNONYMS |= {role: SYNONYMS[role] | names for role, names in _SECOND.items()}
+
+_LISTS = frozenset({"items", "itemids", "docs", "docids", "docnos", "documents"})
+LIST_NAMES: dict[Side, dict[str, frozenset[str]]] = {
+    "rankings": {
+        "item": _LISTS | {"recommendations", "results", "retrieved"},
+        "score": frozenset({"scores"}),
+    },
+    "truth": {"item": _LISTS, "gain": frozenset({"gains", "ratings", "relevances"})},
+    "interactions": {"item": _LISTS, "rating": frozenset({"gains", "ratings", "scores"})},
+}
+"""Names of columns and keys with a list for each user: of items, or of their numbers."""
+
+ROLES: dict[Side, tuple[str, ...]] = {
+    "rankings": ("user", "item", "score", "rank"),
+    "truth": ("user", "item", "gain"),
+    "interactions": ("user", "item", "rating", "time"),
+    "segments": ("user", "segment"),
+    "clusters": ("user", "cluster"),
+    "users": ("user",),
+    "items": ("item",),
+}
+"""The roles that each side looks for; it must have the first two."""
+
+_WITHOUT_CHOICE = frozenset(
+    {"segments", "clusters", "items"}
+)  # no option says which column is which
+
+
+def holds_lists(column: Column) -> bool:
+    """Whether the values of a column are lists or mappings; a tuple may be one id."""
+    if isinstance(column, pl.Series):
+        return column.dtype in (pl.List, pl.Array)
+    values = (value for value in column if value is not None)
+    first = next(values, None)
+    return _is_list(first) and all(map(_is_list, values))
+
+
+def _is_list(value: object) -> bool:
+    sized = hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0
+    return sized and not isinstance(value, str | bytes | tuple)
+
+
+def plain(name: object) -> str:
+    """A column name reduced to what synonyms compare."""
+    return "".join(str(name).split()).replace("_", "").replace("-", "").lower()
+
+
+def named(role: str, names: Sequence[object]) -> list[str]:
+    """The columns that could have a role."""
+    synonyms = SYNONYMS.get(role, {role})
+    texts = [*map(str, names)]
+    # All at once first: the names may be the ids of many users.
+    if set(synonyms).isdisjoint(plain("\0".join(texts)).split("\0")):
+        return []
+    possible = [text for text in texts if plain(text) in synonyms]
+    second = _SECOND.get(role, frozenset())
+    return [text for text in possible if plain(text) not in second] or possible
+
+
+def words_of(read: Columns) -> Words:
+    """What a form, or the names of its columns, call users and items."""
+    if read.roles is not None:
+        return read.words
+    users = named("user", read.names)
+    return RETRIEVAL if users and all(plain(name) in _QUERIES for name in users) else USERS
+
+
+_QUERIES = frozenset({"query", "queryid", "qid", "topicid"})
+
+
+def frame_kind(read: Columns, roles: Mapping[str, str]) -> Kind:
+    """The kind of the data that came in, whose roles are known."""
+    data, labels, types = read.pandas, {}, {}
+    if data is None:
+        return POLARS
+    if data.ndim == 1:  # a Series, with the users in its index
+        labels, types = {"user": data.index.name, "item": data.name}, {"user": data.index.dtype}
+    elif read.roles is None:
+        for role in roles.keys() & {"user", "item"}:
+            at = list(read.names).index(roles[role])
+            labels[role], types[role] = data.columns[at], data.dtypes.iloc[at]
+    names = {role: label for role, label in labels.items() if label is not None}
+    return Kind(is_pandas=True, names=names, types=types)
+
+
+def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:
+    """Find the column of each role of a side, in the order of `ROLES`.
+
+    The first two roles are always there. `columns` (role → name) wins over the synonyms. Roles of
+    the other side are allowed and ignored, because one mapping serves both sides; forms without
+    column names do not need it. Keys that are not roles raise `UsageError`; missing or ambiguous
+    columns raise `ColumnError`.
+    """
+    given = {} if columns is None else columns
+    if not isinstance(given, Mapping) or any(not isinstance(key, str) for key in given):
+        raise refused("columns", "a mapping from role to column name", columns)
+    chosen = {key: str(name) for key, name in given.items()}
+    if odd := [key for key in chosen if key not in SYNONYMS]:
+        raise UsageError(
+            f"unknown role {shown(odd[0])} in columns=; the roles are "
+            f"{some(SYNONYMS, len(SYNONYMS))}{near(odd[0], SYNONYMS) or '.'}"
+        )
+    if read.roles is not None:
+        value = VALUE.get(side, "value")
+        by_form = {value if role == "value" else role: at for role, at in read.roles.items()}
+        roles = {role: by_form[role] for role in ROLES[side] if role in by_form}
+    else:
+        roles = {
+            role: _named_column(role, chosen[role], read) for role in ROLES[side] if role in chosen
+        }
+        if len(set(roles.values())) < len(roles):
+            raise UsageError(
+                f"columns={shown(roles)} names one column for two roles; each needs its own."
+            )
+        for role in ROLES[side]:
+            if role not in roles and (name := _by_synonym(role, read, roles, side)):
+                roles[role] = name
+        _add_tool_roles(read, side, roles)
+    if missing := [role for role in ROLES[side][:2] if role not in roles]:
+        raise _missing_error(missing, read, side)
+    if "rank" not in chosen and ("score" in chosen or _is_run(roles)):
+        roles.pop("rank", None)
+    return {role: roles[role] for role in ROLES[side] if role in roles}
+
+
+def _named_column(role: str, name: str, read: Columns) -> str:
+    count = list(read.names).count(name)
+    if count == 1:
+        return name
+    wrong = (
+        f"{count} columns of {read.source}, which are all called {shown(name)}. Rename all but one."
+        if count
+        else f"a column that {read.source} does not have. {_names(read)}"
+        f"{near(name, read.names) or '.'}"
+    )
+    raise ColumnError(f"columns={{{role!r}: {shown(name)}}} names {wrong}")
+
+
+def _is_run(roles: Mapping[str, str]) -> bool:
+    """Whether these are the columns of a TREC run in PyTerrier, where the score decides."""
+    return [roles.get(role) for role in ("user", "item", "score")] == ["qid", "docno", "score"]
+
+
+def _add_tool_roles(read: Columns, side: Side, roles: dict[str, str]) -> None:
+    """Add the columns that only have their role next to certain others."""
+    if side != "truth" or "gain" in roles:
+        return
+    scores = [name for name in read.names if plain(name) == "score"]
+    if scores and [plain(roles.get(role)) for role in ("user", "item")] == ["queryid", "corpusid"]:
+        roles["gain"] = _named_column("gain", scores[0], read)  # the judgments of BEIR
+
+
+def _by_synonym(role: str, read: Columns, taken: Mapping[str, str], side: Side) -> str | None:
+    candidates = [name for name in named(role, read.names) if name not in taken.values()]
+    if {*candidates} == {"docid", "docno"} and "qid" in read.names:  # docid is PyTerrier's own
+        return "docno"
+    if not candidates and read.nested and (role == "item" or taken.get("item") in read.nested):
+        synonyms = LIST_NAMES.get(side, {}).get(role, frozenset())
+        candidates = [name for name in read.names if plain(name) in synonyms]
+        if role == "item":
+            candidates = [name for name in candidates if name in read.nested]
+    if len(candidates) > 1:
+        choose = (
+            f"Say which one, for example columns={{{role!r}: {shown(candidates[0])}}}, or rename"
+        )
+        if side in _WITHOUT_CHOICE:
+            choose = "Rename"
+        raise ColumnError(
+            f"{read.source} has {len(candidates)} columns that could be the {role}: "
+            f"{some(candidates, 9)}. {choose} the others."
+        )
+    return candidates[0] if candidates else None
+
+
+def _missing_error(roles: Sequence[str], read: Columns, side: Side) -> ColumnError:
+    names = " and ".join(map(repr, roles))
+    column, it = ("columns", "them") if len(roles) > 1 else ("column", "it")
+    remedy = f"Rename the {column} to {names}."
+    if side not in _WITHOUT_CHOICE:
+        choice = ", ".join(f"{role!r}: ..." for role in roles)
+        remedy = f"Name the {column} with columns={{{choice}}}, or rename {it} to {names}."
+    return ColumnError(
+        f"{read.source} has no column for the {' and none for the '.join(roles)}. {_names(read)}. "
+        f"{remedy}{read.hint}"
+    )
+
+
+def _names(read: Columns) -> str:
+    return f"Its columns are {some(read.names, 12)}" if read.names else "It has no columns"

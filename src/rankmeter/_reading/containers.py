@@ -1,0 +1,434 @@
+"""Dictionaries, lists and arrays as columns or as items by user."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from itertools import chain, repeat
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from rankmeter._reading.columns import (
+    LIST_NAMES,
+    OF_USERS,
+    ROLES,
+    SYNONYMS,
+    VALUE,
+    Column,
+    Columns,
+    Side,
+    holds_lists,
+    named,
+    plain,
+)
+from rankmeter._reading.frames import describe_type, is_bundle, made_by, numpy_column, predictions
+from rankmeter._reading.ids import refuse_rounded
+from rankmeter._reading.lists import Lists
+from rankmeter._reading.table import some
+from rankmeter._reading.values import (
+    are_scored,
+    is_only_hit,
+    is_pair,
+    items_of,
+    numbers_of_all,
+    refuse_twice,
+)
+from rankmeter.errors import ColumnError, DataError
+from rankmeter.errors._checks import shown
+
+RECORDS: Sequence[Mapping[Side, str]] = [
+    {"rankings": ranked, "truth": judged, "interactions": judged, "users": judged}
+    for ranked, judged in (
+        ("predict_list", "ground_truth"),
+        ("retrieved_context_ids", "reference_context_ids"),  # ragas
+        ("retrieved_ids", "expected_ids"),  # LlamaIndex
+    )
+]
+"""The keys of records that hold both sides."""
+_LISTS = frozenset[str]().union(*(names["item"] for names in LIST_NAMES.values()))
+_OF_LISTS = _LISTS.union(*(of_role for names in LIST_NAMES.values() for of_role in names.values()))
+
+
+def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> Columns:
+    """User → list, user → {item: number}, or the {item: number} of one user, user 0.
+
+    ``{"user": [...], "item": [...]}`` is read as columns, and a single row or record as a list of
+    one.
+    """
+    if type(data) is dict:
+        data = data.copy()  # at once, whatever another thread does meanwhile
+    if side in OF_USERS:
+        return _users_of_mapping(data, side, source)
+    if is_bundle(data):
+        data = predictions(data, "", source)
+    row = _row_shape(data)
+    if row == "item" and not any(map(_is_scalar, data.values())):
+        return _columns(data, source)
+    if row:
+        return _READERS[row]([data], side, source)
+    if data and all(isinstance(value, int | float | np.number) for value in data.values()):
+        return replace(_flatten(range(1), [data], side, source), shape="pairs")
+    return _flatten(data.keys(), list(data.values()), side, source)
+
+
+def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> Columns:
+    """Lists (the user is the row's number), rows, records, or the items of one user, user 0.
+
+    Items of one user may be pairs of a text and a float: an item and its number.
+    """
+    source = source or type(data).__name__
+    values = list(data)
+    if not values:
+        raise DataError(f"{source} is empty: there is nothing to evaluate.")
+    if side in OF_USERS and (users := _users_of_listing(values, side, source)):
+        return users
+    if row := _row_shape(values[0]):
+        return _READERS[row](list(map(_fields, values)), side, source)
+    if all(map(_is_scalar, values)):
+        items = data if isinstance(data, AbstractSet) else values
+        return replace(_flatten(range(1), [items], side, source), shape="flat")
+    if is_only_hit(values[0], side) or (is_pair(values[0]) and are_scored(values, named=False)):
+        read = _flatten(range(1), [values], side, source)
+        return replace(read, shape="pairs" if "value" in (read.roles or ()) else "flat")
+    _refuse_tuples(values, side, source)
+    read = _flatten(range(len(values)), values, side, source)
+    return replace(read, shape="rows" if len(values) > 1 else "")
+
+
+def from_pandas_series(data: Any, side: Side) -> Columns:
+    """Lists by user, as ``groupby("user")["item"].agg(list)`` makes them."""
+    values = data.tolist()
+    if side in OF_USERS:
+        pairs = list(zip(data.index.tolist(), values, strict=True))
+        return from_listing(values if side == "users" else pairs, side, "pandas Series")
+    if any(map(_is_scalar, values)):
+        raise DataError(
+            "The pandas Series holds single values; expected one list of items per user, with the "
+            "users in the index. Pass .tolist() if these are the items of one user, or "
+            ".reset_index() if the index holds more."
+        )
+    read = _flatten(data.index.tolist(), values, side, "pandas Series")
+    return replace(read, pandas=data)
+
+
+def starts_with_record(data: object) -> bool:
+    """Whether a list starts with a record, or a single mapping or a frame is one."""
+    if made_by("ragas", "EvaluationDataset")(data):
+        return True
+    names = set(map(str, getattr(data, "columns", ())))
+    if any({keys["rankings"], keys["truth"]} <= names for keys in RECORDS):
+        return True
+    return _row_shape(data[0] if isinstance(data, list | tuple) and data else data) == "record"
+
+
+def records_of(read: Columns, side: Side) -> Columns | None:
+    """The records of a frame that has a column for each side of them."""
+    for keys in RECORDS:
+        if read.roles is None and side in keys and {*keys.values()} <= {*read.names}:
+            columns = read.fetch([keys[side], *named("user", read.names)])
+            rows = (
+                column if isinstance(column, list) else column.to_list()
+                for column in columns.values()
+            )
+            records = [dict(zip(columns, row, strict=True)) for row in zip(*rows, strict=True)]
+            made = _from_records(records, side, read.source)
+            return replace(made, textual=read.textual, pandas=read.pandas)
+    return None
+
+
+def _is_scalar(value: object) -> bool:
+    if isinstance(value, str | bytes):
+        return True
+    return not (hasattr(value, "__len__") or isinstance(value, Iterator))
+
+
+def _columns(data: Mapping[Any, Any], source: str) -> Columns:
+    columns: dict[str, Column] = {str(key): list(value) for key, value in data.items()}
+    if len({len(column) for column in columns.values()}) > 1:
+        lengths = ", ".join(f"{name}: {len(column)}" for name, column in columns.items())
+        raise DataError(f"The columns of {source} have different lengths ({lengths}).")
+    return Columns.of(columns, source)
+
+
+# ---------------------------------------------------------------------------------------------
+# Rows that name their fields
+
+
+def _row_shape(value: object) -> Literal["record", "item", ""]:
+    """What kind of row a value is, by its keys or, for a named tuple, its fields.
+
+    A record has the prediction, the truth or both of one user, and a row of an item, as in
+    ``{"user": 1, "item": 7}``, one of each, or one user with a list of items. Single values under
+    the name of a user, but no item, are refused: they are no {item: number}.
+    """
+    value = _fields(value)
+    if not isinstance(value, Mapping):
+        return ""
+    if any(key in value for keys in RECORDS for key in keys.values()):
+        return "record"
+    texts = {*map(type, value)} == {str}  # the keys may be the ids of many users
+    keys = [*value] if texts else [key for key in value if isinstance(key, str)]
+    if not named("user", keys):
+        return ""
+    if named("item", keys) or _lists_in({key: value[key] for key in keys}):
+        return "item"
+    if all(map(_is_scalar, value.values())):
+        raise ColumnError(
+            f"{shown(value)} names a user but no item. Name the item as one of "
+            f"{some(sorted(SYNONYMS['item']), 4)}; if these are items with their numbers, name "
+            f"their user: {{user: {{item: number}}}}."
+        )
+    return ""
+
+
+def _fields(row: object) -> object:
+    """A named tuple, or an object with the fields of a record, as a mapping; others unchanged."""
+    if isinstance(row, tuple):
+        return row._asdict() if hasattr(row, "_asdict") else row
+    if isinstance(row, Mapping | str):
+        return row
+    for keys in RECORDS:
+        if all(hasattr(row, key) for key in keys.values()):
+            return {key: getattr(row, key) for key in keys.values()}
+    return row
+
+
+def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
+    """Keys are columns, and a key that a row lacks is a missing value.
+
+    A row is one item, or one user with a list of items and perhaps one of their numbers.
+    """
+    _only_mappings(rows, source)
+    names = list(dict.fromkeys(str(key) for row in rows for key in row))
+
+    def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
+        return {name: [_field_value(name, row) for row in rows] for name in chosen}
+
+    first = {name: _field_value(name, rows[0]) for name in names}
+    lists = fetch([name for name in names if first[name] is None or holds_lists([first[name]])])
+    nested = frozenset(name for name, column in lists.items() if holds_lists(column))
+    return Columns(names, fetch, source, nested=nested | _lists_in(rows[0]))
+
+
+def _lists_in(row: Mapping[Any, Any]) -> frozenset[str]:
+    """The fields with the name of a list of items, whatever they hold."""
+    numbers = int | float
+    return frozenset(
+        str(key) for key in row if plain(key) in _LISTS and not isinstance(row[key], numbers)
+    )
+
+
+def _field_value(name: str, row: Mapping[Any, Any]) -> Any:
+    """A field of a row; a tuple is an id, unless the name is that of lists."""
+    value = row.get(name)
+    return list(value) if isinstance(value, tuple) and plain(name) in _OF_LISTS else value
+
+
+def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
+    """The part of each record for the side; without names users are numbers."""
+    first = _fields(records[0])
+    keys_of = next(keys for keys in RECORDS if any(key in first for key in keys.values()))  # type: ignore[operator]
+    key = keys_of[side]
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, Mapping) or key not in record:
+            raise DataError(
+                f"Record {number} of {source} has no {key!r}: {shown(record)}. Expected "
+                f"{{{keys_of['rankings']!r}: [...], {keys_of['truth']!r}: {{...}}}}."
+            )
+    values = [record[key] for record in records]
+    keys = [named("user", list(record)) for record in records]
+    if not any(keys):
+        return _flatten(range(len(records)), values, side, source)
+    for number, (record, names) in enumerate(zip(records, keys, strict=True), start=1):
+        if len(names) != 1:
+            what = f"has {len(names)} users, {some(names)}" if names else "has no user"
+            raise DataError(
+                f"Record {number} of {source} {what}: {shown(record)}, while other records name "
+                f"theirs. Name one user in each record, or in none."
+            )
+    users = [record[name] for record, (name,) in zip(records, keys, strict=True)]
+    return _flatten(users, values, side, source)
+
+
+def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
+    """Refuse tuples of two to four fields each: they may be rows of a table, or lists of items."""
+    first = rows[0]
+    if not isinstance(first, tuple) or len(first) not in (2, 3, 4):
+        return
+    if any(not isinstance(row, tuple) or len(row) != len(first) for row in rows):
+        return
+    names = ["user", "item", VALUE.get(side, "value"), "time"][: len(first)]
+    raise DataError(
+        f"Row 1 of {source} is the tuple {shown(first)}, and whether its fields are "
+        f"{', '.join(names)} or all of them items is not certain. For rows, pass "
+        f"pl.DataFrame(rows, schema={names}, orient='row'); for items of users, {{user: [items]}} "
+        f"or a list of lists; for items of one user, {{item: {VALUE.get(side, 'value')}}}."
+    )
+
+
+_READERS = {"record": _from_records, "item": from_item_rows}
+
+
+def _only_mappings(rows: Sequence[Any], source: str) -> None:
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            raise DataError(
+                f"Row {number} of {source} is {shown(row)}, where the rows before it name their "
+                f"columns: {shown(rows[0])}. Give all rows the same form."
+            )
+
+
+# ---------------------------------------------------------------------------------------------
+# Users, or users with a label each
+
+
+def _users_of_mapping(data: Mapping[Any, Any], side: Side, source: str) -> Columns:
+    """Users are the keys, unless the keys name the columns of one row or of several."""
+    if not data:
+        raise DataError(f"{source} is empty: there is nothing to evaluate.")
+    if _all_fields_named(data, side):
+        is_row = any(map(_is_scalar, data.values()))
+        return from_item_rows([data], side, source) if is_row else _columns(data, source)
+    return _by_user((data.keys(), data.values()), side, source)
+
+
+def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | None:
+    """Rows, pairs, or users alone; None where the users are the numbers of rows."""
+    if _all_fields_named(values[0], side):
+        return from_item_rows(values, side, source)
+    if side == "users":
+        return _by_user([values], side, source) if all(map(_is_scalar, values)) else None
+    for number, value in enumerate(values, start=1):
+        if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) != 2:
+            raise DataError(
+                f"Row {number} of {source} is {shown(value)} where a user and a {ROLES[side][1]} "
+                f"belong. Pass pairs, or {{user: {ROLES[side][1]}}}."
+            )
+    return _by_user(zip(*values, strict=True), side, source)
+
+
+def _all_fields_named(row: object, side: Side) -> bool:
+    return isinstance(row, Mapping) and all(named(role, list(row)) for role in ROLES[side])
+
+
+def _by_user(values: Iterable[Iterable[Any]], side: Side, source: str) -> Columns:
+    """The users and, for a side that looks for them, their labels."""
+    return Columns.by_role(dict(zip(ROLES[side], map(list, values), strict=False)), source)
+
+
+# ---------------------------------------------------------------------------------------------
+# One value per user
+
+
+def _flatten(given: Collection[Any], values: Sequence[Any], side: Side, source: str) -> Columns:
+    """Long columns ``user``, ``item`` and, if any value has numbers, ``value``.
+
+    Users that are a range are numbers of rows, and those that are keys differ. Values are lists of
+    items, or mappings item → number and `Numbered`. A user must not occur twice, except in
+    interactions. Rankings and truth whose values need no closer look stay where they are.
+    """
+    users = given if isinstance(given, range) else [*given]
+    if not users:
+        raise DataError(f"{source} is empty: there is nothing to evaluate.")
+    if side != "interactions" and not isinstance(given, range | KeysView):
+        refuse_twice(users, source)
+    if side in ("rankings", "truth") and (in_place := _as_lists(users, values, side, source)):
+        return in_place
+    pairs = [items_of(user, value, side, source) for user, value in zip(users, values, strict=True)]
+    lengths = [len(items) for items, _ in pairs]
+    columns: dict[str, Column] = {
+        "user": pl.Series(np.repeat(np.arange(len(users)), lengths))
+        if isinstance(users, range)
+        else list(chain.from_iterable(map(repeat, users, lengths))),
+        "item": list(chain.from_iterable(items for items, _ in pairs)),
+    }
+    if (numbers := numbers_of_all(users, pairs, side, source)) is not None:
+        columns["value"] = numbers
+    empty = [user for user, n in zip(users, lengths, strict=True) if n == 0]
+    return Columns.by_role(columns, source, empty_users=empty)
+
+
+def _as_lists(
+    users: Sequence[Any], values: Sequence[Any], side: Side, source: str
+) -> Columns | None:
+    """Plain containers as `Lists`, which become columns only if these are fetched."""
+    if side == "rankings" and {set, frozenset} & set(map(type, values)):
+        return None  # they have no order
+    lists = Lists.of(users, values)
+    return None if lists is None else Columns.by_user(lists, source)
+
+
+def from_array(data: Any, side: Side) -> Columns:
+    """Item ids of shape (users, k), or (k,) for one user; an array of lists is a list of lists.
+
+    A structured array has columns. Masked cells are padding: they hold no item and are counted.
+    """
+    source = describe_type(data)
+    array = data if isinstance(data, np.ma.MaskedArray) else _numpy(data, source)
+    if array.dtype == object and array.ndim == 1:
+        return from_listing(array.tolist(), side, source)
+    if array.dtype.names and array.ndim == 1:
+        columns = {name: numpy_column(array[name]) for name in array.dtype.names}
+        return Columns.of(columns, source)
+    if array.dtype.kind == "V" or array.ndim not in (1, 2) or array.shape[0] == 0:
+        raise DataError(
+            f"The {source} has shape {array.shape} and type {array.dtype}; expected item ids of "
+            f"shape (users, k), or (k,) for one user."
+        )
+    if side in OF_USERS:
+        return from_listing(array.tolist(), side, source)
+    table = array.reshape(1, -1) if array.ndim == 1 else array
+    keep = ~np.ma.getmaskarray(table)
+    counts = Counter({"masked_cells": int(keep.size - keep.sum())})
+    values = np.ma.getdata(table)[keep]
+    if array.dtype == np.float16:  # a column of them may be wider
+        refuse_rounded(values.tolist(), array.dtype, source)
+    items = numpy_column(values)
+    return _array_columns(source, keep.sum(axis=1), {"item": items}, counts, ndim=array.ndim)
+
+
+def _numpy(data: Any, source: str) -> Any:
+    """Anything that NumPy can read, and tensors that must first leave a device or a gradient."""
+    if hasattr(data, "detach") and hasattr(data, "cpu"):
+        data = data.detach().cpu()
+    try:
+        return np.asarray(data)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"The {source} cannot be read as an array: {str(error).splitlines()[0]}. Pass ids as "
+            f"integers, in memory of the CPU."
+        ) from error
+
+
+def from_sparse(data: Any, side: Side) -> Columns:
+    """A SciPy matrix of shape (users, items), whose stored entries are scores or gains.
+
+    Stored zeros are entries. Entries stored twice are added up, as SciPy itself defines them.
+    """
+    source = describe_type(data)
+    rows = (data.reshape(1, -1) if data.ndim == 1 else data).tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()  # the input is never changed
+        rows.sum_duplicates()
+    if rows.shape[0] == 0:
+        raise DataError(f"The {source} has no rows: there is nothing to evaluate.")
+    columns = {"item": numpy_column(rows.indices), "value": numpy_column(rows.data)}
+    return _array_columns(source, np.diff(rows.indptr), columns, Counter(), ndim=data.ndim)
+
+
+def _array_columns(
+    source: str, lengths: Any, columns: dict[str, Column], counts: Counter[str], *, ndim: int
+) -> Columns:
+    users = np.arange(len(lengths))
+    whole: dict[str, Column] = {"user": pl.Series(np.repeat(users, lengths)), **columns}
+    return Columns.by_role(
+        whole,
+        source,
+        empty_users=pl.Series(users[lengths == 0]),
+        counts=counts,
+        shape="flat" if ndim == 1 else "rows" if len(lengths) > 1 else "",
+    )

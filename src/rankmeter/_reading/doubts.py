@@ -1,0 +1,223 @@
+"""Data that can be read but are probably a mistake.
+
+Labels in place of ids are refused. Swapped sides, or ratings without a threshold, are doubts: each
+check gives a sentence, or nothing. Slow checks run only where the first rows, or the number of
+rows, suggest them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from rankmeter._evidence.hits import FloatArray
+from rankmeter._reading.columns import Side
+from rankmeter._reading.table import Table, some
+from rankmeter.errors import DataError
+from rankmeter.errors._checks import exact
+
+_LOWEST, _HIGHEST = (0.5, 1), (5, 10)  # grades of the usual scales of ratings
+_MANY_GRADES = 20  # 0.5, 1, …, 10
+_LONG_LIST = 10
+_OF_ONE_USER = (
+    "For the items of one user, pass {item: score} as rankings and {item: gain} as ground truth."
+)
+_GRADES = range(-10, 11)
+"""Integers that may be grades of items where they are repeated."""
+
+
+def instead_of_values(side: Side) -> str:
+    """What to pass instead of scores or labels of all items."""
+    if side == "rankings":
+        return (
+            "If these are scores of all items (users × items), pass the ids of the top k, "
+            "np.argsort(-scores, axis=1)[:, :k], or a SciPy sparse matrix, which is read as "
+            f"scores. {_OF_ONE_USER}"
+        )
+    return (
+        "If these are labels or gains of all items (users × items), pass the ids of the relevant "
+        "ones, [np.flatnonzero(row) for row in labels], or a SciPy sparse matrix, which is read "
+        f"as gains. {_OF_ONE_USER}"
+    )
+
+
+def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -> None:
+    """Refuse lists of integers, one per user, which repeat values, unlike lists of ids.
+
+    All lists have one length k and repeat a value, and there are fewer than k values, or one that
+    every list repeats (the label 0, or padding). The list of one user is refused only if it holds
+    small integers; rankings, whose repeated ids are refused or resolved later, only if they hold
+    only 0 and 1.
+    """
+    first = int((users == users[0]).sum()) if len(users) else 0
+    if items.dtype == pl.String or items.head(first).n_unique() == first:
+        return
+    counted = pl.DataFrame([users, items]).group_by("user", "item").len("times")
+    repeated = counted.filter(pl.col("times") > 1)
+    n, n_values = users.n_unique(), items.n_unique()
+    same_length = counted.group_by("user").agg(pl.col("times").sum())["times"].n_unique() == 1
+    if not same_length or repeated["user"].n_unique() < n:
+        return
+    if side == "rankings":
+        labels = n > 1 and bool(items.is_in([0, 1]).all())
+    elif n == 1:
+        labels = all(item in _GRADES for item in items.unique())
+    else:
+        labels = n_values < first or repeated["item"].value_counts()["count"].max() == n
+    if labels:
+        raise DataError(
+            f"{'Every' if n > 1 else 'The'} list of {first} values of {source} repeats some of "
+            f"them: {some(items, 6)}; ids of items would not. "
+            f"{instead_of_values(side) if n > 1 else _OF_ONE_USER} If a value fills empty places, "
+            f"mask it: np.ma.masked_equal(ids, filler)."
+        )
+
+
+def threshold_caution(truth: Table) -> str:
+    """Warn of ratings that are all relevant because all are above 0, and suggest a threshold."""
+    gains = truth.gains
+    if "assumed_gains" in truth.counts or (gains <= 0).any():
+        return ""
+    grades = _values(gains)
+    if not 4 <= len(grades) <= _MANY_GRADES or any(2 * grade % 1 for grade in grades):
+        return ""
+    low, *_, high = sorted(grades)
+    if low not in _LOWEST or high not in _HIGHEST:
+        return ""
+    good = min(grade for grade in grades if grade >= low + 0.7 * (high - low))
+    return (
+        f"all {len(gains):,} judgments count as relevant, the lowest grade {low:g} included; for "
+        f'ratings from {low:g} to {high:g} try relevant=">={good:g}"'
+    )
+
+
+def label_caution(truth: Table) -> str:
+    """Warn of items that may be labels or grades of items, in matrices of few columns.
+
+    All are 0 or 1 and every user has two or more; or all users have as many small integers, and
+    one user has an integer twice. (`refuse_labels` refuses what is certain.)
+    """
+    if "assumed_gains" not in truth.counts or len(truth.empty_users):
+        return ""
+    if not truth.dtype("item").is_integer() or not _are_small(items := truth.frame["item"]):
+        return ""
+    each = truth.frame["user"].value_counts()["count"]
+    least, most = each.min(), each.max()
+    repeated = truth.frame.select("user", "item").is_duplicated().any()
+    if len(each) < 2 or least == 1 or not (_are_binary(items) or (least == most and repeated)):
+        return ""
+    return (
+        f"the items of the ground truth ({truth.source}) are small integers, such as "
+        f"{_shown(items)}; if these are labels or gains of all items, pass the ids of the relevant "
+        f"items instead, or {{item: gain}} for each user"
+    )
+
+
+def swap_caution(rankings: Table, truth: Table) -> str:
+    """Why the two sides are probably not meant as they were read: above all, if they look swapped.
+
+    Scores that are few grades with many ties, with gains that are fractional or negative and many
+    or mostly different for a user, or with lists of one length without gains. Or ground truth with
+    the same number of items, 10 or more, for each user, with lists that differ in length and are
+    all shorter. Or, what is not a swap, one item for each user that reads as items with numbers.
+    """
+    look = "rankings and ground truth look swapped:"
+    no_gains = "assumed_gains" in truth.counts
+    if rankings.order == "score" and _are_grades(rankings.scores):
+        gains = ""
+        if _are_scores(truth):
+            gains = (
+                f"the gains of the ground truth ({truth.source}) differ for most items of a user, "
+                f"such as {_shown(truth.gains)}"
+            )
+        elif no_gains and (n := _length_of_lists(truth)):
+            gains = f"the ground truth ({truth.source}) has {n} items for each user"
+        if gains and _many_ties(rankings, rankings.scores):
+            return (
+                f"{look} the scores of the rankings ({rankings.source}) are grades with many ties, "
+                f"such as {_shown(rankings.scores)}, and {gains}"
+            )
+    if rankings.origin.shape == truth.origin.shape == "pairs" and _are_pairs(truth, rankings):
+        return (
+            f"rankings ({rankings.source}) and ground truth ({truth.source}) are read as the items "
+            f"of one user with numbers; if they are one item for each user, write lists: "
+            f"{{{truth.frame['item'][0]}: [{exact(truth.frame['gain'][0])}]}}"
+        )
+    n = _longer_lists(rankings, truth)
+    if n and (no_gains or _are_scores(truth)):
+        return (
+            f"{look} the ground truth ({truth.source}) has {n} items for each user, and the "
+            f"rankings ({rankings.source}) differ in length and are all shorter"
+        )
+    return ""
+
+
+def _shown(values: pl.Series | FloatArray) -> str:
+    return ", ".join(f"{value:g}" for value in values[:3])
+
+
+def _are_small(items: pl.Series) -> bool:
+    low, high = 0 if items.dtype.is_unsigned_integer() else _GRADES[0], _GRADES[-1]
+    return all(part.is_between(low, high).all() for part in (items.head(100), items))
+
+
+def _are_binary(items: pl.Series) -> bool:
+    return bool(items.is_in([0, 1]).all())
+
+
+def _values(gains: FloatArray) -> list[float]:
+    """The different values, or some of them if there are too many for grades."""
+    first = {*gains[:1000].tolist()}
+    if gains.size <= 1000 or len(first) > _MANY_GRADES or np.isin(gains, [*first]).all():
+        return [*first]
+    return np.unique(gains).tolist()  # type: ignore[no-any-return]
+
+
+def _are_grades(values: FloatArray) -> bool:
+    """Whether all numbers are multiples of ½ from −2 to 10."""
+    for part in (values[:100], values):
+        if not ((part >= -2) & (part <= 10)).all() or ((2 * part) % 1).any():
+            return False
+    return True
+
+
+def _many_ties(table: Table, numbers: FloatArray) -> bool:
+    """Whether at least half of the numbers, of three or more, occur twice for their user."""
+    return numbers.size >= 3 and 2 * table.rows.tied(numbers) >= numbers.size
+
+
+def _are_scores(truth: Table) -> bool:
+    """Whether gains are not grades, and are many or mostly different for a user."""
+    gains = truth.gains
+    if "assumed_gains" in truth.counts or len(gains) < 3 or _are_grades(gains):
+        return False
+    whole = (gains % 1 == 0).all() and (gains >= 0).all()
+    several = len(gains) >= 2 * truth.frame["user"].n_unique()
+    if whole or not several:
+        return False
+    return len(_values(gains)) > _MANY_GRADES or not _many_ties(truth, gains)
+
+
+def _are_pairs(truth: Table, rankings: Table) -> bool:
+    """Whether the same integers have integers beyond grades on both sides."""
+    gains, items = truth.gains, truth.frame["item"]
+    if not items.dtype.is_integer() or set(items) != set(rankings.frame["item"]):
+        return False
+    return bool((gains % 1 == 0).all() and (gains > 10).any())
+
+
+def _length_of_lists(truth: Table) -> int:
+    """The number of judgments of each user, if all have as many, 10 or more; else 0."""
+    if truth.height < 2 * _LONG_LIST:
+        return 0
+    judged = truth.frame["user"].value_counts()["count"]
+    n = int(judged[0])
+    return n if n >= _LONG_LIST and len(judged) > 1 and judged.n_unique() == 1 else 0
+
+
+def _longer_lists(rankings: Table, truth: Table) -> int:
+    """The same, if all rankings are shorter and differ in length."""
+    if rankings.order != "list" or truth.height <= rankings.rows.n_rows:
+        return 0
+    n, lengths = _length_of_lists(truth), rankings.rows.sizes()
+    return n if lengths.n_unique() > 1 and (lengths < n).all() else 0

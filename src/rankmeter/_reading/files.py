@@ -1,0 +1,336 @@
+"""Files: the format of a path, and the errors of reading it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any
+
+from rankmeter._reading.columns import Columns, Side
+from rankmeter._reading.containers import starts_with_record
+from rankmeter._reading.frames import (
+    expand_home,
+    from_database,
+    is_beir,
+    is_database,
+    judged_in,
+    split_part,
+)
+from rankmeter._reading.json import read_json, read_json_lines
+from rankmeter._reading.memory import PER_TEXT_BYTE, TextNeeds, available, check_memory, size
+from rankmeter._reading.parquet import PARQUET, matching, read_parquet
+from rankmeter._reading.table import unreadable
+from rankmeter._reading.text import START, Text, read_delimited, read_lines, state_of
+from rankmeter._reading.trec import looks_like_trec, read_qrels, read_run
+from rankmeter.errors import FileFormatError, MissingDependencyError, RankmeterError
+from rankmeter.errors._checks import near, shown
+
+ACCEPTED = (
+    "a Parquet file or a folder of them, CSV or TSV with a header line, JSON, JSON Lines, a TREC "
+    "run (qid Q0 docid rank score tag) or TREC qrels (qid 0 docid rel), a folder of BEIR, or a "
+    "DuckDB file; the text formats may be compressed with gzip or zstd"
+)
+
+TEXT_FORMATS: Mapping[str, Callable[[Text, Side], Columns]] = {
+    ".csv": partial(read_delimited, separator=","),
+    ".tsv": partial(read_delimited, separator="\t"),
+    ".json": read_json,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".run": read_run,
+    ".qrels": read_qrels,
+    ".qrel": read_qrels,
+}
+BOM = b"\xef\xbb\xbf"
+
+
+def from_path(data: str | PathLike[str], side: Side) -> Columns:
+    """A file or a folder of Parquet files; the extension says the format, else the content."""
+    if not os.fspath(data):
+        raise FileFormatError(
+            "The path is empty. Name a file, or a folder of Parquet files; '.' is this folder."
+        )
+    path, part = split_part(data)
+    if "://" in str(data):
+        raise FileFormatError(
+            f"{data} is an address on the network; rankmeter reads local files. Pass the "
+            f"frame that polars.scan_parquet or polars.read_csv makes of it."
+        )
+    try:
+        if is_beir(path):
+            return from_path(judged_in(path, part, side), side)
+        if is_database(path):
+            return from_database(path, part, side)
+        if part:
+            return _part_of_json(path, part, side)
+        if is_parquet(path):
+            return read_parquet(path)
+        if not path.exists():
+            raise _missing(path)
+        if path.is_file():
+            refuse_misnamed(path, read_first(path, 4))
+    except OSError as error:
+        raise unreadable(path, error) from error
+    text = read_text(path)
+    return reader_of(text, path, side)(text, side)
+
+
+def _part_of_json(path: Path, part: str, side: Side) -> Columns:
+    text = as_text(read_content(path), path)
+    if reader_of(text, path, side) is not read_json:
+        raise FileFormatError(f"{path} is one table, so there is no part {shown(part)} of it.")
+    return read_json(text, side, part)
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a path is that of a Parquet file, a folder, or a pattern of files."""
+    if not path.exists():
+        files = matching(path)
+        for file in files:
+            if _extension(file) not in PARQUET and read_first(file, 4) != b"PAR1":
+                raise FileFormatError(
+                    f"{path} matches {file.name}, which is not a Parquet file; only Parquet "
+                    f"files can be read by a pattern. Name one file, or pass "
+                    f"polars.scan_csv({str(path)!r})."
+                )
+        return bool(files)
+    if _extension(path) in PARQUET and path.is_file() and path.stat().st_size == 0:
+        raise FileFormatError(f"{path} is empty. Was it written completely?")
+    if path.is_dir() or _extension(path) in PARQUET:
+        return not is_beir(path)
+    # A pipe can be read only once, so it is text.
+    return path.is_file() and read_first(path, 4) == b"PAR1"
+
+
+def is_text(path: Path) -> bool:
+    """Whether a path is that of a text file."""
+    return path.is_file() and not is_parquet(path) and not is_database(path)
+
+
+def holds_records(data: str | PathLike[str]) -> bool:
+    """Whether a JSON or JSON Lines file starts with a record of rankings and truth, or of one."""
+    path = expand_home(data)
+    try:
+        if not path.is_file() or _start(path)[:1] not in (b"{", b"["):
+            return False
+        text = as_text(read_content(path), path).text
+        first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+    except (OSError, RankmeterError, ValueError, RecursionError):
+        # Any mistake in the file is reported when it is read.
+        return False
+    return starts_with_record(first)
+
+
+def _start(path: Path) -> bytes:
+    """The first bytes of the content, so that a large file of another format is not read twice."""
+    with path.open("rb") as file, unpacked(file, path) as content:
+        return content.read(4096).lstrip(BOM + b" \t\r\n")
+
+
+def read_first(path: Path, n: int) -> bytes:
+    """The first bytes of a file."""
+    with path.open("rb") as file:
+        return file.read(n)
+
+
+def _extension(path: Path) -> str:
+    return unpacked_name(path).suffix
+
+
+def _missing(path: Path) -> FileFormatError:
+    if not path.parent.is_dir():
+        return FileFormatError(f"{path} does not exist, nor does its folder {path.parent}.")
+    if re.fullmatch(r"[A-Za-z][\w.]*(\(.*\))?@[\d,]+", path.name):
+        hint = "; a metric comes after the ground truth, which is None for records that hold it"
+        return FileFormatError(f"{path} does not exist{hint}: evaluate(records, None, '{path}').")
+    hint = near(path.name, (neighbour.name for neighbour in path.parent.iterdir()))
+    return FileFormatError(f"{path} does not exist{hint or '.'}")
+
+
+# ---------------------------------------------------------------------------------------------
+# Text
+
+
+def read_content(path: Path) -> bytes | bytearray:
+    """The content of a text file, decompressed, if there is enough memory to read it.
+
+    It is decompressed in pieces: a few bytes can hold more text than fits into memory.
+    """
+    try:
+        n = path.stat().st_size
+        check_memory(n * PER_TEXT_BYTE, f"{path} ({size(n)})")
+        content = path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if not packing(content[:4]):
+        return content
+    text, free, needs = bytearray(), available(), TextNeeds()
+    with unpacked(BytesIO(content), path) as file:
+        while piece := file.read(_PIECE):
+            text += piece
+            what = f"{path} ({size(len(content))} that hold {size(len(text))} or more of text)"
+            check_memory(len(text) * PER_TEXT_BYTE, what, free)
+            needs.refuse(text, what)
+    return text
+
+
+_PIECE = 2**22
+
+
+def start_of(path: Path) -> bytes:
+    """The start of a large file that is not compressed; empty for any other file."""
+    try:
+        if not path.is_file() or path.stat().st_size < _LARGE:
+            return b""
+        start = read_first(path, START)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return b"" if packing(start[:4]) else start
+
+
+_LARGE = 2**22  # bytes
+
+
+def large(
+    name: str | Path,
+    start: bytes | bytearray,
+    read: Callable[[], bytes | bytearray],
+    encoding: str = "utf-8",
+) -> Text:
+    """A file that is read in pieces, unless its lines need a closer look."""
+    try:
+        return Text(str(name), start, encoding, read, state_of(name))
+    except OSError as error:
+        raise unreadable(name, error) from error
+
+
+def read_text(path: Path) -> Text:
+    """The text of a file; a large one is not read if it starts as plain ASCII."""
+    start = start_of(path)
+    if b"\n" not in start or not start.isascii() or not start.strip():
+        return as_text(read_content(path), path)
+    return large(path, start, lambda: as_text(read_content(path), path).content)
+
+
+def as_text(content: bytes | bytearray, path: Path) -> Text:
+    """Content that is known to be UTF-8, without byte order marks."""
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. Save it again as UTF-8.")
+    text = Text(str(path), content)
+    try:
+        if not text.is_ascii:
+            content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise FileFormatError(
+            f"{path} is not UTF-8 text: byte {error.start} (line {line}) is "
+            f"0x{content[error.start]:02x}. Save it again as UTF-8, or, if it is not a text file: "
+            f"accepted are {ACCEPTED}."
+        ) from error
+    while content.startswith(BOM):
+        content = content.removeprefix(BOM)
+    if b"\n" not in content and b"\r" in content:
+        content = content.replace(b"\r", b"\n")  # the line ends of old spreadsheets
+    if content is not text.content:
+        text = Text(str(path), content)
+    if text.is_blank:
+        raise FileFormatError(f"{path} is empty. Was it written completely?")
+    return text
+
+
+def reader_of(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Columns]:
+    """The reader of a text, by the extension of its path and its start."""
+    extension = _extension(path)
+    if extension in TEXT_FORMATS and extension != ".tsv":
+        return TEXT_FORMATS[extension]
+    # TREC files have any extension, .tsv among others.
+    if kind := looks_like_trec(text):
+        return read_run if kind == "run" else read_qrels
+    if extension == ".tsv":
+        return TEXT_FORMATS[".tsv"]
+    if extension == ".trec":
+        return read_qrels if side == "truth" else read_run
+    start = text.head.lstrip()
+    header = start.partition("\n")[0]
+    if start.startswith(("{", "[")):
+        return read_json
+    for separator in "\t,":
+        if separator in header:
+            return partial(read_delimited, separator=separator)
+    if side == "users":
+        return read_lines
+    raise FileFormatError(
+        f"The format of {path} is not known: its name does not say it, and its first line is "
+        f"{shown(header)}. Accepted are {ACCEPTED}."
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Compressed files: gzip and Zstandard, known by their first bytes
+
+_MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
+_SUFFIXES = {".gz": "gzip", ".zst": "zstd"}
+
+
+def packing(start: bytes) -> str:
+    """How content with these first four bytes is compressed: gzip, zstd or, if not at all, ""."""
+    return next((name for name, magic in _MAGIC.items() if start.startswith(magic)), "")
+
+
+def refuse_misnamed(path: Path, start: bytes) -> None:
+    """An error if the extension of a file names a compression that the file does not have."""
+    named = _SUFFIXES.get(path.suffix.lower(), "")
+    if named and named != packing(start):
+        raise FileFormatError(
+            f"{path} ends in {path.suffix} but is not compressed with {named}. Compress or rename "
+            f"it."
+        )
+
+
+def unpacked_name(path: Path) -> Path:
+    """The name in lower case, without the extension of the compression."""
+    name = Path(path.name.lower())
+    return Path(name.stem) if name.suffix in _SUFFIXES else name
+
+
+@contextmanager
+def unpacked(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
+    """The content of an open file, decompressed as it is read."""
+    how = packing(file.read(4))
+    file.seek(0)
+    try:
+        yield _stream(file, how, path)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _incomplete(path, how, error) from error
+    except OSError as error:
+        if how != "zstd" or error.errno is not None:  # pyarrow's have no number
+            raise
+        raise _incomplete(path, how, error) from error
+
+
+def _stream(file: IO[bytes], how: str, path: Path) -> Any:
+    if how == "zstd":
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"{path} is compressed with zstd. To read it, pip install pyarrow."
+            ) from error
+        return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+    return gzip.GzipFile(fileobj=file) if how else file
+
+
+def _incomplete(path: Path, how: str, error: Exception) -> FileFormatError:
+    return FileFormatError(
+        f"{path} is not a complete {how} file: {error}. It may be truncated; copy or compress it "
+        f"again."
+    )

@@ -1,0 +1,331 @@
+"""Frames of other libraries, and mappings of columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankmeter._reading.columns import Column, Columns, Side, holds_lists, named
+from rankmeter._reading.table import polars_errors, reason, some, unreadable
+from rankmeter.errors import DataError, FileFormatError, RankmeterError
+from rankmeter.errors._checks import shown
+
+
+def describe_type(data: object) -> str:
+    """What an object is, for messages: ``"pyarrow Table"``."""
+    return f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
+
+
+def made_by(package: str, name: str) -> Callable[[Any], bool]:
+    """Whether an object is of a package's class or a subclass of it, without importing it."""
+    return lambda data: any(
+        kind.__name__ == name and kind.__module__.partition(".")[0] == package
+        for kind in type(data).__mro__
+    )
+
+
+def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame") -> Columns:
+    """A Polars frame."""
+    objects = [name for name, dtype in data.schema.items() if dtype == pl.Object]
+    lists = {name for name in objects if holds_lists(data.get_column(name).to_list())}
+    return Columns(
+        data.columns,
+        lambda names: {name: _storage(data.get_column(name)) for name in names},
+        source,
+        nested=nested_in(data.schema) | lists,
+    )
+
+
+def nested_in(schema: Mapping[str, Any]) -> frozenset[str]:
+    """The columns of a frame of Polars that hold lists."""
+    return frozenset(name for name, dtype in schema.items() if dtype in (pl.List, pl.Array))
+
+
+def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") -> Columns:
+    """A Polars query, of which only the needed columns are computed."""
+
+    def fetch(names: Sequence[str]) -> Mapping[str, Column]:
+        # The in-memory engine keeps the row order that a ranking without scores relies on.
+        with query_errors(source):
+            frame = data.select(names).collect(engine="in-memory")
+        return from_polars(frame, side).fetch(names)
+
+    with query_errors(source):
+        schema = data.collect_schema()
+    return Columns(schema.names(), fetch, source, nested=nested_in(schema))
+
+
+@contextmanager
+def query_errors(source: str) -> Iterator[None]:
+    """Turn any error in a query of another package into an error that names the query."""
+    try:
+        yield
+    except RankmeterError:
+        raise
+    except (Exception, *polars_errors()) as error:
+        raise DataError(
+            f"The {source} cannot be computed: {type(error).__name__}: {reason(error)}. Run the "
+            f"query by itself to see more."
+        ) from error
+
+
+def from_arrow(data: Any, side: Side) -> Columns:
+    """Any object that exports an Arrow stream: pyarrow, Spark 4.3 or later, and many more."""
+    source = describe_type(data)
+    halves = _half_floats(data)
+    try:
+        # Not pl.from_arrow: Polars 2 makes it a Series for objects that only have the capsule.
+        frame = pl.DataFrame(_as_table(data) if halves else data)
+    except (TypeError, ValueError, *polars_errors()) as error:
+        raise DataError(
+            f"The Arrow data of {source} cannot be read as a table: {reason(error)}. Pass an "
+            f"object that exports a table with a column for the user and one for the item."
+        ) from error
+    if not halves:
+        return from_polars(frame, side, source)
+    columns = dict(from_polars(frame, side).fetch(frame.columns))
+    for name in halves:
+        columns[name] = numpy_column(frame.get_column(name).to_numpy().astype(np.float16))
+    return Columns.of(columns, source)
+
+
+def from_dataset(data: Any, side: Side) -> Columns:
+    """A dataset of pyarrow, of which only the needed columns are read."""
+
+    def fetch(names: Sequence[str]) -> Mapping[str, Column]:
+        with query_errors("pyarrow Dataset"):
+            table = data.to_table(columns=list(names))
+        return from_arrow(table, side).fetch(names)
+
+    nested = frozenset(field.name for field in data.schema if "list<" in str(field.type))
+    return Columns(data.schema.names, fetch, "pyarrow Dataset", nested=nested)
+
+
+def _half_floats(data: Any) -> list[str]:
+    """The columns of pyarrow whose half precision Polars 1 would widen, or misread."""
+    if hasattr(pl, "Float16") or not describe_type(data).startswith("pyarrow "):
+        return []
+    return [field.name for field in data.schema if str(field.type) == "halffloat"]
+
+
+def _as_table(data: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.table(data)
+
+
+def from_duckdb(data: Any, side: Side, source: str = "DuckDB relation") -> Columns:
+    """A DuckDB relation, of which only the needed columns are computed."""
+
+    def fetch(names: Sequence[str]) -> Mapping[str, Column]:
+        with query_errors(source):
+            chosen = data.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
+            if hasattr(chosen, "__arrow_c_stream__"):
+                return from_polars(pl.DataFrame(chosen), side).fetch(names)
+            return {name: numpy_column(values) for name, values in chosen.fetchnumpy().items()}
+
+    types = zip(data.columns, map(str, data.types), strict=True)
+    nested = frozenset(name for name, kind in types if kind.endswith("]"))
+    return Columns(data.columns, fetch, source, nested=nested)
+
+
+def from_pandas(data: Any, side: Side) -> Columns:
+    """A pandas frame, column by column, so that pyarrow is not needed."""
+    if side in ("segments", "clusters") and _has_users_in_index(data):
+        data = data.rename_axis("user").reset_index()
+    # Names need not be strings (0, 1, … without a header), and positions are unique where they
+    # are not.
+    names = [str(name) for name in data.columns]
+
+    def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
+        return {name: _pandas_column(data.iloc[:, names.index(name)]) for name in chosen}
+
+    levels = [str(name) for name in data.index.names if name is not None]
+    in_index = [name for role in ("user", "item") for name in named(role, levels)]
+    hint = f" {in_index[0]!r} is in the index: call .reset_index() first." if in_index else ""
+    lists = [_holds_lists(data.iloc[:, n]) for n in range(len(names))]
+    nested = frozenset(name for name, held in zip(names, lists, strict=True) if held)
+    return Columns(names, fetch, "pandas DataFrame", hint=hint, nested=nested, pandas=data)
+
+
+def _has_users_in_index(data: Any) -> bool:
+    """Whether the users can only be the index: by its name, or as names next to one column."""
+    index = data.index
+    if index.nlevels > 1 or named("user", [str(name) for name in data.columns]):
+        return False
+    if index.name is not None:
+        return bool(named("user", [str(index.name)]))
+    return len(data.columns) == 1 and all(isinstance(label, str) for label in index)
+
+
+def _holds_lists(series: Any) -> bool:
+    if series.dtype == object:
+        return holds_lists(series.to_numpy())
+    return str(series.dtype).startswith(("list<", "large_list<", "fixed_size_list<"))
+
+
+def _storage(column: pl.Series) -> Column:
+    """The plain type under an extension type, and Python objects unchanged."""
+    if column.dtype == pl.Object:
+        return column.to_list()
+    if hasattr(pl, "BaseExtension") and isinstance(column.dtype, pl.BaseExtension):  # Polars 2
+        return column.ext.storage()
+    return column
+
+
+def _pandas_column(series: Any) -> Column:
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        return numpy_column(series.to_numpy())
+    if dtype.name == "category":
+        return _pandas_category(series)
+    if str(dtype).startswith(("period[", "interval[")):  # Arrow has its number, or a struct
+        return list(series)
+    if _holds_lists(series):  # Polars 1.30 crashes where it hashes text out of such lists
+        return list(series)
+    try:
+        import pyarrow as pa
+
+        return _storage(pl.Series(pl.from_arrow(pa.array(series, from_pandas=True))))
+    except (ImportError, TypeError, ValueError, NotImplementedError):
+        return list(series)
+
+
+def _pandas_category(series: Any) -> Column:
+    categories = _pandas_column(series.cat.categories.to_series())
+    codes = series.cat.codes.to_numpy()
+    if isinstance(categories, pl.Series):
+        positions = pl.Series(codes.astype(np.int64))
+        return categories.gather(positions.set(positions < 0, None))
+    return [categories[code] if code >= 0 else None for code in codes]
+
+
+def numpy_column(values: Any) -> Column:
+    """A 1-D array; types that Polars lacks become the next wider type or Python objects."""
+    if isinstance(values, np.ma.MaskedArray):
+        return values.tolist() if values.mask.any() else numpy_column(values.data)
+    if values.dtype == np.float16 and not hasattr(pl, "Float16"):
+        return list(values)  # scalars, which keep their precision
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        return pl.Series(values.astype(np.float64))
+    if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] not in ("ms", "us", "ns"):
+        return pl.Series(values.astype(f"{values.dtype.kind}8[us]"))
+    if values.dtype.kind in "biufmM":
+        return pl.Series(values)
+    if values.dtype.kind == "U":
+        with suppress(UnicodeEncodeError):  # the check of ids reports invalid text
+            return pl.Series(values)
+    return values.tolist()  # type: ignore[no-any-return]
+
+
+def expand_home(data: str | PathLike[str]) -> Path:
+    """A path, in which ``~`` is the home of a user."""
+    # Path.expanduser raises where there is no such user; then the name can be a file.
+    path = Path(os.path.expanduser(data))  # noqa: PTH111
+    try:
+        path.exists()
+    except OSError as error:  # such as a name that is too long
+        raise unreadable(path, error) from error
+    return path
+
+
+def split_part(data: str | PathLike[str]) -> tuple[Path, str]:
+    """A path and the part that it names after ``#``, unless all of it is the path of a file."""
+    base, _, part = os.fspath(data).rpartition("#")
+    if base and not expand_home(data).exists() and expand_home(base).exists():
+        return expand_home(base), part
+    return expand_home(data), ""
+
+
+def _pick_part(names: Sequence[str], part: str, source: str, what: str) -> str:
+    """The part that is named, or the only one."""
+    if part in names or (not part and len(names) == 1):
+        return part or names[0]
+    listed = some(sorted(names), 12) if names else "none"
+    if part:
+        raise DataError(f"{source} has no {what} {shown(part)}. It has: {listed}.")
+    example = f" Name one, such as '{source}#{min(names)}'." if names else ""
+    raise DataError(f"{source} has {len(names)} {what}s: {listed}.{example}")
+
+
+def is_bundle(data: object) -> bool:
+    """Whether these are predictions that MTEB wrote."""
+    return isinstance(data, Mapping) and "mteb_model_meta" in data
+
+
+def predictions(data: Mapping[str, Any], part: str, source: str) -> Mapping[str, Any]:
+    """The rankings of one subset and split of MTEB predictions: query → {document: score}."""
+    by_part = {
+        f"{subset}/{split}": rankings
+        for subset, splits in data.items()
+        if subset != "mteb_model_meta" and isinstance(splits, Mapping)
+        for split, rankings in splits.items()
+    }
+    rankings = by_part[_pick_part([*by_part], part, source, "subset and split")]
+    if not isinstance(rankings, Mapping):
+        raise DataError(f"{source} has {shown(rankings)} where {{query: {{document: score}}}} is.")
+    return rankings
+
+
+def is_beir(path: Path) -> bool:
+    """Whether a path is a folder of BEIR: the judgments of each split are in ``qrels``."""
+    return path.is_dir() and any((path / "qrels").glob("*.tsv"))
+
+
+def judged_in(path: Path, split: str, side: Side) -> Path:
+    """The judgments of one split of a folder of BEIR."""
+    if side == "rankings":
+        raise FileFormatError(
+            f"{path} is a folder of BEIR, which has judgments but no rankings. Pass it as the "
+            f"ground truth."
+        )
+    files = {file.stem: file for file in (path / "qrels").glob("*.tsv")}
+    return files[_pick_part([*files], split, str(path), "split")]
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is a database of DuckDB."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(12)[8:] == b"DUCK"
+
+
+def from_database(path: Path, table: str, side: Side) -> Columns:
+    """A table or view of a DuckDB file, of which only the needed columns are read."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise DataError(f"{path} is a DuckDB file. To read it, pip install duckdb.") from error
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+        names = [row[0] for row in connection.execute(_TABLES).fetchall()]
+        relation = connection.table(_quoted(_pick_part(names, table, str(path), "table")))
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise FileFormatError(f"{path} cannot be read by DuckDB: {reason}") from error
+    columns = from_duckdb(relation, side, str(path))
+
+    def fetch(names: Sequence[str], _: object = connection) -> Mapping[str, Column]:
+        return columns.fetch(names)  # a relation of DuckDB 1 does not keep its connection
+
+    return replace(columns, fetch=fetch)
+
+
+_TABLES = """
+    SELECT CASE schema_name WHEN 'main' THEN name ELSE schema_name || '.' || name END FROM (
+        SELECT schema_name, table_name AS name FROM duckdb_tables() WHERE NOT internal
+        UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal)
+"""
+
+
+def _quoted(name: str) -> str:
+    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))

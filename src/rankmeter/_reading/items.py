@@ -1,0 +1,282 @@
+"""Data about items: categories, features, or their ids alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankmeter._reading.columns import Columns, plain, resolve_roles
+from rankmeter._reading.forms import find, is_accepted
+from rankmeter._reading.ids import ids
+from rankmeter._reading.keyed import Keyed, keyed, refuse_repeated
+from rankmeter._reading.numbers import typed
+from rankmeter._reading.table import some
+from rankmeter.errors import DataError, InvalidValueError
+from rankmeter.errors._checks import counted, shown
+
+_LARGEST = 1e150  # whose square is still a float
+_NO_CATEGORY = "(no genres listed)"  # in MovieLens
+_TITLES = ("title", "movietitle", "itemtitle", "producttitle", "name", "itemname", "productname")
+_CATEGORIES = frozenset({"category", "categories", "genre", "genres", "topic", "topics", "tags"})
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What is known of some items.
+
+    Attributes
+    ----------
+    ids : polars.Series
+        Each item once.
+    categories : polars.DataFrame or None
+        Columns item and category, each pair once.
+    features : array, SciPy sparse matrix or None
+        A row for each of `ids`.
+    source : str
+    textual : bool
+        Whether the ids were read from text.
+    notes : tuple of str
+        What a reader should know: columns that are not used, and values that are split.
+    titles : polars.DataFrame or None
+        Columns item and title, each item once.
+    """
+
+    ids: pl.Series
+    categories: pl.DataFrame | None
+    features: Any
+    source: str
+    textual: bool = False
+    notes: tuple[str, ...] = ()
+    titles: pl.DataFrame | None = None
+
+
+def read_items(data: object) -> Items:
+    """Read categories or features of items.
+
+    Takes a mapping from item to its category, its categories or its vector; a pair of ids and a
+    matrix with a row for each; a matrix, whose rows are the items 0, 1, …; or a frame or file with
+    a column for the item. Its other columns are a title or name; text or lists of text (categories,
+    also joined by ``|``), lists or arrays of numbers (a vector), or numbers and flags (together a
+    vector).
+    """
+    expected = "a mapping from item to categories or vector, a pair (ids, matrix), or a frame or "
+    expected += "file with a column for the item"
+    if isinstance(data, Mapping):
+        if not data:
+            raise DataError("items= is empty: pass the categories or features of the items")
+        lists = [[value] if isinstance(value, str) else _listed(value) for value in data.values()]
+        if all(isinstance(value, str) for of_item in lists for value in of_item):
+            item = ids([*data], "item", "items=", Counter())
+            column = pl.Series("category", lists, dtype=pl.List(pl.String))
+            return _with_categories(Keyed(item, {}, "items="), column)
+        _refuse_lengths({*map(len, lists)}, "items=")
+        return _of_pair([*data], lists, "items", expected, ndim=2)
+    return _pair_or_table(data, "items", expected, ndim=2)
+
+
+def read_item_numbers(data: object, what: str) -> Items:
+    """Read one number for each item, as features with one column.
+
+    Takes a mapping from item to number; a pair (ids, numbers); an array, whose items are 0, 1, …;
+    or a frame or file with a column for the item and one of numbers.
+    """
+    expected = "a mapping from item to number, a pair (ids, numbers), or a frame or file with the "
+    expected += "item and one column of numbers"
+    if isinstance(data, Mapping):
+        return _of_pair([*data], [*data.values()], what, expected, ndim=1)
+    items = _pair_or_table(data, what, expected, ndim=1)
+    if items.features is None or items.features.shape[1] != 1:
+        raise DataError(f"{what}= must be {expected}: {items.source} has other columns")
+    return items
+
+
+def read_item_ids(data: object, what: str) -> Keyed:
+    """Read ids of items, each once."""
+    if isinstance(data, np.ndarray) and data.ndim != 1:
+        raise DataError(f"{what}= must have ids in one dimension, got {data.ndim} dimensions")
+    if isinstance(data, Mapping | set | frozenset | list | tuple | range | np.ndarray):
+        data = list(data)
+    if isinstance(data, list | pl.Series):
+        rows = Keyed(ids(data, "item", f"{what}=", Counter()), {}, f"{what}=")
+    else:
+        rows = _read(find(data, "items"))
+    return rows._replace(keys=rows.keys.unique(maintain_order=True))
+
+
+def _read(read: Columns, *, all_columns: bool = False) -> Keyed:
+    """The items of a table and, with `all_columns`, all other columns by name."""
+    name = resolve_roles(read, "items", None)["item"]
+    others = {other: other for other in read.names if other != name}
+    return keyed(read, {"item": name, **(others if all_columns else {})})
+
+
+def _pair_or_table(data: Any, what: str, expected: str, *, ndim: int) -> Items:
+    """Items of a pair (ids, array), of an array alone, or of a table."""
+    if isinstance(data, tuple) and len(data) == 2 and (ndim == 1 or _is_matrix(data[1])):
+        return _of_pair(*data, what, expected, ndim=ndim)
+    if _is_matrix(data) if ndim == 2 else isinstance(data, np.ndarray) and data.ndim:
+        return _of_pair(np.arange(data.shape[0]), data, what, expected, ndim=ndim)
+    if not is_accepted(data) or isinstance(data, list | tuple):
+        raise DataError(f"{what}= must be {expected}, got {shown(data)}")
+    return _of_columns(_read(find(data, "items"), all_columns=True))
+
+
+def _is_matrix(data: object) -> bool:
+    return len(getattr(data, "shape", ())) == 2 and not hasattr(data, "columns")
+
+
+def _of_pair(names: Any, values: Any, what: str, expected: str, *, ndim: int) -> Items:
+    """Ids, and a row of features for each: of a matrix or, in one dimension, of numbers."""
+    source = f"{what}="
+    column = pl.Series(names) if isinstance(names, np.ndarray) else names
+    column = column if isinstance(column, pl.Series) else list(column)
+    item = ids(column, "item", source, Counter())
+    sparse = type(values).__module__.startswith("scipy.sparse")
+    matrix: Any = values.tocsr() if sparse else np.asarray(values)
+    if matrix.ndim != ndim or matrix.dtype.kind not in "fiub" or not len(item):
+        raise DataError(f"{source} must be {expected}, got {shown(values)}")
+    if len(item) != matrix.shape[0]:
+        raise DataError(
+            f"{source} has {counted(len(item), 'id')} and a matrix of "
+            f"{counted(matrix.shape[0], 'row')}: each id needs a row"
+        )
+    refuse_repeated(item, source)
+    matrix = matrix.astype(np.float64) if sparse else np.ascontiguousarray(matrix, np.float64)
+    if ndim == 1:
+        return Items(item, None, matrix[:, None], source)
+    return Items(item, None, _finite(matrix, source), source)
+
+
+def _listed(value: object) -> list[Any]:
+    try:
+        return [*value]  # type: ignore[misc]
+    except TypeError:
+        raise DataError(
+            f"an item of items= must have a category, a list of categories or a vector, got "
+            f"{shown(value)}"
+        ) from None
+
+
+def _refuse_lengths(lengths: set[int | None], source: str) -> None:
+    if None in lengths or len(lengths) > 1:
+        raise DataError(
+            f"the vectors of {source} have different lengths, for example "
+            f"{some(sorted(lengths, key=str))}: categories are text, and vectors have one length"
+        )
+
+
+def _of_columns(rows: Keyed) -> Items:
+    """The columns besides the item are a title, and categories or features."""
+    series = {n: typed(rows.columns[n], n, untyped=rows.untyped) for n in rows.columns}
+    titled = [n for n in series if plain(n) in _TITLES and series[n].dtype == pl.String]
+    if not titled:
+        return _described(rows, series)
+    title = min(titled, key=lambda n: _TITLES.index(plain(n)))
+    table = pl.DataFrame([rows.keys, series.pop(title).alias("title")])
+    titles = table.unique("item", keep="first", maintain_order=True)
+    if series:
+        return replace(_described(rows, series), titles=titles)
+    return Items(titles["item"], None, None, rows.source, rows.textual, titles=titles)
+
+
+def _described(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
+    """The categories or features of the items in some columns."""
+    item, source = rows.keys, rows.source
+    kinds: dict[str, dict[str, pl.Series]] = {"text": {}, "number": {}, "vector": {}, "other": {}}
+    for name, column in columns.items():
+        kinds[_kind(column.dtype)][name] = column
+    text, vectors, numbers = kinds["text"], kinds["vector"], kinds["number"]
+    categories = {name: column for name, column in text.items() if plain(name) in _CATEGORIES}
+    if len(text) > 1 and len(categories) == 1:
+        text = categories
+    if len(text) > 1 or len(vectors) > 1 or (vectors and numbers):
+        raise DataError(
+            f"{source} has several columns that could describe the items: "
+            f"{some([n for k in kinds.values() for n in k], 12)}. Keep the item and one column of "
+            "categories, or one vector, or columns of numbers."
+        )
+    if not (text or vectors or numbers):
+        raise DataError(
+            f"{source} has no column with categories or features of the items: its columns are "
+            f"{some([item.name, *columns], 12)}"
+        )
+    features: Any = None
+    if vectors or (numbers and not text):
+        refuse_repeated(item, source)
+        if vectors:
+            features = _stacked(next(iter(vectors.values())), source)
+        else:
+            table = pl.DataFrame(list(numbers.values())).cast(pl.Float64)
+            features = _finite(table.to_numpy(), source)
+    if text:
+        return _of_text(
+            rows, *next(iter(text.items())), [name for name in columns if name not in text]
+        )
+    other = kinds["other"]
+    notes = (f"{source}: not used: {some(other, 6)}",) if other else ()
+    return Items(item, None, features, source, rows.textual, notes)
+
+
+def _of_text(rows: Keyed, name: str, values: pl.Series, unused: list[str]) -> Items:
+    """The categories in a column of text, which may join several of them, or of lists."""
+    split = values.dtype == pl.String and values.str.contains("|", literal=True).any()
+    notes: tuple[str, ...] = ()
+    if split or unused:
+        how = ", split at |" if split else ""
+        left = f"; not used: {some(unused, 6)}" if unused else ""
+        notes = (f"{rows.source}: categories are in {name!r}{how}{left}",)
+    return _with_categories(rows, values.str.split("|") if split else values, notes)
+
+
+def _with_categories(rows: Keyed, column: pl.Series, notes: tuple[str, ...] = ()) -> Items:
+    table = pl.DataFrame([rows.keys, column.alias("category")])
+    if column.dtype == pl.List:
+        table = table.explode("category")
+    table = table.with_columns(pl.col("category").cast(pl.String).str.strip_chars())
+    named = pl.col("category").is_not_null() & ~pl.col("category").is_in(["", _NO_CATEGORY])
+    pairs = table.filter(named).unique(maintain_order=True)
+    items = rows.keys.unique(maintain_order=True)
+    return Items(items, pairs, None, rows.source, rows.textual, notes)
+
+
+def _kind(dtype: pl.DataType) -> str:
+    if dtype in (pl.List, pl.Array):
+        inner = dtype.inner  # type: ignore[attr-defined]
+        return "text" if inner in (pl.String, pl.Categorical) else "vector"
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return "text"
+    return "number" if dtype.is_numeric() or dtype == pl.Boolean else "other"
+
+
+def _stacked(vectors: pl.Series, source: str) -> np.ndarray[Any, Any]:
+    """The vectors of a column as the rows of a matrix."""
+    values = vectors.arr.to_list() if vectors.dtype == pl.Array else vectors
+    _refuse_lengths({*values.list.len()}, source)
+    flat = values.explode().cast(pl.Float64).to_numpy()
+    return np.ascontiguousarray(_finite(flat.reshape(len(values), -1), source))
+
+
+def _finite(features: Any, source: str) -> Any:
+    """Features without a missing or infinite one, or a vector whose squares no float holds."""
+    values = features.data if hasattr(features, "tocsr") else features
+    if not np.isfinite(values).all():
+        raise InvalidValueError(
+            f"{int((~np.isfinite(values)).sum())} features of {source} are missing or infinite: "
+            "fill them, or leave these items out"
+        )
+    if values.size:
+        largest = abs(features).max(axis=1)
+        largest = largest.toarray().ravel() if hasattr(largest, "toarray") else largest
+        extreme = (largest > _LARGEST) | ((largest > 0) & (largest < 1 / _LARGEST))
+        if extreme.any():
+            raise InvalidValueError(
+                f"the largest number is above {_LARGEST:g} or below {1 / _LARGEST:g} in "
+                f"{counted(int(extreme.sum()), 'vector')} of {source}, for example "
+                f"{largest[extreme][0]:g}; its square would be infinite or 0: scale the features"
+            )
+    return features

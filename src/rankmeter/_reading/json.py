@@ -1,0 +1,170 @@
+"""JSON and JSON Lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+import polars as pl
+
+from rankmeter._reading.columns import Columns, Side, named
+from rankmeter._reading.containers import from_item_rows, from_listing, from_mapping
+from rankmeter._reading.frames import is_bundle, predictions
+from rankmeter._reading.table import polars_errors
+from rankmeter._reading.text import Text
+from rankmeter.errors import FileFormatError
+from rankmeter.errors._checks import shown
+
+
+def read_json(file: Text, side: Side, part: str = "") -> Columns:
+    """One JSON value: an object user → list or {item: number}, or an array of rows or lists."""
+    try:
+        data = _parse(file.text, file.name)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and file.text.lstrip()[0] in "{[":
+            return read_json_lines(file, side)
+        raise FileFormatError(
+            f"{file.name} is not valid JSON: {error.msg} in line {error.lineno}, column "
+            f"{error.colno}. Was it written completely?"
+        ) from error
+    if part and not is_bundle(data):
+        raise FileFormatError(f"{file.name} has no parts, so {shown(part)} cannot be read of it.")
+    if is_bundle(data):
+        data = predictions(data, part, file.name)
+    if isinstance(data, Mapping):
+        read = from_mapping(data, side, file.name)
+    elif isinstance(data, list):
+        read = from_listing(data, side, file.name)
+    else:
+        raise FileFormatError(
+            f"{file.name} holds {shown(data)}; expected an object user → items or an array of rows."
+        )
+    return replace(read, textual=True)
+
+
+def read_json_lines(file: Text, side: Side) -> Columns:
+    """One JSON value per line: a row, a user with a list of items, a record, or a list."""
+    read = _flat_rows(file) or from_listing(_parse_lines(file), side, file.name)
+    return replace(read, textual=True)
+
+
+def read_rows(file: Text) -> Columns:
+    """Objects whose keys are columns of any meaning, one per line or in an array."""
+    if file.head.lstrip().startswith("["):
+        values = _parse(file.text, file.name)
+    else:
+        values = _parse_lines(file)
+    if not values:
+        raise FileFormatError(f"{file.name} has no rows. Was it written completely?")
+    return from_item_rows(values, "users", file.name)
+
+
+_CHANGED = re.compile(r"\\u[dD][89a-fA-F]|:\s*(?:true|false)\b")
+
+
+def _parse(text: str, where: str) -> Any:
+    """A JSON value; `where` begins the message about an object that has a key twice."""
+
+    def whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        mapping = dict(pairs)
+        if len(mapping) < len(pairs):
+            twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+            raise FileFormatError(
+                f"{where} has the key {shown(twice)} twice in one object, and only one of them "
+                f"could be read. Merge the two."
+            )
+        return mapping
+
+    try:
+        return json.loads(text, object_pairs_hook=whole)
+    except RecursionError:
+        raise FileFormatError(
+            f"{where} is nested too deep to be rankings or relevance judgments."
+        ) from None
+    except (json.JSONDecodeError, FileFormatError):
+        raise
+    except ValueError as error:  # Python reads no integer of more than 4300 digits
+        raise FileFormatError(
+            f"{where} has an integer with too many digits. Write the number as a float, or an "
+            f"identifier as a string."
+        ) from error
+
+
+def _parse_lines(file: Text) -> list[Any]:
+    values = []
+    for number, line in enumerate(file.text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            values.append(_parse(line, f"{file.name}, line {number}"))
+        except json.JSONDecodeError as error:
+            raise FileFormatError(
+                f"{file.name}, line {number} is not valid JSON ({error.msg}, column "
+                f"{error.colno}): {shown(line)}. Complete or remove the line."
+            ) from error
+    return values
+
+
+def _flat_rows(file: Text) -> Columns | None:
+    """The fast path for rows of plain values, or None where it could change a value.
+
+    Polars reads the integer 7 in a column with strings as ``"7"``. So a column of strings that
+    look like something else is left to the slow and exact path. So are escaped surrogates, because
+    Polars reads half a pair as the character 0, booleans, because it reads true among numbers as 1,
+    and floats beyond 2^53, which may be integers.
+    """
+    # A search for words is many times faster than one for the pattern.
+    if file.has(b"\\u", b"true", b"false") and _CHANGED.search(file.text):
+        return None
+    first = file.head.lstrip().partition("\n")[0]
+    try:
+        row = json.loads(first)
+        if not isinstance(row, dict) or not (named("user", list(row)) and named("item", list(row))):
+            return None
+        # Not read_ndjson: Polars 1.30 takes its columns from the first 100 rows alone.
+        lazy = pl.scan_ndjson(BytesIO(file.content), infer_schema_length=None)
+        frame = lazy.collect(engine="in-memory")
+    except (ValueError, RecursionError, *polars_errors()):
+        return None
+    for column in frame.iter_columns():
+        if column.dtype == pl.String:
+            if column.str.contains(r"^\s*([-+.0-9\[{]|true|false|null|nan|inf)").any():
+                return None
+        elif column.dtype == pl.Float64:
+            if (column.is_finite() & (column.abs() >= 2**53)).any():
+                return None
+        elif column.dtype not in (pl.Int64, pl.Null):
+            return None
+    _refuse_twice(file, frame)
+    return Columns.of(frame.to_dict(), file.name)
+
+
+_COLON = re.compile(r"\\u003[aA]")
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+
+
+def _refuse_twice(file: Text, frame: pl.DataFrame) -> None:
+    """Refuse a key twice in one object, of which Polars reads the first.
+
+    Outside strings every colon belongs to a key, so a row with more colons than values has an
+    explicit null or a key twice. Rows are checked only if the file has more colons than values.
+    """
+    n_values = frame.width * frame.height - sum(column.null_count() for column in frame)
+    texts = frame.select(pl.col(pl.String).str.count_matches(":", literal=True).sum())
+    inside = sum(texts.row(0)) if texts.height else 0
+    plain = not any(":" in name for name in frame.columns) and not _COLON.search(file.text)
+    if plain and file.text.count(":") == n_values + inside:
+        return
+    lines = pl.Series("line", [file.text]).str.split("\n").explode().to_frame()
+    lines = lines.with_row_index("n", offset=1).filter(pl.col("line").str.contains(r"\S"))
+    if lines.height == frame.height:
+        keys = lines["line"].str.replace_all(_TEXT, "").str.count_matches(":", literal=True)
+        values = frame.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+        lines = lines.filter(keys != values)
+    for n, line in lines.iter_rows():
+        _parse(line, f"{file.name}, line {n}")

@@ -1,0 +1,290 @@
+"""Columns by key: what is known of some users or items, in any form, with ids that fit a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import polars as pl
+
+from rankmeter._reading.columns import SYNONYMS, Column, Columns, Side, named, plain, resolve_roles
+from rankmeter._reading.forms import find, is_accepted
+from rankmeter._reading.frames import made_by
+from rankmeter._reading.ids import as_integer, convert_all, examples, ids, is_null, kinds, strings
+from rankmeter._reading.numbers import typed
+from rankmeter._reading.table import Table, some
+from rankmeter.errors import ColumnError, DataError, IdTypeError, UsageError
+from rankmeter.errors._checks import counted, shown
+
+_is_series, _is_frame = made_by("pandas", "Series"), made_by("pandas", "DataFrame")
+
+
+Kind: TypeAlias = Literal["segment", "cluster"]
+
+
+class Keyed(NamedTuple):
+    """The ids in the key column of some data, and its other columns by role or by name."""
+
+    keys: pl.Series
+    columns: dict[str, Column]
+    source: str
+    textual: bool = False  # the ids were read from text
+    untyped: bool = False  # every column is text
+
+    def fit(self, role: str, table: Table) -> pl.Series:
+        """The keys in the type that a table has for the ids of a role."""
+        return fit_ids(self.keys, role, table, self.source, textual=self.textual)
+
+
+def keyed(read: Columns, roles: Mapping[str, str]) -> Keyed:
+    """The columns of some `roles`, role or name → column, of which the first is the key.
+
+    If that is the only one, users without a row of their own follow.
+    """
+    key, *others = roles
+    columns = read.fetch([*roles.values()])
+    column = columns[roles[key]] if others else read.everyone(columns[roles[key]])
+    keys = ids(column, key, read.source, Counter(), untyped=read.untyped)
+    rest = {role: columns[roles[role]] for role in others}
+    return Keyed(keys, rest, read.source, read.textual, read.untyped)
+
+
+def column_of(read: Columns, role: str, names: Sequence[str], *, first: bool = False) -> str:
+    """The column with one of some plain names, or with the first of them; empty without one."""
+    there = [name for name in read.names if plain(name) in names]
+    if first and there:
+        best = min(names.index(plain(name)) for name in there)
+        there = [name for name in there if plain(name) == names[best]]
+    if len(there) > 1:
+        raise ColumnError(
+            f"{read.source} has {len(there)} columns for the {role}: {some(there)}. Rename or "
+            f"remove all but one."
+        )
+    return there[0] if there else ""
+
+
+def refuse_repeated(keys: pl.Series, source: str) -> None:
+    """Refuse ids of items that occur several times."""
+    twice = keys.filter(keys.is_duplicated()).unique()
+    if len(twice):
+        raise DataError(
+            f"{counted(len(twice), 'item')} of {source} occur several times, for example "
+            f"{some(twice)}: an item has one row"
+        )
+
+
+# ---------------------------------------------------------------------------------------------
+# Users: a label for each, or a selection of them
+
+
+class Labels(NamedTuple):
+    """The label of each user, as String or, if the labels have an order, Enum; null without one.
+
+    `counts` has ``users_without_segment`` (or ``cluster``) and ``segments_of_other_users``: users
+    that have a label but are not evaluated. Zeros are left out.
+    """
+
+    values: pl.Series
+    counts: dict[str, int]
+
+
+def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool = False) -> Labels:
+    """Read a label for each of `users` (each once): a segment or a cluster.
+
+    The data is a mapping from user to label, a frame or file with the columns ``user`` and
+    `column`, or pairs of a user and a label. Of two columns, one may have any name that is not the
+    name of something else. `textual` says whether the ids of `users` were read
+    from text. It is an error if no user has a label, if one has two, if labels are of several
+    types, or if the ids of one side are integers, those of the other strings, and neither side is
+    text.
+    """
+    side: Side = "segments" if column == "segment" else "clusters"
+    if not is_accepted(data):
+        raise UsageError(
+            f"`{side}` must be a mapping from user to label, or a frame or file with the columns "
+            f"user and {column}, got {shown(data)}"
+        )
+    read = find(data, side)
+    roles = _two_columns(read, column) or resolve_roles(read, side, None)
+    rows = keyed(read, {role: roles[role] for role in ("user", column)})
+    labels = as_text(rows.columns[column], column, rows.source).alias(column)
+    if column == "segment" and (empty := rows.keys.filter(labels.cast(pl.String) == "")).len():
+        raise DataError(
+            f"{counted(len(empty), 'user')} of {rows.source} have the empty text as their segment, "
+            f"for example {some(empty)}, and that is how a comparison writes all users. Name this "
+            f"segment, or write null for users without one."
+        )
+    table = pl.DataFrame([rows.keys, labels]).drop_nulls(column).unique()
+    if twice := table.filter(pl.col("user").is_duplicated()).sort("user", column).head(2).rows():
+        (user, label), (_, other) = twice
+        raise DataError(
+            f"User {shown(user)} of {rows.source} has two {side}, {shown(label)} and "
+            f"{shown(other)}. Give each user one."
+        )
+    fitting = _fitted(table["user"], users, textual=textual or rows.textual)
+    if fitting is None:
+        raise _apart(rows.source, rows.keys, "the result", users)
+    table = table.with_columns(fitting).drop_nulls("user")
+    asked = users.to_frame("user")
+    values = asked.join(table, on="user", how="left", maintain_order="left")[column]
+    without = values.null_count()
+    if without == len(values):
+        raise DataError(
+            f"No user of the result is in any {column}: {rows.source} has the users "
+            f"{some(rows.keys)}, the result has {some(users)}."
+        )
+    others = len(fitting) - (len(values) - without)
+    counts = {f"users_without_{column}": without, f"{side}_of_other_users": others}
+    order = _order(rows.columns[column], data, roles[column])
+    if set(values.drop_nulls()) <= set(order):
+        values = values.cast(pl.Enum(order))
+    return Labels(values, {name: n for name, n in counts.items() if n})
+
+
+def _two_columns(read: Columns, column: str) -> dict[str, str] | None:
+    """User and label of two columns, where only one has its name and the other says nothing."""
+    clear = [(role, name) for role in ("user", column) for name in named(role, read.names)]
+    others = [name for name in read.names if not any(named(role, [name]) for role in SYNONYMS)]
+    others = [name for name in others if not named(column, [name])]
+    if read.roles is not None or len(read.names) != 2 or len(clear) != 1 or len(others) != 1:
+        return None
+    ((role, name),) = clear
+    return {role: name, column if role == "user" else "user": others[0]}
+
+
+def _order(column: Column, data: Any, name: str) -> list[str]:
+    """The labels in the order of their type, an Enum or an ordered Categorical of pandas."""
+    if isinstance(column, pl.Series) and isinstance(column.dtype, pl.Enum):
+        return column.dtype.categories.to_list()
+    if _is_series(data) or _is_frame(data):
+        dtype = data[name].dtype if hasattr(data, "columns") else data.dtype
+        if getattr(dtype, "ordered", False):
+            return as_text(list(dtype.categories), "segment", "the categories").to_list()
+    return []
+
+
+def as_text(column: Column, kind: str, source: str) -> pl.Series:
+    """Labels as they are written, null if missing: 1 and 1.0 are one label; 1 and "1" are refused.
+
+    Intervals of ``pandas.cut``, and periods, are written as pandas writes them.
+    """
+    if isinstance(column, list):
+        types = kinds(column)
+        present = types - {"null"}
+        if present <= {"integer", "float"}:
+            return _written(column, _number)
+        if len(present) > 1:
+            raise IdTypeError(
+                f"The {kind}s of {source} mix types: {'; '.join(examples(column))}. 7 and '7' "
+                f"would be two different {kind}s: convert all of them to numbers or all to strings."
+            )
+        if present == {"string"}:
+            return strings(convert_all(column, types, str.__str__), kind, source)
+        if present in ({"Interval"}, {"Period"}):
+            return _written(column, str)
+    labels = typed(column, kind)
+    if labels.dtype.is_nested() or labels.dtype in (pl.Object, pl.Binary):
+        raise DataError(
+            f"The {kind}s of {source} are of type {labels.dtype}, for example "
+            f"{shown(labels.to_list()[0])}. A label is a text or a number: {{user: {kind}}}."
+        )
+    if labels.dtype.is_float():
+        labels = labels.fill_nan(None) + 0.0  # -0.0 is 0.0
+    text = labels.cast(pl.String)
+    return text.str.replace(r"\.0+$", "") if labels.dtype.is_numeric() else text
+
+
+def _written(values: Sequence[Any], text_of: Callable[[Any], str]) -> pl.Series:
+    return pl.Series([None if is_null(x) else text_of(x) for x in values], dtype=pl.String)
+
+
+def _number(value: Any) -> str:
+    whole = as_integer(value)
+    return repr(float(value)) if whole is None else str(whole)
+
+
+def read_users(
+    data: object,
+    train: pl.Series,
+    *,
+    columns: Mapping[str, str] | None = None,
+    source: str | None = None,
+) -> pl.Series:
+    """Read ids of users, in the type of those of `train` and the order of the data.
+
+    The data is ids, a frame or file with a column for the user (others are not looked at; `columns`
+    may name it), or a text with one user per line. A user may occur several times. `source` names
+    the data in messages. An id that cannot be of that type raises `IdTypeError`.
+    """
+    read = find(data, "users")
+    read = replace(read, source=source or read.source)
+    name = (columns or {}).get("user")
+    roles = resolve_roles(read, "users", {"user": name} if name and name in read.names else None)
+    asked = keyed(read, roles)
+    fitting = _fitted(asked.keys, train, textual=read.textual)
+    if fitting is None or fitting.null_count():
+        raise _apart(read.source, _odd(asked.keys, fitting), "train", train)
+    return fitting
+
+
+# ---------------------------------------------------------------------------------------------
+# Ids in the type of others
+
+
+def fit_ids(ids: pl.Series, role: str, table: Table, source: str, *, textual: bool) -> pl.Series:
+    """Ids of items or users in the type that a table has for them.
+
+    Raises
+    ------
+    IdTypeError
+        If some cannot have that type.
+    """
+    if not table.height:
+        return ids
+    others = pl.Series(role, [], table.dtype(role))
+    fitting = _fitted(ids, others, textual=textual or table.textual)
+    if fitting is None or fitting.null_count():
+        side, odd = f"The {role} column of {source}", _odd(ids, fitting)
+        raise _apart(side, odd, table.source, table.frame[role])
+    return fitting.alias(role)
+
+
+def in_one_type(
+    ids: pl.Series, others: pl.Series, source: str, whose: str, *, textual: bool
+) -> tuple[pl.Series, pl.Series]:
+    """Two columns of ids in the type that both can have; text that no file has written is apart."""
+    if ids.dtype == others.dtype:
+        return ids, others
+    if pl.String in (ids.dtype, others.dtype) and not textual:
+        raise _apart(source, ids, whose, others)
+    return ids.cast(pl.String), others.cast(pl.String)
+
+
+def _fitted(ids: pl.Series, others: pl.Series, *, textual: bool) -> pl.Series | None:
+    """Ids in the type of others, as in `unify_types`; None if an integer would have to be a string.
+
+    Null where the others, which are integers, can have no such id: a name, or a number that is
+    not written in its shortest form.
+    """
+    if pl.String not in (ids.dtype, others.dtype):
+        return ids.cast(others.dtype, strict=False)
+    if ids.dtype == others.dtype:
+        return ids
+    if not textual:
+        return None
+    fitting = ids.cast(others.dtype, strict=False)
+    return fitting.set(fitting.cast(pl.String).ne_missing(ids.cast(pl.String)), None)
+
+
+def _odd(ids: pl.Series, fitting: pl.Series | None) -> pl.Series:
+    """The ids that do not fit."""
+    return ids if fitting is None else ids.filter(fitting.is_null())
+
+
+def _apart(source: str, ids: pl.Series, whose: str, others: pl.Series) -> IdTypeError:
+    return IdTypeError(
+        f"{source} has {ids.dtype} ids such as {shown(ids.first())}, {whose} has {others.dtype} "
+        f"ids such as {shown(others.first())}: convert one of them"
+    )

@@ -1,0 +1,289 @@
+"""TREC lines, indexed in place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter import _native
+from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, few
+from rankmeter._reading.memory import PER_LINE, check_memory
+from rankmeter._reading.text import Piece, Text
+
+SPAN = np.dtype([("start", "<i8"), ("size", "<u4"), ("hash", "<u4")])
+"""Where an id is in the content, and its hash, as compiled code makes it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spans(Ids):
+    """Some ids of a text, by place."""
+
+    content: bytes | npt.NDArray[np.uint8]
+    places: npt.NDArray[Any]  # of `SPAN`
+    encoding: str = "utf-8"
+
+    @classmethod
+    def of(cls, ids: Sequence[str], encoding: str) -> Spans:
+        """Ids that are strings."""
+        written = [text.encode(encoding) for text in ids]
+        places = np.zeros(len(written), SPAN)
+        places["size"] = [*map(len, written)]
+        places["start"] = np.cumsum(places["size"], dtype=np.int64) - places["size"]
+        return cls(b"".join(written), places, encoding)
+
+    def __len__(self) -> int:
+        return self.places.size
+
+    @property
+    def type(self) -> IdType:
+        """See `Ids.type`."""
+        return "String"
+
+    def take(self, chosen: npt.NDArray[np.int64]) -> Spans:
+        """See `Ids.take`."""
+        return replace(self, places=self.places[chosen])
+
+    def to_list(self) -> list[str]:
+        """See `Ids.to_list`."""
+        return self._lines().decode().split("\n")[:-1]
+
+    def series(self) -> pl.Series:
+        """See `Ids.series`."""
+        lines = self._lines()
+        # No id has a control character.
+        rows = pl.read_csv(b"id\n" + lines, separator="\x1f", quote_char=None, infer_schema=False)
+        return rows["id"]
+
+    def _lines(self) -> bytes:
+        """Each id and the end of its line, in UTF-8."""
+        lines: bytes = _native.native.gather(self.content, self.places)
+        return lines if self.encoding == "utf-8" else lines.decode(self.encoding).encode()
+
+
+_T = TypeVar("_T")
+_PER_THREAD = 2**20  # bytes for which another thread is worth starting
+_PIECE = 2**20  # bytes that are read at a time, so that they stay in the cache of a core
+_THREADS = min(4, os.cpu_count() or 1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lines(ByUser):
+    """The items of a TREC file in the order of its lines, which all have a number."""
+
+    numbers: npt.NDArray[np.float64]
+    spans: Spans
+    trimmed: bool = False  # whether no id has white space at its ends, as in `Columns`
+
+    @classmethod
+    def of(cls, file: Text, fields: Sequence[str], roles: Sequence[str]) -> Lines | None:
+        """The lines of a file, or None where any needs a closer look.
+
+        The `fields` are those of a line. Of those `wanted` the first is the user, which begins the
+        line, the second the item, which is the third field, and the last the number.
+        """
+        user, item, number = (fields.index(role) for role in roles)
+        if _native.native is None or (user, item) != (0, 2):
+            return None
+        form = (len(fields), number)
+        lines = _in_pieces(file, form)
+        if lines is None and file.content:  # which may have no comments, for example
+            lines = _Scan.of(file, form).found()
+        if lines is None:
+            return None
+        return cls(
+            users=lines.users,
+            empty_users=lines.users.take(lines.offsets[:0]),
+            offsets=lines.offsets,
+            numbers=lines.numbers,
+            item_type="String",
+            spans=lines.spans,
+            trimmed=lines.is_ascii,
+        )
+
+    def items(self) -> Spans:
+        """All items, by user."""
+        return self.spans
+
+    def take(self, places: npt.NDArray[np.int64]) -> Spans:
+        """See `ByUser.take`."""
+        return self.spans.take(places)
+
+    def sought(self, items: Ids) -> Spans:
+        """See `ByUser.sought`."""
+        return items if isinstance(items, Spans) else Spans.of([*items], self.spans.encoding)
+
+    def look_up(self, at: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
+        """See `ByUser.look_up`."""
+        numbers = np.empty(at.size)
+        lists = self.spans.content, self.spans.places, self.numbers, self.offsets
+        _native.native.find_in_lines(*lists, at, items.content, items.places, numbers)
+        return numbers
+
+    def places(self, at: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
+        """See `ByUser.places`."""
+        rows = np.arange(len(self), dtype=np.float64)
+        return replace(self, numbers=rows).look_up(at, items) - self.offsets[at]
+
+    def only(self, chosen: npt.NDArray[np.int64]) -> Lines:
+        """See `ByUser.only`."""
+        kept = np.zeros(len(self.users), dtype=bool)
+        kept[chosen] = True
+        if kept.all():
+            return self
+        return self.where(np.repeat(kept, self.lengths))
+
+    def where(self, kept: npt.NDArray[np.bool_]) -> Lines:
+        """Some of the items, without users that keep no item."""
+        if kept.all():
+            return self
+        lengths = np.diff(np.concatenate(([0], np.cumsum(kept)))[self.offsets])
+        has_items = lengths > 0
+        return replace(
+            self,
+            users=self.users.where(has_items),
+            offsets=np.concatenate(([0], np.cumsum(lengths[has_items]))),
+            numbers=self.numbers[kept],
+            spans=self.spans.take(np.flatnonzero(kept)),
+        )
+
+
+def _in_pieces(file: Text, form: tuple[int, int]) -> _Found | None:
+    """The lines of a file that is not in memory, if all of them are of one state of the file."""
+    if not file.is_unread:
+        return None
+    lines = _Scan.of(file, form).found()
+    return None if file.has_changed else lines
+
+
+class _Found(NamedTuple):
+    """The lines of a file."""
+
+    users: Ids
+    spans: Spans
+    numbers: npt.NDArray[np.float64]
+    offsets: npt.NDArray[np.int64]
+    is_ascii: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Scan:
+    """A file in parts, which threads read piece by piece into arrays with room for all lines."""
+
+    file: Text
+    form: tuple[int, int]  # how many fields a line has, and which of them is the number
+    parts: Sequence[tuple[int, int]]  # begin and end of each in the content, between topics
+
+    @classmethod
+    def of(cls, file: Text, form: tuple[int, int]) -> _Scan:
+        """The file in as many parts as there are threads, unless it is small."""
+        n = max(1, min(_THREADS, file.size // _PER_THREAD))
+        with file.opened() as piece:
+            cuts = [_cut(piece, file.size * i // n, file.size) for i in range(1, n)]
+        return cls(file, form, [*pairwise([*sorted({0, *cuts, file.size})])])
+
+    def found(self) -> _Found | None:
+        """All lines; None where any needs a closer look."""
+        counts = self._each(self._count)
+        is_ascii = all(ascii_only for _, ascii_only in counts)
+        if self.file.is_unread and self.file.encoding == "utf-8" and not is_ascii:
+            return None  # only reading the whole file shows whether it is UTF-8
+        room = [0, *accumulate(n for n, _ in counts)]
+        check_memory(PER_LINE * room[-1], f"{self.file.name} ({room[-1]:,} lines)")
+        arrays = [np.empty(room[-1], dtype) for dtype in (SPAN, np.float64, SPAN, np.int64)]
+        kept = np.empty(self.file.size, dtype=np.uint8)  # of which few pages are used
+
+        def read(i: int) -> tuple[int, int] | None:
+            return self._read(i, [array[room[i] : room[i + 1]] for array in arrays], kept)
+
+        n = [size for size in self._each(read) if size is not None]
+        if len(n) < len(self.parts):
+            return None
+        lines, of_topics = zip(*n, strict=True)
+        items, numbers = (_joined(array, room, lines) for array in arrays[:2])
+        topics, first = (_joined(array, room, of_topics) for array in arrays[2:])
+        before = np.repeat(np.cumsum([0, *lines[:-1]]), of_topics)
+        spans = Spans(kept, items, self.file.encoding)
+        users = few(replace(spans, places=topics))
+        if not items.size or not _differ(users):
+            return None
+        return _Found(users, spans, numbers, np.append(first + before, items.size), is_ascii)
+
+    def _count(self, i: int) -> tuple[int, bool]:
+        """The number of lines of a part, and whether all of it is ASCII."""
+        start, stop = self.parts[i]
+        n, is_ascii, last = 0, True, ord("\n")
+        with self.file.opened() as piece:
+            for at in range(start, stop, _PIECE):
+                part = np.frombuffer(piece(at, min(at + _PIECE, stop)), dtype=np.uint8)
+                if part.size:
+                    n += int(np.count_nonzero(part == ord("\n")))
+                    is_ascii, last = is_ascii and bool(part.max() < 128), part[-1]
+        return n + (last != ord("\n")), is_ascii
+
+    def _read(
+        self, i: int, arrays: Sequence[npt.NDArray[Any]], kept: npt.NDArray[np.uint8]
+    ) -> tuple[int, int] | None:
+        """How many lines and topics of a part were written into the arrays."""
+        at, stop = self.parts[i]
+        items, numbers, topics, first = arrays
+        size, last, scan = _PIECE, 2, _native.native.scan
+        progress = np.array([*self.form, 0, 0, 0, at])  # as `scan` has it
+        with self.file.opened() as piece:
+            while at < stop:
+                content = piece(at, min(at + size, stop))
+                progress[last] = at + len(content) == stop
+                n_bytes = scan(content, items, numbers, topics, first, kept, progress)
+                if n_bytes < 0 or len(content) < min(size, stop - at):
+                    return None  # the latter if the file has become shorter
+                size = _PIECE if n_bytes else 4 * size
+                at += n_bytes
+        return int(progress[3]), int(progress[4])
+
+    def _each(self, work: Callable[[int], _T]) -> list[_T]:
+        """The results for all parts."""
+        if len(self.parts) == 1:
+            return [work(0)]
+        with ThreadPoolExecutor(len(self.parts)) as pool:
+            return [*pool.map(work, range(len(self.parts)))]
+
+
+def _cut(piece: Piece, at: int, end: int) -> int:
+    """A place after another where a topic begins; or the end."""
+    size = 2**16
+    while True:
+        first, *lines = bytes(piece(at - 1, min(at + size, end))).split(b"\n")
+        begin, topic = at + len(first), b""
+        for line in lines[:-1]:  # the last one may not be whole
+            words = line.split(None, 1)
+            if words and topic not in (b"", words[0]):
+                return begin
+            topic = words[0] if words else topic
+            begin += len(line) + 1
+        if at + size >= end:
+            return end
+        size *= 4
+
+
+def _differ(users: Ids) -> bool:
+    """Whether no user is named twice."""
+    if isinstance(users, Objects):
+        return len({*users.values}) == len(users)
+    return users.series().n_unique() == len(users)
+
+
+def _joined(
+    array: npt.NDArray[Any], room: Sequence[int], filled: Sequence[int]
+) -> npt.NDArray[Any]:
+    """What was written into the parts of an array, a view if they are full."""
+    if sum(filled) == array.size:
+        return array
+    pairs = zip(room, filled, strict=False)
+    return np.concatenate([array[start : start + n] for start, n in pairs])

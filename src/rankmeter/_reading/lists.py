@@ -1,0 +1,169 @@
+"""Items by user that stay in Python's own containers: a dictionary is an index already."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import compress, count
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter import _native
+from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, few
+from rankmeter.errors import DataError
+
+_DICTS = frozenset({dict, OrderedDict, defaultdict})
+_PLAIN = frozenset({list, set, frozenset})
+_TEXT = frozenset({str, np.str_})  # whose hash is that of the text, unlike that of an enumeration
+_WHOLE = frozenset({int, np.int64, np.int32})
+_REAL = frozenset({float, np.float64, np.float32})
+CHANGED = (
+    "a list or dictionary of the rankings or the ground truth has changed since it was read, "
+    "perhaps by another thread: pass a copy of it"
+)
+_EXACT = 2**53  # integers up to here have a float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lists(ByUser):
+    """One container for each user, none empty: items, in order for rankings, or item → number.
+
+    All items are strings, or all are integers.
+    """
+
+    containers: list[Any]  # (n_users,)
+
+    @classmethod
+    def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> Lists | None:
+        """The lists, or None where any user, container or value needs a closer look."""
+        kinds, native = set(map(type, containers)), _native.native
+        user_type = _type(list(users))
+        if user_type is None or not (kinds <= _DICTS or kinds <= _PLAIN):
+            return None
+        lengths = _sizes(containers)
+        full = [container for container in containers if container]
+        offsets = np.concatenate(([0], np.cumsum(lengths[lengths > 0])))
+        numbers = np.empty(offsets[-1]) if kinds <= _DICTS else None
+        try:
+            item_type = None if native is None else _KINDS[native.read(numbers, full)]
+            item_type = item_type or _read(full, numbers)
+        except (RuntimeError, ValueError) as error:  # of iterators, and of sums of lengths
+            raise DataError(CHANGED) from error
+        if item_type is None:
+            return None
+        everyone = few(Objects([*users], user_type))
+        return cls(
+            users=everyone.where(lengths > 0),
+            empty_users=everyone.where(lengths == 0),
+            containers=full,
+            offsets=offsets,
+            numbers=numbers,
+            item_type=item_type,
+        )
+
+    def only(self, chosen: npt.NDArray[np.int64]) -> Lists:
+        """See `ByUser.only`."""
+        kept = np.zeros(len(self.users), dtype=bool)
+        kept[chosen] = True
+        return replace(
+            self,
+            users=self.users.take(chosen),
+            empty_users=self.users.take(chosen[:0]),
+            containers=[*compress(self.containers, kept.tolist())],
+            offsets=np.concatenate(([0], np.cumsum(self.lengths[chosen]))),
+            numbers=None if self.numbers is None else self.numbers[np.repeat(kept, self.lengths)],
+        )
+
+    def items(self) -> Objects:
+        """All items, by user."""
+        items = [item for container in self.containers for item in container]
+        if len(items) != len(self):
+            raise DataError(CHANGED)
+        return Objects(items, self.item_type)
+
+    @property
+    def changed(self) -> bool:
+        """See `Stored.changed`."""
+        return not np.array_equal(_sizes(self.containers), self.lengths)
+
+    def take(self, places: npt.NDArray[np.int64]) -> Objects:
+        """See `ByUser.take`."""
+        taken: list[Any] = []
+        at = np.searchsorted(self.offsets, places, side="right") - 1
+        starts = np.flatnonzero(np.diff(at, prepend=-1))
+        of_lists = np.split(places - self.offsets[at], starts[1:])
+        for number, places_of_list in zip(at[starts].tolist(), of_lists, strict=True):
+            items = [*self.containers[number]]
+            taken += [items[place] for place in places_of_list.tolist()]
+        return Objects(taken, self.item_type)
+
+    def sought(self, items: Ids) -> Objects:
+        """See `ByUser.sought`."""
+        return items if isinstance(items, Objects) else Objects(items.to_list(), self.item_type)
+
+    def look_up(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
+        """See `ByUser.look_up`."""
+        if _native.native is not None:
+            compiled = np.empty(at.size)
+            _native.native.find(at, compiled, self.containers, items.values)
+            return compiled
+        if self.numbers is None:
+            return self.places(at, items)
+        numbers = [*map(dict.get, map(self.containers.__getitem__, at.tolist()), items.values)]
+        return np.array(numbers, dtype=np.float64)  # None is NaN
+
+    def places(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
+        """See `ByUser.places`."""
+        before, places, looked_up = -1, dict[Any, int](), list[float | None]()
+        for number, item in zip(at.tolist(), items.values, strict=True):
+            if number != before:
+                before, places = number, dict(zip(self.containers[number], count(), strict=False))
+            looked_up.append(places.get(item))
+        return np.array(looked_up, dtype=np.float64)
+
+
+def _sizes(containers: Sequence[Any]) -> npt.NDArray[np.int64]:
+    return np.fromiter(map(len, containers), np.int64, len(containers))
+
+
+def _type(ids: list[Any]) -> IdType | None:
+    """String or Int64, if all of the ids are such and have the hash of the plain value; or None."""
+    types = [*map(type, ids)]
+    if types.count(str) == len(ids) or {*types} <= _TEXT:
+        text = "".join(ids)
+        return "String" if text.isascii() or _is_text(text) else None
+    if {*types} <= _WHOLE and min(ids) >= -(2**63) and max(ids) < 2**63:
+        return "Int64"
+    return None
+
+
+def _is_text(text: str) -> bool:
+    """Whether no character is half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_KINDS: tuple[IdType | None, ...] = (None, "String", "Int64")
+
+
+def _read(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> IdType | None:
+    """The type of the items, with their numbers; None where any needs a closer look."""
+    item_type = _type([item for container in full for item in container]) if full else None
+    if item_type is None:
+        return None
+    if numbers is None:
+        return item_type if all(len({*container}) == len(container) for container in full) else None
+    values = [value for container in full for value in container.values()]
+    kinds = set(map(type, values))
+    if not kinds <= _REAL | _WHOLE:
+        return None
+    if kinds & _WHOLE and not all(-_EXACT < container < _EXACT for container in values):
+        return None
+    numbers[:] = values
+    return None if np.isnan(numbers).any() else item_type

@@ -1,0 +1,354 @@
+"""Columns of numbers, and unused columns that may have been meant."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from decimal import Decimal
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._reading.columns import SYNONYMS, VALUE, Column, Columns, Side, holds_lists, plain
+from rankmeter._reading.ids import floats, is_null, kinds
+from rankmeter._reading.table import refuse, rows, some, whole_numbers
+from rankmeter.errors import ColumnError, InvalidValueError
+from rankmeter.errors._checks import shown
+
+_WORDS = {
+    1.0: "true t yes y on positive pos relevant related like liked",
+    0.0: "false f no n off negative neg irrelevant nonrelevant notrelevant unrelated dislike "
+    "disliked notliked",
+}
+BINARY = {word: number for number, words in _WORDS.items() for word in words.split()}
+"""Words that are gains of 1 and 0, as `letters_of` leaves them."""
+
+
+def letters_of(words: pl.Series) -> pl.Series:
+    """Words in lower case, without spaces, hyphens and underscores."""
+    return words.str.to_lowercase().str.replace_all(r"[\s_-]+", "")
+
+
+def _of_words(text: pl.Series) -> pl.Series | None:
+    """Gains that are all words: 1 for yes and 0 for no; None if there is another word or null."""
+    if letters_of(text.head(1)).to_list()[:1] not in [[word] for word in BINARY]:
+        return None
+    read = letters_of(text).replace_strict(BINARY, default=None, return_dtype=pl.Float64)
+    return None if read.null_count() else read
+
+
+def numbers(
+    column: Column,
+    role: str,
+    source: str,
+    counts: Counter[str],
+    *,
+    untyped: bool = False,
+    textual: bool = False,
+) -> pl.Series:
+    """The numbers of a column as Float64, named after the role.
+
+    NaN and missing values are both null. Gains and ratings may all be words, of `BINARY`. `untyped`
+    text must mean numbers; a `textual` column with true and false must have no other values;
+    `counts` gets ``rounded_scores`` (ranks, gains, ratings), as `count_rounded` counts them.
+    """
+    series = (
+        _from_python(column, role, source, textual=textual) if isinstance(column, list) else column
+    )
+    dtype = series.dtype
+    if dtype in (pl.String, pl.Categorical, pl.Enum) and role in ("gain", "rating"):
+        series = series.cast(pl.String)
+        if (words := _of_words(series)) is not None:
+            return words.alias(role)
+    if untyped:
+        values = _from_text(series, role, source).fill_nan(None).alias(role)
+        counts[f"rounded_{role}s"] += count_rounded(column, values)
+        return values
+    if dtype == pl.Boolean and role in ("gain", "rating"):
+        return series.cast(pl.Float64).alias(role)
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        first = next((value for value in series if value is not None), None)
+        raise _not_a_number(role, source, first, series.is_not_null().arg_true())
+    values = series.cast(pl.Float64).fill_nan(None).alias(role)
+    counts[f"rounded_{role}s"] += count_rounded(column, values)
+    return values
+
+
+def count_rounded(column: Column, values: pl.Series) -> int:
+    """How many numbers of a column are written as integers that no float64 holds exactly.
+
+    `values` are the floats that were read from them. Decimals are not counted unless they are
+    whole: almost none has a float of exactly its value.
+    """
+    if isinstance(column, pl.Series) and column.dtype.is_float():
+        return 0
+    large = values.is_finite() & (values.abs() >= 2**53)
+    if not large.any():
+        return 0
+    if isinstance(column, pl.Series) and column.dtype.is_integer():
+        again = values.cast(column.dtype, strict=False)
+        return int(again.ne_missing(column).sum())
+    where = large.arg_true().to_list()
+    return sum(_changes(column[at], values[at]) for at in where)
+
+
+def _changes(written: Any, value: float) -> bool:
+    """Whether a float differs from the integer that was written."""
+    if isinstance(written, str):
+        written = written.strip()
+        return bool(re.fullmatch("[-+]?[0-9]+", written)) and Decimal(written) != value
+    if isinstance(written, Decimal):
+        return written == written.to_integral_value() and written != value
+    return isinstance(written, Integral) and int(written) != value
+
+
+def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
+    """Check that ranks are integers ≥ 1; `rounded` of them were above 2^53."""
+    other = "columns={'score': ...}"
+    bad = values.is_null() | values.is_infinite() | (values < 1)
+    hint = "Ranks start at 1: add 1 to ranks that start at 0. " if values.min() == 0 else ""
+    remedy = f"{hint}To order by the score instead, name it: {other}."
+    refuse(bad, "ranks", source, "not finite numbers ≥ 1", remedy, values=values)
+    remedy = "If they mark items that were not ranked, drop these rows; if higher is better, it "
+    remedy += f"is a score: {other}."
+    large = values >= 2**53 if rounded else values > 2**53
+    refuse(large, "ranks", source, "above 2^53", remedy, values=values)
+    remedy = f"If higher is better, it is a score: {other}."
+    broken = values != values.floor()
+    refuse(broken, "ranks", source, "not integers ≥ 1", remedy, values=values)
+
+
+LOOKED_AT = 1000
+"""Rows of which scores are compared with the ranks that are used."""
+
+
+def rank_conflicts(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
+    """How many of the first scores are higher than that at the next better rank of their user."""
+    if not scores.dtype.is_numeric():
+        return 0
+    rows = pl.DataFrame({"user": users, "rank": ranks, "score": scores}).head(LOOKED_AT)
+    rows = rows.with_columns(pl.col("score").cast(pl.Float64))
+    before = pl.all().shift().name.prefix("last_")
+    same = pl.col("user") == pl.col("last_user")
+    pairs = rows.with_columns(before)
+    if (
+        not rows["user"].is_sorted()
+        or pairs.select((same & (pl.col("rank") < pl.col("last_rank"))).any()).item()
+    ):
+        pairs = rows.sort("user", "rank").with_columns(before)
+    better = pl.col("score").fill_nan(None) > pl.col("last_score").fill_nan(None)
+    against = same & (pl.col("rank") > pl.col("last_rank")) & better
+    return int(pairs.select(against.sum()).item())
+
+
+def gains(values: npt.NDArray[np.float64], source: str) -> None:
+    """Check that gains are finite; a missing one is NaN."""
+    if not np.isfinite(values).all():
+        gains = pl.Series(values, nan_to_null=True)
+        remedy = "A gain is a finite number: fill or drop these judgments."
+        bad = ~gains.is_finite().fill_null(value=False)
+        refuse(bad, "gains", source, "missing or infinite", remedy, values=gains)
+
+
+def typed(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
+    """A column that is only kept; text gets the type that all of its values have.
+
+    So `untyped` text becomes Int64, Float64 or, if its name is ``time`` and it holds ISO dates,
+    Datetime, and is kept otherwise.
+    """
+    if isinstance(column, pl.Series):
+        series = column
+    else:
+        series = pl.Series([None if is_null(value) else value for value in column], strict=False)
+    if untyped and series.null_count() < len(series):
+        read = whole_numbers(series)
+        series = _read_or_kept(series, name) if read is None else read
+    return series.alias(name)
+
+
+def _read_or_kept(text: pl.Series, name: str) -> pl.Series:
+    if text.str.contains(r"^[-+]?0\d").any():
+        return text  # 007 is a name
+    read = text.cast(pl.Float64, strict=False)
+    if read.null_count() > text.null_count() and name == "time":
+        try:
+            read = text.str.to_datetime(strict=False)
+        except pl.exceptions.ComputeError:
+            return text
+    return text if read.null_count() > text.null_count() else read
+
+
+def _from_text(series: pl.Series, role: str, source: str) -> pl.Series:
+    text = series.str.strip_chars()
+    values = text.cast(pl.Float64, strict=False)
+    bad = (values.is_null() & text.is_not_null() & (text != "")).arg_true()
+    if len(bad):
+        raise _not_a_number(role, source, series[int(bad[0])], bad)
+    return values
+
+
+def _from_python(values: list[Any], role: str, source: str, *, textual: bool) -> pl.Series:
+    allowed = {"integer", "float", "null"}
+    types = kinds(values)
+    if role in ("gain", "rating") and not (textual and types & {"integer", "float"}):
+        allowed.add("boolean")
+        if types == {"string"} and all(plain(value) in BINARY for value in values):
+            return pl.Series([BINARY[plain(value)] for value in values])
+    if not types <= allowed:
+        where = [at for at, value in enumerate(values) if not kinds([value]) <= allowed]
+        raise _not_a_number(role, source, values[where[0]], where)
+    return floats(values, types)
+
+
+def _not_a_number(
+    role: str, source: str, value: object, where: pl.Series | list[int]
+) -> InvalidValueError:
+    words = " (or all to words: yes, no)" if role == "gain" else ""
+    return InvalidValueError(
+        f"The {role} {shown(value)} of {source} is not a number ({type(value).__name__}), first at "
+        f"{rows(where)}. Convert the {role}s to numbers{words}, or name another column: "
+        f"columns={{{role!r}: ...}}."
+    )
+
+
+_INDEX = frozenset({"", "unnamed:0"})  # the row index in front of a frame that pandas wrote
+# Digits without letters, unlike a date or a time: 1,000.5 and 10% and 3/5.
+_NUMBER = r"^-?[^\pL:/-]*\d(?:[eE]-?\d+|/\d+)?[^\pL:/-]*$|^(?i:true|false)$"
+_FRACTION = r"[.,]\d"
+_MISSING = ["", "-", "?", "n/a", "na", "nan", "null", "none"]
+_NUMBERS = frozenset({"integer", "float", "boolean"})
+_LARGEST_FRACTION = 1000  # a time in seconds since 1970 is larger
+_GRADES = "high medium low good fair bad poor excellent perfect strong weak maybe neutral"
+_DEGREES = "highly partially somewhat marginally very slightly"
+_LABELS = [*BINARY, *_GRADES.split(), *(f"{degree}relevant" for degree in _DEGREES.split())]
+_STARS = r"^\d*[★☆⭐]+$|^\d+stars?$"
+_LOOKED_AT = 1000  # rows in which labels are looked for
+_HAVE_ROLES = SYNONYMS["user"] | SYNONYMS["item"] | SYNONYMS["time"]
+_ID_OR_TIME = re.compile(r"(_id|timestamp|datetime|_time|_date|_ts|_at)$")
+_OF_THE_OTHER = {"rankings": SYNONYMS["gain"], "truth": SYNONYMS["score"] | SYNONYMS["rank"]}
+
+
+def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> None:
+    """Refuse data without a score, rank or gain whose columns that have no role hold numbers.
+
+    Or true and false, or in the truth words such as yes and no, or two words in the only such
+    column. It is enough if most values are such; the others may be written differently. Text that
+    a program made is asked about if most values are numbers with decimals. Columns with the name of
+    an id or a time are allowed unless they hold fractions, and so is an index of the rows in front;
+    `used` are the columns that have a role.
+    """
+    others = [name for name in read.names if name not in used and plain(name) not in _HAVE_ROLES]
+    if read.roles is not None or not others:
+        return
+    if twice := [name for name, n in Counter(others).items() if n > 1]:
+        raise ColumnError(
+            f"{read.source} has two columns called {shown(twice[0])}, and either may hold the "
+            f"{VALUE[side]}s. Rename or drop them."
+        )
+    items = [name for name in used if name in read.nested]
+    columns = read.fetch([*others, *items])
+    numeric = [
+        name
+        for name in others
+        if (
+            _lists_hold_numbers(name, columns[name], columns[items[0]])
+            if items and name in read.nested
+            else _holds_numbers(name, columns[name], read, first=name == read.names[0])
+        )
+    ]
+    if numeric:
+        raise _unused(read.source, side, numeric, "numbers")
+    if side == "truth":
+        labels = [name for name in others if _holds_labels(columns[name], alone=len(others) == 1)]
+        if labels:
+            raise _unused(read.source, side, labels, "labels")
+
+
+def _holds_labels(column: Column, *, alone: bool) -> bool:
+    """Whether most values of a column are words that say how relevant an item is."""
+    if isinstance(column, list):
+        lists = [value for value in column if holds_lists([value])]
+        values = [word for value in lists for word in value] or column
+        column = _as_text([x if isinstance(x, str) else None for x in values])
+    elif column.dtype == pl.List:
+        column = column.explode()
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return False
+    text = column.drop_nulls().cast(pl.String)
+    words = letters_of(text.head(_LOOKED_AT))
+    labels = words.is_in(_LABELS) | words.str.contains(_STARS)
+    two = alone and len(text) > 2 == words.n_unique() == text.n_unique()
+    return two or 2 * int(labels.sum()) > len(words)
+
+
+def _lists_hold_numbers(name: str, column: Column, items: Column) -> bool:
+    """Whether the lists of a column hold a number for each item wherever they are; no times."""
+    if plain(name).removesuffix("s") in SYNONYMS["time"]:
+        return False
+    if any(n not in (m, None) for n, m in zip(_lengths(column), _lengths(items), strict=True)):
+        return False
+    if isinstance(column, pl.Series):
+        return bool(column.dtype.inner.is_numeric())  # type: ignore[attr-defined]
+    return any(kinds([*value]) <= _NUMBERS for value in column if value is not None and len(value))
+
+
+def _lengths(lists: Column) -> list[int | None]:
+    if isinstance(lists, pl.Series):
+        return (lists.arr.to_list() if lists.dtype == pl.Array else lists).list.len().to_list()
+    return [len(value) if hasattr(value, "__len__") else None for value in lists]
+
+
+def _holds_numbers(name: str, column: Column, read: Columns, *, first: bool) -> bool:
+    """Whether most values of a column are numbers, and not ids, times or places of rows."""
+    mixed = read.untyped
+    if isinstance(column, list):
+        mixed = bool(kinds(column) & _NUMBERS)
+        column = _as_text(column)
+    present = column.drop_nulls()
+    if present.dtype in (pl.String, pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+        text = column.drop_nulls().str.strip_chars()
+        are_numbers = text.str.contains(_NUMBER)
+        if not mixed:  # integers are ids
+            are_numbers &= text.str.contains(_FRACTION)
+        filled = len(text) - int(text.str.to_lowercase().is_in(_MISSING).sum())
+        numeric = 2 * int(are_numbers.sum()) > filled
+    else:
+        numeric = len(present) > 0 and (present.dtype.is_numeric() or present.dtype == pl.Boolean)
+    if not numeric:
+        return False
+    values = column.cast(pl.Float64, strict=False)
+    if first and plain(name) in _INDEX:
+        return not values.equals(pl.int_range(len(values), eager=True).cast(pl.Float64))
+    fractions = (values % 1 != 0).any() and (values.abs() < _LARGEST_FRACTION).all()
+    return bool(fractions) or not _ID_OR_TIME.search(name.lower())
+
+
+def _as_text(values: Sequence[Any]) -> pl.Series:
+    """Values as text, in which half of a surrogate pair is a question mark."""
+    texts = [None if is_null(x) else str(x).encode(errors="replace").decode() for x in values]
+    return pl.Series(texts, dtype=pl.String)
+
+
+def _unused(source: str, side: Side, numeric: list[str], what: str) -> ColumnError:
+    column, them = shown(numeric[0]), "it" if len(numeric) == 1 else "them"
+    what = f"but {what} in {some(numeric, 9)}"
+    swapped = [name for name in numeric if plain(name) in _OF_THE_OTHER[side]]
+    if side == "rankings":
+        hint = " Or is this the truth, and the two arguments are swapped?" if swapped else ""
+        return ColumnError(
+            f"{source} has no score and no rank, {what}. If they order the items, write "
+            f"columns={{'score': {column}}} (the highest comes first) or "
+            f"columns={{'rank': {column}}} (1 comes first). If the order of the rows is the "
+            f"ranking, drop {them}.{hint}"
+        )
+    look = "looks" if len(swapped) == 1 else "look"
+    hint = f" {some(swapped)} {look} like rankings: are the two arguments swapped?"
+    return ColumnError(
+        f"{source} has no gain, {what}.{hint if swapped else ''} If they say how relevant an item "
+        f"is, write columns={{'gain': {column}}}. If every row is a relevant item, drop {them}."
+    )

@@ -1,0 +1,298 @@
+"""Rankings of a form that can be read in pieces → a `Table` that has not been read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import polars as pl
+
+from rankmeter._reading.by_user import Objects
+from rankmeter._reading.chunks import Spool, read_chunks
+from rankmeter._reading.columns import Columns, resolve_roles
+from rankmeter._reading.files import is_parquet, is_text
+from rankmeter._reading.forms import find
+from rankmeter._reading.frames import describe_type, expand_home, from_polars, made_by, query_errors
+from rankmeter._reading.memory import PER_ROW, text_needs
+from rankmeter._reading.numbers import LOOKED_AT, numbers, rank_conflicts, refuse_unused_numbers
+from rankmeter._reading.parquet import ParquetFiles
+from rankmeter._reading.pieces import Cut, InPieces, Piece
+from rankmeter._reading.read import BadScores, rankings_of, read_rankings
+from rankmeter._reading.table import Table
+from rankmeter.errors import DataError
+
+_EXAMPLES = 1000  # rows
+_PER_LINE = 16  # bytes of text that are read for a row; most lines are longer
+
+
+class _Frames(Protocol):
+    """Rows as frames of all or some columns, with the types of the source."""
+
+    @property
+    def heights(self) -> Sequence[int]: ...
+
+    def __len__(self) -> int: ...
+
+    def read(self, n: int, names: Sequence[str]) -> pl.DataFrame: ...
+
+    def check(self) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Checked:
+    """Rows of a source whose values are checked whenever they are read: the `Pieces` of a file."""
+
+    frames: _Frames
+    found: Columns  # what is known of the source
+    roles: Mapping[str, str]
+    bad_scores: BadScores
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The number of the first row of each frame, and of all rows."""
+        return list(accumulate(self.frames.heights, initial=0))
+
+    @property
+    def n_rows(self) -> int:
+        """See `Pieces`."""
+        return self.starts[-1]
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def read(self, n: int, *, items: bool = True) -> Piece:
+        """See `Pieces`."""
+        try:
+            table = self.table(n, items=items)
+        except DataError:
+            self.check()  # rows that somebody writes meanwhile are not damaged
+            raise
+        start = self.starts[n]
+        number = pl.int_range(start, start + table.height, eager=True).alias("number")
+        return Piece(table.frame.with_columns(number), table.empty_users.series(), table.counts)
+
+    def table(self, n: int, *, items: bool = True) -> Table:
+        """One frame as the canonical form of rankings."""
+        # Without items the users are in their place, which costs little.
+        roles = dict(self.roles) if items else {**self.roles, "item": self.roles["user"]}
+        frame = self.frames.read(n, list(dict.fromkeys(roles.values())))
+        source = self.found.source
+        if len(self) > 1:
+            source += f" (rows {self.starts[n] + 1:,} to {self.starts[n + 1]:,})"
+        columns = from_polars(frame, "rankings", source)
+        read = replace(self.found, names=columns.names, fetch=columns.fetch, source=source)
+        return rankings_of(read, roles, self.bad_scores)
+
+    def check(self) -> None:
+        """See `Pieces`."""
+        self.frames.check()
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Parquet files in parts."""
+
+    files: ParquetFiles
+    parts: Sequence[tuple[Path, int, int]]
+    stamps: Mapping[Path, tuple[int, int]]
+    owner: object  # of the files, if they are to end with it
+
+    @classmethod
+    def of(cls, files: ParquetFiles, rows: int, owner: object = None) -> _Parts:
+        stamps = {file: _stamp(file) for file in files.files}
+        return cls(files, files.parts(rows), stamps, owner)
+
+    @cached_property
+    def heights(self) -> Sequence[int]:
+        return [n for _, _, n in self.parts]
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def read(self, n: int, names: Sequence[str]) -> pl.DataFrame:
+        return self.files.read(names, self.parts[n])
+
+    def check(self) -> None:
+        for file, stamp in self.stamps.items():
+            if _stamp(file) != stamp:
+                raise DataError(
+                    f"{file} changed while it was read. Repeat the evaluation when nothing writes "
+                    f"to it."
+                )
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    try:
+        status = file.stat()
+    except OSError:
+        return -1, -1
+    return status.st_size, status.st_mtime_ns
+
+
+def open_rankings(
+    data: object,
+    *,
+    rows: int,
+    columns: Mapping[str, str] | None = None,
+    bad_scores: BadScores = "error",
+) -> Table | None:
+    """Rankings in `pieces` of about so many rows; None if the form cannot be read in pieces.
+
+    Parquet files are read where they are. Text, queries and batches are written to a temporary file
+    first. What is in memory already is cut into pieces. The parameters are those of
+    `read_rankings`.
+    """
+    if isinstance(data, str | PathLike) and is_text(expand_home(data)):
+        chunks = read_chunks(expand_home(data), columns, rows * _PER_LINE)
+        if chunks is None:
+            return None
+        table = _open_pieces(chunks.frames, chunks.found, columns, bad_scores)
+        counts = dict(Counter(table.counts) + chunks.counts)
+        examples = InPieces(chunks.examples, cast("InPieces", table.rows).pieces)
+        return replace(table, rows=examples, origin=replace(table.origin, counts=counts))
+    if _has_lists(data, columns):
+        return None
+    opened = _open(data, rows)
+    if opened is None:
+        table = read_rankings(data, columns=columns, bad_scores=bad_scores)
+        frame = table.frame
+        return replace(table, rows=InPieces(frame.head(_EXAMPLES), Cut(frame, rows)))
+    return _open_pieces(*opened, columns, bad_scores)
+
+
+def _has_lists(data: object, columns: Mapping[str, str] | None) -> bool:
+    """Whether data that could be read in pieces has lists of items."""
+    dataset = made_by("polars", "LazyFrame")(data) or made_by("pyarrow", "Dataset")(data)
+    if not dataset and not (isinstance(data, str | PathLike) and is_parquet(expand_home(data))):
+        return False
+    read = find(data, "rankings")
+    return resolve_roles(read, "rankings", columns)["item"] in read.nested
+
+
+def _open_pieces(
+    frames: _Frames, read: Columns, columns: Mapping[str, str] | None, bad_scores: BadScores
+) -> Table:
+    """Rankings in pieces, of which only a few rows have been read."""
+    roles = resolve_roles(read, "rankings", columns)
+    if not sum(frames.heights):
+        raise DataError(f"{read.source} has no rows: there is nothing to evaluate.")
+    first = next(n for n, height in enumerate(frames.heights) if height)
+    if isinstance(frames, _Parts):
+        frames.files.refuse_damaged(list(roles.values()))
+    if not isinstance(frames, Spool) and not roles.keys() & {"score", "rank"}:
+        start = from_polars(frames.read(first, read.names), "rankings", read.source)
+        refuse_unused_numbers(start, "rankings", roles.values())
+    counts = _of_unused_scores(frames, read, roles) if "rank" in roles else Counter[str]()
+    roles = {role: name for role, name in roles.items() if role != "score" or "rank" not in roles}
+    pieces = _Checked(frames, read, roles, bad_scores)
+    table = pieces.table(first)
+    examples = table.frame.head(_EXAMPLES)
+    for role in ("user", "item"):
+        if _is_wide(frames, roles[role]):
+            examples = examples.with_columns(pl.col(role).cast(pl.UInt64))
+    origin = replace(table.origin, source=read.source, counts=dict(+counts))
+    empty = Objects([], table.type_of("user"))
+    rows = InPieces(examples, pieces)
+    return replace(table, rows=rows, empty_users=empty, origin=origin)
+
+
+def _of_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) -> Counter[str]:
+    """The counts of scores that are not used because there are ranks."""
+    if "score" not in roles:
+        return Counter()
+    names = {roles[role]: role for role in ("user", "rank", "score")}
+    n = 1 + sum(total < LOOKED_AT for total in accumulate(frames.heights[:-1]))
+    rows = pl.concat([frames.read(at, list(names)).rename(names) for at in range(n)])
+    values = [
+        numbers(rows[role], role, read.source, Counter(), untyped=read.untyped)
+        for role in ("rank", "score")
+    ]
+    against = rank_conflicts(rows["user"], *values)
+    return Counter(scores_beside_ranks=sum(frames.heights), scores_against_ranks=against)
+
+
+def _is_wide(frames: _Frames, name: str) -> bool:
+    """Whether the integers of a column need 64 bits without a sign."""
+    dtype = frames.read(0, [name]).schema[name]
+    if not (dtype.is_decimal() or dtype in (pl.UInt64, pl.Int128)):
+        return False
+    ids = (frames.read(n, [name])[name] for n in range(len(frames)))
+    return any((column >= 2**63).any() for column in ids)
+
+
+def _open(data: Any, rows: int) -> tuple[_Frames, Columns] | None:
+    """The frames of a form that can be read in pieces, and what is known of it."""
+    if made_by("polars", "LazyFrame")(data):
+        return _of_query(data, rows)
+    if made_by("pyarrow", "Dataset")(data) or made_by("pyarrow", "RecordBatchReader")(data):
+        return _of_batches(data)
+    if isinstance(data, str | PathLike) and is_parquet(expand_home(data)):
+        files = ParquetFiles.of(expand_home(data))
+        return _Parts.of(files, rows), _typed_columns(files.names, str(files.path))
+    return None
+
+
+def _of_query(query: pl.LazyFrame, rows: int) -> tuple[_Frames, Columns]:
+    """The result of a query, which is computed once."""
+    source, spool = "polars LazyFrame", Spool()
+    with query_errors(source):
+        # In order: a ranking without scores relies on it.
+        query.sink_parquet(spool.path, compression="lz4", row_group_size=min(rows, 2**18))
+    files = replace(ParquetFiles.of(Path(spool.path)), path=Path(source))
+    return _Parts.of(files, rows, spool), _typed_columns(files.names, source)
+
+
+def _of_batches(data: Any) -> tuple[_Frames, Columns]:
+    """Record batches of pyarrow."""
+    dataset = made_by("pyarrow", "Dataset")(data)
+    source, spool = "pyarrow Dataset" if dataset else describe_type(data), Spool()
+    batches = data.to_batches() if dataset else data
+    with query_errors(source):
+        for batch in batches:
+            frame = pl.DataFrame(pl.from_arrow(batch))
+            if frame.height:
+                spool.write(frame)
+        names = data.schema.names
+    return spool, _typed_columns(names, source)
+
+
+def _typed_columns(names: Sequence[str], source: str) -> Columns:
+    """What is known of columns with types."""
+    return Columns(names, lambda _: {}, source)
+
+
+def needed_memory(data: object, most: float) -> int:
+    """About how many bytes it takes to measure rankings in memory; exact enough around `most`.
+
+    0 where they are in memory, and where they cannot be read, which is reported by reading them.
+    Compressed text takes more, which reading it shows (`at_most`).
+    """
+    with suppress(DataError, OSError):
+        return _needed(data, most)
+    return 0
+
+
+def _needed(data: Any, most: float) -> int:
+    if made_by("polars", "LazyFrame")(data):
+        # A query of files; counting the rows of any other could be long work.
+        return PER_ROW * _length(data) if " SCAN " in data.explain(optimized=False) else 0
+    if made_by("pyarrow", "Dataset")(data):
+        return PER_ROW * int(data.count_rows())
+    if not isinstance(data, str | PathLike) or not str(data):
+        return 0
+    path = expand_home(data)
+    if is_parquet(path):
+        return PER_ROW * ParquetFiles.of(path).n_rows
+    return text_needs(path, most) if path.is_file() else 0
+
+
+def _length(query: pl.LazyFrame) -> int:
+    with query_errors("polars LazyFrame"):
+        return int(query.select(pl.len()).collect().item())

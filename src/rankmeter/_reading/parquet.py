@@ -1,0 +1,371 @@
+"""Parquet: a file, or a folder of them whose subfolders may be named ``key=value``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob, has_magic
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+from urllib.parse import unquote
+
+import polars as pl
+
+from rankmeter._reading.columns import Column, Columns, named
+from rankmeter._reading.frames import from_polars, nested_in
+from rankmeter._reading.memory import PER_PARQUET_ROW, check_memory
+from rankmeter._reading.numbers import typed
+from rankmeter._reading.table import polars_errors, reason, some
+from rankmeter.errors import FileFormatError
+from rankmeter.errors._checks import shown
+
+PARQUET = (".parquet", ".pq")
+"""The extensions of Parquet files."""
+
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+def read_parquet(path: Path) -> Columns:
+    """The columns of a Parquet file, or of all those of a folder or of a pattern.
+
+    A folder ``user=7`` gives its files a column ``user``, unless they have one. Where several
+    values of a key are below the folder, it is an error not to use that column: the parts of a
+    data set, such as its splits, are not one table.
+    """
+    files = ParquetFiles.of(path)
+
+    def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
+        files.refuse_damaged(chosen)
+        check_memory(files.n_rows * PER_PARQUET_ROW, f"{path} ({files.n_rows:,} rows)")
+        return from_polars(files.read(chosen), "rankings").fetch(chosen)
+
+    return Columns(files.names, fetch, str(path), nested=nested_in(files.scan.collect_schema()))
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetFiles:
+    """Parquet files that are one table."""
+
+    path: Path  # of the file, the folder or the pattern, for messages
+    files: Sequence[Path]
+    names: Sequence[str]  # of all columns
+    stored: frozenset[str]  # those that are in the files, not in the names of their folders
+    footers: Mapping[Path, _Footer]
+    keys: Mapping[str, list[str | None]]  # of folders: the value for each file
+    scan: pl.LazyFrame
+
+    @classmethod
+    def of(cls, path: Path) -> ParquetFiles:
+        """The file, or all files of a folder or a pattern."""
+        pattern = not path.exists()
+        files = matching(path) if pattern else _folder(path) if path.is_dir() else [path]
+        top = next(p for p in path.parents if not has_magic(str(p))) if pattern else path
+        keys = _partition_keys(files, top)
+        footers = {file: _footer(file) for file in files}
+        try:
+            scan = pl.scan_parquet(files, glob=False, include_file_paths=_PATH if keys else None)
+            names = [name for name in scan.collect_schema().names() if name != _PATH]
+        except polars_errors() as error:
+            raise _unlike_file(files, path) or _bad(path, error) from error
+        of_folders = [key for key in keys if key not in names]
+        return cls(path, files, [*names, *of_folders], frozenset(names), footers, keys, scan)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of all files."""
+        return sum(footer.n_rows for footer in self.footers.values())
+
+    def parts(self, size: int) -> list[tuple[Path, int, int]]:
+        """Parts of the rows: file, first row in it, number of rows.
+
+        A part is whole groups of rows, about `size` rows together, or some rows of a larger group.
+        """
+        pieces = []
+        for file, footer in self.footers.items():
+            start = 0
+            for n in _joined(footer.groups, size):
+                pieces += [
+                    (file, at, min(size, start + n - at)) for at in range(start, start + n, size)
+                ]
+                start += n
+        return pieces
+
+    def refuse_damaged(self, chosen: Sequence[str]) -> None:
+        """Check the pages of some columns, and that no parts of a data set are pooled."""
+        _refuse_pooled(self.path, self.keys, chosen)
+        encoded = {name.encode() for name in chosen}
+        for file, footer in self.footers.items():
+            with _damaged(file), file.open("rb") as opened:
+                for chunk in footer.chunks:
+                    if chunk.name in encoded:
+                        _check_headers(opened, chunk)
+
+    def read(
+        self, chosen: Sequence[str], part: tuple[Path, int, int] | None = None
+    ) -> pl.DataFrame:
+        """Some columns of all rows, or of the rows of one file from one on."""
+        columns = [
+            pl.col(name) if name in self.stored else _of_folder(name, self.keys[name], self.files)
+            for name in chosen
+        ]
+        scan = self.scan
+        try:
+            if part is not None:
+                paths = _PATH if self.keys else None
+                scan = pl.scan_parquet(part[0], glob=False, include_file_paths=paths)
+                scan = scan.slice(*part[1:])
+            # The in-memory engine keeps the row order that a ranking without scores relies on.
+            return scan.select(columns).collect(engine="in-memory")
+        except polars_errors() as error:
+            raise _unlike_file(self.files, self.path) or _bad(self.path, error) from error
+
+
+def _joined(groups: Sequence[int], size: int) -> Iterator[int]:
+    """The numbers of rows of neighbouring groups, added up as long as they are at most `size`."""
+    total = 0
+    for n in groups:
+        if total and total + n > size:
+            yield total
+            total = 0
+        total += n
+    if total:
+        yield total
+
+
+def matching(path: Path) -> list[Path]:
+    """The files that a path with wildcards matches, in order of their names."""
+    files = (Path(name) for name in sorted(glob(str(path), recursive=True)))  # noqa: PTH207 - the root varies
+    return [file for file in files if file.is_file()]
+
+
+_PATH = "\x00path"  # the column of file names
+
+
+def _folder(path: Path) -> list[Path]:
+    """The Parquet files below a folder, without the hidden files of Spark and other tools."""
+    files = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in PARQUET
+        and not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
+    )
+    if not files:
+        raise FileFormatError(
+            f"{path} is a folder without Parquet files (*.parquet). Name a file, or a folder of "
+            f"Parquet files."
+        )
+    return files
+
+
+def _partition_keys(files: Sequence[Path], path: Path) -> dict[str, list[str | None]]:
+    """For each key of ``key=value`` folders the value of each file."""
+    by_file: list[dict[str, str | None]] = []
+    for file in files:
+        folders = file.relative_to(path).parts[:-1]
+        pairs = (part.partition("=") for part in folders if "=" in part)
+        by_file.append({key: None if v == _NULL_PARTITION else unquote(v) for key, _, v in pairs})
+    keys = {key: [pairs.get(key) for pairs in by_file] for key in by_file[0]}
+    odd = next((n for n, pairs in enumerate(by_file) if pairs.keys() != keys.keys()), None)
+    if odd is not None:
+        raise FileFormatError(
+            f"The files of {path} are not in folders of the same keys: {shown(str(files[0]))} and "
+            f"{shown(str(files[odd]))}. Pass the folder or the file that is meant."
+        )
+    return keys
+
+
+def _of_folder(name: str, values: list[str | None], files: Sequence[Path]) -> pl.Expr:
+    """A column of the values in the names of folders: numbers or times where all of them are."""
+    series = pl.Series(values, dtype=pl.String)
+    read = typed(series, "time" if named("time", [name]) else name, untyped=True)
+    return pl.col(_PATH).replace_strict(pl.Series(list(map(str, files))), read).alias(name)
+
+
+def _refuse_pooled(
+    path: Path, keys: Mapping[str, Sequence[str | None]], chosen: Sequence[str]
+) -> None:
+    for key, values in keys.items():
+        several = list(dict.fromkeys(values))
+        if len(several) > 1 and key not in chosen:
+            folders = [f"{key}={value}" for value in several]
+            raise FileFormatError(
+                f"{path} holds {len(several)} parts, {some(folders)}, and {key!r} is not a column "
+                f"that is read here: together they would be read as one table. Pass one of the "
+                f"folders, or the frame that polars.scan_parquet makes of those that are meant."
+            )
+
+
+def _unlike_file(files: Sequence[Path], path: Path) -> FileFormatError | None:
+    """The first part of a folder whose columns are not those of the first part."""
+    try:
+        schemas = [pl.scan_parquet(file, glob=False).collect_schema() for file in files]
+    except polars_errors():
+        return None
+    for file, schema in zip(files, schemas, strict=True):
+        for name in [*schemas[0], *schema]:
+            kinds = [str(types[name]) if name in types else None for types in (schemas[0], schema)]
+            if kinds[0] != kinds[1]:
+                states = [f"of type {kind}" if kind else "missing" for kind in kinds]
+                return FileFormatError(
+                    f"The files of {path} differ: the column {shown(name)} is {states[0]} in "
+                    f"{files[0].name} and {states[1]} in {file.name}. Write all of them with the "
+                    f"same columns."
+                )
+    return None
+
+
+def _bad(path: Path, error: object) -> FileFormatError:
+    return FileFormatError(
+        f"{path} cannot be read as Parquet: {reason(error)}. It may be damaged or truncated, or "
+        f"another format under this name, or its files may have different columns; write it again."
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Checks before Polars reads: a page with a negative number of values makes it allocate 2^61 bytes,
+# and that ends the process. Pages beyond the end of the file, or with fewer values than rows, make
+# it panic, and write that to standard error. Other damage leads to errors, which are caught.
+
+
+@contextmanager
+def _damaged(file: Path) -> Iterator[None]:
+    """Turn the errors of reading a structure into an error that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise _bad(file, error) from error
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        raise _bad(file, f"its structure is damaged ({reason(error)})") from error
+
+
+class _Chunk(NamedTuple):
+    """One column in one row group, as the footer describes it."""
+
+    name: bytes
+    n_rows: int
+    n_values: int
+    at: int  # where its pages begin
+    data: int  # where those with data begin, after that of the dictionary
+    length: int
+
+
+class _Footer(NamedTuple):
+    """What a file holds."""
+
+    n_rows: int
+    chunks: list[_Chunk]
+    groups: list[int]  # the number of rows of each
+
+
+def _footer(file: Path) -> _Footer:
+    """What a file holds; refuses one at an impossible place, even if it is unused."""
+    with _damaged(file), file.open("rb") as opened:
+        footer = _struct(BytesIO(_end(opened)))
+        if 8 in footer:
+            raise ValueError("encrypted")
+        chunks = []
+        for group in footer[4]:
+            for column in (chunk[3] for chunk in group[1]):
+                begin, data = column.get(11) or column[9], column[9]
+                chunks.append(_Chunk(column[3][0], group[3], column[5], begin, data, column[7]))
+                if not 0 <= begin <= data or column[7] < 0:
+                    raise ValueError("a column outside of the file")
+        groups = [group[3] for group in footer[4]]
+        if min(groups, default=0) < 0 or sum(groups) != footer[3]:
+            raise ValueError(f"{footer[3]} rows in all, and {sum(groups)} in its row groups")
+        return _Footer(footer[3], chunks, groups)
+
+
+def _end(opened: IO[bytes]) -> bytes:
+    opened.seek(0, 2)
+    end = opened.tell()
+    opened.seek(max(0, end - 8))
+    tail = opened.read(8)
+    length = int.from_bytes(tail[:4], "little")
+    if end < 12 or tail[4:] != b"PAR1" or length > end - 12:
+        raise ValueError("it does not end as a Parquet file does")
+    opened.seek(end - 8 - length)
+    return opened.read(length)
+
+
+def _check_headers(opened: IO[bytes], chunk: _Chunk) -> None:
+    """Check the headers of the pages of one column in one row group."""
+    at, left, end = chunk.at, chunk.n_values, chunk.at + chunk.length
+    if end > opened.seek(0, 2):
+        raise ValueError("pages beyond the end of the file")
+    while left > 0 and at < end:
+        opened.seek(at)
+        page = _struct(opened)
+        n = (page.get(5) or page.get(8) or {1: 0})[1]
+        if not 0 <= n <= left or page[3] < 0 or page[2] < 0:
+            raise ValueError(f"a page of {n} values, where {left} of {chunk.n_values} are left")
+        left -= n
+        at = opened.tell() + page[3]
+    if left > 0 or chunk.n_values < chunk.n_rows:
+        raise ValueError(f"{chunk.n_values - left} values in the pages of {chunk.n_rows} rows")
+
+
+_LARGEST_HEADER = 2**24
+
+
+# Thrift's compact protocol: a struct is ``{field: value}``.
+
+
+def _struct(file: IO[bytes], depth: int = 0) -> dict[int, Any]:
+    """The fields of a struct by their numbers."""
+    if depth > 30:
+        raise ValueError("nested too deep")
+    fields: dict[int, Any] = {}
+    field = 0
+    while head := _byte(file):
+        field = field + (head >> 4) if head >> 4 else _integer(file)
+        fields[field] = _value(file, head & 15, depth)
+    return fields
+
+
+def _value(file: IO[bytes], kind: int, depth: int) -> Any:
+    if kind in (1, 2):
+        return kind == 1
+    if kind == 3:
+        return _byte(file)
+    if kind in (4, 5, 6):
+        return _integer(file)
+    if kind in (7, 8):
+        return _bytes(file, 8 if kind == 7 else _varint(file))
+    if kind in (9, 10):
+        head = _byte(file)
+        n = head >> 4 if head >> 4 < 15 else _varint(file)
+        if (head & 15) in (1, 2):  # in a list each truth value is a byte
+            return list(_bytes(file, n))
+        return [_value(file, head & 15, depth + 1) for _ in range(n)]
+    if kind == 12:
+        return _struct(file, depth + 1)
+    raise ValueError(f"type {kind} of a field")
+
+
+def _bytes(file: IO[bytes], n: int) -> bytes:
+    read = file.read(min(n, _LARGEST_HEADER))
+    if len(read) < n:
+        raise ValueError("cut off")
+    return read
+
+
+def _byte(file: IO[bytes]) -> int:
+    return _bytes(file, 1)[0]
+
+
+def _varint(file: IO[bytes]) -> int:
+    value, shift = 0, 0
+    while (byte := _byte(file)) >= 128:
+        value |= (byte & 127) << shift
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number of more than 64 bits")
+    return value | byte << shift
+
+
+def _integer(file: IO[bytes]) -> int:
+    value = _varint(file)
+    return value >> 1 ^ -(value & 1)

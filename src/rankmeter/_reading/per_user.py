@@ -1,0 +1,210 @@
+"""Per-user values that were computed elsewhere, → one row per system, user, metric, run.
+
+What ``--per-user`` writes is such a form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from rankmeter._reading.columns import SYNONYMS, Columns, frame_kind
+from rankmeter._reading.forms import find, is_spark, kind_in_spark
+from rankmeter._reading.frames import made_by
+from rankmeter._reading.ids import ids
+from rankmeter._reading.keyed import Keyed, as_text, column_of, keyed
+from rankmeter._reading.numbers import typed
+from rankmeter._reading.table import POLARS, Kind, some
+from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
+from rankmeter.errors._caution import refuse_dead_threads
+from rankmeter.errors._checks import refused, shown, text
+
+_ROLES: dict[str, list[str]] = {
+    "user": sorted(SYNONYMS["user"]),
+    "system": ["system", "model", "method", "algorithm"],
+    "metric": ["metric", "measure"],
+    "value": ["value", "score"],
+    "cluster": ["cluster"],
+    "seed": ["seed", "run"],
+}
+_TEXTS = ("system", "metric", "seed")
+VALUE = "value"
+"""The metric of values without a name."""
+_is_series = made_by("pandas", "Series")
+
+
+class PerUser(NamedTuple):
+    """Rows of ``system``, ``user``, ``metric``, ``seed`` and ``value``, each combination once.
+
+    `clusters` has a label for each user, if the data have any; `counts` has rows without a value,
+    and `kind` that of the frame that came in, or of the first one.
+    """
+
+    frame: pl.DataFrame
+    clusters: pl.DataFrame | None
+    counts: dict[str, int]
+    kind: Kind = POLARS
+
+
+def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> PerUser:
+    """Read a frame or file, or a mapping from system to the values of its users."""
+    refuse_dead_threads()
+    columns = {} if columns is None else columns
+    if not isinstance(columns, Mapping):
+        raise refused("columns", "a mapping from role to column name", columns)
+    if odd := [role for role in columns if role not in _ROLES]:
+        roles = ", ".join(_ROLES)
+        raise UsageError(f"unknown role {shown(odd[0])} in columns=; the roles are {roles}")
+    if isinstance(data, Mapping):
+        named = [(text("systems", str(name)), values) for name, values in data.items()]
+        runs = [_run(name, *run, columns) for name, values in named for run in _runs(values)]
+        if not runs:
+            raise DataError("there are no values: expected a mapping from system to values")
+    else:
+        runs = [_of_table(data, columns, {"seed": "1"})]
+    frames, kinds = zip(*runs, strict=True)
+    if len({frame["user"].dtype for frame in frames}) > 1:
+        raise IdTypeError("some systems have integers as users and others have text: convert them")
+    frame, clusters = pl.concat(frames, how="diagonal"), None
+    if "cluster" in frame.columns:
+        clusters = frame.select("user", "cluster").drop_nulls().unique()
+    filled = frame.select(*_TEXTS, "user", "value").drop_nulls("value")
+    missing = frame.height - filled.height
+    _check(filled)
+    return PerUser(filled, clusters, {"missing_values": missing} if missing else {}, kinds[0])
+
+
+def _check(frame: pl.DataFrame) -> None:
+    """Refuse infinite values, and two of one user."""
+    if frame.is_empty():
+        raise DataError("there are no values")
+    if infinite := int(frame["value"].is_infinite().sum()):
+        raise InvalidValueError(f"{infinite} of {frame.height} values are infinite")
+    part = frame.group_by(_TEXTS).agg(pl.col("user").n_unique(), n=pl.len())
+    if (part["user"] < part["n"]).any():
+        keys = [*_TEXTS, "user"]
+        twice = frame.filter(frame.select(keys).is_duplicated())
+        row = twice.sort(keys).row(0, named=True)
+        raise DataError(
+            f"{twice.height} rows repeat a user: user {shown(row['user'])} of system "
+            f"{row['system']} has two values of {row['metric']}"
+        )
+
+
+def _runs(data: Any) -> list[tuple[str, Any]]:
+    """The numbered runs of a system; a list of arrays, mappings or frames is a list of them."""
+    number = int | float | np.number | str | None
+    several = isinstance(data, list | tuple) and data and not isinstance(data[0], number)
+    if not several and not (isinstance(data, np.ndarray) and data.ndim == 2):
+        return [("1", data)]
+    return [(str(seed), run) for seed, run in enumerate(data, 1)]
+
+
+def _run(name: str, seed: str, data: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Kind]:
+    """The values of one run of a system, and the kind of its frame."""
+    texts = {"system": name, "seed": seed}
+    is_file = isinstance(data, str) or hasattr(data, "__fspath__")
+    if is_file or (hasattr(data, "columns") and not isinstance(data, Mapping)):
+        return _of_table(data, columns, texts)
+    kind, users = Kind(is_pandas=bool(_is_series(data))), None
+    if isinstance(data, Mapping):
+        users, data = [*data], [*data.values()]
+    elif kind.is_pandas:
+        users, data = data.index.tolist(), data.tolist()
+    values = _numbers(data, name)
+    column = pl.Series(np.arange(len(values))) if users is None else users
+    keys = ids(column, "user", f"the values of {name}", Counter())
+    return _rows([keys], {VALUE: values}, texts), kind
+
+
+def _numbers(values: Any, name: str) -> pl.Series:
+    """Values as Float64; None and NaN are missing."""
+    try:
+        if not (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
+            values = [math.nan if v is None else v for v in values]
+        numbers = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.empty((0, 0))
+    if numbers.ndim != 1:
+        raise InvalidValueError(
+            f"the values of {name} must be numbers, one for each user, got {shown(values)}"
+        )
+    return pl.Series(VALUE, numbers).fill_nan(None)
+
+
+def _rows(
+    given: list[pl.Series], values: Mapping[str, pl.Series], texts: Mapping[str, str]
+) -> pl.DataFrame:
+    """A row for each value of each metric; `texts` are the same for all of them."""
+    table = pl.DataFrame(given)
+    frames = []
+    for metric, column in values.items():
+        same = {"metric": metric, **texts}.items()
+        names = {role: pl.lit(word) for role, word in same if role not in table.columns}
+        frames.append(table.with_columns(column.alias("value"), **names))
+    return pl.concat(frames)
+
+
+def _of_table(
+    data: Any, columns: Mapping[str, str], texts: Mapping[str, str]
+) -> tuple[pl.DataFrame, Kind]:
+    """Rows of a table: a column for the value, or a column for each metric; its kind."""
+    read = find(data, "users")
+    roles = _roles(read, columns)
+    if "system" not in {*texts, *roles}:
+        raise ColumnError(
+            f"{read.source} has no column for the system: it has {some(read.names)}. Name the "
+            "systems, {'A': …, 'B': …}, or name the column, columns={'system': …}"
+        )
+    metrics = {name: name for name in read.names if name not in roles.values()}
+    if "value" in roles:
+        metrics = {VALUE: roles.pop("value")}
+    roles = {role: name for role, name in roles.items() if role != "system" or role not in texts}
+    if not metrics:
+        raise ColumnError(f"{read.source} has no column of values: it has {some(read.names)}")
+    rows = keyed(read, {**roles, **{f"of {metric}": name for metric, name in metrics.items()}})
+    kind = kind_in_spark(data, roles) if is_spark(data) else frame_kind(read, roles)
+    given = [rows.keys]
+    for role in [role for role in rows.columns if role in roles]:
+        if role == "cluster":
+            given.append(as_text(rows.columns[role], role, rows.source).alias(role))
+            continue
+        names = typed(rows.columns[role], role).cast(pl.String)
+        if names.null_count():
+            raise DataError(f"the {role} is missing in some rows of {rows.source}")
+        given.append(names.alias(role))
+    values = {metric: _column(rows, f"of {metric}", name) for metric, name in metrics.items()}
+    return _rows(given, values, texts), kind
+
+
+def _roles(read: Columns, columns: Mapping[str, str]) -> dict[str, str]:
+    """The column of each role, that of the user first."""
+    roles = dict(columns)
+    for role, name in roles.items():
+        if name not in read.names:
+            raise ColumnError(
+                f"columns= names {shown(name)} as the {role}, and {read.source} has "
+                f"{some(read.names)}"
+            )
+    for role, names in _ROLES.items():
+        if role not in roles and (name := column_of(read, role, names)):
+            roles[role] = name
+    if "user" not in roles:
+        raise ColumnError(f"{read.source} has no column user: it has {some(read.names)}")
+    return {"user": roles.pop("user"), **roles}
+
+
+def _column(rows: Keyed, role: str, name: str) -> pl.Series:
+    """A column of numbers as Float64 with nulls."""
+    series = typed(rows.columns[role], name, untyped=rows.untyped)
+    if not (series.dtype.is_numeric() or series.dtype == pl.Null):
+        raise InvalidValueError(
+            f"column {shown(name)} of {rows.source} must hold numbers, got {series.dtype} such as "
+            f"{shown(series.drop_nulls().first())}"
+        )
+    return series.cast(pl.Float64).fill_nan(None)

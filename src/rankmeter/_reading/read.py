@@ -1,0 +1,280 @@
+"""From the columns of a reader to checked canonical frames."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._reading.by_user import AnyRows, ByUser, Ids, IdSeries, InFrame
+from rankmeter._reading.columns import (
+    Columns,
+    Side,
+    frame_kind,
+    holds_lists,
+    resolve_roles,
+    words_of,
+)
+from rankmeter._reading.containers import starts_with_record
+from rankmeter._reading.doubts import instead_of_values, refuse_labels
+from rankmeter._reading.files import holds_records
+from rankmeter._reading.forms import find, is_spark, kind_in_spark
+from rankmeter._reading.ids import ids
+from rankmeter._reading.numbers import (
+    gains,
+    numbers,
+    rank_conflicts,
+    ranks,
+    refuse_unused_numbers,
+    typed,
+)
+from rankmeter._reading.table import POLARS, Frame, Kind, Origin, Table, rows, some
+from rankmeter._reading.values import unnested
+from rankmeter.errors import ColumnError, DataError, InvalidValueError
+from rankmeter.errors._checks import choice, shown
+
+BadScores = Literal["error", "drop", "worst"]
+
+
+def read_rankings(
+    data: object, *, columns: Mapping[str, str] | None = None, bad_scores: BadScores = "error"
+) -> Table:
+    """Read rankings of any accepted form (see `FORMS`); `columns` is role → name.
+
+    `bad_scores` says how to treat a missing or NaN score: raise an error, drop the row, or rank it
+    behind all others of the user (score -inf).
+
+    1. If the data has both ranks and scores, the ranks decide: they are the final order of the tool
+       that wrote them. Scores in another order are counted. ``columns={"score": ...}`` decides
+       otherwise. In TREC runs the score decides and the rank is not read, as in trec_eval.
+    2. Infinite scores are allowed and counted.
+    3. A user all of whose rows were dropped keeps an empty ranking.
+    4. Without score and rank the order of the rows is the ranking, unless another column holds
+       numbers: that may be the score under another name, and is an error.
+    """
+    choice("bad_scores", bad_scores, ("error", "drop", "worst"))
+    read = find(data, "rankings")
+    roles = resolve_roles(read, "rankings", columns)
+    if read.lists is None and not roles.keys() & {"score", "rank"}:
+        refuse_unused_numbers(read, "rankings", roles.values())
+    lists = read.lists
+    table = rankings_of(read, roles, bad_scores) if lists is None else _listed(read, lists)
+    kind = kind_in_spark(data, roles) if is_spark(data) else frame_kind(read, roles)
+    return replace(table, origin=replace(table.origin, kind=kind))
+
+
+def rankings_of(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:
+    """Check the columns that have a role, as `read_rankings` does."""
+    roles = dict(roles)
+    unused = roles.pop("score", None) if "rank" in roles else None
+    others = [] if unused is None else [unused]
+    users, items, empty, counts, values = _checked(read, roles, "rankings", others)
+    scores = None if unused is None else values.pop(unused)
+    frame = pl.DataFrame([users, items, *values.values()])
+    if "rank" in values:
+        ranks(values["rank"], read.source, rounded=counts["rounded_ranks"])
+        if scores is not None:
+            counts["scores_beside_ranks"] = len(users)
+            counts["scores_against_ranks"] = rank_conflicts(users, values["rank"], scores)
+        return _table(InFrame(frame), "rank", empty, read, counts)
+    if "score" in values:
+        frame, empty = _settle_scores(frame, empty, bad_scores, read.source, counts)
+        return _table(InFrame(frame), "score", empty, read, counts)
+    return _table(InFrame(frame), "list", empty, read, counts)
+
+
+def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Table:
+    """Read relevance judgments of any accepted form; `columns` is role → name.
+
+    A judgment without a gain has the gain 1; these are counted as ``assumed_gains``. Where there is
+    no gain but another column of numbers, that may be the gain under another name, and is an error.
+    """
+    read = find(data, "truth")
+    roles = resolve_roles(read, "truth", columns)
+    if read.lists is not None:
+        return _judged(read, read.lists)
+    if "gain" not in roles:
+        refuse_unused_numbers(read, "truth", roles.values())
+    users, items, empty, counts, values = _checked(read, roles, "truth")
+    frame = pl.DataFrame([users, items, *values.values()])
+    return _with_gains(frame, empty, read, counts)
+
+
+def _with_gains(frame: pl.DataFrame, empty: Ids, read: Columns, counts: Counter[str]) -> Table:
+    """Judgments whose gains are checked, or 1 each."""
+    if "gain" in frame.columns:
+        gains(frame["gain"].to_numpy(), read.source)
+    else:
+        frame = frame.with_columns(gain=pl.lit(1.0))
+        counts["assumed_gains"] = frame.height
+    return _table(InFrame(frame), "list", empty, read, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions:
+    """Interactions (`frame`, as from `read_interactions`), and their names in the input.
+
+    `roles` is role → name of the column, and `names` all columns in the order of the input, where
+    it has its own names. `kind` is that of frames made of them, and `given` the frame of pandas
+    that has the same rows.
+    """
+
+    frame: pl.DataFrame
+    roles: Mapping[str, str]
+    names: Sequence[str]
+    source: str = "interactions"
+    textual: bool = False
+    kind: Kind = POLARS
+    given: Any = None
+
+    @classmethod
+    def read(cls, data: object, *, columns: Mapping[str, str] | None = None) -> Interactions:
+        """Read any form, as `read_interactions` does; an `Interactions` is returned unchanged."""
+        if isinstance(data, cls):
+            return data
+        table = find(data, "interactions")
+        roles = resolve_roles(table, "interactions", columns)
+        others = [name for name in table.names if name not in roles.values()]
+        names = Counter([*roles, *others])
+        if twice := [name for name, n in names.items() if n > 1]:
+            raise ColumnError(
+                f"{table.source} would have two columns called {shown(twice[0])}: "
+                f"{some(table.names, 12)}, of which {some(roles.items(), 4)} are named after "
+                f"their roles. Rename one of the two."
+            )
+        users, items, _, _, values = _checked(table, roles, "interactions", others)
+        frame = pl.DataFrame([users, items, *values.values()])
+        renamed, order = (roles, table.names) if table.roles is None else ({}, frame.columns)
+        nested = table.roles is not None or roles["item"] in table.nested
+        given = None if nested else table.pandas
+        kind = frame_kind(table, roles)
+        return cls(frame, renamed, order, table.source, table.textual, kind, given)
+
+    def in_input_kind(self, part: pl.DataFrame, at: npt.NDArray[np.intp]) -> Frame:
+        """Rows of the frame, which are at some places, as they came in."""
+        return self.kind.frame(part) if self.given is None else self.given.take(at)
+
+    def as_in_input(self, part: pl.DataFrame) -> pl.DataFrame:
+        """Rows of the frame with the columns that they have in the input, in its order."""
+        return part.rename(dict(self.roles)).select(self.names)
+
+
+def read_interactions(data: object, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """Read interactions: ``user``, ``item``, ``rating`` (Float64) and ``time`` if there are any.
+
+    Every other column follows unchanged, in the order of the input. Rows keep their order. Takes
+    any form that `read_truth` takes, and `Interactions`.
+    """
+    return Interactions.read(data, columns=columns).frame
+
+
+def is_records(data: object) -> bool:
+    """Whether one object or a JSON (Lines) file holds both rankings and truth, as records.
+
+    Such as ``[{"predict_list": [...], "ground_truth": {...}}, ...]``. The first record may lack one
+    of the two: reading that side reports it.
+    """
+    if isinstance(data, str | PathLike):
+        return holds_records(data)
+    return starts_with_record(data)
+
+
+def _checked(
+    read: Columns, roles: Mapping[str, str], side: Side, others: Sequence[str] = ()
+) -> tuple[pl.Series, pl.Series, Ids, Counter[str], dict[str, pl.Series]]:
+    """Users and items of the rows, users without rows, counts, other columns by role or name.
+
+    All are fetched at once, because a query may order its rows differently each time.
+    """
+    columns = read.fetch([*roles.values(), *others])
+    name = roles["item"]
+    if read.roles is None and (name in read.nested or holds_lists(columns[name])):
+        read, columns, roles = unnested(read, columns, roles, side)
+    counts = Counter(read.counts)
+    source, untyped, textual = read.source, read.untyped, read.textual
+    listed = read.roles is not None and roles.keys() == {"user", "item"}
+    todo = instead_of_values(side) if listed else ""
+    column = columns[roles["item"]]
+    items = ids(column, "item", source, counts, untyped=untyped, otherwise=todo)
+    # Typed together, so that no user with an empty list can be of another type than the rest.
+    everyone = read.everyone(columns[roles["user"]])
+    users = ids(everyone, "user", source, counts, untyped=untyped)
+    if len(users) == 0:
+        raise DataError(f"{source} has no rows: there is nothing to evaluate.")
+    if listed and side != "interactions":
+        refuse_labels(users.slice(0, len(items)), items, side, source)
+    counts["rows"] = len(items)
+    values = {}
+    for role in roles.keys() - {"user", "item", "time"}:
+        column = columns[roles[role]]
+        values[role] = numbers(column, role, source, counts, untyped=untyped, textual=textual)
+    for name in (["time"] if "time" in roles else []) + list(others):
+        values[name] = typed(columns[roles.get(name, name)], name, untyped=untyped)
+    return users.slice(0, len(items)), items, IdSeries(users.slice(len(items))), counts, values
+
+
+def _judged(read: Columns, lists: ByUser) -> Table:
+    """Judgments of which only the gains need a check."""
+    counts = Counter({**read.counts, "rows": len(lists)})
+    if lists.numbers is None:
+        counts["assumed_gains"] = len(lists)
+    else:
+        gains(lists.numbers, read.source)
+    return _table(lists.as_judgments(), "list", lists.empty_users, read, counts)
+
+
+def _listed(read: Columns, lists: ByUser) -> Table:
+    """Rankings without any value that needs a check."""
+    counts = Counter({**read.counts, "rows": len(lists)})
+    if lists.numbers is not None:
+        counts["infinite_scores"] = int(np.isinf(lists.numbers).sum())
+    return _table(lists, lists.order, lists.empty_users, read, counts)
+
+
+def _table(
+    rows: AnyRows,
+    order: Literal["score", "rank", "list"],
+    empty_users: Ids,
+    read: Columns,
+    counts: Counter[str],
+) -> Table:
+    counted = {"rows": counts["rows"], **+counts}
+    words = words_of(read)
+    origin = Origin(
+        read.source, read.textual, counted, read.shape, trimmed=read.trimmed, words=words
+    )
+    return Table(rows, order, empty_users, origin)
+
+
+def _settle_scores(
+    frame: pl.DataFrame, empty: Ids, bad_scores: BadScores, source: str, counts: Counter[str]
+) -> tuple[pl.DataFrame, Ids]:
+    """Decide about missing scores and count the infinite ones; users without rows join `empty`."""
+    scores = frame["score"]
+    counts["infinite_scores"] = int(scores.is_infinite().sum())
+    missing = scores.null_count()
+    if missing == 0:
+        return frame, empty
+    bad = frame.filter(scores.is_null())
+    if bad_scores == "error":
+        pairs = ", ".join(
+            f"user {shown(user)} item {shown(item)}" for user, item, _ in bad.head(3).rows()
+        )
+        raise InvalidValueError(
+            f"{missing} of {frame.height} scores of {source} are missing or NaN: {pairs}; first at "
+            f"{rows(scores.is_null().arg_true())}. Tools differ in where they sort NaN, so it is "
+            f"refused; bad_scores='drop' leaves these rows out, bad_scores='worst' ranks them last."
+        )
+    if bad_scores == "worst":
+        counts["worst_scores"] = missing
+        return frame.with_columns(pl.col("score").fill_null(float("-inf"))), empty
+    counts["dropped_scores"] = missing
+    kept = frame.filter(scores.is_not_null())
+    gone = bad.join(kept, on="user", how="anti")["user"].unique(maintain_order=True)
+    return kept, IdSeries(pl.concat([empty.series(), gone]))

@@ -1,0 +1,486 @@
+"""Rankings or relevance judgments in canonical form."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import polars as pl
+
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._reading.by_user import AnyRows, Ids, IdSeries, IdType, InFrame, Objects
+from rankmeter.errors import (
+    DataError,
+    FileFormatError,
+    IdTypeError,
+    InvalidValueError,
+    MissingDependencyError,
+)
+from rankmeter.errors._caution import refuse_dead_threads
+from rankmeter.errors._checks import USERS, Words, counted, exact, shown
+
+Frame: TypeAlias = Any
+"""A Polars frame, or a frame of pandas or Spark where the data came in one."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Polars, or pandas with the names and types that the data had for users and items."""
+
+    is_pandas: bool = False
+    names: Mapping[str, Hashable] = field(default_factory=dict)  # role → label of the column
+    types: Mapping[str, Any] = field(default_factory=dict)  # role → type of the column
+
+    def frame(self, frame: pl.DataFrame) -> Frame:
+        """A frame with the columns ``user`` and ``item``, or one of them or none, in this kind.
+
+        Ids keep their type where the one that came in cannot hold them all. No column is renamed if
+        a name is taken by another column.
+        """
+        refuse_dead_threads()
+        if not self.is_pandas:
+            return frame
+        made, columns = to_pandas(frame), set(frame.columns)
+        for role in self.types.keys() & columns:
+            made[role] = _typed(made[role], self.types[role])
+        names = {role: name for role, name in self.names.items() if role in columns}
+        taken = columns - names.keys()
+        return made if taken & set(names.values()) else made.rename(columns=names)
+
+
+POLARS = Kind()
+"""The kind of all that came neither from pandas nor from Spark."""
+
+
+def to_pandas(frame: pl.DataFrame, needed_by: str = "a frame of") -> Any:
+    """A frame in pandas, without pyarrow.
+
+    Raises
+    ------
+    MissingDependencyError
+        If pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingDependencyError(
+            f"{needed_by} pandas: pip install 'rankmeter[pandas]'"
+        ) from None
+    plain = (pl.Float64, pl.Int64)
+    return pd.DataFrame(
+        {ids.name: ids.to_numpy() if ids.dtype in plain else ids.to_list() for ids in frame}
+    )
+
+
+def _typed(ids: Any, dtype: Any) -> Any:
+    """A column of pandas in a type, if that holds all its values."""
+    categories = getattr(dtype, "categories", None)
+    if ids.dtype == dtype or not (categories is None or ids.isin(categories).all()):
+        return ids
+    try:
+        typed = ids.astype(dtype)
+    except (TypeError, ValueError, OverflowError, NotImplementedError):
+        return ids
+    return typed if typed.tolist() == ids.tolist() else ids
+
+
+def polars_errors() -> tuple[type[Exception], type[BaseException], type[OSError]]:
+    """The errors of Polars for damaged data; a panic of Rust is not an `Exception`."""
+    return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError
+
+
+def unreadable(path: Path | str, error: OSError) -> FileFormatError:
+    """The error of a file that the system refuses."""
+    return FileFormatError(f"{path} cannot be read: {error.strerror or error}.")
+
+
+def reason(error: object) -> str:
+    """The first line of another package's message, at most 200 characters."""
+    line = str(error).strip().partition("\n")[0]
+    return line if len(line) <= 200 else f"{line[:199]}…"
+
+
+def some(values: Iterable[object], n: int = 3) -> str:
+    """The first values, as a list in words."""
+    first = [shown(value) for value in islice(iter(values), n + 1)]
+    return ", ".join(first[:n]) + (", …" if len(first) > n else "")
+
+
+def rows(indices: Iterable[int], n: int = 3) -> str:
+    """The first few row numbers in words, counted from 1."""
+    first = [str(index + 1) for index in islice(iter(indices), n + 1)]
+    word = "row" if len(first) == 1 else "rows"
+    return f"{word} {', '.join(first[:n])}{', …' if len(first) > n else ''} (the first row is 1)"
+
+
+def refuse(
+    wrong: pl.Series,
+    what: str,
+    source: str,
+    problem: str,
+    remedy: str,
+    *,
+    values: pl.Series | None = None,
+    error: type[DataError] = InvalidValueError,
+) -> None:
+    """Refuse values where a mask is true: how many of what, an example, where, and what to do."""
+    where = wrong.arg_true()
+    if len(where):
+        example = "" if values is None else f", for example {shown(values[int(where[0])])}"
+        raise error(
+            f"{len(where)} of {len(wrong)} {what} of {source} are {problem}{example}, first at "
+            f"{rows(where)}. {remedy}"
+        )
+
+
+Shape: TypeAlias = Literal["flat", "pairs", "rows", ""]
+"""The form of users without names.
+
+One flat list or one flat ``{item: number}`` (pairs), which is user 0, or one list per user (rows).
+
+Empty where users have names.
+"""
+
+_Type: TypeAlias = "pl.DataType | type[pl.DataType]"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a table came from.
+
+    Of `counts` only ``rows`` is always there, the others if they are not zero: ``float_user_ids``,
+    ``float_item_ids`` (integers that came as floats), ``infinite_scores``, ``worst_scores``,
+    ``dropped_scores``, ``rounded_scores``, ``rounded_gains`` (integers that no float64 holds
+    exactly), ``scores_beside_ranks`` (not used, because the input also has ranks),
+    ``scores_against_ranks`` (of the first 1,000, higher than the score at the next better rank),
+    ``assumed_gains`` (judgments without a gain, taken as 1), ``masked_cells`` (padding of arrays).
+    """
+
+    source: str = "rankings"  # for messages: "pandas DataFrame", "runs/bpr.csv"
+    textual: bool = False  # ids were read from text, so that "7" and 7 may be the same id
+    counts: dict[str, int] = field(default_factory=dict)  # rows read, dropped or converted
+    shape: Shape = ""
+    cautions: tuple[str, ...] = ()  # reasons to doubt that the data are what was meant
+    trimmed: bool = False  # no id has white space at its ends
+    engine: str = ""  # how the data are read if they are, or seem, too large for memory
+    words: Words = USERS  # what the names of its columns call users and items
+    kind: Kind = POLARS  # that of the frames that are handed out
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rankings or relevance judgments in canonical form.
+
+    `frame` has ``user`` and ``item`` without nulls, of type Int64, UInt64 or String; rankings have
+    ``score`` or ``rank`` (Float64) if that is what `order` names, judgments ``gain`` (Float64).
+    Rows keep the order of the input, which is the ranking if `order` is ``"list"``. `empty_users`,
+    named without any item, are of the type of ``user``.
+
+    `rows` are in a frame, or lists that only become one where it is needed. Rankings that do not
+    fit into memory are in pieces or in Spark, and `rows` are examples with the types of all. Once
+    the rows with judged items are found, these are the `rows`, with a ``number`` that says their
+    place among all rows, and `empty_users` names the users of all.
+    """
+
+    rows: AnyRows
+    order: Literal["score", "rank", "list"] = "score"
+    empty_users: Ids = field(default_factory=lambda: Objects([], "Int64"))
+    origin: Origin = field(default_factory=Origin)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The rows, one for each item of a user."""
+        return self.rows.frame()
+
+    def with_rows(self, frame: pl.DataFrame) -> Table:
+        """The table with other rows, which are in memory."""
+        return replace(self, rows=InFrame(frame))
+
+    @property
+    def height(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    @cached_property
+    def users(self) -> Ids:
+        """The users of the rows, each at least once."""
+        return self.rows.users
+
+    @property
+    def scores(self) -> FloatArray:
+        """The scores of rankings whose order is ``"score"``."""
+        return self.rows.numbers_of("score")
+
+    @property
+    def gains(self) -> FloatArray:
+        """The gains of judgments."""
+        return self.rows.numbers_of("gain")
+
+    def type_of(self, role: str) -> IdType:
+        """The type of the ids of a role."""
+        return self.users.type if role == "user" else self.rows.item_type
+
+    def dtype(self, role: str) -> pl.DataType:
+        """The same as a type of Polars."""
+        return _polars_type(self.type_of(role))
+
+    def only(self, at: IntArray, empty: IntArray) -> Table:
+        """Some of the rows and of the empty users, by place; neighbours are not copied."""
+        return replace(self, rows=self.rows.only(at), empty_users=self.empty_users.take(empty))
+
+    def of_user(self, user: object) -> Table:
+        """The part that belongs to one user."""
+        columns = (self.users, self.empty_users)
+        return self.only(*((ids.series() == user).arg_true().to_numpy() for ids in columns))
+
+    @property
+    def source(self) -> str:
+        """Where the data came from."""
+        return self.origin.source
+
+    @property
+    def textual(self) -> bool:
+        """Whether the ids were read from text."""
+        return self.origin.textual
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Reasons to doubt that the data are what was meant."""
+        return self.origin.cautions
+
+    def doubted(self, caution: str) -> Table:
+        """The table with one more caution, unless that is empty."""
+        if not caution:
+            return self
+        origin = replace(self.origin, cautions=(*self.cautions, caution))
+        return replace(self, origin=origin)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Counts of rows read, dropped or converted."""
+        return self.origin.counts
+
+
+def no_judgments(rankings: Table) -> Table:
+    """An empty ground truth for rankings of which only the items are measured."""
+    types = rankings.dtype("user"), rankings.dtype("item"), pl.Float64()
+    schema = dict(zip(("user", "item", "gain"), types, strict=True))
+    users = Objects([], rankings.type_of("user"))
+    return Table(InFrame(pl.DataFrame(schema=schema)), "list", users, Origin("no ground truth"))
+
+
+def _polars_type(kind: IdType) -> pl.DataType:
+    """The type of that name."""
+    dtype: pl.DataType = getattr(pl, kind)()
+    return dtype
+
+
+def whole_numbers(text: pl.Series) -> pl.Series | None:
+    """The integers that a String series writes, or None if any of them would change.
+
+    So ``"7"`` is an integer, and ``"007"``, ``"+7"``, ``" 7"`` and ``"-0"`` are names.
+    """
+    return None if _rewritten(text, pl.Int64).any() else text.cast(pl.Int64)
+
+
+def _rewritten(text: pl.Series, dtype: _Type) -> pl.Series:
+    """Where writing the integer back does not give the text again."""
+    return text.cast(dtype, strict=False).cast(pl.String).ne_missing(text)
+
+
+def unify_types(rankings: Table, truth: Table) -> tuple[Table, Table]:
+    """Give both tables the same types of user and of item; neither input is changed.
+
+    Text has no types, so ids that were read from text take the type of the other side where that
+    loses nothing; other ids are never converted between integer and string.
+
+    1. Both sides from text: the integers become strings.
+    2. One side from text and of strings, the other of integers: the text is read as integers if
+       every id of the column is an integer in its shortest form.
+    3. One side from text and of integers, the other of strings: the integers become strings.
+    4. Int64 and UInt64 meet as UInt64 if no id is negative.
+    5. A side without any id takes the type of the other.
+
+    Where none of these applies, `IdTypeError` is raised; `DataError` where one side is flat, so of
+    one user, and the other side has other users. White space at the ends of an id is part of it;
+    where an id read from text matches only without it, `InvalidValueError` is raised.
+    """
+    _refuse_flat_beside_users(rankings, truth)
+    for role in ("user", "item"):
+        kind = _meeting_type(role, rankings, truth)
+        rankings, truth = _cast(rankings, role, kind), _cast(truth, role, kind)
+        _refuse_stray_blanks(role, rankings, truth)
+    return rankings, truth
+
+
+def unify_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[str, Table]]:
+    """Give the truth and the rankings of every system the same types of user and of item.
+
+    As `unify_types`; `IdTypeError` also if ids of one system cannot have the types that another
+    one needs.
+    """
+    if len(systems) == 1:
+        ((name, table),) = systems.items()
+        table, truth = unify_types(table, truth)
+        return truth, {name: table}
+    for table in systems.values():
+        truth = unify_types(table, truth)[1]
+    met = {}
+    for name, table in systems.items():
+        met[name], again = unify_types(table, truth)
+        for role in ("user", "item"):
+            now, needed = again.type_of(role), truth.type_of(role)
+            if now != needed:
+                raise IdTypeError(
+                    f"The {role} ids of {name} ({table.source}) are {now} and those of another "
+                    f"system make them {needed}. Give all systems ids of one type."
+                )
+    return truth, met
+
+
+def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
+    """Refuse flat items for several users: they would be read as the items of user 0 alone."""
+    sides = [("rankings", rankings), ("truth", truth)]
+    for (flat, single), (named, many) in (sides, sides[::-1]):
+        if single.origin.shape not in _FLAT or many.origin.shape in _FLAT:
+            continue
+        users = _all_ids(many, "user").unique(maintain_order=True)
+        items = single.frame["item"]
+        only = users.to_list() in ([0], ["0"])
+        if only and not (single.origin.shape == "pairs" and items.to_list() == users.to_list()):
+            continue
+        raise DataError(
+            f"The {flat} side ({single.source}) names no users and is flat, so its "
+            f"{counted(len(items), 'item is that', 'items are those')} of one user; the {named} "
+            f"side ({many.source}) has {counted(len(users), 'user')}"
+            f"{', a list for each' if many.origin.shape == 'rows' else f': {some(users)}'}. "
+            f"{_both_readings(single, users[0], rows=many.origin.shape == 'rows')}"
+        )
+
+
+_FLAT = ("flat", "pairs")
+
+
+def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
+    """How to write each of the two possible meanings of a flat list or mapping."""
+    frame = flat.frame.head(3)
+    more = ", …" if len(flat.frame) > len(frame) else ""
+    items = list(map(shown, frame["item"]))
+    lists = ", ".join(f"[{item}]" for item in items)
+    if flat.origin.shape == "pairs":
+        numbers = frame.to_series(2).to_list()
+        pairs = list(zip(items, map(exact, numbers), strict=True))
+        whole = ", ".join(f"{item}: {number}" for item, number in pairs)
+        named = f"If these are items with their numbers, name their user: {{{shown(user)}: "
+        named += f"{{{whole}{more}}}}}"
+        if not all(map(float.is_integer, numbers)):
+            return f"{named}."
+        each = ", ".join(f"{item}: [{number}]" for item, number in pairs)
+        return f"If it is one item for each user, write {{{each}{more}}}. {named}."
+    if rows:
+        return (
+            f"If each user has one item, write [{lists}{more}]; if all are of the first user, "
+            f"write a list for each of the others too."
+        )
+    each = f"{{{shown(user)}: [{items[0]}]{more}}}" if items else "{user: [item]}"
+    return (
+        f"If each user has one item, write {each}; if all are of one user, name the user: "
+        f"{{{shown(user)}: [{', '.join(items)}{more}]}}."
+    )
+
+
+def _meeting_type(role: str, rankings: Table, truth: Table) -> IdType:
+    """The type that the ids of both sides can have."""
+    types = rankings.type_of(role), truth.type_of(role)
+    if types[0] == types[1]:
+        return types[0]
+    left, right = _all_ids(rankings, role), _all_ids(truth, role)
+    if len(right) == 0:
+        return types[0]
+    if len(left) == 0:
+        return types[1]
+    sides = [(left, rankings), (right, truth)]
+    if "String" not in types:
+        for ids, table in sides:
+            if isinstance(lowest := ids.min(), int) and lowest < 0:
+                raise IdTypeError(
+                    f"The {role} ids cannot be compared: one side has integers beyond "
+                    f"9223372036854775807 and {table.source} has negative ones ({lowest}), and no "
+                    f"64-bit type holds both. Cast the {role} ids of both sides to strings."
+                )
+        return "UInt64"
+    (text, named), (numbers, numbered) = sides if left.dtype == pl.String else sides[::-1]
+    if numbered.textual:
+        return "String"
+    if named.textual and not _rewritten(text, numbers.dtype).any():
+        return numbered.type_of(role)
+    raise _cannot_meet(role, rankings, left, truth, right)
+
+
+def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
+    """Refuse ids that match those of the other side only without the white space at their ends.
+
+    Otherwise it is part of an id. It is accidental only in ids that were read from text.
+    """
+    sides = ((rankings, truth), (truth, rankings))
+    for table, others in sides:
+        if table.origin.trimmed or not table.textual or table.type_of(role) != "String":
+            continue
+        ids = _all_ids(table, role)
+        blank = ids.filter(ids.str.contains(r"^\s|\s$")).unique(maintain_order=True)
+        if len(blank) == 0:
+            continue
+        other_ids = _all_ids(others, role)
+        bare = other_ids.str.strip_chars()
+        stray = blank.filter(
+            ~blank.is_in(other_ids.implode()) & blank.str.strip_chars().is_in(bare.implode())
+        )
+        if len(stray):
+            raise InvalidValueError(
+                f"{counted(len(stray), f'{role} id')} of {table.source} would match those of "
+                f"{others.source} only without the white space at their ends, for example "
+                f"{some(stray)}. Remove the white space from the file."
+            )
+
+
+def _all_ids(table: Table, role: str) -> pl.Series:
+    """All ids of a role: those of the rows, then those of the users without items."""
+    if role == "item":
+        return table.frame[role]
+    columns = table.users.series(), table.empty_users.series()
+    return pl.concat(columns) if len(table.empty_users) else columns[0]
+
+
+def _cast(table: Table, role: str, kind: IdType) -> Table:
+    if role == "user" and table.empty_users.type != kind:
+        empty = table.empty_users.series().cast(_polars_type(kind))
+        table = replace(table, empty_users=IdSeries(empty))
+    if table.type_of(role) != kind:
+        table = replace(table, rows=table.rows.cast(role, _polars_type(kind)))
+    return table
+
+
+def _cannot_meet(
+    role: str, rankings: Table, left: pl.Series, truth: Table, right: pl.Series
+) -> IdTypeError:
+    sides = (
+        f"The rankings ({rankings.source}) have {_kind(left)} {role} ids: {some(left)}. "
+        f"The truth ({truth.source}) has {_kind(right)} {role} ids: {some(right)}."
+    )
+    for ids, other, table in ((left, right, rankings), (right, left, truth)):
+        if table.textual and ids.dtype == pl.String:
+            odd = ids.filter(_rewritten(ids, other.dtype)).unique(maintain_order=True)
+            sides += f" In {table.source} these are not written as integers: {some(odd)}."
+    return IdTypeError(
+        f"The {role} ids of the two sides have different types and would never match. {sides} "
+        f"Convert one side, for example with polars: frame.with_columns(pl.col({role!r})"
+        f".cast(pl.String))."
+    )
+
+
+def _kind(ids: pl.Series) -> str:
+    return "string" if ids.dtype == pl.String else "integer"

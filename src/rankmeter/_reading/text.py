@@ -1,0 +1,314 @@
+"""The content of a text file; delimited text and lines."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from rankmeter._reading.columns import Columns, Side, named
+from rankmeter._reading.table import polars_errors, reason, unreadable
+from rankmeter.errors import FileFormatError
+from rankmeter.errors._checks import shown
+
+Piece: TypeAlias = Callable[[int, int], Any]
+"""From two places to the bytes of the content between them, which are valid until the next call."""
+
+
+def state_of(path: str | Path) -> tuple[int, ...]:
+    """The size of a file, and what changes with its content."""
+    status = Path(path).stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+@dataclass(frozen=True)
+class Text:
+    """The content of a file, which becomes characters only where this is needed.
+
+    Of a large file only the start was read, and `read` reads all of it once something needs that.
+    """
+
+    name: str
+    start: bytes | bytearray
+    encoding: str = "utf-8"
+    read: Callable[[], bytes | bytearray] | None = None
+    state: tuple[int, ...] = ()  # of a large file, as `state_of` gives it
+
+    @cached_property
+    def content(self) -> bytes | bytearray:
+        """All bytes."""
+        return self.start if self.read is None else self.read()
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether only the start was read."""
+        return self.read is not None and "content" not in vars(self)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether a large file may be another one by now, or none."""
+        with suppress(OSError):
+            return state_of(self.name) != self.state
+        return True
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return self.state[0] if self.is_unread else len(self.content)
+
+    @contextmanager
+    def opened(self) -> Iterator[Piece]:
+        """Pieces of the content, which is not read for this."""
+        if not self.is_unread:
+            view = memoryview(self.content)
+            yield lambda start, stop: view[start:stop]
+            return
+        try:
+            with open(self.name, "rb", buffering=0) as file:  # noqa: PTH123 - a name as it came
+                yield _pieces_of(file)
+        except OSError as error:
+            raise unreadable(self.name, error) from error
+
+    @cached_property
+    def text(self) -> str:
+        """All characters."""
+        return self.content.decode(self.encoding)
+
+    @cached_property
+    def head(self) -> str:
+        """The first 65536 characters."""
+        return self.start[:START].decode(self.encoding, "ignore")[:_HEAD]
+
+    @cached_property
+    def is_ascii(self) -> bool:
+        """Whether every byte is a character in any encoding."""
+        return self.content.isascii()
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether every character is white space."""
+        return not self.head.strip() and not self.text.strip()
+
+    def has(self, *words: bytes) -> bool:
+        """Whether any of some bytes occurs."""
+        return any(word in self.content for word in words)
+
+
+def _pieces_of(file: Any) -> Piece:
+    """Read pieces of a file into one buffer."""
+    buffer = np.empty(0, dtype=np.uint8)
+
+    def piece(start: int, stop: int) -> Any:
+        nonlocal buffer
+        if buffer.size < stop - start:
+            buffer = np.empty(stop - start, dtype=np.uint8)
+        file.seek(start)
+        filled = 0
+        while n := file.readinto(buffer.data[filled : stop - start]):
+            filled += n
+        return buffer[:filled]
+
+    return piece
+
+
+_HEAD = 2**16
+START = 4 * _HEAD
+
+
+# ---------------------------------------------------------------------------------------------
+# CSV and TSV
+
+
+def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
+    """A table with a header line; every value stays text until its meaning is known."""
+    refuse_returns(file, quoted=True)
+    header = _header(file, separator)
+    if len(header) == 1 and (other := next((c for c in "\t;|," if c in header[0]), None)):
+        name = {"\t": ", or name it .tsv", ",": ", or name it .csv"}.get(other, "")
+        raise FileFormatError(
+            f"{file.name} has one column, {shown(header[0])}: its fields seem to be separated by "
+            f"{other!r}, not by {separator!r}. Write it with {separator!r}{name}, or pass the "
+            f"frame that polars.read_csv(path, separator={other!r}) makes of it."
+        )
+    frame = _plain_rows(file, separator, len(header))
+    if frame is None:
+        frame = _any_rows(file, separator, len(header))
+    hint = ""
+    if any(re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", name) for name in header):
+        hint = (
+            f" The first line, {shown(separator.join(header))}, looks like data: put a header line "
+            f"such as {separator.join(['user', 'item', 'score'])!r} above it."
+        )
+    # By position: Polars renames a column whose name occurs twice.
+    columns = dict(zip(header, frame.get_columns(), strict=True))
+    blank = {b'"', b" ", b"\t", b"\r", b"\x0b", b"\x0c"} - {separator.encode()}
+    read = Columns.of(
+        columns,
+        file.name,
+        textual=True,
+        trimmed=file.is_ascii and not file.has(*blank),
+        untyped=True,
+        hint=hint,
+    )
+    return replace(read, names=header)
+
+
+def _plain_rows(file: Text, separator: str, width: int) -> pl.DataFrame | None:
+    """The rows of a file without quotation marks and missing last values, else None.
+
+    Every row has `width` fields: none has fewer, and together they have as many as that makes.
+    """
+    if file.has(b'"', b"\r"):
+        return None
+    try:
+        frame = pl.read_csv(bytes(file.content), separator=separator, infer_schema=False)
+    except polars_errors():
+        return None
+    if frame.width != width or frame.to_series(-1).null_count():
+        return None
+    separators = (width - 1) * (frame.height + 1)
+    return frame if file.content.count(separator.encode()) == separators else None
+
+
+def _any_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
+    """The rows of any file, or the error of the first bad one."""
+    text = file.text.lstrip("\r\n")
+    if "\n\n" in text or "\n\r\n" in text:  # Polars would read a blank line as a row of nulls
+        # Text between quotation marks is kept.
+        text = re.sub(r'("[^"]*(?:"|$))|(?:\r?\n)+(?=\r?\n|$)', r"\1", text)
+    if _quotes_inside(text, separator):
+        frame = _by_rows(file, separator, width)
+    else:
+        frame = _by_polars(file, text, separator, width)
+    if '""' in text:  # quoted or not, nothing is a missing value
+        frame = frame.with_columns(pl.all().replace("", None))
+    if frame.width != width:
+        raise _bad_header(file, "its quotation marks do not pair")
+    # A short row leaves its last column empty, and a long one can end in a separator; only then is
+    # it worth walking over the rows.
+    ends = (f"{separator}\n" in text, f"{separator}\r" in text, text.endswith(separator))
+    doubtful = frame.to_series(-1).null_count() or any(ends)
+    if doubtful and (ragged := _ragged(file, separator, width)):
+        raise ragged
+    return frame
+
+
+def refuse_returns(file: Text, *, quoted: bool = False) -> None:
+    r"""Refuse a ``\r`` that does not end a line: it would become part of a value.
+
+    Where values may be quoted, it is allowed between quotation marks.
+    """
+    if not file.has(b"\r") or file.content.count(b"\r") == file.content.count(b"\r\n"):
+        return
+    for match in re.finditer(r'"[^"]*(?:"|$)|\r(?!\n)' if quoted else r"\r(?!\n)", file.text):
+        if match[0] == "\r":
+            line = file.text.count("\n", 0, match.start()) + 1
+            raise FileFormatError(
+                f"{file.name}, line {line}: a carriage return (\\r) that does not end a line, "
+                f"while other lines end in \\n. Write the file again with one kind of line end."
+            )
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines with their ends, one at a time, to avoid a second copy of a large text."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
+def _header(file: Text, separator: str) -> list[str]:
+    start = file.head.lstrip("\r\n")
+    if '"' in start or "\n" not in start:
+        start = file.text.lstrip("\r\n")
+    try:
+        return next(csv.reader(_lines(start), delimiter=separator))
+    except csv.Error as error:
+        raise _bad_header(file, str(error)) from error
+
+
+def _bad_header(file: Text, reason: str) -> FileFormatError:
+    header = file.text[:4096].lstrip().partition("\n")[0]
+    return FileFormatError(
+        f"{file.name} has a header line that cannot be read: {shown(header)} ({reason}). Write "
+        f"the names of the columns plainly."
+    )
+
+
+def _by_polars(file: Text, text: str, separator: str, width: int) -> pl.DataFrame:
+    try:
+        return pl.read_csv(text.encode(), separator=separator, infer_schema=False)
+    except polars_errors() as error:
+        raise _ragged(file, separator, width) or FileFormatError(
+            f"{file.name} cannot be read as a table: {reason(error)}. Write it again as plain CSV."
+        ) from error
+
+
+def _quotes_inside(text: str, separator: str) -> bool:
+    """Whether a quotation mark seems to be where Polars can join or drop rows.
+
+    That is inside a field, after a quoted one, or without a second one.
+    """
+    if '"' not in text:
+        return False
+    if text.count('"') % 2:
+        return True
+    after = f'"(?:[^"]|"")*"[^"{separator}\\r\\n]'
+    within = f'[^"{separator}\\r\\n]+"'
+    # The search by Polars is linear in time, unlike that of re.
+    return bool(pl.Series([text]).str.contains(f"(?m)(?:^|{separator})(?:{after}|{within})")[0])
+
+
+def _by_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
+    """The table row by row: a quotation mark inside a field without quotation is text."""
+    if ragged := _ragged(file, separator, width):
+        raise ragged
+    rows = (row for row in csv.reader(_lines(file.text), delimiter=separator, strict=True) if row)
+    next(rows)
+    schema = {str(place): pl.String for place in range(width)}
+    frame = pl.DataFrame([*rows], schema=schema, orient="row")
+    return frame.with_columns(pl.all().replace("", None))
+
+
+def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
+    """Report the first row with too many or too few fields, or with broken quotation."""
+    reader = csv.reader(_lines(file.text), delimiter=separator, strict=True)
+    line = 0
+    try:
+        for row in reader:
+            if row and len(row) != width:
+                return FileFormatError(
+                    f"{file.name}, line {reader.line_num}: {len(row)} fields where the header has "
+                    f"{width}: {shown(separator.join(row))}. Complete or remove the line, or put "
+                    f"quotation marks around fields that contain {separator!r}."
+                )
+            line = reader.line_num
+    except csv.Error as error:
+        if "end of data" in str(error):
+            return FileFormatError(
+                f"{file.name}, line {line + 1}: a quotation mark is opened and never closed. "
+                f"Close it, or double it if it belongs to the value."
+            )
+        what = "text follows a closing quotation mark" if "expected" in str(error) else str(error)
+        return FileFormatError(
+            f"{file.name}, line {reader.line_num}: {what}. Put quotation marks around the field, "
+            f"and double those that belong to the value."
+        )
+    return None
+
+
+def read_lines(file: Text, side: Side) -> Columns:
+    """One user per line, perhaps below a title; blank lines are ignored."""
+    refuse_returns(file)
+    lines = [line for line in map(str.strip, file.text.split("\n")) if line]
+    users = pl.Series(lines[1:] if named("user", lines[:1]) else lines, dtype=pl.String)
+    return Columns.by_role({"user": users}, file.name, textual=True, untyped=True)

@@ -1,0 +1,258 @@
+"""TREC files: fields separated by any run of ASCII white space, without a header."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from rankmeter._reading.columns import VALUE, Columns, Side, named
+from rankmeter._reading.lines import Lines
+from rankmeter._reading.numbers import count_rounded
+from rankmeter._reading.table import polars_errors
+from rankmeter._reading.text import Text, refuse_returns
+from rankmeter.errors import FileFormatError
+from rankmeter.errors._checks import RETRIEVAL, shown
+
+_RUN = "qid Q0 docid rank score tag"
+_QRELS = "qid 0 docid rel"
+_USUAL = {"rankings": _RUN, "truth": _QRELS}
+_NEVER = "\x1f"
+_SPACE = r"[ \t\r\x0b\x0c]"
+_FIELD = r"[^ \t\r\x0b\x0c]+"
+_RANK_OF_MORE = f"^{_SPACE}*(?:{_FIELD}{_SPACE}+){{3}}({_FIELD})(?:{_SPACE}+{_FIELD}){{3}}"
+
+
+def read_run(file: Text, side: Side, *, ranked: bool = True, in_rows: bool = False) -> Columns:
+    """A TREC run: ``qid Q0 docid rank score tag``, ordered by score as trec_eval orders it.
+
+    Unless `ranked` is false, the rank in a line with more fields must be an integer: else the space
+    is in the docid, and the score would be its rank. What is `in_rows` is not an index of places.
+    """
+    return _read_trec(file, side, _RUN, "qid docid score", ranked=ranked, in_rows=in_rows)
+
+
+def read_qrels(file: Text, side: Side) -> Columns:
+    """TREC judgments: ``qid 0 docid rel``."""
+    _refuse_subtopics(file, side)
+    return _read_trec(file, side, _QRELS, "qid docid rel")
+
+
+def _refuse_subtopics(file: Text, side: Side) -> None:
+    """Refuse judgments by subtopic, in the second field, where one document has several.
+
+    All lines are looked at only if the first ones differ in this field.
+    """
+    fields = [re.findall(_FIELD, line)[1:2] for line in file.head.split("\n")[:-1]]
+    if len({field[0] for field in fields if field}) < 2:
+        return
+    try:
+        rows, _ = trec_fields(file, side, "qid subtopic docid rel", "qid subtopic docid rel")
+    except FileFormatError:
+        return  # the reader of judgments says what is wrong
+    several = rows.group_by("qid", "docid").agg(pl.col("subtopic").unique().sort())
+    several = several.filter(pl.col("subtopic").list.len() > 1).sort("qid", "docid")
+    if several.height:
+        qid, docid, subtopics = several.row(0)
+        raise FileFormatError(
+            f"{file.name} judges {several.height} pairs of query and document several times "
+            f"with different second fields, for example {shown(docid)} of query {shown(qid)} for "
+            f"{', '.join(map(shown, subtopics[:4]))}. Judgments by subtopic (intents) are not "
+            "read: write one judgment for each query and document, such as the largest grade"
+        )
+
+
+def looks_like_trec(file: Text) -> Literal["run", "qrels"] | None:
+    """The format of a file by the fields of its first lines.
+
+    The second field of TREC files is not used: it is Q0, or 0. The item in a table of ratings can
+    be the same; such a table differs by its header, by a third field of numbers with second fields
+    that are not 0, or by a time in place of the grade.
+    """
+    lines = [re.findall(_FIELD, line) for line in file.head.split("\n")[:50]]
+    lines = [line for line in lines if len(line) >= 4]
+    if not lines or (named("user", lines[0]) and named("item", lines[0])):
+        return None
+    marked = [line for line in lines if line[1].upper() == "Q0"]
+    if not marked:
+        marked = [line for line in lines if line[1] == "0"]
+        if any(_is_number(line[2]) for line in lines) and not _zero_throughout(file.text):
+            return None
+    if any(len(line) >= 6 and _is_number(line[3]) and _is_number(line[4]) for line in marked):
+        return "run"
+    grades = [line[3] for line in marked if len(line) == 4 and _is_number(line[3])]
+    return "qrels" if any(abs(float(grade)) < _LEAST_TIME for grade in grades) else None
+
+
+_NOT_ZERO = r"(?m)^[ \t\x0b\x0c]*[^\s]+[ \t\x0b\x0c]+(?:[^0\s]|0[^\s])"
+_LEAST_TIME = 1e8  # in seconds since 1970
+
+
+def _zero_throughout(text: str) -> bool:
+    return not pl.Series([text]).str.contains(_NOT_ZERO)[0]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_trec(
+    file: Text, side: Side, form: str, used: str, *, ranked: bool = False, in_rows: bool = False
+) -> Columns:
+    facts: dict[str, Any] = {"textual": True, "words": RETRIEVAL}
+    usual = form == _USUAL.get(side) and not in_rows
+    if usual and (lines := Lines.of(file, form.split(), used.split())):
+        return Columns.by_user(lines, file.name, trimmed=lines.trimmed, **facts)
+    rows, n_rounded = trec_fields(file, side, form, used, ranked=ranked)
+    columns = dict(zip(("user", "item", "value"), rows.get_columns(), strict=True))
+    counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": n_rounded})
+    return Columns.by_role(columns, file.name, counts=counts, trimmed=file.is_ascii, **facts)
+
+
+def trec_fields(
+    file: Text, side: Side, form: str, used: str, *, exact: bool = False, ranked: bool = False
+) -> tuple[pl.DataFrame, int]:
+    """The fields `used` of the lines of a `form`, and how many numbers were rounded.
+
+    Fields are named in order, separated by spaces. The last of those used is a number, the others
+    are texts. Lines may have more fields than the form unless they are to be `exact`, and if
+    `ranked` if their rank is an integer; blank lines are skipped.
+    """
+    kind = looks_like_trec(file)
+    swapped = (side, kind) in (("rankings", "qrels"), ("truth", "run"))
+    fields, used_fields = form.split(), used.split()
+    if not swapped and (rows := _plain_lines(file, fields, used_fields)) is not None:
+        return rows, 0
+    refuse_returns(file)
+    if swapped:
+        actual = _QRELS if kind == "qrels" else _RUN
+        wanted_form = _USUAL[side] if form == actual else form
+        what = "rankings are" if side == "rankings" else "ground truth is"
+        raise FileFormatError(
+            f"{file.name} has the lines of TREC {kind} ({actual}), where {what} expected: "
+            f"{wanted_form}. Are rankings and truth swapped?"
+        )
+    return _any_lines(file, fields, used_fields, exact=exact, ranked=ranked)
+
+
+def _plain_lines(file: Text, fields: list[str], used: list[str]) -> pl.DataFrame | None:
+    """The fields of a file that has exactly one separator between them on every line, else None.
+
+    Then no line lacks its last field, and there is no other white space than these separators and
+    the ends of the lines. (Polars reads a missing field as a null, and may ignore further fields.)
+    """
+    separator = b"\t" if b"\t" in file.content[:_START] else b" "
+    if not (file.is_ascii or file.encoding == "utf-8"):
+        return None
+    if (blanks := _blanks(file.content)) is None:
+        return None
+    value, last = used[-1], fields[-1]
+    try:
+        lines = pl.scan_csv(
+            bytes(file.content),
+            has_header=False,
+            separator=separator.decode(),
+            quote_char=None,
+            schema={field: pl.Float64 if field == value else pl.String for field in fields},
+        )
+        rows = lines.select(*dict.fromkeys([*used, last])).collect()
+    except polars_errors():
+        return None
+    ends = rows.height - (not file.content.endswith(b"\n"))
+    if blanks != rows.height * (len(fields) - 1) + ends:
+        return None
+    if rows[value].null_count() or rows[last].null_count():
+        return None
+    # Which large integers are rounded is known from their digits only.
+    large = rows[value].is_finite() & (rows[value].abs() >= 2**53)
+    return None if large.any() else rows.select(used)
+
+
+_START = 4096
+
+
+def _blanks(content: bytes | bytearray) -> int | None:
+    """How many bytes are white space or control characters; None if two of them are neighbours."""
+    codes, n = np.frombuffer(content, np.uint8), 0
+    before = codes[:1] <= _BLANK  # at the start, it would make an empty field
+    for start in range(0, codes.size, _AT_ONCE):
+        blank = codes[start : start + _AT_ONCE] <= _BLANK
+        if (before & blank[:1]).any() or (blank[1:] & blank[:-1]).any():
+            return None
+        before, n = blank[-1:], n + int(np.count_nonzero(blank))
+    return n
+
+
+_BLANK = 32
+_AT_ONCE = 2**18  # bytes, so that a part stays in the cache
+
+
+def _any_lines(
+    file: Text, fields: list[str], used: list[str], *, exact: bool, ranked: bool = False
+) -> tuple[pl.DataFrame, int]:
+    """The fields of any file, or the error of the first bad line."""
+    if (at := file.text.find(_NEVER)) >= 0:
+        raise FileFormatError(
+            f"{file.name}, line {file.text.count(chr(10), 0, at) + 1}: the control character "
+            f"{_NEVER!r} has no place in a TREC file. Remove it."
+        )
+    # Whole lines, blank ones among them, so that positions are the numbers of lines.
+    lines = pl.read_csv(
+        file.text.encode(),
+        has_header=False,
+        separator=_NEVER,
+        quote_char=None,
+        infer_schema=False,
+        new_columns=["line"],
+    )["line"]
+    if ranked:
+        _refuse_split_docids(file.name, lines)
+    # Only the fields that are used are captured; the rest must be there.
+    pattern = f"{_SPACE}+".join(
+        f"(?<{field}>{_FIELD})" if field in used else _FIELD for field in fields
+    )
+    end = f"{_SPACE}*$" if exact else ""
+    rows = lines.str.extract_groups(f"^{_SPACE}*{pattern}{end}").struct.unnest()
+    value = used[-1]
+    numbers = rows[value].cast(pl.Float64, strict=False)
+    if numbers.null_count():
+        bad = (numbers.is_null() & lines.str.contains(_FIELD)).arg_true()
+        if len(bad):
+            number, line = int(bad[0]) + 1, lines[int(bad[0])]
+            raise _bad_line(file.name, number, line, fields, value, exact=exact)
+        rows, numbers = rows.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
+    return rows.with_columns(numbers.alias(value)), count_rounded(rows[value], numbers)
+
+
+def _refuse_split_docids(name: str, lines: pl.Series) -> None:
+    """A docid with a space moves the rank to the place of the score."""
+    rank = lines.str.extract(_RANK_OF_MORE)
+    bad = (~rank.str.contains("^[0-9]+$")).fill_null(value=False).arg_true()
+    if len(bad):
+        at = int(bad[0])
+        raise FileFormatError(
+            f"{name}, line {at + 1}: more fields than {_RUN}, and the rank {shown(rank[at])} is "
+            f"not an integer: {shown(lines[at])}. If the docid has a space, replace it in the run "
+            f"and in the judgments."
+        )
+
+
+def _bad_line(
+    name: str, number: int, line: str, fields: list[str], value: str, *, exact: bool
+) -> FileFormatError:
+    present = re.findall(_FIELD, line)
+    if len(present) < len(fields) or (exact and len(present) > len(fields)):
+        what = f"{len(present)} fields where a line needs {len(fields)}"
+    else:
+        what = f"the {value} {shown(present[fields.index(value)])} is not a number"
+    return FileFormatError(
+        f"{name}, line {number}: {what} ({' '.join(fields)}): {shown(line)}. Correct or remove the "
+        f"line."
+    )

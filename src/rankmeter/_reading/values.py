@@ -1,0 +1,367 @@
+"""Items of users: those of one user, in order, as a set or with a number each; columns of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from rankmeter._reading.columns import (
+    ROLES,
+    VALUE,
+    Column,
+    Columns,
+    Side,
+    holds_lists,
+    named,
+    plain,
+)
+from rankmeter._reading.frames import made_by
+from rankmeter._reading.ids import is_null, kinds, refuse_rounded
+from rankmeter._reading.table import some
+from rankmeter.errors import DataError, DuplicateError
+from rankmeter.errors._checks import counted, shown
+
+_is_pandas_series = made_by("pandas", "Series")
+
+
+class Numbered(NamedTuple):
+    """Items with a number each, where an item may occur twice (which a dict would merge)."""
+
+    items: list[Any]
+    numbers: list[Any]
+
+
+def numbers_of_all(
+    users: Iterable[object],
+    pairs: Iterable[tuple[list[Any], list[Any] | None]],
+    side: Side,
+    source: str,
+) -> list[Any] | None:
+    """The numbers of all items, or None if no user has some; some users without them are refused.
+
+    A user without items needs no numbers.
+    """
+    full = [(user, numbers) for user, (items, numbers) in zip(users, pairs, strict=True) if items]
+    bare = [user for user, numbers in full if numbers is None]
+    if len(bare) == len(full):
+        return None
+    if bare:
+        raise DataError(
+            f"{source} has {_number(side)}s for the items of some users, and none for those of "
+            f"{counted(len(bare), 'other user')}: {some(bare)}. Give every item its "
+            f"{_number(side)}, or no item."
+        )
+    return [*chain.from_iterable(numbers for _, numbers in full if numbers is not None)]
+
+
+def items_of(
+    user: object, value: Any, side: Side, source: str
+) -> tuple[list[Any], list[Any] | None]:
+    """The items of one user and, if they have any, their numbers."""
+    if isinstance(value, Mapping):
+        pairs = list(value.items())
+        return [item for item, _ in pairs], [number for _, number in pairs]
+    if isinstance(value, Numbered):
+        return value
+    if hasattr(value, "iloc") and _is_pandas_series(value):
+        return _from_series(user, value, side, source)
+    items = _listed(user, value, side, source)
+    if items and is_hit(items[0]):
+        return _from_hits(user, items, side, source)
+    if items and (name := _id_of(items[0][0] if is_pair(items[0]) else items[0])):
+        return _from_documents(user, items, name, source), None
+    if items and is_pair(items[0]) and are_scored(items, named=True):
+        return Numbered(*map(list, zip(*items, strict=True)))
+    return items, None
+
+
+def is_hit(value: object) -> bool:
+    """Whether a value is a mapping that names an item, as searches return them."""
+    return isinstance(value, Mapping) and len(_item_keys(value)) == 1
+
+
+def is_only_hit(value: object, side: Side) -> bool:
+    """Whether a mapping is a hit without a field that could name the user."""
+    if not isinstance(value, Mapping) or not is_hit(value):
+        return False
+    expected = {*_item_keys(value), *named(VALUE.get(side, ""), [*value])}
+    return all(key in expected or plain(str(key)) in _OF_HITS for key in value)
+
+
+_OF_HITS = {"text", "title", "content", "metadata", "document", "snippet", "url", "embedding"}
+"""Fields that searches return besides the item and its score."""
+
+
+def _item_keys(hit: Mapping[Any, Any]) -> list[str]:
+    keys = [key for key in hit if isinstance(key, str)]
+    return named("item", keys) or [key for key in keys if plain(key) == "id"]
+
+
+def _from_hits(
+    user: object, hits: Sequence[Any], side: Side, source: str
+) -> tuple[list[Any], list[Any] | None]:
+    """Items of hits and, if these name them, their numbers."""
+    (item,) = _item_keys(hits[0])
+    fields = {key: value for hit in hits if isinstance(hit, Mapping) for key, value in hit.items()}
+    number = named(VALUE.get(side, ""), [*fields])
+    where = f"User {shown(user)} of {source} has hits"
+    if len(number) > 1:
+        raise DataError(
+            f"{where} with {len(number)} fields that could be the {VALUE[side]}: {some(number)}. "
+            f"Drop or rename the others."
+        )
+    for place, hit in enumerate(hits, start=1):
+        if not isinstance(hit, Mapping) or item not in hit or any(n not in hit for n in number):
+            raise DataError(
+                f"Hit {place} of user {shown(user)} of {source} is {shown(hit)}, where others have "
+                f"{some([item, *number])}."
+            )
+    items = [hit[item] for hit in hits]
+    if number:
+        return items, [hit[number[0]] for hit in hits]
+    if side == "rankings":
+        floats = {key for hit in hits for key, value in hit.items() if kinds([value]) == {"float"}}
+        if unused := [key for key in fields if key in floats or named("rank", [key])]:
+            raise DataError(
+                f"{where} without a score but with numbers, {some(unused)}: {shown(hits[0])}. Call "
+                f"the one that orders them 'score' (the highest comes first), or drop them if the "
+                f"order of the list is the ranking."
+            )
+    return items, None
+
+
+_IDS = {
+    "haystack.Document": "id",
+    "langchain_core.Document": "id",
+    "llama_index.NodeWithScore": "node_id",
+}
+"""The attribute with the id of a retrieved document; its list is in the order of the ranking."""
+
+
+def _id_of(value: object) -> str:
+    """The attribute with the id of a document of a known library, or nothing."""
+    kinds = type(value).__mro__
+    names = (f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in kinds)
+    return next((_IDS[name] for name in names if name in _IDS), "")
+
+
+def _from_documents(user: object, items: Sequence[Any], name: str, source: str) -> list[Any]:
+    """The ids of documents, also of pairs with a score, whose order is that of the ranking.
+
+    Whether a higher score of a pair is better depends on the vector store, so it is not read.
+    """
+    documents = [item[0] if is_pair(item) else item for item in items]
+    ids = [getattr(document, name, document) for document in documents]
+    if None in ids:
+        place = ids.index(None)
+        keys = [*(getattr(documents[place], "metadata", None) or {})]
+        remedy = "Give each document its id."
+        if keys:
+            remedy = (
+                f"Its metadata have {some(keys, 9)}: pass the key that names it, for example "
+                f"[document.metadata[{shown(keys[0])}] for document in documents]."
+            )
+        raise DataError(
+            f"Document {place + 1} of user {shown(user)} of {source} has no {name}. {remedy}"
+        )
+    return ids
+
+
+def is_pair(value: object) -> bool:
+    """Whether a value is a tuple or list of two."""
+    return isinstance(value, tuple | list) and len(value) == 2
+
+
+def are_scored(pairs: Sequence[Any], *, named: bool) -> bool:
+    """Whether pairs can only mean items with a number each.
+
+    A text comes first and a float second; where the pairs are those of a `named` user, whose name
+    cannot come first, the number may be an integer, or the item if the number is a float.
+    """
+    if not all(map(is_pair, pairs)):
+        return False
+    items, numbers = (kinds(part) - {"null"} for part in zip(*pairs, strict=True))
+    if items == {"integer"}:
+        return named and numbers == {"float"}
+    allowed = {"integer", "float"} if named else {"float"}
+    return items == {"string"} and bool(numbers) and numbers <= allowed
+
+
+def _from_series(
+    user: object, series: Any, side: Side, source: str
+) -> tuple[list[Any], list[Any] | None]:
+    """Values that are items, or an index of items whose values are numbers.
+
+    A name of the values or of the index decides; then the types: text cannot be a number, floats
+    and booleans cannot be items, and an index that numbers the rows is ignored.
+    """
+    values, index = series.tolist(), series.index.tolist()
+    kind, keys = kinds(values) - {"null"}, kinds(index)
+    counts_rows = index == list(range(len(index)))
+    numbered = any(named(role, [series.name]) for role in ROLES[side][2:])
+    if named("item", [series.index.name]):
+        return index, values
+    if named("item", [series.name]) or kind <= {"string"}:
+        return values, None
+    if counts_rows and not numbered and not kind & {"float", "boolean"}:
+        return values, None
+    numeric = kind <= {"integer", "float", "boolean"}
+    if numeric and not counts_rows and ("integer" not in kind or keys == {"string"}):
+        return index, values
+    raise DataError(
+        f"User {shown(user)} of {source} has a pandas Series, and whether its values "
+        f"({shown(values[0])}, …) or its index ({shown(index[0])}, …) are the items is not "
+        f"certain. Pass .tolist() if the values are the items in order, .to_dict() if they are the "
+        f"{_number(side)}s of the items in the index."
+    )
+
+
+def _listed(user: object, value: Any, side: Side, source: str) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    if isinstance(value, str | bytes):
+        raise DataError(
+            f"User {shown(user)} of {source} has the text {shown(value)} where a list of items "
+            f"belongs. For one item, write [{shown(value)}]."
+        )
+    if isinstance(value, AbstractSet):
+        if side == "rankings":
+            raise DataError(
+                f"User {shown(user)} of {source} has a set of items, and a set has no order. Pass "
+                f"a list in the order of the ranking, or {{item: score}}. If it is the ground "
+                f"truth, are the two arguments swapped?"
+            )
+        return list(value)
+    if isinstance(value, Sequence | Iterator):
+        return list(value)
+    # The arrays and Series of NumPy, Polars, pyarrow and torch.
+    for name in ("tolist", "to_list"):
+        if hasattr(value, name) and isinstance(items := getattr(value, name)(), list):
+            refuse_rounded(items, getattr(value, "dtype", ""), source)
+            return items
+    raise DataError(
+        f"User {shown(user)} of {source} has {shown(value)} ({type(value).__name__}) where a list "
+        f"of items, or {{item: {_number(side)}}}, belongs."
+    )
+
+
+def _number(side: Side) -> str:
+    return VALUE[side] if side == "rankings" else "gain"
+
+
+def refuse_twice(users: Sequence[Any], source: str) -> None:
+    """Two lists of one user have no order among each other."""
+    try:
+        if len(set(users)) == len(users):
+            return
+    except TypeError:
+        return  # values that cannot be ids are refused later
+    first: dict[Any, int] = {}
+    for number, user in enumerate(users, start=1):
+        if not is_null(user) and (before := first.setdefault(user, number)) != number:
+            raise DuplicateError(
+                f"User {shown(user)} of {source} has two lists, number {before} and number "
+                f"{number}. Which comes first is not known: merge them, or leave one out."
+            )
+
+
+# ---------------------------------------------------------------------------------------------
+# Columns of lists: a row for each user becomes one for each item
+
+
+def unnested(
+    read: Columns, columns: Mapping[str, Column], roles: Mapping[str, str], side: Side
+) -> tuple[Columns, dict[str, Column], dict[str, str]]:
+    """Rows of items; other lists of the same lengths are flattened, single values repeated.
+
+    Users with an empty list become `empty_users`, and items with a number each give a column.
+    """
+    users = columns[roles["user"]]
+    if side != "interactions":
+        refuse_twice(users if isinstance(users, list) else users.to_list(), read.source)
+    _refuse_single(columns, roles, read.source)
+    lengths, items, numbers = _parts(columns[roles["item"]], users, side, read.source)
+    at = np.repeat(np.arange(len(lengths)), lengths)
+    rows = {
+        name: items if name == roles["item"] else _repeat(column, lengths, at, name, read.source)
+        for name, column in columns.items()
+    }
+    value = VALUE[side]
+    if numbers is not None:
+        rows[value], roles = numbers, {**roles, value: value}
+    empty = np.flatnonzero(lengths == 0)
+    return replace(read, empty_users=_taken(users, empty)), rows, dict(roles)
+
+
+def _refuse_single(columns: Mapping[str, Column], roles: Mapping[str, str], source: str) -> None:
+    numbers = [name for role, name in roles.items() if role not in ("user", "item", "time")]
+    if single := [name for name in numbers if not holds_lists(columns[name])]:
+        raise DataError(
+            f"{source} has a list of items in each row, but one value in {some(single)}: each item "
+            f"needs its number. Drop the column, or write a row for each item."
+        )
+
+
+def _parts(
+    column: Column, users: Column, side: Side, source: str
+) -> tuple[np.ndarray[Any, Any], Column, Column | None]:
+    """How many items each row has, the items, and their numbers if they have some."""
+    if isinstance(column, pl.Series) and column.dtype == pl.Array:
+        column = column.arr.to_list()
+    if isinstance(column, pl.Series) and not column.dtype.inner.is_nested():  # type: ignore[attr-defined]
+        if column.null_count():
+            raise _no_list(source, int(column.is_null().arg_true()[0]))
+        return column.list.len().to_numpy(), _exploded(column), None
+    lists = column.to_list() if isinstance(column, pl.Series) else column
+    for number, value in enumerate(lists):
+        if value is None:
+            raise _no_list(source, number)
+    pairs = [items_of(user, value, side, source) for user, value in zip(users, lists, strict=True)]
+    lengths = np.array([len(items) for items, _ in pairs], dtype=np.int64)
+    items = [*chain.from_iterable(items for items, _ in pairs)]
+    return lengths, items, numbers_of_all(users, pairs, side, source)
+
+
+def _no_list(source: str, number: int) -> DataError:
+    return DataError(
+        f"Row {number + 1} of {source} has no list of items (null), where other rows have one. "
+        f"Write an empty list for a user without items."
+    )
+
+
+def _repeat(
+    column: Column, lengths: np.ndarray[Any, Any], at: np.ndarray[Any, Any], name: str, source: str
+) -> Column:
+    """A column next to the items: a value for each of them, or one for all items of a row."""
+    if not holds_lists(column):
+        return _taken(column, at)
+    lists = column.to_list() if isinstance(column, pl.Series) else column
+    for number, (value, n) in enumerate(zip(lists, lengths.tolist(), strict=True), start=1):
+        if value is None and n == 0:
+            continue
+        if value is None or isinstance(value, Mapping | AbstractSet) or len(value) != n:
+            raise DataError(
+                f"Row {number} of {source} has {counted(n, 'item')} but {shown(value)} in "
+                f"{shown(name)}. Each item needs one value."
+            )
+    if isinstance(column, pl.Series):
+        return _exploded(column.arr.to_list() if column.dtype == pl.Array else column)
+    return [*chain.from_iterable(_plain(value) for value in lists if value is not None)]
+
+
+def _plain(values: Any) -> Any:
+    return values.tolist() if hasattr(values, "tolist") else values
+
+
+def _exploded(column: pl.Series) -> pl.Series:
+    return column.filter(column.list.len() > 0).explode()
+
+
+def _taken(column: Column, at: np.ndarray[Any, Any]) -> Column:
+    return column[at] if isinstance(column, pl.Series) else [column[place] for place in at.tolist()]

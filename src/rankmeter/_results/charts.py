@@ -1,0 +1,498 @@
+"""Charts of results, in Altair: each is self-contained and saves as PNG, SVG, PDF or HTML.
+
+A chart holds only what it shows: means, intervals, bins, never a value per user. Names of systems
+and metrics are data; they are never part of an expression or of a field's name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import polars as pl
+
+from rankmeter._results.differences import Difference
+from rankmeter._results.estimates import Estimate
+from rankmeter._results.shares import Shares
+from rankmeter._results.verdicts import Histogram
+from rankmeter._results.wording import json_value, level
+from rankmeter.errors import MissingDependencyError
+from rankmeter.errors._checks import counted, in_words
+
+# Observable 10: light enough for a dark page, dark enough for a light one, and distinct for
+# colour-blind readers; shapes repeat the distinction.
+COLOURS = (
+    "#4269d0", "#efb118", "#ff725c", "#3ca951", "#a463f2",
+    "#6cc5b0", "#ff8ab7", "#9c6b4e", "#97bbf5", "#9498a0",
+)  # fmt: skip
+SHAPES = (
+    "circle", "square", "triangle-up", "diamond", "cross",
+    "triangle-down", "triangle-right", "triangle-left", "circle", "square",
+)  # fmt: skip
+# From popular items to rare ones, and those that are new.
+BLUES = ("#1d3b8b", "#3a62c4", "#6d8fe0", "#a3bbf0", "#d3def8", "#c9ccd1")
+BETTER, WORSE, NEITHER = "#4269d0", "#e8702a", "#8b929c"
+VERDICTS = ("better", "worse", "neither")
+WIDTH, HEIGHT, ROW = 300, 220, 26
+BOUNDS = {"low": "from|.4f", "high": "to|.4f"}
+SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"
+
+
+def require_altair() -> Any:
+    """The package Altair, or a `MissingDependencyError` that says how to install it."""
+    try:
+        import altair as alt
+    except ImportError:
+        raise MissingDependencyError(
+            "charts need altair: pip install 'rankmeter[report]'"
+        ) from None
+    return alt
+
+
+def side_by_side(charts: Sequence[Any]) -> Any:
+    """Charts for a paper, dark on white, from those drawn below, which have no width or theme."""
+    ink, faint = "#1f2328", "#d8dbe0"
+    panes = [panel.properties(width=WIDTH) for panel in charts]
+    return (
+        _offline()(concat=panes, columns=3, spacing=28)
+        .configure(background="white", font="sans-serif", aria=False)  # it would evaluate titles
+        .configure_view(stroke=None)
+        .configure_axis(labelColor=ink, titleColor=ink, gridColor=faint, domainColor=faint,
+                        tickColor=faint, titleFontWeight="normal", labelLimit=170)
+        .configure_title(anchor="start", color=ink, fontSize=13, subtitleColor="#57606a")
+        .configure_legend(labelColor=ink, titleColor=ink, labelLimit=170, symbolOpacity=1)
+    )  # fmt: skip
+
+
+@cache
+def _offline() -> Any:
+    """The charts of Altair, which a notebook shows as drawings: its default loads scripts."""
+    alt = require_altair()
+
+    class ConcatChart(alt.ConcatChart):  # type: ignore[misc, name-defined]
+        def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
+            if alt.renderers.active == "default":
+                with suppress(ImportError):  # vl_convert is in the extra, too
+                    return {"image/svg+xml": as_svg(self.to_dict()), "text/plain": "a chart"}
+            return super()._repr_mimebundle_(*args, **options)
+
+    return ConcatChart
+
+
+def as_svg(spec: dict[str, Any]) -> str:
+    """The drawing of a specification of Vega-Lite."""
+    import vl_convert
+
+    version = ".".join(require_altair().SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    return str(vl_convert.vegalite_to_svg(spec, vl_version=version))
+
+
+def _data(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Rows as Altair takes them; a number that does not exist is not drawn."""
+    return require_altair().Data(values=json_value([*rows]))
+
+
+def _tooltip(**fields: str) -> list[Any]:
+    """``field="title"``, or with the format of a number behind a bar: ``field="title|.4f"``."""
+    alt = require_altair()
+    tooltips = []
+    for field, text in fields.items():
+        title, bar, form = text.partition("|")
+        kind = {"type": "quantitative", "format": form} if bar else {"type": "nominal"}
+        tooltips.append(alt.Tooltip(field=field, title=title, **kind))
+    return tooltips
+
+
+def _names(field: str, order: Sequence[str], **more: Any) -> Any:
+    """A vertical axis of names."""
+    alt = require_altair()
+    axis = alt.Axis(domain=False, ticks=False, labelPadding=8, **more)
+    return alt.Y(field=field, type="nominal", sort=list(order), title=None, axis=axis)
+
+
+def _by_system(names: Sequence[str]) -> dict[str, Any]:
+    """Colour and shape of the systems: the same ones in every chart."""
+    alt = require_altair()
+    names = list(names)
+    return {
+        "color": alt.Color("system:N", title=None, scale=alt.Scale(domain=names, range=COLOURS)),
+        "shape": alt.Shape("system:N", title=None, scale=alt.Scale(domain=names, range=SHAPES)),
+    }
+
+
+def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]:
+    """Differences with their intervals, from top to bottom, and a line at no difference.
+
+    Without differences there is no chart; `baseline` is empty if all pairs are compared.
+    """
+    alt = require_altair()
+    if not shown:
+        return []
+    rows = [{"pair": d.a if baseline else f"{d.a} − {d.b}", **_difference_row(d)} for d in shown]
+    title = f"difference to {baseline}" if baseline else "difference"
+    legend = {"title": "significantly"}
+    colour = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
+    shape = alt.Scale(domain=VERDICTS, range=["circle", "diamond", "square"])
+    base = alt.Chart().encode(
+        y=_names("pair", [str(row["pair"]) for row in rows]),
+        color=alt.Color("verdict:N", scale=colour, **legend),
+        tooltip=_tooltip(
+            pair="system" if baseline else "pair",
+            difference="mean difference|+.4f",
+            low="from|+.4f",
+            high="to|+.4f",
+            p="adjusted p",
+            users="better / equal / worse",
+        ),
+    )
+    axis = alt.Axis(labelExpr=SIGNED, tickCount=5, labelOverlap=True)
+    scale = alt.Scale(padding=12, nice=False)
+    span = base.mark_rule(strokeWidth=2.5).encode(
+        x=alt.X("low:Q", title=title, axis=axis, scale=scale), x2="high:Q"
+    )
+    point = base.mark_point(filled=True, size=75, opacity=1).encode(
+        x="difference:Q", shape=alt.Shape("verdict:N", scale=shape, **legend)
+    )
+    zero = alt.Chart().mark_rule(color=NEITHER, strokeDash=[4, 3]).encode(x=alt.datum(0))
+    chart = alt.layer(zero, span, point, data=_data(rows))
+    words = "; ".join(
+        f"{row['pair']} {row['difference']:+.4f} from {row['low']:+.4f} to {row['high']:+.4f}"
+        for row in rows
+    )
+    return [
+        chart.properties(
+            title=metric,
+            height=ROW * len(rows),
+            description=f"Mean differences on {metric} with intervals: {words}",
+        )
+    ]
+
+
+def _difference_row(d: Difference) -> dict[str, Any]:
+    better, worse, neither = VERDICTS
+    verdict = better if d.better == d.a else worse
+    return {
+        "difference": d.difference,
+        "low": d.low,
+        "high": d.high,
+        "p": "–" if math.isnan(d.p) else f"{max(d.p_adjusted, 0.0001):.4f}",
+        "users": f"{d.wins:,} / {d.ties:,} / {d.losses:,}" if d.per_user else "–",
+        "verdict": verdict if d.significant and d.better else neither,
+    }
+
+
+def curve(metric: str, points: pl.DataFrame, shown: Sequence[str]) -> list[Any]:
+    """A metric at every k, with a pointwise band per system shown; no chart without any mean."""
+    alt = require_altair()
+    rows = [row for row in points.drop("se").iter_rows(named=True) if row["system"] in shown]
+    if all(math.isnan(row["mean"]) for row in rows):
+        return []
+    largest = max(row["k"] for row in rows)
+    k = alt.X(
+        "k:Q",
+        title="k",
+        scale=alt.Scale(domain=[1, largest], nice=False, padding=8),
+        axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
+    )
+    look = _by_system(shown)
+    base = alt.Chart(_data(rows)).encode(x=k, color=look["color"])
+    scale = alt.Scale(zero=False)
+    value = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5))
+    band = base.mark_area(opacity=0.14).encode(
+        y=alt.Y("low:Q", title=None, scale=scale), y2="high:Q"
+    )
+    line = base.mark_line(strokeWidth=2).encode(y=value)
+    # Only some points are drawn; all have a tooltip.
+    seen = f"datum.k == 1 || datum.k % {max(1, largest // 10)} == 0"
+    point = base.mark_point(filled=True, size=50).encode(
+        y=value,
+        shape=look["shape"],
+        opacity=alt.condition(seen, alt.value(1), alt.value(0)),
+        tooltip=_tooltip(system="system", k="k|d", mean="mean|.4f", **BOUNDS),
+    )
+    name = f"{metric.partition('@')[0]}@k"
+    last = {row["system"]: row for row in rows}
+    words = "; ".join(f"{s} {r['mean']:.4f} at k = {r['k']}" for s, r in last.items())
+    chart = alt.layer(band, line, point)
+    description = f"{name} for k from 1 to {largest} with pointwise intervals: {words}"
+    return [chart.properties(title=name, height=HEIGHT, description=description)]
+
+
+def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
+    """The distribution of the users' differences for each pair; equal users only as a count.
+
+    A pair of which all users are equal has no chart.
+    """
+    alt = require_altair()
+    charts = []
+    for d, histogram in shown:
+        if d.wins + d.losses == 0:
+            continue
+        signs = ("worse", "better") if d.increasing else ("better", "worse")
+        rows = [
+            {"low": low, "high": high, "users": n, "side": signs[low >= 0]}
+            for low, high, n in zip(
+                histogram.edges, histogram.edges[1:], histogram.counts, strict=False
+            )
+            if n
+        ]
+        subtitle = f"better for {d.wins:,}, equal for {histogram.equal:,}, worse for {d.losses:,}"
+        colour = alt.Scale(domain=VERDICTS[:2], range=[BETTER, WORSE])
+        reach = [histogram.edges[0], histogram.edges[-1]]
+        bars = (
+            alt.Chart(_data(rows))
+            .mark_bar(binSpacing=1)
+            .encode(
+                x=alt.X(
+                    "low:Q",
+                    bin="binned",
+                    title=f"difference on {metric}",
+                    scale=alt.Scale(domain=reach, nice=False),
+                    axis=alt.Axis(labelExpr=SIGNED, tickCount=5, grid=False, labelOverlap=True),
+                ),
+                x2="high:Q",
+                y=alt.Y(
+                    "users:Q", title=in_words("users"), axis=alt.Axis(tickCount=4, tickMinStep=1)
+                ),
+                color=alt.Color("side:N", scale=colour, title=None),
+                tooltip=_tooltip(
+                    low="from|+.4f",
+                    high="to|+.4f",
+                    users=in_words("users") + "|,",
+                    side="for these",
+                ),
+            )
+        )
+        pair = f"{d.a} − {d.b}"
+        charts.append(
+            bars.properties(
+                title=alt.TitleParams(pair, subtitle=subtitle),
+                height=130,
+                description=f"{in_words('Per-user differences')} {pair} on {metric}: {subtitle}",
+            )
+        )
+    return charts
+
+
+def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[Any]:
+    """The values of all users in two systems, as circles of as many users as are there.
+
+    A point has the value of the first system, that of the second, and the number of users.
+    """
+    alt = require_altair()
+    if not points:
+        return []
+    rows = [
+        {"x": b, "y": a, "users": n, "side": _side(a - b, increasing=d.increasing)}
+        for a, b, n in points
+    ]
+    ends = [min(min(a, b) for a, b, _ in points), max(max(a, b) for a, b, _ in points)]
+    scale = alt.Scale(domain=ends, nice=False, padding=10)
+    axis = alt.Axis(tickCount=5, grid=False)
+    colour = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
+    x = alt.X("x:Q", title=f"{d.metric} of {d.b}", scale=scale, axis=axis)
+    y = alt.Y("y:Q", title=None, scale=scale, axis=axis)
+    line = alt.Chart(_data([{"x": end, "y": end} for end in ends]))
+    circles = alt.Chart(_data(rows)).mark_circle(opacity=0.75)
+    circles = circles.encode(
+        x=x,
+        y=y,
+        size=alt.Size("users:Q", legend=None, scale=alt.Scale(range=[8, 420])),
+        color=alt.Color("side:N", scale=colour, title=None),
+        tooltip=_tooltip(x="to the right|.3f", y="above|.3f", users=in_words("users") + "|,"),
+    )
+    subtitle = f"{d.a} above, {d.b} to the right"
+    return [
+        alt.layer(line.mark_line(color=NEITHER, strokeDash=[4, 3]).encode(x=x, y=y), circles)
+        .properties(
+            title=alt.TitleParams(f"{d.a} against {d.b}", subtitle=subtitle),
+            height=260,
+            description=f"{in_words('Values of all users')} on {d.metric}, {subtitle}: above the "
+            f"line {d.a} has the larger value",
+        )
+    ]  # fmt: skip
+
+
+def _side(difference: float, *, increasing: bool) -> str:
+    if not difference:
+        return VERDICTS[2]
+    return VERDICTS[0] if (difference > 0) == increasing else VERDICTS[1]
+
+
+def first_hits(hits: Shares, shown: Sequence[str]) -> list[Any]:
+    """The share of the users who have their first hit at each rank or above it, by system."""
+    alt = require_altair()
+    ranks = [span.rpartition("–")[2] for span in hits.classes[:-1]]
+    rows = [
+        {"system": name, "rank": rank, "share": share}
+        for name, shares in hits.summed().items()
+        if name in shown
+        for rank, share in zip(ranks, shares, strict=False)
+    ]
+    look = _by_system(shown)
+    axis = alt.Axis(grid=False, labelAngle=0)
+    scale = alt.Scale(domain=[0, 1])
+    base = alt.Chart(_data(rows)).encode(
+        x=alt.X("rank:O", sort=ranks, title="rank", axis=axis),
+        y=alt.Y("share:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5, format="%")),
+        color=look["color"],
+    )
+    point = base.mark_point(filled=True, size=50, opacity=1).encode(
+        shape=look["shape"], tooltip=_tooltip(system="system", rank="rank", share="share|.1%")
+    )
+    first = {row["system"]: row["share"] for row in reversed(rows)}
+    words = "; ".join(f"{name} {first[name]:.1%} at rank 1" for name in shown if name in first)
+    title = in_words("Users with a hit up to this rank")
+    return [
+        alt.layer(base.mark_line(strokeWidth=2), point).properties(
+            title=title, height=HEIGHT, description=f"{title}: {words}"
+        )
+    ]
+
+
+def popularity(k: int, shares: Shares, shown: Sequence[str]) -> list[Any]:
+    """How popular the items in the top k are: a bar for each system."""
+    alt = require_altair()
+    rows = [
+        {"system": name, "items": kind, "share": max(share, 0.0), "order": i}
+        for name in shown
+        for i, (kind, share) in enumerate(zip(shares.classes, shares.of[name], strict=True))
+    ]
+    scale = alt.Scale(domain=list(shares.classes), range=list(BLUES))
+    bars = alt.Chart(_data(rows)).mark_bar(stroke="white", strokeWidth=0.5)
+    title = in_words(f"Popularity of the items in the top {k}")
+    words = "; ".join(f"{name} {shares.of[name][0]:.1%} of the most popular" for name in shown)
+    return [
+        bars.encode(
+            y=_names("system", shown),
+            x=alt.X("share:Q", title=None, stack="zero", scale=alt.Scale(domain=[0, 1]),
+                    axis=alt.Axis(format="%", tickCount=5, grid=False)),
+            color=alt.Color("items:N", scale=scale, title=None, sort=list(shares.classes)),
+            order="order:Q",
+            tooltip=_tooltip(system="system", items=in_words("items"), share="share|.1%"),
+        ).properties(title=title, height=ROW * len(shown), description=f"{title}: {words}")
+    ]  # fmt: skip
+
+
+def segments(
+    metric: str, estimates: Mapping[tuple[str, str], Estimate], shown: Sequence[str]
+) -> list[Any]:
+    """Means with intervals by segment and system, of the systems shown; no chart without any."""
+    alt = require_altair()
+    rows = [
+        {"segment": segment, "system": name, "mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
+        for (segment, name), e in estimates.items()
+        if name in shown
+    ]
+    if not rows:
+        return []
+    labels = list(dict.fromkeys(str(row["segment"]) for row in rows))
+    base = alt.Chart(_data(rows)).encode(
+        y=_names("segment", labels, labelExpr="split(datum.label, ': ')"),  # in two lines
+        yOffset=alt.YOffset("system:N", sort=list(shown), scale=alt.Scale(paddingOuter=0.6)),
+        tooltip=_tooltip(
+            segment="segment",
+            system="system",
+            mean="mean|.4f",
+            **BOUNDS,
+            n=in_words("users") + "|,",
+        ),
+    )
+    look = _by_system(shown)
+    scale = alt.Scale(zero=False)
+    span = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", title=metric, scale=scale, axis=alt.Axis(tickCount=5)),
+        x2="high:Q",
+        color=look["color"],
+    )
+    point = base.mark_point(filled=True, size=55, opacity=1).encode(x="mean:Q", **look)
+    words = "; ".join(f"{row['segment']}, {row['system']} {row['mean']:.4f}" for row in rows)
+    return [
+        alt.layer(span, point).properties(
+            title=metric,
+            height=len(labels) * max(44, 13 * len(shown) + 14),
+            description=f"Means of {metric} by segment: {words}",
+        )
+    ]
+
+
+def tradeoff(
+    accuracy: str, metric: str, estimates: Mapping[str, tuple[Estimate, Estimate]]
+) -> list[Any]:
+    """Two metrics of each system as a point with both intervals; no chart if any mean is NaN."""
+    alt = require_altair()
+    rows = [
+        {"system": name, "x": x.mean, "x_low": x.low, "x_high": x.high,
+         "y": y.mean, "low": y.low, "high": y.high}
+        for name, (x, y) in estimates.items()
+        if not (math.isnan(x.mean) or math.isnan(y.mean))
+    ]  # fmt: skip
+    if not rows:
+        return []
+    look = _by_system([str(row["system"]) for row in rows])
+    scale = alt.Scale(zero=False, padding=14)
+    axis = alt.Axis(tickCount=5, grid=True)
+    x = alt.X("x:Q", title=accuracy, scale=scale, axis=axis)
+    y = alt.Y("y:Q", title=None, scale=scale, axis=axis)
+    base = alt.Chart(_data(rows)).encode(
+        color=look["color"],
+        tooltip=_tooltip(system="system", x=f"{accuracy}|.4f", y=f"{metric}|.4f"),
+    )
+    across = base.mark_rule(strokeWidth=1.5).encode(
+        x=alt.X("x_low:Q", title=accuracy, scale=scale, axis=axis), x2="x_high:Q", y=y
+    )
+    down = base.mark_rule(strokeWidth=1.5).encode(
+        x=x, y=alt.Y("low:Q", title=None, scale=scale, axis=axis), y2="high:Q"
+    )
+    point = base.mark_point(filled=True, size=75, opacity=1).encode(x=x, y=y, shape=look["shape"])
+    words = "; ".join(f"{row['system']} {row['x']:.4f} and {row['y']:.4f}" for row in rows)
+    return [
+        alt.layer(across, down, point).properties(
+            title=f"{metric} against {accuracy}",
+            height=HEIGHT,
+            description=f"{accuracy} and {metric} of each system: {words}",
+        )
+    ]
+
+
+def means(estimates: Sequence[Estimate], confidence: float) -> Any:
+    """Every mean of a result with its interval."""
+    alt = require_altair()
+    rows = [
+        {"metric": e.label, "mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
+        for e in estimates
+    ]
+    base = alt.Chart(_data(rows), height=ROW * len(rows)).encode(
+        y=_names("metric", [e.label for e in estimates]),
+        tooltip=_tooltip(metric="metric", mean="mean|.4f", **BOUNDS, n=in_words("users") + "|,"),
+    )
+    title = f"mean and {level(confidence)} interval"
+    span = base.mark_rule(strokeWidth=2.5, color=BETTER).encode(
+        x=alt.X("low:Q", title=title, scale=alt.Scale(zero=False)), x2="high:Q"
+    )
+    point = base.mark_point(filled=True, size=75, opacity=1, color=BETTER).encode(x="mean:Q")
+    words = "; ".join(map(str, estimates))
+    return alt.layer(span, point).properties(description=f"Means with intervals: {words}")
+
+
+def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> Any:
+    """The distribution of the users' values of a metric; there is one more edge than counts."""
+    alt = require_altair()
+    rows = [
+        {"low": low, "high": high, "users": n}
+        for low, high, n in zip(edges, edges[1:], counts, strict=False)
+    ]
+    return (
+        alt.Chart(_data(rows), title=f"{metric}, {counted(sum(counts), 'user')}", height=150)
+        .mark_bar(binSpacing=1, color=BETTER)
+        .encode(
+            x=alt.X("low:Q", bin="binned", title=metric, axis=alt.Axis(tickCount=5, grid=False)),
+            x2="high:Q",
+            y=alt.Y("users:Q", title=in_words("users")),
+            tooltip=_tooltip(**BOUNDS, users=in_words("users") + "|,"),
+        )
+        .properties(description=f"Distribution of {metric} over {counted(sum(counts), 'user')}")
+    )

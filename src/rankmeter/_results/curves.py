@@ -1,0 +1,387 @@
+"""A metric as a function of k."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, overload
+
+import numpy as np
+import polars as pl
+
+from rankmeter._engine.scores import Scores
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._results import charts
+from rankmeter._results.estimates import estimate
+from rankmeter._results.notes import Facts, facts_of, notes_of
+from rankmeter._results.result import Result
+from rankmeter._results.segments import clusters_of
+from rankmeter._results.tables import Table
+from rankmeter._results.wording import number
+from rankmeter._statistics import cluster_sums, covariance, share_of_ties, spread, t_quantile
+from rankmeter.conventions._plan import MetricPlan, Plan
+from rankmeter.errors import UsageError
+from rankmeter.errors._checks import fraction, integer
+
+MOST = 10_000
+"""The largest cutoff of a curve: every cutoff is a metric of its own, with an interval."""
+LOSSES = {
+    "system": str,
+    "k": int,
+    "variance": float,
+    "best_variance": float,
+    "covariance": float,
+    "df": float,
+    "unseen": float,
+    "ties": float,
+}
+FEW_CHANGES = 6
+"""Differing users below which the largest loss seen says little about the largest possible one."""
+UNSEEN_CHANGES = 2.0
+"""Users with the largest loss, or gain, that the variance of a loss counts besides those seen."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CurveNumbers:
+    """``metric@1``, ``metric@2``, … of one or more systems.
+
+    Attributes
+    ----------
+    metric : str
+        Its name, without a cutoff.
+    frame : polars.DataFrame
+        Columns ``system``, ``k``, ``mean``, ``low``, ``high``, ``se`` (standard error of the mean).
+    increasing : bool
+        Whether larger is better.
+    notes : tuple of str
+        What a reader must know, as below the table of an evaluation.
+    losses : polars.DataFrame
+        How each cutoff goes together with the best one of its system: variance of its mean, of the
+        best mean, their covariance, degrees of freedom; ``unseen``, by how much one more user
+        with the largest change would raise the variance of their difference; and ``ties``, the
+        share of users with the most frequent difference.
+    confidence : float
+        Level of the intervals.
+    """
+
+    metric: str
+    frame: pl.DataFrame
+    increasing: bool = True
+    notes: tuple[str, ...] = ()
+    losses: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LOSSES))
+    confidence: float = 0.95
+
+    def best_k(self) -> dict[str, int]:
+        """For each system the k of the best mean; the smallest of equals."""
+        return {name: self._best(part)[0] for name, part in self._systems()}
+
+    @overload
+    def smallest_good_k(self, tolerance: None = None) -> dict[str, int]: ...
+
+    @overload
+    def smallest_good_k(self, tolerance: float) -> dict[str, int | None]: ...
+
+    def smallest_good_k(
+        self, tolerance: float | None = None
+    ) -> dict[str, int] | dict[str, int | None]:
+        """For each system the smallest k that is good enough.
+
+        Parameters
+        ----------
+        tolerance : float, optional
+            The share of the best mean that may be lost: with 0.05, k is the smallest one that is
+            shown to lose at most 5 %. From the longest list with the best mean down, each cutoff
+            is tested by a one-sided t test at the level 1 - confidence of the loss of each user,
+            until one is not shown. If none is, k is that of the whole curve, if that is best, or
+            None: the data do not show any k. Without a tolerance, the rule of thumb of one
+            standard error: the smallest k whose mean is within one standard error, of the paired
+            difference, of the best. It prefers a shorter list, and does not say that the longer
+            one is no better.
+
+        Notes
+        -----
+        Both use the difference between two cutoffs within each user, which varies far less than
+        either mean. For hit rate and recall, which only grow with k, any growth is real: only a
+        tolerance makes sense for them.
+
+        Tests in an order that is fixed before need no correction: Maurer, Hothorn and Lehmacher
+        (1995). Users who lose most may just not have been met, so the variance of the loss counts
+        two more of them, half of them as gains, with the largest change seen. Where fewer than six
+        users differ, that is the one of the next shorter list, or else the span of the metric. The
+        variance is at least that of a loss of exactly the tolerance by users who lose so much.
+
+        Raises
+        ------
+        UsageError
+            If the tolerance is not between 0 and 1.
+        """
+        if tolerance is None:
+            return {name: self._within_one_se(name, part) for name, part in self._systems()}
+        fraction("tolerance", tolerance)
+        return {name: self._smallest_shown(name, part, tolerance) for name, part in self._systems()}
+
+    def _within_one_se(self, name: str, part: pl.DataFrame) -> int:
+        """The smallest k whose mean is within one standard error of the best."""
+        first, best = self._best(part)
+        pairs = self._pairs(name)
+        near = (
+            k
+            for k, mean in part.select("k", "mean").rows()
+            if k in pairs and self._distance(mean, best) >= -_se_of_kept(pairs[k])
+        )
+        return min(near, default=first)
+
+    def _smallest_shown(self, name: str, part: pl.DataFrame, tolerance: float) -> int | None:
+        """The last k, from the longest best list down, that is shown to keep enough of the best.
+
+        A best list that is not the longest one must be shown, too, to keep enough of every other.
+        """
+        pairs = self._pairs(name)
+        means: dict[int, float] = dict(part.select("k", "mean").rows())
+        first, best = self._best(part)
+        start = max((k for k, mean in means.items() if mean == best), default=first)
+
+        def keeps(k: int, level: float = self.confidence, *, reverse: bool = False) -> bool:
+            pair = pairs.get(k)
+            if pair is None or not pair["df"] >= 1:
+                return False
+            mean, other = (best, means[k]) if reverse else (means[k], best)
+            se = _se_of_kept(pair, self._share(tolerance), UNSEEN_CHANGES, reverse=reverse)
+            se = max(se, _se_if_unseen(pair, tolerance * abs(other)))
+            return self._distance(mean, other, tolerance) >= t_quantile(level, pair["df"]) * se
+
+        if start < max(means):  # chosen among all, so at the level of all
+            level = 1.0 - (1.0 - self.confidence) / len(means)
+            if not all(keeps(k, level, reverse=True) for k in means if k != first):
+                return None
+        return start - sum(1 for _ in itertools.takewhile(keeps, range(start - 1, 0, -1)))
+
+    def _share(self, tolerance: float) -> float:
+        """The share of the best mean that must remain."""
+        return 1.0 - tolerance if self.increasing else 1.0 + tolerance
+
+    def _distance(self, mean: float, best: float, tolerance: float = 0.0) -> float:
+        """Distance of a mean from the worst one that is good enough; above 0 if it is better."""
+        gap = mean - self._share(tolerance) * best
+        return gap if self.increasing else -gap
+
+    def _pairs(self, name: str) -> dict[int, dict[str, float]]:
+        """For each k how it goes together with the best one."""
+        return {row["k"]: row for row in self.losses.filter(system=name).to_dicts()}
+
+    def _systems(self) -> list[tuple[str, pl.DataFrame]]:
+        names = self.frame["system"].unique(maintain_order=True).to_list()
+        return [(name, self.frame.filter(pl.col("system") == name)) for name in names]
+
+    def _best(self, part: pl.DataFrame) -> tuple[int, float]:
+        order = part.sort(["mean", "k"], descending=[self.increasing, False], nulls_last=True)
+        row = order.row(0, named=True)
+        return row["k"], row["mean"]
+
+
+C = TypeVar("C", bound=CurveNumbers)
+
+
+def distinct_curves(plan: Plan) -> dict[str, str]:
+    """For each metric that can be drawn against k, the first one with the same curve.
+
+    ``ndcg@5`` and ``ndcg@10`` are two points of one curve.
+    """
+    firsts: dict[Any, str] = {}
+    curves = {}
+    for entry in plan.metrics:
+        if entry.spec.cutoff:
+            what = (entry.metric.name, entry.metric.options, entry.alignment, entry.averaging)
+            curves[entry.label] = firsts.setdefault(what, entry.label)
+    return curves
+
+
+def usual_k(plan: Plan) -> int:
+    """The default end of a curve: the largest cutoff of the plan, at least 20."""
+    return min(max([entry.metric.k or 0 for entry in plan.metrics] + [20]), MOST)
+
+
+def curves_of(
+    kind: type[C],
+    plan: Plan,
+    entries: Sequence[MetricPlan],
+    scored: Callable[[Plan], Mapping[str, Scores]],
+    max_k: int,
+    clusters: object = None,
+    counts: Mapping[str, Mapping[str, int]] | None = None,
+) -> dict[str, C]:
+    """Curves of a `kind` by label, computed all at once: a curve is a plan with more cutoffs.
+
+    The cutoffs of `entries` are replaced; intervals are made as the plan says. `scored` gives the
+    scores of every system for a plan; `clusters` are as in `evaluate`; `counts` are the counts of
+    the data, by system.
+    """
+    for entry in entries:
+        if not entry.spec.cutoff:
+            raise UsageError(f"{entry.metric.name} has no cutoff, so it has no curve")
+    max_k = integer("max_k", max_k, least=1, most=MOST)
+    points = {
+        (entry.label, k): replace(entry, label=f"{entry.label} at k = {k}", metric=entry.metric @ k)
+        for entry in entries
+        for k in range(1, max_k + 1)
+    }
+    plan = replace(plan, metrics=tuple(points.values()))
+    rows: dict[str, list[tuple[Any, ...]]] = {entry.label: [] for entry in entries}
+    losses: dict[str, list[tuple[Any, ...]]] = {entry.label: [] for entry in entries}
+    facts: dict[str, dict[str, Facts]] = {entry.label: {} for entry in entries}
+    for name, scores in scored(plan).items():
+        read = (counts or {}).get(name, {})
+        for label, by_system in facts.items():
+            ends = replace(plan, metrics=(points[label, 1], points[label, max_k]))
+            by_system[name] = facts_of(ends, scores, read)
+        cluster_ids = clusters_of(clusters, scores)
+        for entry in entries:
+            line = {k: points[entry.label, k] for k in range(1, max_k + 1)}
+            losses[entry.label] += _losses(name, line, scores, cluster_ids)
+        for (label, k), point in points.items():
+            averaged = scores.averaged(point)
+            e = estimate(plan, point, averaged, cluster_ids)
+            of_users = None if cluster_ids is None else cluster_ids[averaged.users]
+            se = spread(averaged.parts, of_users).se
+            rows[label].append((name, k, e.mean, e.low, e.high, se))
+    columns = ["system", "k", "mean", "low", "high", "se"]
+    return {
+        entry.label: kind(
+            entry.metric.name,
+            pl.DataFrame(rows[entry.label], schema=columns, orient="row"),
+            entry.spec.increasing,
+            tuple(notes_of(replace(plan, metrics=(entry,)), facts[entry.label])),
+            pl.DataFrame(losses[entry.label], schema=LOSSES, orient="row"),
+            plan.confidence,
+        )
+        for entry in entries
+    }
+
+
+def _losses(
+    name: str, line: Mapping[int, MetricPlan], scores: Scores, clusters: IntArray | None
+) -> list[tuple[Any, ...]]:
+    """Variances and covariances of each cutoff and the best one, over their common users."""
+    points = {k: scores.averaged(point) for k, point in line.items()}
+    users = functools.reduce(np.intersect1d, (point.users for point in points.values()))
+    if users.size == 0:
+        return []
+    values = {k: point.only(users).parts for k, point in points.items()}
+    up = next(iter(line.values())).spec.increasing
+    means = {k: x.mean() if up else -x.mean() for k, x in values.items()}
+    best = max(means, key=lambda k: (means[k], -k))
+    cluster_ids = None if clusters is None else clusters[users]
+    unit = spread(values[best], cluster_ids)
+    low, high = points[best].scale(line[best])
+    unseen = _unseen_variances(values, best, cluster_ids, high - low)
+    rows = []
+    for k, x in values.items():
+        if unit.units < 2:
+            rows.append((name, k, *(math.nan,) * 6))
+            continue
+        matrix = covariance([x, values[best]], cluster_ids)
+        variances = matrix[0, 0], matrix[1, 1], matrix[0, 1]
+        rows.append((name, k, *variances, unit.df, *unseen[k]))
+    return rows
+
+
+def _unseen_variances(
+    values: Mapping[int, FloatArray], best: int, clusters: IntArray | None, span: float
+) -> dict[int, tuple[float, float]]:
+    """The variance that one more unit with the largest change, half up and half down, would add.
+
+    The second number is the share of ties among the changes. Where too few units change between a
+    cutoff and the best one, the largest change is that of the next cutoff, further away from the
+    best one, at which enough do.
+    """
+    below, above = ([k for k in values if k < best], [k for k in values if k > best])
+    variances = {best: (0.0, 0.0)}
+    for far_to_near in (below, above[::-1]):
+        largest = span
+        for k in far_to_near:
+            change = values[k] - values[best]
+            if clusters is not None:
+                sums, _ = cluster_sums(change, clusters)
+                change = sums * (sums.size / change.size)
+            if np.count_nonzero(change) >= FEW_CHANGES:
+                largest = float(np.abs(change).max())
+            added = largest * largest / max(change.size * (change.size - 1), 1)
+            variances[k] = added, share_of_ties(change)
+    return variances
+
+
+def _se_if_unseen(pair: Mapping[str, float], loss: float) -> float:
+    """Standard error of a loss of this size, if it is all by units that lose the largest change."""
+    largest = math.sqrt(pair["unseen"] * pair["df"] * (pair["df"] + 1))
+    return math.sqrt(pair["ties"] * max(loss * (largest - loss), 0.0) / pair["df"])
+
+
+def _se_of_kept(
+    pair: Mapping[str, float], share: float = 1.0, unseen: float = 0.0, *, reverse: bool = False
+) -> float:
+    """Standard error of a mean less a share of the best one, with changes that were not seen.
+
+    In `reverse`, of the best mean less a share of the other.
+    """
+    two = pair["variance"], pair["best_variance"]
+    mean, other = reversed(two) if reverse else two
+    variance = mean - 2.0 * share * pair["covariance"] + share * share * other
+    return math.sqrt(max(variance, 0.0) + unseen * pair["unseen"])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve(CurveNumbers, Result):
+    __doc__ = CurveNumbers.__doc__
+
+    def __repr__(self) -> str:
+        return f"{self._title()}\n{self.frame}"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<p>{html.escape(self._title())}</p>{self.frame._repr_html_()}"
+
+    def _title(self) -> str:
+        return f"Curve of {self.metric}, k from 1 to {max(self.frame['k'], default=0)}"
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per system and k: system, k, mean, low, high, se."""
+        return self.frame
+
+    def table(self) -> Table:
+        """The mean of each system at each k, with its interval."""
+        rows = [
+            (system, f"{k}", number(mean), f"[{number(low)}, {number(high)}]")
+            for system, k, mean, low, high, _ in self.frame.rows()
+        ]
+        return Table(("system", "k", self.metric, "interval"), rows, self.notes)
+
+    def plot(self) -> Any:
+        """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
+
+        Raises
+        ------
+        MissingDependencyError
+            If Altair is not installed.
+        UsageError
+            If no system has a mean.
+        """
+        systems = self.frame["system"].unique(maintain_order=True).to_list()
+        panes = charts.curve(self.metric, self.frame, systems)
+        if not panes:
+            raise UsageError("nothing to draw: no system has a mean")
+        return charts.side_by_side(panes)
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "metric": self.metric,
+            "increasing": self.increasing,
+            "confidence": self.confidence,
+            "points": self.frame.to_dicts(),
+            "best_k": self.best_k(),
+            "smallest_good_k": self.smallest_good_k(),
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,426 @@
+"""One system against another: the difference, how sure it is, and what it means in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import polars as pl
+
+from rankmeter._evidence.hits import FloatArray
+from rankmeter._results.wording import change, level, p_text, p_value
+from rankmeter.errors._checks import counted, in_words
+
+Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
+"""The answers of a comparison; empty without an answer."""
+SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
+GATED_NOTE = (
+    "within a segment, a difference is significant only if it is also significant over all users; "
+    "the segments share the alpha that remains after that step"
+)
+MAX_UNEQUAL = 10
+"""Differences that the note about segments names; the result has all of them."""
+
+
+@dataclass(frozen=True, repr=False)
+class Difference:
+    """One system against another on one metric, over the users that both are averaged for.
+
+    Attributes
+    ----------
+    metric, segment : str
+        ``segment`` is empty for all users.
+    a, b : str
+        Names of the systems; differences are a minus b.
+    mean_a, mean_b : float
+    difference, low, high : float
+        Mean of the paired differences and its interval. With the correction ``maxt`` the intervals
+        of a family hold together. The test is another method than the interval, so that one can
+        exclude 0 where the other does not; `sentence` says so.
+    p, p_adjusted : float
+        Two-sided, before and after the correction; NaN where the test has no result. Segments are
+        a family of their own; with gatekeeping ``p_adjusted`` is at least `gate`.
+    statistic : float
+        Statistic of the test.
+    method : str
+        The test as it was carried out.
+    d_z, hedges_g : float
+        Mean difference in standard deviations of the differences; and corrected for small n. With
+        clusters, of the differences of clusters.
+    superiority : float
+        Probability that a random user is better off with a than with b, ties counting half.
+    gain, gain_low, gain_high : float
+        Relative gain of the mean with its interval: 0.1 is 10 %.
+    wins, ties, losses : int
+        Numbers of users with a better than, equal to, worse than b.
+    per_user : bool
+        Whether the difference is a mean over users. If users are pooled or the metric is one number
+        for all their lists, d_z, hedges_g and superiority are NaN, and wins, ties and losses 0.
+    detectable : float
+        Minimum detectable effect: the smallest difference that the same number of users would
+        show in 80 % of studies, at the level that the correction leaves, if as many users differ
+        as in this study: hits that make more users differ are harder to show. NaN if no difference
+        on the scale of the metric is large enough.
+    n : int
+        Users compared.
+    significant : bool
+        Whether ``p_adjusted`` is at most alpha.
+    increasing : bool
+        Whether larger values of the metric are better.
+    note : str
+        Why there is no result, or a caution.
+    better : str
+        The system that the test favours, significantly or not; empty if neither. For tests of
+        means the system with the better mean.
+    family : int
+        Comparisons that were corrected together.
+    alone : bool
+        Whether ``p``, before the correction, is at most alpha.
+    margin : float
+        The difference that does not matter; NaN if none was given.
+    p_not_worse, p_not_better : float
+        One-sided, after Holm's correction: small if a is shown not to be worse than b, or not to
+        be better, by the margin or more. NaN without a margin.
+    p_not_worse_alone, p_not_better_alone : float
+        The same before the correction: what a gate uses, which does not depend on other systems.
+    alpha : float
+        Level of all tests.
+    share_of_runs : float
+        How much of the variance of the difference is due to training runs, not users; NaN without
+        several runs of a system.
+    confidence : float
+        Level of the interval.
+    gate : float
+        With gatekeeping, the adjusted p over all users that a difference within a segment needs
+        first; NaN otherwise.
+    """
+
+    metric: str
+    segment: str
+    a: str
+    b: str
+    mean_a: float
+    mean_b: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_adjusted: float
+    statistic: float
+    method: str
+    d_z: float
+    hedges_g: float
+    superiority: float
+    gain: float
+    gain_low: float
+    gain_high: float
+    wins: int
+    ties: int
+    losses: int
+    detectable: float
+    n: int
+    significant: bool
+    increasing: bool
+    note: str = ""
+    better: str = ""
+    family: int = 1
+    alone: bool = False
+    margin: float = math.nan
+    p_not_worse: float = math.nan
+    p_not_better: float = math.nan
+    p_not_worse_alone: float = math.nan
+    p_not_better_alone: float = math.nan
+    alpha: float = 0.05
+    share_of_runs: float = math.nan
+    per_user: bool = True
+    confidence: float = 0.95
+    gate: float = math.nan
+
+    @property
+    def differs(self) -> bool:
+        """Whether the systems differ for anybody."""
+        return self.wins + self.losses > 0 if self.per_user else self.difference != 0 or self.p < 1
+
+    @property
+    def gated(self) -> bool:
+        """Whether the test over all users decides."""
+        return self.gate >= self.p_adjusted
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the interval excludes 0 and the test finds nothing, or the other way round."""
+        if math.isnan(self.p_adjusted) or math.isnan(self.low):
+            return False
+        return self.significant == (self.low <= 0.0 <= self.high)
+
+    @property
+    def not_worse(self) -> bool:
+        """Whether a is shown not to be worse than b by the margin or more (non-inferiority)."""
+        return self.p_not_worse <= self.alpha
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether both are shown to differ by less than the margin (two one-sided tests)."""
+        return self.p_not_worse <= self.alpha and self.p_not_better <= self.alpha
+
+    @property
+    def verdict(self) -> Verdicts:
+        """The answer for a: ``better``, ``worse``, ``equivalent`` or ``undecided``.
+
+        Empty without an answer: there is no test, or the values of all users are the same.
+        """
+        if math.isnan(self.p):
+            return ""
+        if self.significant and self.better:
+            return "better" if self.better == self.a else "worse"
+        if self.equivalent:
+            return "equivalent"
+        return "undecided" if self.differs else ""
+
+    def __repr__(self) -> str:
+        """The numbers that matter; all others are attributes."""
+        what = f"{self.a!r} − {self.b!r}, {self.metric!r}"
+        where = f", {self.segment!r}" if self.segment else ""
+        size = f"{change(self.difference)} [{change(self.low)}, {change(self.high)}]"
+        return (
+            f"Difference({what}{where}: {size}, "
+            f"p={p_value(self.p)}, p_adjusted={p_value(self.p_adjusted)}, n={self.n:,})"
+        )
+
+    def sentence(self) -> str:
+        """The difference in plain words."""
+        where = f" among {self.segment}" if self.segment else ""
+        if math.isnan(self.p):
+            return f"{self.a} and {self.b} cannot be compared on {self.metric}{where}: {self.note}."
+        if not self.differs and not (self.significant and self.better):
+            each = f" for every one of {counted(self.n, 'user')}" if self.per_user else ""
+            return f"{self.a} and {self.b} have the same {self.metric}{where}{each}."
+        if self.verdict == "equivalent":
+            return self._equivalent(where) + self.sources()
+        if self.verdict == "undecided":
+            return self._undecided(where) + self.sources()
+        d = seen_from(self, self.better)
+        if (d.difference < 0) == d.increasing:
+            return _contradiction(d, where)
+        return _significant(d, where) + self.sources()
+
+    def _undecided(self, where: str) -> str:
+        """The sentence of a difference that is not significant."""
+        sentence = (
+            f"The data do not decide between {self.a} and {self.b} on {self.metric}{where}: "
+            f"{self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}]{self.other_method()}, "
+            f"{self.p_text()}"
+        )
+        if self.family > 1 and self.alone and not self.gated:
+            sentence += (
+                f"; on its own the comparison would count as shown, among {self.family:,} it "
+                "does not"
+            )
+        return f"{sentence}. {self.outlook()}{self._limits()}"
+
+    def _equivalent(self, where: str) -> str:
+        """The sentence of a difference that is smaller than the margin."""
+        p = p_text(max(self.p_not_worse, self.p_not_better))
+        return (
+            f"{self.a} and {self.b} are equivalent on {self.metric}{where} within "
+            f"±{self.margin:.4f}: {self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}], "
+            f"{p} of a larger difference."
+        )
+
+    def _limits(self) -> str:
+        """A clause about the margin that the tests exclude."""
+        if math.isnan(self.margin):
+            return ""
+        shown = "excluded" if self.not_worse else "not excluded"
+        return (
+            f" That {self.a} is worse by {self.margin:.4f} or more is {shown} "
+            f"({p_text(self.p_not_worse)})."
+        )
+
+    def sources(self) -> str:
+        """What the difference varies with, if systems have several training runs."""
+        if math.isnan(self.share_of_runs):
+            return ""
+        more = "runs, not more users" if self.share_of_runs > 0.5 else "users, not more runs"
+        more = in_words(more)
+        share = max(self.share_of_runs, 1 - self.share_of_runs)
+        what = more.partition(",")[0]
+        return (
+            f" {share:.0%} of the variance is between {what}: for a narrower interval, add {more}."
+        )
+
+    def outlook(self) -> str:
+        """What the study could have found."""
+        changed = self.wins + self.losses
+        if not math.isnan(self.detectable):
+            return (
+                f"This study would have found a true difference of {self.detectable:.4f} in "
+                "4 of 5 cases."
+            )
+        if changed < self.n:
+            return f"With {counted(changed, 'differing user')} no difference can be shown."
+        return f"With {counted(self.n, 'user')} no difference can be shown."
+
+    def p_text(self) -> str:
+        """The p-value in words, with the number of comparisons if it is adjusted."""
+        p = p_text(self.p_adjusted)
+        if self.gated:
+            return f"{p} over {in_words('all users')}, which gatekeeping tests first"
+        return f"adjusted {p} ({self.family:,} comparisons)" if self.family > 1 else p
+
+    def other_method(self) -> str:
+        """A clause that says that the interval and the test disagree, if they do."""
+        if not self.disagrees:
+            return ""
+        verb = "includes" if self.significant else "excludes"
+        same = math.isclose(self.confidence, 1.0 - self.alpha)
+        what = "by another method" if same else f"at another level, {level(self.confidence)}"
+        return f" (the interval, {what}, {verb} 0)"
+
+
+def _significant(d: Difference, where: str) -> str:
+    """The sentence of a significant difference in favour of a."""
+    lower = "" if d.increasing else ", where lower is better,"
+    ends = [d.low, d.high] if d.increasing else [-d.high, -d.low]
+    size = abs(d.mean_a / d.mean_b - 1) if d.mean_b else math.inf
+    share = f"+{size:.1%}" if d.increasing else f"{size:.1%} lower"
+    gain = f" ({share})" if math.isfinite(size) else ""
+    effect = f", |d_z| = {abs(d.d_z):.2f}" if math.isfinite(d.d_z) else ""
+    return (
+        f"{d.a} beats {d.b} on {d.metric}{lower}{where} by "
+        f"{abs(d.difference):.4f}{gain}, interval [{ends[0]:+z.4f}, {ends[1]:+z.4f}]"
+        f"{d.other_method()}, {d.p_text()}; {_wins_clause(d)}{effect}."
+    )
+
+
+def _wins_clause(d: Difference) -> str:
+    """For how many users a is better."""
+    users = counted(d.n, "user")
+    if not d.per_user:
+        return f"over {users} together"
+    return f"better for {d.wins:,}, worse for {d.losses:,} of {users}"
+
+
+def _contradiction(d: Difference, where: str) -> str:
+    """The sentence of a test that favours a, which has the worse mean."""
+    return (
+        f"The results for {d.a} and {d.b} on {d.metric}{where} contradict each other: "
+        f"the {d.method} test favours {d.a} ({d.p_text()}; {_wins_clause(d)}), but the mean "
+        f"of {d.b} is better by {abs(d.difference):.4f}."
+    )
+
+
+def seen_from(d: Difference, system: str) -> Difference:
+    """Swap the systems unless `system` is a; the relative gain of the other has no bounds."""
+    if d.a == system:
+        return d
+    return replace(
+        d,
+        a=d.b,
+        b=d.a,
+        mean_a=d.mean_b,
+        mean_b=d.mean_a,
+        difference=-d.difference,
+        low=-d.high,
+        high=-d.low,
+        statistic=-d.statistic,
+        d_z=-d.d_z,
+        hedges_g=-d.hedges_g,
+        superiority=1 - d.superiority,
+        gain=d.mean_b / d.mean_a - 1 if d.mean_a else math.nan,
+        gain_low=math.nan,
+        gain_high=math.nan,
+        wins=d.losses,
+        losses=d.wins,
+        p_not_worse=d.p_not_better,
+        p_not_better=d.p_not_worse,
+        p_not_worse_alone=d.p_not_better_alone,
+        p_not_better_alone=d.p_not_worse_alone,
+    )
+
+
+def most_moved_users(
+    users: pl.Series,
+    x: FloatArray,
+    y: FloatArray,
+    names: tuple[str, str],
+    n: int | None,
+    *,
+    falling: bool,
+) -> pl.DataFrame:
+    """The n users whose values fall, or rise, most from y to x; all users without n."""
+    first, second = names
+    columns = {"user": users, second: y, first: x, "difference": x - y}
+    frame = pl.DataFrame(columns).sort(["difference", "user"], descending=[not falling, False])
+    if n is None:
+        return frame
+    side = pl.col("difference") < 0 if falling else pl.col("difference") > 0
+    return frame.filter(side).head(n)
+
+
+@dataclass(frozen=True)
+class Heterogeneity:
+    """Whether a difference is the same in all segments.
+
+    Attributes
+    ----------
+    metric, a, b : str
+    statistic : float
+        Cochran's Q: the squared distances of the segments' differences from their weighted mean,
+        in units of their variances.
+    p : float
+        By Welch's analysis of variance. Where all differences of a segment are equal, as those of
+        cold users for whom all systems have 0, its variance is that of the interval of its
+        difference; NaN if that has none.
+    n : int
+        Segments.
+    """
+
+    metric: str
+    a: str
+    b: str
+    statistic: float
+    p: float
+    n: int
+
+
+def segment_notes(
+    tests: Sequence[Heterogeneity],
+    alpha: float,
+    clauses: Mapping[tuple[str, str, str], str],
+    *,
+    gated: bool,
+) -> list[str]:
+    """Notes on the tests within segments, and on differences that segments do not share.
+
+    `clauses` say by metric, a and b in which segments the answer is another one.
+    """
+    if not tests:
+        return []
+    first = GATED_NOTE if gated else SEGMENTS_NOTE
+    n = max(test.n for test in tests)
+    if len(tests) == 1:
+        (test,) = tests
+        q = f"Q = {test.statistic:.1f}, {p_text(test.p)}"
+        answer = "a segment has no variation" if math.isnan(test.p) else q
+        pair = f"{test.metric}, {test.a} − {test.b}"
+        clause = clauses[test.metric, test.a, test.b]
+        if test.p < alpha:
+            return [first, f"{pair}: {clause} ({answer})"]
+        return [first, f"{pair}: the same in all {n} segments? {answer}"]
+    unequal = sorted((test for test in tests if test.p < alpha), key=lambda test: test.p)
+    named = [
+        f"{test.a} − {test.b} on {test.metric} ({p_text(test.p)}"
+        f"{clauses[test.metric, test.a, test.b].partition('not the same for all segments')[2]})"
+        for test in unequal
+    ]
+    answers = [f"yes for {', '.join(named[:MAX_UNEQUAL])}"] if named else []
+    answers += [f"{len(named) - MAX_UNEQUAL} more in `heterogeneity`"] * (len(named) > MAX_UNEQUAL)
+    untested = sum(math.isnan(test.p) for test in tests)
+    if others := len(tests) - len(unequal) - untested:
+        answers.append(f"not shown for {counted(others, 'other') if named else others}")
+    if untested:
+        answers.append(f"not testable for {untested}, as a segment has no variation")
+    return [first, f"do differences vary between the {n} segments? {'; '.join(answers)}"]

@@ -1,0 +1,261 @@
+"""The mean of a metric over users, with its uncertainty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rankmeter._choices import GEOMETRIC_FLOOR, Setting
+from rankmeter._engine.scores import Averaged
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._results.wording import number
+from rankmeter._statistics import (
+    Crossed,
+    Moments,
+    bootstrap_interval,
+    crossed_interval,
+    median_interval,
+    moments,
+    score_interval,
+    stratified,
+    t_interval,
+    t_interval_of,
+    t_quantile,
+    wilson_interval,
+)
+from rankmeter.conventions._plan import MetricPlan, Plan
+
+UNBOUNDED = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of one metric over users, with its uncertainty.
+
+    Attributes
+    ----------
+    label : str
+        The metric as it was given.
+    mean : float
+        Or the geometric mean, the median or the sum, if the plan says so; NaN if there is no user
+        to average.
+    low, high : float
+        Bounds of the interval of the mean; NaN with fewer than two users.
+    std : float
+        Standard deviation over users, with n - 1; NaN with fewer than two users.
+    n : int
+        Users averaged.
+    undefined : int
+        Users for whom the metric is undefined; the plan says what they count as.
+    missing : int
+        Users with truth but without a ranking; the plan says what they count as.
+    """
+
+    label: str
+    mean: float
+    low: float
+    high: float
+    std: float
+    n: int
+    undefined: int
+    missing: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Bounds of the interval, at the confidence of the result."""
+        return self.low, self.high
+
+    def numbers(self) -> dict[str, float]:
+        """The numbers for an experiment tracker, by kind."""
+        return {"mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
+
+    def __float__(self) -> float:
+        return self.mean
+
+    def __str__(self) -> str:
+        bounds = f"[{number(self.low)}, {number(self.high)}]"
+        return f"{self.label} {number(self.mean)} {bounds} n={self.n}"
+
+
+def estimate(
+    plan: Plan, entry: MetricPlan, averaged: Averaged, clusters: IntArray | None = None
+) -> Estimate:
+    """The mean of one metric over the users that it averages.
+
+    `clusters` has the cluster of each user of the result, averaged or not.
+    """
+    scale, how = averaged.scale(entry), entry.averaging.aggregate
+    return estimate_of(plan, entry.label, scale, averaged, clusters, how)
+
+
+def estimate_of(
+    setting: Setting,
+    label: str,
+    scale: tuple[float, float],
+    averaged: Averaged,
+    clusters: IntArray | None = None,
+    how: str = "mean",
+) -> Estimate:
+    """The mean of values on a scale; `how` is one of the aggregates."""
+    values = averaged.parts
+    cluster_ids = None if clusters is None else clusters[averaged.users]
+    summary = moments(values)
+    if averaged.state is None and not _on_scale(scale, values):
+        scale = UNBOUNDED
+    if averaged.alone:
+        mean, low, high = _aggregate(values, summary, how, setting, cluster_ids, scale)
+    else:  # no user has a value on the scale
+        _, *ends = _aggregate(values, summary, how, setting, cluster_ids, UNBOUNDED)
+        mean = averaged.state.value() if averaged.state else math.nan  # without rounding
+        low, high = clip(scale, mean, *ends)
+    n, _, sd = summary
+    return Estimate(label, mean, low, high, sd, n, averaged.undefined, averaged.missing)
+
+
+def macro_estimate(
+    plan: Plan,
+    entry: MetricPlan,
+    groups: Sequence[tuple[Estimate, Averaged]],
+    clusters: IntArray | None = None,
+) -> Estimate:
+    """The mean of the means of groups, which are all the groups there are: only users vary.
+
+    Means and shares have the interval of `stratified`. Of others, such as medians, the interval is
+    made of those of the groups: Zou and Donner, Statistics in Medicine 27, 2008.
+    """
+    defined = [(e, part) for e, part in groups if not math.isnan(e.mean)]
+    means = np.array([e.mean for e, _ in defined])
+    n, mean, sd = moments(means)
+    low = high = math.nan
+    if defined and entry.averaging.aggregate in ("mean", "micro"):
+        cluster_ids = None if clusters is None else [clusters[part.users] for _, part in defined]
+        spread = stratified([part.parts for _, part in defined], cluster_ids)
+        scale = defined[0][1].scale(entry)
+        bounded = all(part.alone and _on_scale(scale, part.values) for _, part in defined)
+        if bounded and _bounded(plan, mean, scale) and not math.isnan(spread.se):
+            se, df, units = spread.se, spread.df, spread.units
+            low, high = score_interval(mean, se, df, units, scale, plan.confidence)
+        else:
+            half = t_quantile(0.5 + 0.5 * plan.confidence, spread.df) * spread.se
+            low, high = clip(scale, mean, mean - half, mean + half)
+    elif defined:
+        ends = np.array([e.interval for e, _ in defined])
+        reach = np.sqrt(np.square(ends - means[:, None]).sum(axis=0)) / n
+        low, high = mean - float(reach[0]), mean + float(reach[1])
+    return Estimate(entry.label, mean, low, high, sd, n, 0, 0)
+
+
+def clip(scale: tuple[float, float], mean: float, low: float, high: float) -> tuple[float, float]:
+    """The part of an interval on the scale, if the number is there."""
+    if scale[0] <= mean <= scale[1]:
+        return max(low, scale[0]), min(high, scale[1])
+    return low, high
+
+
+def _on_scale(scale: tuple[float, float], values: FloatArray) -> bool:
+    """Whether all values are on the scale, which NDCG of negative gains leaves."""
+    return bool(
+        scale[0] - 1e-9 <= values.min(initial=np.inf)
+        and values.max(initial=-np.inf) <= scale[1] + 1e-9
+    )
+
+
+_NAN = math.nan
+
+
+def _aggregate(
+    values: FloatArray,
+    summary: Moments,
+    how: str,
+    setting: Setting,
+    clusters: IntArray | None,
+    scale: tuple[float, float],
+) -> tuple[float, float, float]:
+    """The mean (geometric mean, sum) of the values, and the bounds of its interval."""
+    if how == "geometric":
+        logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
+        ends = math.log(GEOMETRIC_FLOOR), math.log(scale[1]) if scale[1] > 0 else math.inf
+        summary = moments(logs)
+        mean, low, high = map(math.exp, _aggregate(logs, summary, "mean", setting, clusters, ends))
+        return mean, low, high
+    if how == "median":
+        confidence = setting.confidence
+        low, high = median_interval(values, confidence) if clusters is None else (_NAN, _NAN)
+        return float(np.median(values)) if values.size else _NAN, low, high
+    low, high = mean_interval(values, summary, setting, clusters, scale)
+    times = summary.n if how == "sum" else 1
+    return times * summary.mean, times * low, times * high
+
+
+def mean_interval(
+    values: FloatArray,
+    summary: Moments,
+    setting: Setting,
+    clusters: IntArray | None = None,
+    scale: tuple[float, float] = UNBOUNDED,
+) -> tuple[float, float]:
+    """Interval of the mean on a scale, as the setting says, by clusters of values if there are any.
+
+    `summary` has the moments of the values.
+    """
+    if values.size < 2 or np.isnan(values).any():
+        return math.nan, math.nan
+    if setting.draws:
+        return bootstrap_interval(
+            values,
+            clusters=clusters,
+            confidence=setting.confidence,
+            method="bca" if setting.interval == "bca" else "percentile",
+            n_resamples=setting.resamples,
+            seed=setting.seed,
+        )
+    if clusters is None:
+        return interval_of_moments(summary, setting, scale)
+    if _bounded(setting, summary.mean, scale):
+        return wilson_interval(values, setting.confidence, scale=scale, clusters=clusters)
+    ends = t_interval(values, setting.confidence, clusters=clusters)
+    return _clipped(setting, scale, summary.mean, ends)
+
+
+def interval_of_moments(
+    summary: Moments, setting: Setting, scale: tuple[float, float]
+) -> tuple[float, float]:
+    """Interval of a mean of independent values, of which only the moments are known."""
+    if summary.n < 2 or not _bounded(setting, summary.mean, scale):
+        return _clipped(setting, scale, summary.mean, t_interval_of(summary, setting.confidence))
+    n, se = summary.n, summary.sd / math.sqrt(summary.n)
+    return score_interval(summary.mean, se, n - 1, n, scale, setting.confidence)
+
+
+def _bounded(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
+    """Whether the interval is that of a mean on a bounded scale."""
+    on = scale[0] <= mean <= scale[1] and math.isfinite(scale[0]) and math.isfinite(scale[1])
+    return on and setting.interval == "wilson"
+
+
+def _clipped(
+    setting: Setting, scale: tuple[float, float], mean: float, ends: tuple[float, float]
+) -> tuple[float, float]:
+    """The part of Student's interval on the scale, unless that interval was asked for as it is."""
+    return clip(scale, mean, *ends) if setting.interval == "wilson" else ends
+
+
+def crossed_estimate(
+    setting: Setting, scale: tuple[float, float], mean: Estimate, crossed: Crossed, *, alone: bool
+) -> Estimate:
+    """A mean over users with the interval of users and runs, which are crossed.
+
+    `alone` says whether each user has a value on the scale.
+    """
+    low, high = crossed_interval(crossed, setting.confidence)
+    if not alone:
+        low, high = clip(scale, crossed.mean, low, high)
+    elif _bounded(setting, crossed.mean, scale):
+        confidence = setting.confidence
+        low, high = score_interval(crossed.mean, crossed.se, crossed.df, mean.n, scale, confidence)
+    else:
+        low, high = _clipped(setting, scale, crossed.mean, (low, high))
+    return replace(mean, low=low, high=high)

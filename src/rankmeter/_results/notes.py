@@ -1,0 +1,331 @@
+"""Notes on means: users and hits that count by a rule, and changes to the data.
+
+One evaluation, several systems and two conventions use the same words.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rankmeter._engine.scores import Scores
+from rankmeter._evidence.hits import BoolArray, IntArray
+from rankmeter._rankings.align import Facts as AlignmentFacts
+from rankmeter._reading.table import Table
+from rankmeter._results.estimates import Estimate
+from rankmeter._results.wording import number
+from rankmeter._statistics import effective_clusters, skewed
+from rankmeter.conventions._plan import MetricPlan, Plan
+from rankmeter.errors._checks import counted, in_words
+
+Facts = Mapping[str, str]
+"""Facts by subject: ``{"users without a ranking": "1 (zero)"}``."""
+
+ORDINARY = frozenset(
+    {
+        "rows",
+        "columns",
+        "excluded_cells",
+        "rows_with_several_targets",
+        "assumed_gains",
+        "float_user_ids",
+        "float_item_ids",
+        "scores_beside_ranks",
+    }
+)
+"""Counts of the input that change no number and so give no note."""
+WORDS = {
+    "scores_against_ranks": "scores in another order than the ranks, which decide, in 1,000 rows"
+}
+"""Notes of counts whose names do not say what happened."""
+TIES = frozenset({"tied_hits", "users_with_tied_hits"})
+"""Counts of an alignment that are about ties."""
+AGGREGATES = {
+    "geometric": "geometric mean",
+    "median": "median",
+    "sum": "sum",
+    "micro": "pooled share",
+}
+"""What is not a mean."""
+UNUSED_LABELS = {
+    "users_without_segment": "users without a segment",
+    "segments_of_other_users": "segment labels of other users",
+    "users_without_cluster": "users without a cluster, each counted as one cluster",
+    "clusters_of_other_users": "cluster labels of other users",
+}
+"""Notes about the labels of users."""
+FEW_CLUSTERS = 30
+"""Below this number the variance between clusters is itself uncertain."""
+SKEWED = "so skewed that the interval is too short (use interval=bca, gmr or a median)"
+"""A note on values or differences without an upper limit."""
+FEW_WEIGHTS = 0.1
+"""Below this share of the relevant items their effective number is small."""
+MAX_GROUPS = 10
+"""Groups of systems with different facts that a note shows; the result counts all of them."""
+
+
+def counts_of(rankings: Table, truth: Table) -> dict[str, int]:
+    """Counts of rows read, dropped or converted; those of the truth are called ``truth_…``.
+
+    Only the truth has gains, so ``assumed_gains`` and ``rounded_gains`` keep their names.
+    """
+    judged = {
+        name if name.endswith("_gains") else f"truth_{name}": count
+        for name, count in truth.counts.items()
+    }
+    return {**rankings.counts, **judged}
+
+
+def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
+    """The facts about one evaluation: each once if it holds for all metrics, else by metric.
+
+    `counts` are those of the data that were read, as `counts_of` gives them.
+    """
+    facts = {"relevant": by_name({entry.label: _relevance_rule(entry) for entry in plan.metrics})}
+    special = {entry.label: _special_cases(entry, scores) for entry in plan.metrics}
+    for what in dict.fromkeys(what for of in special.values() for what in of):
+        each = {label: of.get(what, (0, "")) for label, of in special.items()}
+        numbers = {count for count, _ in each.values()}
+        if len(numbers) > 1:
+            by_label = {label: _with_rule(f"{n:,}", r) for label, (n, r) in each.items() if n}
+            facts[what] = _behind_names(by_label)
+        elif any(numbers):
+            rule = by_name({label: rule for label, (_, rule) in each.items()})
+            facts[what] = _with_rule(f"{numbers.pop():,}", rule)
+    asked = [entry for entry in plan.metrics if entry.spec.of_hits or not entry.spec.of_lists]
+    if none := [entry.label for entry in asked if _without_hits(scores.facts[entry.alignment])]:
+        some = f" ({', '.join(none)})" if len(none) < len(asked) else ""
+        facts["relevant items in the rankings"] = f"none{some}"
+    if labels := [entry.label for entry in plan.metrics if _is_skewed(plan, entry, scores)]:
+        facts[SKEWED] = ", ".join(labels)
+    for name, count in counts.items():
+        count_name = name.removeprefix("truth_")
+        if count and count_name not in ORDINARY:
+            side = " of the ground truth" if count_name != name else ""
+            facts[WORDS.get(count_name, count_name.replace("_", " ")) + side] = f"{count:,}"
+    return facts
+
+
+def uninformative(estimates: Iterable[Estimate]) -> Facts:
+    """The metrics whose interval is not informative, as a fact."""
+    labels = [e.label for e in estimates if e.n > 1 and e.low == e.high]
+    what = "identical for all users, so the interval is not informative"
+    return {what: ", ".join(labels)} if labels else {}
+
+
+def uneven_weights(plan: Plan, scores: Scores) -> list[str]:
+    """A caution for each metric whose weights leave less than a tenth of the relevant items."""
+    sizes = {entry.label: scores.effective_size(entry) for entry in plan.metrics}
+    return [
+        f"{label}: {counted(size[1], 'relevant item')} with these weights vary as much as "
+        f"{number(size[0])} of equal weight, so a few rare items decide: choose `clip`, or a "
+        "smaller `gamma`"
+        for label, size in sizes.items()
+        if size is not None and size[0] < FEW_WEIGHTS * size[1]
+    ]
+
+
+def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
+    """The convention and facts by system as notes; a fact about some of them names these.
+
+    ``users without a ranking (svd, knn): 40 (zero)``
+    """
+    relevant = next(iter(facts.values()))["relevant"]
+    convention = f"convention {plan.convention}, relevant {relevant}"
+    whole = [entry.label for entry in plan.metrics if entry.spec.whole]
+    together = (
+        [in_words("computed over the lists of all users at once: ") + ", ".join(whole)]
+        if whole
+        else []
+    )
+    others = _by_fact(
+        {
+            entry.label: f"{AGGREGATES[entry.averaging.aggregate]} in place of mean"
+            for entry in plan.metrics
+            if entry.averaging.aggregate in AGGREGATES and not entry.spec.whole
+        }
+    )
+    aggregates = [f"{', '.join(labels)}: {what}" for what, labels in others.items()]
+    return [convention, *plan.notes, *fact_notes(facts, {"relevant"}), *together, *aggregates]
+
+
+def fact_notes(by_system: Mapping[str, Facts], left_out: Collection[str] = ()) -> list[str]:
+    """Facts by system, or by convention, as notes, except those already known."""
+    notes = []
+    every = dict.fromkeys(itertools.chain(*by_system.values()))
+    for what in every:
+        if what in left_out:
+            continue
+        groups = _by_fact({name: facts[what] for name, facts in by_system.items() if what in facts})
+        what = in_words(what)  # noqa: PLW2901
+        if [*groups.values()] == [[*by_system]]:
+            notes.append(f"{what}: {next(iter(groups))}")
+            continue
+        shown = [*groups.items()][:MAX_GROUPS]
+        notes += [f"{what} ({', '.join(names)}): {fact}" for fact, names in shown]
+        if left := sum(map(len, groups.values())) - sum(len(names) for _, names in shown):
+            notes.append(f"{what}: also in {counted(left, 'other system')}")
+    return notes
+
+
+def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
+    """A sentence for each number of users without a ranking.
+
+    `missing` is by system, and `rule` says what such a user counts as.
+    """
+    singular = {"zero": "counts as an empty ranking", "skip": "is skipped"}.get(rule, rule)
+    many = {"zero": "count as empty rankings", "skip": "are skipped"}.get(rule, rule)
+
+    def sentence(n: int) -> str:
+        return counted(n, f"user without a ranking {singular}", f"users without a ranking {many}")
+
+    groups = _by_fact({name: sentence(n) for name, n in missing.items() if n})
+    return [
+        f"{'All systems' if len(names) == len(missing) else ', '.join(names)}: {n}."
+        for n, names in [*groups.items()][:MAX_GROUPS]
+    ]
+
+
+def unused_labels(counts: Mapping[str, Any]) -> list[str]:
+    """A note for each count of labels that are missing, or that no user of the result has."""
+    return [
+        f"{in_words(text)}: {counts[name]:,}"
+        for name, text in UNUSED_LABELS.items()
+        if counts.get(name)
+    ]
+
+
+def count_clusters(clusters: IntArray) -> dict[str, int]:
+    """The number of clusters, and how many of equal size are worth these, rounded."""
+    sizes = np.unique(clusters, return_counts=True)[1]
+    return {"clusters": sizes.size, "effective_clusters": round(effective_clusters(sizes))}
+
+
+def clusters_by_metric(clusters: IntArray, users: Mapping[str, BoolArray]) -> dict[str, Any]:
+    """The numbers of clusters of the users of all metrics, and by metric of its own users."""
+    return {
+        **count_clusters(clusters[np.any([*users.values()], axis=0)]),
+        "clusters_by_metric": {
+            label: count_clusters(clusters[mask]) for label, mask in users.items()
+        },
+    }
+
+
+def chance_notes(random: Mapping[str, float], plan: Plan) -> list[str]:
+    """A note on the means of random rankings, if the number of candidates is known."""
+    if not random:
+        return []
+    shown = ", ".join(f"{label} {number(value)}" for label, value in random.items())
+    return [f"random: {shown} ({counted(plan.n_items or 0, 'candidate')})"]
+
+
+def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], what: str) -> list[str]:
+    """Notes on the numbers of clusters by metric, and on those with few."""
+    notes: dict[str, list[str]] = {}
+    for label, counts in by_metric.items():
+        for note in _cluster_notes(counts, what):
+            notes.setdefault(note, []).append(label)
+    return [
+        note if len(labels) == len(by_metric) else f"{', '.join(labels)}: {note}"
+        for note, labels in notes.items()
+    ]
+
+
+def _cluster_notes(counts: Mapping[str, int], what: str) -> list[str]:
+    n = counts["clusters"]
+    if not n:
+        return []
+    equal = counts["effective_clusters"]
+    worth = "" if equal == n else f", which count as {equal:,} of equal size"
+    notes = [f"{what} by {counted(n, 'cluster')}{worth}"]
+    if equal < FEW_CLUSTERS:
+        notes.append(f"fewer than {FEW_CLUSTERS} clusters of equal size: {what} are rough")
+    return notes
+
+
+def by_name(facts: Mapping[str, str]) -> str:
+    """A fact alone if it holds for all names, else each fact behind the names that it holds for.
+
+    ``ndcg@2 zero; precision@2, recall@2 skip``
+    """
+    groups = _by_fact(facts)
+    return next(iter(groups)) if len(groups) == 1 else _behind_names(facts)
+
+
+def _behind_names(facts: Mapping[str, str]) -> str:
+    return "; ".join(f"{', '.join(names)} {fact}" for fact, names in _by_fact(facts).items())
+
+
+def _by_fact(facts: Mapping[str, str]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name, fact in facts.items():
+        groups.setdefault(fact, []).append(name)
+    return groups
+
+
+def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:
+    """Whether a mean has a t interval and values too skewed for it."""
+    if math.isfinite(entry.spec.high) or plan.draws or entry.averaging.aggregate != "mean":
+        return False
+    averaged = scores.averaged(entry)
+    return averaged.state is None and skewed(averaged.values)
+
+
+def _without_hits(facts: AlignmentFacts) -> bool:
+    """Whether users have relevant items, and no ranking has one of them."""
+    return facts.n_hits == 0 and bool(facts.n_relevant.any())
+
+
+def _with_rule(count: str, rule: str) -> str:
+    return f"{count} ({rule})" if rule else count
+
+
+def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+    """Numbers of users and hits of one metric that are special cases, and the rules for them."""
+    averaging, facts = entry.averaging, scores.facts[entry.alignment]
+    if averaging.users == "ranked":
+        lost = scores.in_rankings & np.isnan(scores.values[entry.label])
+        n = int(np.count_nonzero(lost))
+        return {"users without a value": (n, averaging.undefined), **_cases(facts.counts.items())}
+    judged, ranked = scores.in_truth, scores.in_rankings
+    nothing = judged & (facts.n_relevant == 0)
+    averaged = judged & ranked if averaging.missing == "skip" else judged
+    lost = averaged & ~nothing & np.isnan(scores.values[entry.label])
+    users = {
+        "users without a ranking": (judged & ~ranked, averaging.missing),
+        "users without truth": (ranked & ~judged, averaging.extra),
+        "users with nothing relevant": (nothing, averaging.undefined),
+        "users with relevant items but no value": (lost, averaging.undefined),
+    }
+    return {
+        **{what: (int(np.count_nonzero(mask)), rule) for what, (mask, rule) in users.items()},
+        "hits tied in score": (facts.counts["tied_hits"], entry.alignment.ties),
+        **_effective_size(entry, scores),
+        **_cases(facts.counts.items()),
+    }
+
+
+def _effective_size(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+    size = scores.effective_size(entry)
+    if size is None:
+        return {}
+    return {"effective sample size": (round(size[0]), f"of {size[1]:,} relevant items")}
+
+
+def _cases(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:
+    return {name.replace("_", " "): (n, "") for name, n in counts if name not in TIES}
+
+
+def _relevance_rule(entry: MetricPlan) -> str:
+    """The rule by which judged items are hits of a metric."""
+    alignment = entry.alignment
+    others = {
+        "positive": ">0",
+        "all": "any",
+        "reached": in_words(">0 of users with ") + str(alignment.relevant),
+    }
+    return others.get(alignment.gains, alignment.relevant)

@@ -1,0 +1,409 @@
+"""The report: a page of its own, with charts as SVG."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from rankmeter._files import replacing
+from rankmeter._results.charts import BETTER, BLUES, COLOURS, NEITHER, WORSE, as_svg
+from rankmeter._results.estimates import Estimate
+from rankmeter._results.shares import Shares
+from rankmeter._results.tables import MeanCell, Table, visible
+from rankmeter._results.walks import item_with_title
+from rankmeter._results.wording import level, number, signed
+from rankmeter._version import __version__
+from rankmeter.errors import FileFormatError, MissingDependencyError
+from rankmeter.errors._checks import counted, in_words
+
+WIDTH = 320
+"""Pixels: a column of the page, or a phone."""
+CONFIG = {
+    "background": None,
+    "font": "Arial, Liberation Sans, sans-serif",
+    "autosize": {"type": "fit-x", "contains": "padding"},
+    "padding": 2,
+    "view": {"stroke": None},
+    "legend": {"disable": True},
+    "axis": {
+        "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
+        "labelOverlap": True, "labelSeparation": 8, "titleLimit": 260, "titlePadding": 8,
+    },
+    # Names get the room of a wider font than the one that they are measured in.
+    "axisY": {"labelFontSize": 13.5, "labelLimit": 0.42 * WIDTH},
+}  # fmt: skip
+CLASSES = {
+    **{colour: f"p{i}" for i, colour in enumerate(BLUES)},
+    **{colour: str(i) for i, colour in enumerate(COLOURS)},
+    "white": "paper",
+    WORSE: "w",
+    NEITHER: "n",
+    BETTER: "0",
+}
+"""The name of each colour in the classes of the page, where it suits light and dark paper."""
+_DROPPED = (
+    "aria-hidden", "aria-label", "aria-roledescription", "font-family", "font-size",
+    "pointer-events", "role", "stroke-miterlimit", "xmlns",
+)  # fmt: skip
+_ROUND = ("d", "transform", "x", "y", "x2", "y2", "width", "height")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart with its caption."""
+
+    title: str
+    subtitle: str
+    svg: str
+
+
+def drawing(chart: Any) -> Drawing:
+    """Draw a chart of `charts`."""
+    spec = _legible(chart.properties(width=WIDTH).to_dict())
+    title = spec.pop("title", "")
+    heading = title if isinstance(title, dict) else {"text": title}
+    _describe(spec, [])
+    svg = _clean(as_svg({**spec, "config": CONFIG}), spec["description"])
+    return Drawing(heading["text"], heading.get("subtitle", ""), svg)
+
+
+def _describe(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """Let each mark say what its tooltip says, as data: no name is read as an expression."""
+    rows = spec.get("data", {}).get("values", rows)
+    for layer in spec.get("layer", ()):
+        _describe(layer, rows)
+    if "mark" not in spec:
+        return
+    shown = spec["encoding"].pop("tooltip", [])
+    spec["mark"]["aria"] = bool(shown)
+    if shown:
+        field = f"said by {spec['mark']['type']}"
+        for row in rows:
+            row[field] = ", ".join(_shown_value(row[tip["field"]], tip) for tip in shown)
+        spec["encoding"]["description"] = {"field": field, "type": "nominal"}
+
+
+def _shown_value(value: Any, shown: Mapping[str, Any]) -> str:
+    """A value of a tooltip behind its title."""
+    form = shown.get("format", "").replace("d", ",")
+    text = str(value) if value is None or not form else format(value, form)
+    return f"{shown['title']} {text}"
+
+
+def _legible(value: Any) -> Any:
+    """The specification of a chart, with all texts as the page shows them."""
+    if isinstance(value, dict):
+        return {_legible(name): _legible(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_legible(part) for part in value]
+    return visible(value) if isinstance(value, str) else value
+
+
+def _clean(text: str, description: str) -> str:
+    """The marks and the labels of a drawing of Vega, without what the page does not use."""
+    root = ET.fromstring(text)  # noqa: S314 - of our own making
+    for parent in [*root.iter()]:
+        for element in [*parent]:
+            unseen = element.get("opacity") == "0" and not element.get("aria-label")
+            if unseen or element.get("class") in ("background", "foreground"):
+                parent.remove(element)
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        _plain(element)
+    root.attrib = {
+        "viewBox": root.attrib["viewBox"],
+        "width": root.attrib["width"],
+        "height": root.attrib["height"],
+        "role": "img",
+        "aria-label": description,
+    }
+    return ET.tostring(root, encoding="unicode")
+
+
+def _plain(element: ET.Element) -> None:
+    """Shorten an element: classes in place of colours, what it says on hovering as its title."""
+    label = element.get("aria-label")
+    if label and element.tag not in ("g", "svg"):
+        ET.SubElement(element, "title").text = label
+    for name in _DROPPED:
+        element.attrib.pop(name, None)
+    if element.get("opacity") == "1":
+        del element.attrib["opacity"]
+    kinds = [k for k in element.get("class", "").split() if k.startswith("role-axis")]
+    inked = [paint for paint in ("fill", "stroke") if element.get(paint) in CLASSES]
+    kinds += [f"{paint}-{CLASSES[element.attrib.pop(paint)]}" for paint in inked]
+    element.attrib.pop("class", None)
+    if kinds:
+        element.set("class", " ".join(kinds))
+    for name in _ROUND:
+        if name in element.attrib:
+            element.set(name, re.sub(r"-?\d+\.\d{2,}", _rounded, element.attrib[name]))
+
+
+def _rounded(digits: re.Match[str]) -> str:
+    return f"{float(digits[0]):.1f}".removesuffix(".0")
+
+
+MAX_ROWS = 200
+"""Differences in the table of the page; the machine-readable result holds all of them."""
+RESULT = "rankmeter-result"
+"""The id of the machine-readable result in the page."""
+ROWS_ON_PAPER = 60
+"""Differences that are printed; the style sheet hides the others."""
+MAX_PRINTED = 3
+"""Users whose lists are printed; the others are only on the screen."""
+SIGNS = "●■▲◆✚▼▶◀●■"
+"""`SHAPES` of the charts as text."""
+
+
+def read_page(path: str | Path) -> dict[str, Any]:
+    """The result inside a report: that of `Comparison.to_dict` or of `Summary.to_dict`.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is not such a page.
+    """
+    text = Path(path).read_bytes().decode("utf-8", errors="replace")
+    script = re.search(
+        rf'<script type="application/json" id="{RESULT}">(.*?)</script>', text, re.DOTALL
+    )
+    try:
+        result: dict[str, Any] = json.loads(script[1] if script else "")
+        whole = _is_comparison(result) if "systems" in result else _is_evaluation(result)
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        whole = False
+    if not whole:
+        raise FileFormatError(
+            f"{path} holds no result: expected a report from rankmeter compare --report or "
+            "rankmeter evaluate --report"
+        )
+    return result
+
+
+def _is_comparison(result: Any) -> bool:
+    """Whether this is the result of a comparison, as far as readers of the page need it.
+
+    Data of a different form may also raise TypeError, KeyError or AttributeError.
+    """
+    means = [
+        by_system[name] for by_system in result["metrics"].values() for name in result["systems"]
+    ]
+    sentences = [difference["sentence"] for difference in result["differences"]]
+    texts = [*result["systems"], *sentences]
+    return (
+        _are_means(result, means)
+        and all(isinstance(text, str) for text in texts)
+        and isinstance(result["baseline"], str | None)
+    )
+
+
+def _is_evaluation(result: Any) -> bool:
+    """Whether this is the result of one evaluation; may raise what `_is_comparison` raises."""
+    means = [*result["metrics"].values()]
+    notes, users = result["notes"], [mean["n_users"] for mean in means]
+    return (
+        _are_means(result, means)
+        and isinstance(notes, list)
+        and all(isinstance(text, str) for text in notes)
+        and all(isinstance(n, int) for n in users)
+    )
+
+
+def _are_means(result: Any, means: Sequence[Any]) -> bool:
+    """Whether these are means with intervals, by name of the metric and with a convention."""
+    figures = [mean[figure] for mean in means for figure in ("mean", "low", "high")]
+    return (
+        bool(means)
+        and result["schema"] == 1
+        and all(
+            isinstance(text, str) for text in (*result["metrics"], result["plan"]["convention"])
+        )
+        and all(value is None or isinstance(value, int | float) for value in figures)
+    )
+
+
+def write(
+    path: str | Path,
+    template: str,
+    content: Callable[[], Mapping[str, Any]],
+    result: Callable[[], Mapping[str, Any]],
+) -> None:
+    """Write a page, whose content is made only if all packages are installed.
+
+    Each page has a `headline`, ``labels`` of metrics, ``n_users``, ``counts`` by system,
+    ``figures``: the charts by kind and metric, ``hits``: the ranks of the first hits,
+    ``popularity``: a cutoff and how popular the items above it are, ``lists`` by metric, user and
+    system, and ``call``: the call in Python that gives the same; the template names the others. The
+    `result` is machine-readable, and the page uses it where it can.
+    """
+    require_packages()
+    with replacing(path) as file:
+        file.write(render(template, content(), result()).encode())
+
+
+def render(template: str, content: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    """The text of a page, which `write` describes."""
+    style, script = _own("page.css"), _own("page.js")
+    popular, shown = content["popularity"], content.get("shown", ())
+    page = _environment().get_template(f"{template}.html.jinja")
+    return str(
+        page.render(
+            digest=content,
+            found=result,
+            labels=[*result["metrics"]],
+            n_users=content["n_users"],
+            counts=_count_table(content["counts"]),
+            level=level(result["plan"]["confidence"]),
+            version=__version__,
+            policy=_policy(style, script),
+            style=style,
+            script=script,
+            named=item_with_title,
+            counted=counted,
+            max_printed=MAX_PRINTED,
+            max_rows=MAX_ROWS,
+            rows_on_paper=ROWS_ON_PAPER,
+            share_rows=_share_rows,
+            user_rows=_user_rows,
+            mean_rows=_mean_rows,
+            value_rows=_value_rows,
+            systems=[(f"{i}", SIGNS[i], name) for i, name in enumerate(shown)],
+            classes=[(f"p{i}", "■", kind) for i, kind in enumerate(popular[1].classes)]
+            if popular
+            else [],
+            drawings={kind: _drawn(by) for kind, by in content["figures"].items()},
+            result_id=RESULT,
+            result=_json(result),
+        )
+    )
+
+
+def _environment() -> Any:
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True,
+        loader=jinja2.PackageLoader("rankmeter", "_results"),
+        undefined=jinja2.StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        breakable=_breakable, exact=_all_digits, number=number, words=in_words, signed=signed
+    )
+    return environment
+
+
+def _breakable(name: str) -> Any:
+    """The name of a metric, which a narrow card breaks at its signs and not within a word."""
+    from markupsafe import Markup, escape
+
+    pieces = re.split(r"(?<=[_,])|(?=[@(])", visible(name))
+    return Markup("<wbr>").join(escape(part) for part in pieces)
+
+
+def _all_digits(value: float) -> str:
+    """All digits of a number; nothing for NaN."""
+    return "" if math.isnan(value) else repr(value)
+
+
+def _visible(value: Any) -> Any:
+    """A text of the page without hidden characters; our own markup unchanged."""
+    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def require_packages() -> None:
+    """Check that all packages of the extra ``report`` are installed before any work is done."""
+    for name in ("altair", "jinja2", "vl_convert"):
+        try:
+            __import__(name)
+        except ImportError:
+            raise MissingDependencyError(
+                f"the report needs {name}: pip install 'rankmeter[report]'"
+            ) from None
+
+
+def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
+    """The counts of rows read, dropped and merged, for each system."""
+    names = list(dict.fromkeys(name for by_name in counts.values() for name in by_name))
+    rows = [(s, *(f"{by_name.get(name, 0):,}" for name in names)) for s, by_name in counts.items()]
+    return Table(("system", *(in_words(name.replace("_", " ")) for name in names)), rows)
+
+
+def _user_rows(
+    sides: Mapping[str, Sequence[tuple[str, float, float]]],
+) -> dict[str, list[tuple[str, ...]]]:
+    """The rows of users under the system that is better for them."""
+    return {
+        f"{name} is better for them": [
+            (user, f"{x:.4f}", f"{y:.4f}", signed(x - y)) for user, x, y in side
+        ]
+        for name, side in sides.items()
+        if side
+    }
+
+
+def _mean_rows(estimates: Mapping[str, Estimate]) -> list[tuple[str | MeanCell, ...]]:
+    return [(label, MeanCell(e), f"{e.n:,}", f"{e.undefined:,}") for label, e in estimates.items()]
+
+
+def _value_rows(
+    sides: Mapping[str, Sequence[tuple[str, float]]],
+) -> dict[str, list[tuple[str, ...]]]:
+    return {name: [(user, number(value)) for user, value in side] for name, side in sides.items()}
+
+
+def _share_rows(shares: Shares) -> list[tuple[str, ...]]:
+    return [(name, *(f"{share:.1%}" for share in of)) for name, of in shares.of.items()]
+
+
+def _drawn(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:
+    """The charts of one kind by metric, each once: a chart of several metrics is one object."""
+    seen: set[int] = set()
+    drawings = {}
+    for label, panels in charts.items():
+        fresh = [panel for panel in panels if id(panel) not in seen]
+        seen.update(map(id, fresh))
+        drawings[label] = [drawing(panel) for panel in fresh]
+    return drawings if any(drawings.values()) else {}
+
+
+def _json(value: Any) -> str:
+    """JSON for a script element, without characters of markup."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _own(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """The content security policy: only our own script and style, and nothing from elsewhere."""
+
+    def digest(text: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {digest(script)}",
+            f"style-src {digest(style)}",
+            "img-src data:",  # the empty icon, so that browsers do not request one from a server
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )

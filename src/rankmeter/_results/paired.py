@@ -1,0 +1,680 @@
+"""The tests of all pairs of systems, over all users and within segments, family by family."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankmeter import _statistics as st
+from rankmeter._choices import Setting
+from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._results.differences import Difference, Heterogeneity
+from rankmeter._results.estimates import Estimate, clip, mean_interval
+from rankmeter._results.notes import SKEWED
+from rankmeter._results.settings import Settings, Values
+from rankmeter.errors import InvalidValueError, RankmeterWarning
+from rankmeter.errors._checks import in_words
+
+LARGEST_VALUE = 1e100
+"""Sums of the third powers of larger values would overflow, and so would all that is tested."""
+FEW_USERS = 10
+UNEVEN = 2.0
+"""A difference with so many times the mean variance of all does not meet Tukey's assumption."""
+_UNEVEN_NOTE = (
+    "Tukey's test assumes that all differences vary alike: those that vary far more have the p and "
+    "interval of a t test with Bonferroni's correction"
+)
+BOOTSTRAP_UNITS = 100
+"""Users (or clusters) below which the bootstrap test rejects more than 6 % of equal systems."""
+_BOOTSTRAP_NOTE = (
+    f"the bootstrap test needs {BOOTSTRAP_UNITS} users (or clusters), as with fewer it finds too "
+    "many differences: use test='randomization'"
+)
+FEW_CHANGES = 100
+"""Differing users up to which the power of a test of hits and misses is summed."""
+POWER = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Systems on one metric over the same users: the pairs of its columns are compared.
+
+    `rows` are the independent units, users or clusters, and `units` their values.
+    """
+
+    values: Values
+    segment: str
+    names: list[str]
+    pairs: list[tuple[int, int]]
+    table: FloatArray
+    clusters: IntArray | None
+    rows: IntArray
+    units: FloatArray
+    runs: Sequence[FloatArray]
+
+
+class _Corrected(NamedTuple):
+    """A test and what its family makes of it: p, and the levels of this comparison alone."""
+
+    result: st.TestResult
+    p: float
+    test_level: float
+    interval_level: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two systems of a group, by their columns, and how they are compared."""
+
+    group: _Group
+    columns: tuple[int, int]
+    setting: Setting
+    settings: Settings
+
+    @property
+    def users(self) -> tuple[FloatArray, FloatArray]:
+        """The values of each user."""
+        i, j = self.columns
+        return self.group.table[:, i], self.group.table[:, j]
+
+    @property
+    def units(self) -> tuple[FloatArray, FloatArray]:
+        """The values of each user, or of each cluster."""
+        i, j = self.columns
+        return self.group.units[:, i], self.group.units[:, j]
+
+    @functools.cached_property
+    def differences(self) -> FloatArray:
+        """The differences of users."""
+        return self.users[0] - self.users[1]
+
+    @functools.cached_property
+    def changes(self) -> FloatArray:
+        """The differences of users or clusters."""
+        return self.units[0] - self.units[1]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        i, j = self.columns
+        return self.group.names[i], self.group.names[j]
+
+    @property
+    def runs(self) -> tuple[FloatArray, FloatArray]:
+        """The values of users × training runs."""
+        i, j = self.columns
+        return self.group.runs[i], self.group.runs[j]
+
+    @property
+    def span(self) -> float:
+        """Largest possible difference of two values: by the metric, or between the values seen."""
+        low, high = self.group.values.scale
+        if math.isfinite(high - low):
+            return high - low
+        return float(np.ptp(self.users)) if self.differences.size else 0.0
+
+    @property
+    def widening(self) -> float:
+        """The change by which rare differences widen an interval; 0 for plain Student's t."""
+        if self.setting.interval != "wilson" or self.settings.test == "t":
+            return 0.0
+        return st.pseudo_change(self.changes, self.span)
+
+    def crossed_test(self) -> st.TestResult:
+        """The test of two systems of which one has several training runs, or both."""
+        confidence = self.setting.confidence
+        result = st.crossed_test(*self.runs, confidence=confidence, change=self.widening)
+        runs = zip(self.names, self.runs, strict=True)
+        single = [name for name, values in runs if values.shape[1] == 1]
+        if result.note or not single:
+            return result
+        has = "has one training run" if len(single) == 1 else "have one training run each"
+        note = f"{' and '.join(single)} {has}, whose training variance is not included"
+        return replace(result, note=note)
+
+    def randomization_test(self, p: float, n_resamples: int) -> st.TestResult:
+        """The randomization test, exact if few users differ; `p` is that of the flips.
+
+        For very many users t has the same p as the flips.
+        """
+        x, y = self.units
+        changed = np.count_nonzero(x != y)
+        if changed > st.MOST_FLIPPED:
+            return st.paired_t_test(x, y, confidence=self.setting.confidence)
+        n, mean, _ = st.paired_moments(x, y)
+        if changed <= st.EXACT_LIMIT:
+            method, p, detail = "randomization (exact)", st.exact_p(x, y), {"exact": 1.0}
+        else:
+            method, seed = "randomization (Monte Carlo)", float(self.setting.seed)
+            detail = {"exact": 0.0, "n_resamples": float(n_resamples), "seed": seed}
+        return st.TestResult(method, n, mean, mean, p, detail=detail)
+
+    def spread(self, span: float) -> st.Spread:
+        """The spread of the differences, which is steadied as in an interval if none varies."""
+        spread = st.spread(self.differences, self.group.clusters)
+        noise = 8 * np.finfo(np.float64).eps * float(np.abs(self.changes).max(initial=0.0))
+        return (
+            spread if spread.se > noise else spread.steadied(st.pseudo_change(self.changes, span))
+        )
+
+    def difference(self, corrected: _Corrected, family: int) -> Difference:
+        """The difference with its test, which is one of a `family` of so many."""
+        values, result = self.group.values, corrected.result
+        (a, b), (x, y) = self.names, self.users
+        low, high = self.interval(corrected)
+        margins = self.margins()
+        mean = st.moments(self.differences).mean
+        favoured = result.detail.get("direction", mean) * (values.increasing or -1)
+        return Difference(
+            metric=values.label,
+            segment=self.group.segment,
+            a=a,
+            b=b,
+            mean_a=st.moments(x).mean,
+            mean_b=st.moments(y).mean,
+            difference=mean,
+            low=low,
+            high=high,
+            p=result.p,
+            p_adjusted=corrected.p,
+            statistic=result.statistic,
+            method=result.method,
+            **self.effects(),
+            detectable=self.detectable(corrected),
+            n=x.size,
+            significant=bool(corrected.p <= self.settings.alpha),
+            increasing=values.increasing,
+            note=result.note or self.note(),
+            alpha=self.settings.alpha,
+            share_of_runs=result.detail.get("share_of_runs", math.nan),
+            margin=margins.margin,
+            p_not_worse=margins.not_lower,
+            p_not_better=margins.not_higher,
+            p_not_worse_alone=margins.not_lower,
+            p_not_better_alone=margins.not_higher,
+            better=a if favoured > 0 else b if favoured < 0 else "",
+            family=family,
+            alone=bool(result.p <= self.settings.alpha),
+            confidence=self.setting.confidence,
+        )
+
+    def effects(self) -> dict[str, Any]:
+        """The sizes of the effect; those by user are unknown of parts of one number."""
+        group, (x, y) = self.group, self.users
+        better, worse = (x, y) if group.values.increasing else (y, x)
+        by_user = not group.values.pooled
+        wins, ties, losses = st.wins_ties_losses(better, worse) if by_user else (0, 0, 0)
+        gain = st.relative_gain(
+            *self.users,
+            confidence=self.setting.confidence,
+            clusters=group.clusters,
+            change=self.widening,
+        )
+        return {
+            "d_z": st.cohens_dz(*self.units) if by_user else math.nan,
+            "hedges_g": st.hedges_g(*self.units) if len(group.units) > 2 and by_user else math.nan,
+            "superiority": st.probability_of_superiority(better, worse) if by_user else math.nan,
+            "gain": gain.gain,
+            "gain_low": gain.interval.low,
+            "gain_high": gain.interval.high,
+            "per_user": by_user,
+            "wins": wins,
+            "ties": ties,
+            "losses": losses,
+        }
+
+    def note(self) -> str:
+        """A note on differences that are few or skewed; empty for others."""
+        if self.changes.size < FEW_USERS:
+            what = in_words("users" if self.group.clusters is None else "clusters")
+            return f"only {self.changes.size} {what}: read differences with care"
+        return f"differences {SKEWED}" if self._is_skewed() else ""
+
+    def _is_skewed(self) -> bool:
+        """Whether differences are too skewed for an interval of theirs, which is that of t."""
+        low, high = self.group.values.scale
+        t = not (self.setting.draws or self.group.values.pooled or math.isfinite(high - low))
+        return t and st.skewed(self.changes)
+
+    def margins(self) -> st.Margins:
+        """The tests against the margin: that x is worse, and that it is better, by so much."""
+        group = self.group
+        margin = self.settings.margin_of(group.values.label)
+        if margin is None:
+            return st.Margins(math.nan, math.nan, math.nan)
+        size, relative = margin
+        low, high = group.values.scale
+        if group.runs:
+            tests = st.crossed_margin_tests(*self.runs, size, relative=relative, span=high - low)
+        else:
+            options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
+            tests = st.margin_tests(*self.users, size, relative=relative, **options)
+        if group.values.increasing:
+            return tests
+        return st.Margins(tests.margin, tests.not_higher, tests.not_lower)
+
+    def interval(self, corrected: _Corrected) -> tuple[float, float]:
+        """The interval of a difference: that of its test, of the bootstrap, or of Student's t.
+
+        Rare differences count (`_statistics.pseudo_change`), unless Student's t was asked for, as
+        the interval or as the test.
+        """
+        group, (low, high) = self.group, corrected.result.interval
+        if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
+            return low, high
+        if self.setting.draws:
+            moments = st.moments(self.differences)
+            return mean_interval(self.differences, moments, self.setting, group.clusters)
+        spread = st.spread(self.differences, group.clusters).steadied(self.widening)
+        steady = self.setting.interval == "wilson" and self.settings.test != "t"
+        if spread.units < 2 or (steady and spread.se == 0.0):  # equal values, on an unknown scale
+            return math.nan, math.nan
+        half = -st.t_quantile(0.5 * corrected.interval_level, spread.df) * spread.se
+        ends = spread.mean - half, spread.mean + half
+        low, high = group.values.scale
+        return clip((low - high, high - low), spread.mean, *ends) if steady else ends
+
+    def detectable(self, corrected: _Corrected) -> float:
+        """The smallest difference that as many users show, at the level of the family."""
+        n, _, sd = st.paired_moments(*self.units)
+        level = corrected.test_level
+        if n < 2 or level >= POWER:
+            return math.nan
+        low, high = self.group.values.scale
+        method = corrected.result.method
+        flips = "randomization" in method or method.startswith(("sign", "Wilcoxon"))
+        changes = np.abs(self.changes)
+        changed = int(np.count_nonzero(changes))
+        changes = changes.round(12)
+        step = float(changes.max())
+        if self.group.runs:
+            crossed = st.crossed_variance(*self.runs)
+            n = int(crossed.df) + 1
+            sd = crossed.se * math.sqrt(n)
+        least = _detectable_units(n, level) * sd
+        hits = step > 0.0 and changes.min() == 0.0 and bool(np.all(changes * (step - changes) == 0))
+        if flips and (2.0 ** (1 - changed) > level or (hits and changed <= FEW_CHANGES)):
+            # An exact test counts the users that differ. More would, if the difference were larger.
+            share = st.minimum_detectable_share(n, changed, power=POWER, alpha=level)
+            least = share * (step if hits else self.span)
+        elif flips and hits:  # the steps of the test are of one user
+            least += step / n
+        return least if 0.0 < least <= high - low else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class PairedTests:
+    """The tests of all pairs of systems, on any part of the users.
+
+    All values are over the same users; `clusters` holds the cluster of each of them.
+    """
+
+    setting: Setting
+    settings: Settings
+    names: Sequence[str]
+    values: Sequence[Values]
+    clusters: IntArray | None
+
+    def __post_init__(self) -> None:
+        for values in self.values:
+            for name, averaged in zip(self.names, values.averaged, strict=True):
+                largest = np.abs(averaged.values).max(initial=0.0)
+                if largest > LARGEST_VALUE:
+                    raise InvalidValueError(
+                        f"The values of {name} in {values.label} reach {largest:g}, but a "
+                        f"comparison takes values up to {LARGEST_VALUE:g}, so that differences and "
+                        "their squares do not overflow. Scale the values, or the gains behind them."
+                    )
+
+    @functools.cached_property
+    def _pairs(self) -> list[tuple[int, int]]:
+        """The other minus the baseline, or the earlier minus the later."""
+        if self.settings.baseline is None:
+            return list(itertools.combinations(range(len(self.names)), 2))
+        at = self.names.index(self.settings.baseline)
+        return [(i, at) for i in range(len(self.names)) if i != at]
+
+    def estimates(self, users: IntArray | None = None) -> dict[tuple[str, str], Estimate]:
+        """By metric and system, the mean over the common users, or over its own."""
+        users = self._everyone if users is None else users
+        common = self.settings.common == "all"
+        return {
+            (values.label, name): e
+            for values in self.values
+            for name, e in zip(
+                self.names,
+                values.estimates(self.setting, users, self.clusters, common=common),
+                strict=True,
+            )
+        }
+
+    @functools.cached_property
+    def correction(self) -> str:
+        """The correction that applies: flips of signs allow maxT, and Tukey needs none."""
+        if "tukey" in self.settings.test:
+            return "none"
+        if self.settings.correction == "maxt" and self._test_name != "randomization":
+            return "holm"
+        return self.settings.correction
+
+    @property
+    def _corrects(self) -> bool:
+        """Whether an adjusted p is that of a family."""
+        return self.correction != "none" or "tukey" in self.settings.test
+
+    def facts(self) -> dict[str, Any]:
+        """The settings of the comparison, for a result."""
+        settings = self.settings
+        return {
+            "test": settings.test,
+            "correction": self.correction,
+            "family": "each metric" if settings.family == "metric" else "everything",
+            "alpha": settings.alpha,
+            "common": settings.common,
+            "n_resamples": settings.n_resamples,
+            "seed": self.setting.seed,
+            "margin": settings.margin_text,
+            "gatekeeping": settings.gatekeeping,
+        }
+
+    @functools.cached_property
+    def _test_name(self) -> str:
+        """The test by name, which depends on the number of users alone."""
+        if any(values.runs for values in self.values):
+            return "crossed"
+        if self.settings.test != "auto":
+            return self.settings.test
+        if self.settings.correction == "maxt":  # the flips of many users have a normal limit
+            return "randomization"
+        most = max(int(values.members.any(axis=1).sum()) for values in self.values)
+        return "randomization" if most <= st.AUTO_LIMIT else "t"
+
+    def differences(
+        self, segments: Mapping[str, IntArray]
+    ) -> tuple[tuple[Difference, ...], tuple[Heterogeneity, ...]]:
+        """All comparisons over all users, then within the parts, and how the parts differ.
+
+        The comparisons over all users come first. Those within segments are one family of their
+        own. With gatekeeping a difference within a segment counts only if it also counts over all
+        users, and segments have what is left of alpha: all of it if every comparison over all
+        users is significant.
+        """
+        gated = self.settings.gatekeeping
+        overall, left = self._compare_groups(
+            self._groups("", self._everyone), single=bool(segments) and gated
+        )
+        groups = [group for name, users in segments.items() for group in self._groups(name, users)]
+        within, _ = self._compare_groups(
+            groups, n_segments=max(len(segments), 1), together=not gated
+        )
+        if gated:
+            gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
+            within = [
+                self._gate(d, gates[d.metric, d.a, d.b], left[self._family_of(d.metric)])
+                for d in within
+            ]
+        return (*overall, *within), tuple(self._heterogeneity(overall, groups))
+
+    def _gate(self, d: Difference, gate: float, left: float) -> Difference:
+        """A difference within a segment, as significant as over all users and `left` allow."""
+        if math.isnan(d.p_adjusted):
+            return d
+        p, passed = d.p_adjusted, not gate > self.settings.alpha  # also where there was no test
+        if passed:
+            p = min(p / left, 1.0) if left else 1.0
+        p = p if math.isnan(gate) else max(p, gate)
+        return replace(d, p_adjusted=p, significant=bool(p <= self.settings.alpha), gate=gate)
+
+    def _family_of(self, metric: str) -> str:
+        """The name of the family of a metric."""
+        return metric if self.settings.family == "metric" else ""
+
+    @property
+    def _everyone(self) -> IntArray:
+        return np.arange(self.values[0].n_users)
+
+    def _groups(self, segment: str, among: IntArray) -> list[_Group]:
+        together = self.settings.common == "all" or "tukey" in self.settings.test
+        whole = ([*range(len(self.names))], self._pairs)
+        choices = [whole] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
+        groups = []
+        for values in self.values:
+            for columns, pairs in choices:
+                users = among[values.members[among][:, columns].all(axis=1)]
+                table = values.over(users, columns)
+                if values.pooled and np.isnan(table).any():  # a number that these users do not have
+                    users, table = users[:0], table[:0]
+                cluster_ids, rows, units = None, users, table
+                if self.clusters is not None:
+                    cluster_ids = self.clusters[users]
+                    rows, units = np.unique(cluster_ids), _cluster_sums(table, cluster_ids)
+                names = [self.names[i] for i in columns]
+                runs = [values.of_runs(users, i) for i in columns] if values.runs else []
+                data = (table, cluster_ids, rows, units, runs)
+                groups.append(_Group(values, segment, names, pairs, *data))
+        return groups
+
+    def _pairs_of(self, group: _Group) -> list[_Pair]:
+        return [_Pair(group, columns, self.setting, self.settings) for columns in group.pairs]
+
+    def _compare_groups(
+        self,
+        groups: Sequence[_Group],
+        *,
+        n_segments: int = 1,
+        single: bool = False,
+        together: bool = False,
+    ) -> tuple[list[Difference], dict[str, float]]:
+        """The comparisons of groups, corrected within their families; they keep their order.
+
+        All groups are one family if they are tested `together`. In a `single` step some of alpha
+        can be left: its share by family.
+        """
+        families: dict[str, list[int]] = {}
+        for at, group in enumerate(groups):
+            name = "" if together else self._family_of(group.values.label)
+            families.setdefault(name, []).append(at)
+        if together:
+            n_segments *= len(self.values)
+        by_group: dict[int, list[Difference]] = {}
+        left: dict[str, float] = {}
+        for name, places in families.items():
+            family = [groups[at] for at in places]
+            results, left[name] = self._test_family(family, n_segments, single=single)
+            corrected = iter(results)
+            size = _n_tests(family) if self._corrects else 1
+            for at in places:
+                by_group[at] = [
+                    pair.difference(next(corrected), size or 1)
+                    for pair in self._pairs_of(groups[at])
+                ]
+            if self.settings.margin is not None and self.settings.correction != "none":
+                _correct_margins(by_group, places)
+        return [d for at in range(len(groups)) for d in by_group[at]], left
+
+    def _test_family(
+        self, family: Sequence[_Group], n_segments: int, *, single: bool
+    ) -> tuple[list[_Corrected], float]:
+        """The tests of one family in order, with their adjusted p, and what is left of alpha."""
+        test, how = self._test_name, self.correction
+        size = _n_tests(family)
+        if test == "randomization" and how == "maxt":
+            return self._step_down(family, size, single=single)
+        tested = (self._tests(group, test, n_segments, size) for group in family)
+        results = [*itertools.chain(*tested)]
+        p = np.array([result.p for result in results])
+        if "tukey" in test:  # corrected over the pairs already, but not over segments
+            p = np.minimum(p * n_segments, 1.0)
+        elif how in ("holm", "bonferroni", "benjamini-hochberg"):
+            how = "bonferroni" if single and how == "holm" else how
+            p = st.adjust(p, how)  # type: ignore[arg-type]
+        level = self.settings.alpha / (max(size, 1) if self._corrects else 1)
+        alone = 1.0 - self.setting.confidence
+        tests = [_Corrected(r, float(q), level, alone) for r, q in zip(results, p, strict=True)]
+        return tests, self._share_left(p[~np.isnan(p)], how)
+
+    def _share_left(self, p: FloatArray, how: str) -> float:
+        """The share of alpha that a single step leaves to the segments."""
+        if how == "bonferroni":
+            return float(np.mean(p <= self.settings.alpha)) if p.size else 1.0
+        return float(np.all(p <= self.settings.alpha)) if "tukey" in self.settings.test else 1.0
+
+    def _tests(self, group: _Group, test: str, n_segments: int, size: int) -> list[st.TestResult]:
+        """The tests of one group, not yet corrected."""
+        confidence, alpha = self.setting.confidence, self.settings.alpha
+        table, columns, pairs = group.units, group.pairs, self._pairs_of(group)
+        # A drawn p is at least 1 / (1 + draws), which a correction multiplies.
+        needed = 0 if self.correction in ("none", "maxt") else math.ceil(10 * size / alpha)
+        draws = max(self.settings.n_resamples, min(needed, 10**7))
+        seeded: dict[str, Any] = {"n_resamples": draws, "seed": self.setting.seed}
+        if len(table) < 2:
+            return [st.paired_t_test(*pair.units) for pair in pairs]
+        if group.runs:
+            return [pair.crossed_test() for pair in pairs]
+        if test == "bootstrap" and len(table) < BOOTSTRAP_UNITS:
+            refused = st.TestResult(test, len(table), *(math.nan,) * 3, note=_BOOTSTRAP_NOTE)
+            return [refused] * len(pairs)
+        if "tukey" in test:
+            level = 1.0 - (1.0 - confidence) / n_segments
+            if test == "tukey":
+                return _correct_uneven(st.tukey_hsd(table, confidence=level), table, columns, level)
+            randomized = st.randomized_tukey_hsd(table, confidence=level, **seeded)
+            return _correct_uneven(randomized, table, columns, level)
+        if test == "randomization":
+            return st.randomization_tests(table, columns, **seeded)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankmeterWarning)  # the caution was given once
+            results = [
+                st.paired_test(*pair.units, test, confidence=confidence, **seeded)  # type: ignore[arg-type]
+                for pair in pairs
+            ]
+        # Where all users differ by the same amount, t has no result, but randomization has one.
+        without = [at for at, result in enumerate(results) if math.isnan(result.p)]
+        again = st.randomization_tests(table, [columns[at] for at in without], **seeded)
+        for at, result in zip(without, again, strict=True):
+            results[at] = replace(result, interval=results[at].interval)
+        return results
+
+    def _step_down(
+        self, family: Sequence[_Group], size: int, *, single: bool
+    ) -> tuple[list[_Corrected], float]:
+        """Randomization tests, corrected by the largest statistic of each flip."""
+        testable = [group for group in family if len(group.rows) > 1]
+        seeded = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
+        levels = (self.settings.alpha, 1.0 - self.setting.confidence)
+        step_down = st.step_down(_stack_groups(testable), levels=levels, single=single, **seeded)
+        numbers = itertools.count()
+        corrected = []
+        for group in family:
+            for pair in self._pairs_of(group):
+                if len(group.rows) < 2:
+                    result = st.paired_t_test(*pair.units)
+                    corrected.append(_Corrected(result, math.nan, *levels))
+                    continue
+                at = next(numbers)
+                result = pair.randomization_test(float(step_down.p[at]), step_down.n_resamples)
+                p = result.p if size == 1 else max(float(step_down.adjusted[at]), result.p)
+                corrected.append(_Corrected(result, p, *step_down.levels))
+        decided = all(test.p <= levels[0] for test in corrected if not math.isnan(test.p))
+        return corrected, 1.0 if decided else step_down.left
+
+    def _heterogeneity(
+        self, overall: Iterable[Difference], groups: Sequence[_Group]
+    ) -> Iterable[Heterogeneity]:
+        """For each difference over all users, whether segments have different ones."""
+        for d in overall:
+            pairs = [
+                pair
+                for group in groups
+                if group.values.label == d.metric and len(group.rows) > 1
+                for pair in self._pairs_of(group)
+                if pair.names == (d.a, d.b)
+            ]
+            if len(pairs) > 1:
+                span = max(pair.span for pair in pairs)
+                q, p = st.heterogeneity([pair.spread(span) for pair in pairs])
+                yield Heterogeneity(d.metric, d.a, d.b, q, p, len(pairs))
+
+
+def _stack_groups(groups: Sequence[_Group]) -> list[st.Hypotheses]:
+    """The groups as tables with disjoint rows: a table for each segment, or one of clusters."""
+    tables: dict[str, list[_Group]] = {}
+    for group in groups:
+        tables.setdefault(group.segment if group.clusters is None else "", []).append(group)
+    hypotheses = []
+    for members in tables.values():
+        rows = np.unique(np.concatenate([group.rows for group in members]))
+        width = sum(group.units.shape[1] for group in members)
+        scores, start, pairs = np.zeros((rows.size, width)), 0, []
+        for group in members:
+            end = start + group.units.shape[1]
+            scores[np.searchsorted(rows, group.rows), start:end] = group.units
+            pairs += [(start + i, start + j) for i, j in group.pairs]
+            start = end
+        hypotheses.append(st.Hypotheses(scores, pairs))
+    return hypotheses
+
+
+def _n_tests(family: Sequence[_Group]) -> int:
+    """Number of comparisons with a test: those of two units or more."""
+    return sum(len(group.pairs) for group in family if len(group.rows) > 1)
+
+
+def _correct_margins(by_group: dict[int, list[Difference]], places: Sequence[int]) -> None:
+    """Holm's correction of the tests against a margin, each side for itself."""
+    family = [d for at in places for d in by_group[at]]
+    worse = iter(st.adjust([d.p_not_worse for d in family]).tolist())
+    better = iter(st.adjust([d.p_not_better for d in family]).tolist())
+    for at in places:
+        by_group[at] = [
+            replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in by_group[at]
+        ]
+
+
+def _correct_uneven(
+    results: Sequence[st.TestResult],
+    table: FloatArray,
+    pairs: Sequence[tuple[int, int]],
+    confidence: float,
+) -> list[st.TestResult]:
+    """Results of Tukey's test, which assumes that all differences vary alike.
+
+    One that varies far more than the average has the p and interval of Bonferroni's t instead.
+    """
+    t_tests = [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
+    variances = np.array([st.paired_moments(table[:, i], table[:, j]).sd ** 2 for i, j in pairs])
+    checked = list(results)
+    for at in np.flatnonzero(variances > UNEVEN * variances.mean()):
+        t, n = t_tests[at], len(table)
+        half = -st.t_quantile(0.5 * (1.0 - confidence) / len(pairs), n - 1)
+        half *= math.sqrt(variances[at] / n)
+        interval = st.Interval(t.difference - half, t.difference + half)
+        p = max(checked[at].p, min(1.0, len(pairs) * t.p))
+        checked[at] = replace(checked[at], p=p, interval=interval, note=_UNEVEN_NOTE)
+    return checked
+
+
+def _cluster_sums(table: FloatArray, clusters: IntArray) -> FloatArray:
+    """One row per cluster, whose mean over clusters is the mean over users.
+
+    Rows of a cluster resemble each other; their sums do not, and a test of sums is a test of the
+    same mean difference.
+    """
+    _, code = np.unique(clusters, return_inverse=True)
+    n = int(code.max(initial=-1)) + 1
+    sums = np.zeros((n, table.shape[1]))
+    np.add.at(sums, code, table)
+    result: FloatArray = sums * (n / max(table.shape[0], 1))
+    return result
+
+
+@functools.cache
+def _detectable_units(n: int, alpha: float) -> float:
+    """The smallest difference that n users show, in standard deviations."""
+    return st.minimum_detectable_effect(n, power=POWER, alpha=alpha)

@@ -1,0 +1,362 @@
+"""Segments and clusters of users, and means within them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from rankmeter._engine.scores import Averaged, Scores
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._reading.keyed import in_one_type, read_labels, read_users
+from rankmeter._reading.read import Interactions
+from rankmeter._reading.table import Frame
+from rankmeter._results.estimates import Estimate, estimate, macro_estimate, mean_interval
+from rankmeter._statistics import moments
+from rankmeter.conventions._plan import Plan
+from rankmeter.errors import UsageError
+from rankmeter.errors._checks import exact, integer, number, refused, text
+
+Bins: TypeAlias = "int | Sequence[float] | Mapping[str, float]"
+
+COLD = "cold: 0 interactions"
+"""The segment of cold users."""
+
+
+_OTHERS = "_rankmeter_others"
+"""The attribute of a frame of labels that names the segment of all users that it lacks."""
+
+
+class Population(NamedTuple):
+    """Users, and whether their ids were read from text; `Scores` have both, too."""
+
+    users: pl.Series
+    textual: bool
+
+
+def labels_of(
+    data: object,
+    column: Literal["segment", "cluster"],
+    scores: Scores | Population,
+    counts: dict[str, int] | None = None,
+    averaged: BoolArray | None = None,
+) -> pl.Series | None:
+    """The label of each user of the scores, null for users without one; None without any data.
+
+    The counts of `read_labels` are added to `counts`; users without a label are those of `averaged`
+    if it is given.
+    """
+    if data is None:
+        return None
+    values, label_counts = read_labels(data, column, scores.users, textual=scores.textual)
+    if (others := vars(data).get(_OTHERS) if hasattr(data, "__dict__") else None) is not None:
+        values = values.fill_null(others)
+        label_counts.pop(f"users_without_{column}", None)
+    elif averaged is not None:
+        label_counts = unlabelled(values, averaged, label_counts)
+    if counts is not None:
+        counts.update(label_counts)
+    return values
+
+
+def unlabelled(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> dict[str, int]:
+    """The counts of labels, with users without one counted only if they are averaged."""
+    n = int((values.is_null().to_numpy() & averaged).sum())
+    name = f"users_without_{values.name}"
+    others = {label: count for label, count in counts.items() if label != name}
+    return {name: n, **others} if n else others
+
+
+def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
+    """By segment, the places of its users, in the order of the type or of the numbers in it."""
+    if labels is None:
+        return {}
+    labelled = labels.is_not_null().arg_true()
+    groups = pl.DataFrame({"label": labels.gather(labelled), "user": labelled.cast(pl.Int64)})
+    groups = groups.group_by("label", maintain_order=True).agg("user")
+    users = dict(zip(groups["label"], groups["user"], strict=True))
+    return {label: users[label].to_numpy() for label in _sort_labels(groups["label"])}
+
+
+def _sort_labels(labels: pl.Series) -> list[str]:
+    if isinstance(labels.dtype, pl.Enum):
+        return labels.sort().to_list()
+    return sorted(labels, key=_natural_sort_key)
+
+
+def _natural_sort_key(label: str) -> tuple[list[str | int], str]:
+    """A key in which 10 comes after 2, as text and as a part of it."""
+    pieces = re.split("([0-9]+)", label)
+    return [int(piece) if at % 2 else piece for at, piece in enumerate(pieces)], label
+
+
+def clusters_of(
+    clusters: object,
+    scores: Scores | Population,
+    counts: dict[str, int] | None = None,
+    averaged: BoolArray | None = None,
+) -> IntArray | None:
+    """The cluster of each user of the scores, as a number; those without a label have their own.
+
+    `counts` and `averaged` are as in `labels_of`.
+    """
+    labels = labels_of(clusters, "cluster", scores, counts, averaged)
+    return None if labels is None else number_labels(labels)
+
+
+def number_labels(labels: pl.Series) -> IntArray:
+    """Labels as numbers; those without a label each have their own."""
+    code = labels.cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
+    alone = np.flatnonzero(code == 0)
+    code[alone] = code.max(initial=0) + 1 + np.arange(alone.size)
+    return code - 1
+
+
+def by_activity(
+    train: object,
+    *,
+    bins: Bins = 4,
+    columns: Mapping[str, str] | None = None,
+    users: object = None,
+) -> Frame:
+    """Segments of users by their number of interactions.
+
+    Evaluated users that `train` does not have are a segment too: ``"cold: 0 interactions"``.
+
+    Parameters
+    ----------
+    train : object
+        Interactions, in any form that `rankmeter.describe` takes.
+    bins : int, list or mapping
+        Number of segments of about equal size; or the least number of interactions of the second
+        segment, the third and so on; or the least number of every segment, by its name.
+    columns : mapping, optional
+        Which column has which role.
+    users : object, optional
+        Users, such as the ground truth or a list of ids. Those that `train` does not have become
+        rows of the segment ``"cold: 0 interactions"``.
+
+    Returns
+    -------
+    polars.DataFrame or pandas.DataFrame
+        Columns ``user`` and ``segment``, in pandas if `train` is, with its name of the user; labels
+        like ``"1 of 4: 1–20 interactions"``. As `segments` of `rankmeter.compare` it puts users
+        that it lacks into ``"cold: 0 interactions"``. A frame derived from it, or a file, does not:
+        pass `users` if it is filtered or saved.
+
+    Raises
+    ------
+    UsageError
+        If `bins` is neither an integer ≥ 2 nor numbers in ascending order.
+
+    Examples
+    --------
+    >>> train = {"ann": ["a"], "bob": ["a", "b", "c"]}
+    >>> by_activity(train, bins=2)["segment"].to_list()
+    ['1 of 2: 1 interactions', '2 of 2: 3 interactions']
+    >>> by_activity(train, bins={"new": 1, "regular": 2})["segment"].to_list()
+    ['1 of 2: new, 1 interactions', '2 of 2: regular, 3 interactions']
+    >>> by_activity(train, bins=2, users=["ann", "cem"]).filter(user="cem").rows()
+    [('cem', 'cold: 0 interactions')]
+    """
+    read = Interactions.read(train, columns=columns)
+    counts = read.frame.group_by("user").len("value").sort("user")
+    segments = _binned(counts, bins, "interactions")
+    if users is not None:
+        asked = read_users(users, segments["user"], columns=columns).unique(maintain_order=True)
+        cold = asked.filter(~asked.is_in(segments["user"].implode())).to_frame("user")
+        segments = pl.concat([segments, cold.with_columns(segment=pl.lit(COLD))])
+    frame = read.kind.frame(segments)
+    object.__setattr__(frame, _OTHERS, COLD)
+    return frame
+
+
+def by_popularity(
+    train: object, truth: object, *, bins: Bins = 4, columns: Mapping[str, str] | None = None
+) -> Frame:
+    """Segments of users by the popularity of their items in the truth.
+
+    Parameters
+    ----------
+    train, truth : object
+        Interactions: the popularity of an item is its number of interactions in `train`, that of a
+        user the mean over the user's items in `truth`.
+    bins : int, list or mapping
+        Number of segments of about equal size; or the least popularity of the second segment, the
+        third and so on; or the least popularity of every segment, by its name.
+    columns : mapping, optional
+        Which column has which role.
+
+    Returns
+    -------
+    polars.DataFrame or pandas.DataFrame
+        Columns ``user`` and ``segment``, in pandas if `train` is, with its name of the user.
+
+    Examples
+    --------
+    >>> train = {"ann": ["a"], "bob": ["a", "b"]}
+    >>> by_popularity(train, {"ann": ["b"], "bob": ["a"]}, bins=2)["segment"].to_list()
+    ['1 of 2: 1 popularity', '2 of 2: 2 popularity']
+    """
+    read = Interactions.read(train, columns=columns)
+    popularity = read.frame.group_by("item").len("value")
+    judged = Interactions.read(truth, columns=columns)
+    seen, items = in_one_type(
+        judged.frame["item"],
+        popularity["item"],
+        f"truth ({judged.source})",
+        "train",
+        textual=judged.textual or read.textual,
+    )
+    popularity = popularity.with_columns(items)
+    rows = judged.frame.with_columns(seen).join(popularity, on="item", how="left")
+    mean = pl.col("value").fill_null(0).mean()
+    users = rows.group_by("user").agg(mean).sort("user")
+    return read.kind.frame(_binned(users, bins, "popularity"))
+
+
+def _binned(frame: pl.DataFrame, bins: Bins, what: str) -> pl.DataFrame:
+    """Users in segments of about equal size, or between edges; equal values are never separated."""
+    value = frame["value"].to_numpy().astype(np.float64)
+    names: Sequence[str] = ()
+    if isinstance(bins, Mapping | Sequence) and not isinstance(bins, str):
+        by_name = bins if isinstance(bins, Mapping) else {}
+        names = [f"{text('bins', str(name))}, " for name in by_name]
+        part = np.searchsorted(_edges(bins, value), value, side="right")
+    else:
+        bins = integer("bins", bins, least=2)
+        # Equal values belong where the first of them falls.
+        share = np.searchsorted(np.sort(value), value) / max(value.size, 1)
+        part = np.floor(share * bins).astype(np.int64)
+    bins_used = np.unique(part).tolist()
+    labels = {
+        bin_: f"{place} of {len(bins_used)}: {names[bin_] if names else ''}"
+        f"{_span(value[part == bin_])} {what}"
+        for place, bin_ in enumerate(bins_used, 1)
+    }
+    return frame.select("user", segment=pl.Series([labels[i] for i in part.tolist()]))
+
+
+def _edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -> list[float]:
+    """The values at which the second segment begins, the third and so on."""
+    edges = [
+        number("bins", edge) for edge in (bins.values() if isinstance(bins, Mapping) else bins)
+    ]
+    if not edges or any(low >= high for low, high in pairwise(edges)):
+        raise refused("bins", "an integer ≥ 2, or numbers in ascending order", bins)
+    if not isinstance(bins, Mapping):
+        return edges
+    if (least := value.min(initial=np.inf)) < edges[0]:
+        raise refused("bins", f"≤ {exact(least)} at first, the least value of a user", edges[0])
+    return edges[1:]
+
+
+def _span(values: FloatArray) -> str:
+    low, high = values.min(), values.max()
+    return _edge(low) if low == high else f"{_edge(low)}–{_edge(high)}"
+
+
+def _edge(value: float) -> str:
+    return exact(value) if value.is_integer() else f"{value:.4g}"
+
+
+Parts = Mapping[str | None, Mapping[str, Estimate]]
+"""By part of the users and metric, the mean; None are users without a label."""
+
+
+def part_means(
+    plan: Plan,
+    scores: Scores,
+    labels: pl.Series,
+    clusters: IntArray | None,
+    *,
+    macro: bool = False,
+) -> Parts:
+    """The means within parts of the users; those without a label come last, if there are any.
+
+    With `macro`, the means of the means of the parts follow.
+    """
+    segments: list[tuple[str | None, IntArray]] = [*users_by_segment(labels).items()]
+    segments.append((None, labels.is_null().arg_true().to_numpy().astype(np.int64)))
+    metrics = [(entry, scores.averaged(entry)) for entry in plan.metrics]
+    means: dict[str | None, dict[str, Estimate]] = {}
+    by_metric: dict[str, list[tuple[Estimate, Averaged]]] = {e.label: [] for e in plan.metrics}
+    for part, users in segments:
+        for entry, everyone in metrics:
+            averaged = everyone.only(users)
+            if part is not None or averaged.users.size:
+                e = estimate(plan, entry, averaged, clusters)
+                means.setdefault(part, {})[entry.label] = e
+                by_metric[entry.label].append((e, averaged))
+    if macro:
+        means["macro"] = {
+            entry.label: macro_estimate(plan, entry, by_metric[entry.label], clusters)
+            for entry in plan.metrics
+        }
+    return means
+
+
+def part_frame(means_by_part: Parts) -> pl.DataFrame:
+    """Means within parts as rows."""
+    rows = [
+        (part, e.label, e.mean, e.low, e.high, e.std, e.n)
+        for part, means in means_by_part.items()
+        for e in means.values()
+    ]
+    names = ["segment", "metric", "mean", "low", "high", "std", "n_users"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def gap_frame(
+    plan: Plan, scores: Scores, labels: pl.Series, clusters: IntArray | None
+) -> pl.DataFrame:
+    """For each metric, how far apart the means of parts are, as `Summary.gap` says."""
+    rows = []
+    for entry in plan.metrics:
+        if entry.averaging.aggregate != "mean":
+            raise UsageError(f"{entry.label} is not a mean over users, so it has no gap")
+        averaged = scores.averaged(entry)
+        part = labels.gather(averaged.users)
+        labelled = part.is_not_null().to_numpy()
+        group = part.drop_nulls().rank("dense").to_numpy()
+        values = gap_values(averaged.values[labelled], group)
+        m = moments(values)
+        cluster = None if clusters is None else clusters[averaged.users[labelled]]
+        low, high = mean_interval(values, m, plan, cluster)
+        rows.append((entry.label, m.mean, max(low, 0.0), high, m.n, len(np.unique(group))))
+    names = ["metric", "gap", "low", "high", "n_users", "n_segments"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def gap_values(values: FloatArray, group: IntArray) -> FloatArray:
+    """Jackknife values of the mean absolute difference between the means of each two groups.
+
+    Their mean is the number, and their spread its uncertainty; NaN with fewer than two groups.
+    """
+    n = values.size
+    _, code, size = np.unique(group, return_inverse=True, return_counts=True)
+    total = np.bincount(code, values)
+    if size.size < 2:
+        return np.full(n, np.nan)
+    means = total / size
+    ascending = np.sort(means)
+    below = np.concatenate(([0.0], np.cumsum(ascending)))
+
+    def to_all(mean: FloatArray) -> FloatArray:
+        """The sum of the distances of a mean from those of all groups."""
+        n_below = np.searchsorted(ascending, mean)
+        sums: FloatArray = (2 * n_below - size.size) * mean + below[-1] - 2 * below[n_below]
+        return sums
+
+    pairs = size.size * (size.size - 1) / 2
+    whole = float(to_all(means).sum() / (2 * pairs))
+    mean = (total[code] - values) / np.maximum(size[code] - 1, 1)
+    change = to_all(mean) - np.abs(means[code] - mean) - to_all(means)[code]
+    without = whole + change / pairs
+    without = np.where(size[code] > 1, without, whole)  # a group of one user stays as it is
+    jackknifed: FloatArray = whole + (n - 1) * (without.mean() - without)
+    return jackknifed

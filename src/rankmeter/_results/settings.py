@@ -1,0 +1,286 @@
+"""What a comparison compares, and its choices."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from rankmeter._choices import MOST_RESAMPLES, Setting
+from rankmeter._engine.scores import Averaged, Scores
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._results.estimates import Estimate, crossed_estimate, estimate_of
+from rankmeter._statistics import crossed_variance
+from rankmeter.conventions._plan import Plan
+from rankmeter.errors import UsageError
+from rankmeter.errors._checks import (
+    choice,
+    exact,
+    flag,
+    integer,
+    number,
+    refused,
+    significance,
+    text,
+    unknown,
+)
+from rankmeter.metrics import Runs
+
+Test = Literal[
+    "auto",
+    "t",
+    "randomization",
+    "mid-p",
+    "bootstrap",
+    "wilcoxon",
+    "sign",
+    "tukey",
+    "randomized-tukey",
+]
+Correction = Literal["maxt", "holm", "bonferroni", "benjamini-hochberg", "none"]
+Family = Literal["metric", "all"]
+Common = Literal["all", "pair"]
+
+MOST_SYSTEMS = 100
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Settings:
+    """The options of `rankmeter.compare` of these names, checked; data are as they were given."""
+
+    baseline: str | None
+    test: Test
+    correction: Correction
+    family: Family
+    common: Common
+    alpha: float
+    n_resamples: int
+    margin: Any = None
+    gatekeeping: bool = False
+    segments: object = None
+    clusters: object = None
+
+    def __post_init__(self) -> None:
+        choice("test", self.test, Test)
+        choice("correction", self.correction, Correction)
+        choice("family", self.family, Family)
+        choice("common", self.common, Common)
+        # As plain numbers, which JSON can hold.
+        object.__setattr__(self, "alpha", significance("alpha", self.alpha))
+        resamples = integer("n_resamples", self.n_resamples, least=1, most=MOST_RESAMPLES)
+        object.__setattr__(self, "n_resamples", resamples)
+        _ = self.margins
+        flag("gatekeeping", self.gatekeeping)
+        if "tukey" in self.test and self.baseline is not None:
+            raise UsageError("Tukey's test is for all pairs: leave out the baseline")
+
+    def check(self, names: Sequence[str], *, runs: bool) -> None:
+        """Refuse systems that cannot be compared like this; `runs`: some have several."""
+        clustered = self.clusters is not None
+        if runs and (clustered or self.test not in ("auto", "t")):
+            what = "clusters=" if clustered else f"test={self.test!r}"
+            raise UsageError(
+                "systems of several training runs are compared by t over users × runs, without "
+                f"{what}"
+            )
+        if not 2 <= len(names) <= MOST_SYSTEMS:
+            raise UsageError(f"compare 2 to {MOST_SYSTEMS} systems, got {len(names)}")
+        for name in names:
+            text("systems", str(name))
+        if self.baseline is not None:
+            choice("baseline", self.baseline, names)
+
+    def check_margins(self, labels: Iterable[str]) -> None:
+        """Refuse a margin of a metric that is not compared."""
+        if isinstance(self.margins, dict):
+            for label in self.margins.keys() - set(labels):
+                raise unknown("metric in `margin`", label, labels)
+
+    def margin_of(self, label: str) -> tuple[float, bool] | None:
+        """The margin of a metric, and whether it is a share of the other mean."""
+        return self.margins.get(label) if isinstance(self.margins, dict) else self.margins
+
+    @functools.cached_property
+    def margins(self) -> dict[str, tuple[float, bool]] | tuple[float, bool] | None:
+        """The margin of each metric, or that of all."""
+        if isinstance(self.margin, Mapping):
+            return {label: _margin(value) for label, value in self.margin.items()}
+        return None if self.margin is None else _margin(self.margin)
+
+    @property
+    def margin_text(self) -> str | dict[str, str] | None:
+        """The margin as it is written, ``0.005`` or ``1%``, or that of each metric."""
+        if isinstance(self.margins, dict):
+            return {label: _margin_text(*margin) for label, margin in self.margins.items()}
+        return None if self.margins is None else _margin_text(*self.margins)
+
+
+def _margin_text(size: float, relative: bool) -> str:
+    return f"{100 * size:g}%" if relative else exact(size)
+
+
+def _margin(value: Any) -> tuple[float, bool]:
+    """A margin, and whether it is a share of the other mean: ``0.005``, ``"1%"``."""
+    if not isinstance(value, str):
+        return number("margin", value, above=0), False
+    text = value.strip()
+    try:
+        size = float(text.removesuffix("%"))
+    except ValueError:
+        size = 0.0
+    size = size / 100 if text.endswith("%") else size
+    if not 0 < size < float("inf"):
+        raise refused("margin", "a number > 0 or a share such as '1%'", value)
+    return size, text.endswith("%")
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Per-user values of one metric under every system, over `n_users` rows."""
+
+    label: str
+    increasing: bool
+    scale: tuple[float, float]
+    averaged: Sequence[Averaged]
+    n_users: int
+    pooled: bool = False
+    """Whether the number is not a mean over users: they are pooled, or their lists are."""
+    whole: bool = False
+    """Whether it is one number for the lists of all users."""
+    runs: Sequence[Sequence[Averaged]] = ()
+    """Those of each system, if any has several; `averaged` is then their mean."""
+
+    def paired(self, a: int, b: int) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The rows that two systems are both averaged for, with the values of the two."""
+        x, y = self.averaged[a], self.averaged[b]
+        rows, i, j = np.intersect1d(x.users, y.users, assume_unique=True, return_indices=True)
+        return rows, x.values[i], y.values[j]
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """Users × systems; 0 where a user has no value."""
+        table = np.zeros((self.n_users, len(self.averaged)))
+        for column, averaged in enumerate(self.averaged):
+            table[averaged.users, column] = averaged.values
+        return table
+
+    @cached_property
+    def members(self) -> BoolArray:
+        """Users × systems: which values are averaged."""
+        members = np.zeros((self.n_users, len(self.averaged)), dtype=bool)
+        for column, averaged in enumerate(self.averaged):
+            members[averaged.users, column] = True
+        return members
+
+    def over(self, users: IntArray, columns: Sequence[int]) -> FloatArray:
+        """Values of some users under some systems, with the numbers of these users as means."""
+        if not self.pooled:
+            return self.table[users].take(columns, axis=1)
+        return self._parts([self.averaged[at] for at in columns], users)
+
+    def of_runs(self, users: IntArray, system: int) -> FloatArray:
+        """Values of some users in the runs of a system."""
+        return self._parts(self.runs[system], users)
+
+    def _parts(self, systems: Sequence[Averaged], users: IntArray) -> FloatArray:
+        return np.stack([averaged.only(users).parts for averaged in systems], axis=1)
+
+    def compared(self, common: str) -> BoolArray:
+        """A mask of the users that are compared: those of all systems, or of any two."""
+        n: IntArray = self.members.sum(axis=1)
+        return n >= (len(self.averaged) if common == "all" else 2)
+
+    @property
+    def dropped(self) -> int:
+        """Users that are averaged for some systems but not for all."""
+        return int((self.members.any(axis=1) & ~self.members.all(axis=1)).sum())
+
+    def estimates(
+        self, setting: Setting, users: IntArray, clusters: IntArray | None, *, common: bool
+    ) -> list[Estimate]:
+        """The mean of each system over some users: the common ones, or all of its own."""
+        if common:
+            users = users[self.members[users].all(axis=1)]
+        if self.runs:
+            return [
+                self._estimate_of_runs(setting, system, users) for system in range(len(self.runs))
+            ]
+        return [
+            estimate_of(setting, self.label, self.scale, averaged.only(users), clusters)
+            for averaged in self.averaged
+        ]
+
+    def _estimate_of_runs(self, setting: Setting, system: int, users: IntArray) -> Estimate:
+        """The mean over users and runs."""
+        averaged = self.averaged[system].only(users)
+        mean = estimate_of(setting, self.label, self.scale, averaged)
+        if len(self.runs[system]) < 2 or mean.n < 2:
+            return mean
+        crossed = crossed_variance(self.of_runs(averaged.users, system))
+        return crossed_estimate(setting, self.scale, mean, crossed, alone=averaged.alone)
+
+
+def values_of(
+    plan: Plan,
+    systems: Sequence[Sequence[Scores]],
+    n_users: int,
+    places: Callable[[Scores], IntArray] | None = None,
+) -> list[Values]:
+    """The values of each metric of a plan, over `n_users` rows that all systems share.
+
+    Each system has the scores of its runs; a user counts if every run has a value. `places` gives
+    the shared row of each user of some scores, if it is not the same row.
+    """
+    several = any(len(runs) > 1 for runs in systems)
+    values = []
+    for entry in plan.metrics:
+        runs = [[_at_shared_rows(scores.averaged(entry), scores, places) for scores in each]
+                for each in systems]  # fmt: skip
+        scale = runs[0][0].scale(entry)
+        if several:
+            runs = [_common_users(each, n_users) for each in runs]
+        means = [_mean_of_runs(each) if several else each[0] for each in runs]
+        spec = entry.spec
+        values.append(
+            Values(
+                entry.label, spec.increasing, scale, means, n_users, entry.pooled, spec.whole,
+                runs if several else (),
+            )
+        )  # fmt: skip
+    return values
+
+
+def _at_shared_rows(
+    averaged: Averaged, scores: Scores, places: Callable[[Scores], IntArray] | None
+) -> Averaged:
+    """Averaged values whose users are shared rows."""
+    return averaged if places is None else replace(averaged, users=places(scores)[averaged.users])
+
+
+def mean_of_runs(runs: Sequence[Scores]) -> Scores:
+    """The scores of one system, averaged over its training runs."""
+    if len(runs) == 1:
+        return runs[0]
+    return replace(
+        runs[0],
+        matrix=np.mean([run.matrix for run in runs], axis=0),
+        in_rankings=np.all([run.in_rankings for run in runs], axis=0),
+        states={label: Runs(tuple(run.states[label] for run in runs)) for label in runs[0].states},
+    )
+
+
+def _common_users(runs: Sequence[Averaged], n_users: int) -> list[Averaged]:
+    """The runs of a system over the users who have a value in all of them."""
+    n_runs = np.bincount(np.concatenate([run.users for run in runs]), minlength=n_users)
+    return [run.only(np.flatnonzero(n_runs == len(runs))) for run in runs]
+
+
+def _mean_of_runs(runs: Sequence[Averaged]) -> Averaged:
+    """The mean of the runs of a system."""
+    states = tuple(run.state for run in runs if run.state is not None)
+    values = np.mean([run.values for run in runs], axis=0)
+    return replace(runs[0], values=values, state=Runs(states) if states else None)

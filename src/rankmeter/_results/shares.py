@@ -1,0 +1,141 @@
+"""Ranks of first hits, popularity of what is shown, means with ties ranked first and last."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from rankmeter._choices import TieRule
+from rankmeter._engine.scores import Scores
+from rankmeter._results.estimates import estimate
+from rankmeter._results.wording import number
+from rankmeter.conventions._plan import MetricPlan, Plan, resolve
+from rankmeter.errors import RankmeterError
+
+RANKS = (1, 2, 3, 5, 10, 20, 50, 100)
+"""The first hits are counted up to each of these ranks."""
+POPULAR = (0.01, 0.05, 0.2, 0.5)
+"""Items by their popularity: the most popular 1 % of them, 5 % and so on."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A whole in parts, for each system.
+
+    Attributes
+    ----------
+    classes : tuple of str
+        What the parts are called.
+    of : mapping of str to sequence of float
+        By system, the share of each part.
+    """
+
+    classes: tuple[str, ...]
+    of: Mapping[str, Sequence[float]]
+
+    def summed(self) -> dict[str, list[float]]:
+        """By system, the share of each part together with all before it."""
+        return {name: [sum(of[: i + 1]) for i in range(len(of))] for name, of in self.of.items()}
+
+
+def first_hits(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Shares | None:
+    """The share of the users whose first hit is at which rank, for the first metric of hits.
+
+    None without such a metric, or where the rankings cannot be read again.
+    """
+    entry = next((e for e in plan.metrics if e.spec.of_hits), None)
+    if entry is None:
+        return None
+    means = _means(plan, scored, [f"hr@{k}" for k in RANKS], entry, averaging=True)
+    if means is None:
+        return None
+    last = max((i for of in means.values() for i in range(len(RANKS)) if _grows(of, i)), default=0)
+    ranks = RANKS[: last + 1]
+    classes = [_span(low + 1, high) for low, high in zip((0, *ranks), ranks, strict=False)]
+    of = {
+        name: [*(b - a for a, b in zip([0.0, *up], up, strict=False)), 1.0 - up[-1]]
+        for name, up in ((name, shares[: last + 1]) for name, shares in means.items())
+    }
+    return Shares((*classes, "none"), of)
+
+
+def popularity_shown(
+    plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]
+) -> tuple[int, Shares] | None:
+    """The cutoff of the first metric that has one, and how popular the items above it are.
+
+    None where there are no training data.
+    """
+    k = next((entry.metric.k for entry in plan.metrics if entry.metric.k), 10)
+    tails = [f"tail_share(head=items,size={size:g},cold=other)@{k}" for size in POPULAR]
+    seen = f"tail_share(head=items,size={POPULAR[0]:g},cold=tail)@{k}"
+    means = _means(plan, scored, [*tails, seen], plan.metrics[0], averaging=False)
+    if means is None:
+        return None
+    edges = [f"{100 * size:g} %" for size in POPULAR]
+    classes = [f"top {edges[0]}", *(f"to {edge}" for edge in edges[1:]), "others", "new"]
+    of = {}
+    for name, (*tail, new) in means.items():
+        unseen = new - tail[0]
+        at_least = [1.0 - unseen, *tail, 0.0]
+        of[name] = [*(a - b for a, b in itertools.pairwise(at_least)), unseen]
+    return k, Shares(tuple(classes), of)
+
+
+def _means(
+    plan: Plan,
+    scored: Callable[[Plan], Mapping[str, Scores]],
+    metrics: Sequence[str],
+    like: MetricPlan,
+    *,
+    averaging: bool,
+) -> dict[str, list[float]] | None:
+    """The means of other metrics by the choices of one of the plan; None if one has no mean."""
+    choices = asdict(like.alignment) | (asdict(like.averaging) if averaging else {})
+    asked = replace(
+        plan, metrics=resolve(metrics, choices={**choices, "aggregate": "mean"}).metrics
+    )
+    means = {}
+    try:
+        for name, scores in scored(asked).items():
+            values = [scores.averaged(entry).values for entry in asked.metrics]
+            means[name] = [float(each.mean()) if each.size else math.nan for each in values]
+    except RankmeterError:
+        return None
+    return None if any(map(math.isnan, itertools.chain(*means.values()))) else means
+
+
+def _grows(means: Sequence[float], i: int) -> bool:
+    return means[i] > (means[i - 1] if i else 0.0)
+
+
+def _span(low: int, high: int) -> str:
+    return f"{low}" if low == high else f"{low}–{high}"
+
+
+def tie_bounds(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -> str:
+    """A note with the share of the targets that are tied, and the bounds of the means.
+
+    `score` gives the scores of another plan for the same data, of whose `n` targets `tied` are
+    tied.
+    """
+    bounds = [_means_of_rule(plan, score, rule) for rule in ("pessimistic", "optimistic")]
+    shown = [
+        f"{label} {number(min(pair))}–{number(max(pair))}"
+        for label, pair in ((label, (bounds[0][label], bounds[1][label])) for label in bounds[0])
+        if pair[0] != pair[1]
+    ]
+    text = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)"
+    return text + (f"; ranked last or first: {', '.join(shown)}" if shown else "")
+
+
+def _means_of_rule(plan: Plan, score: Callable[[Plan], Scores], rule: TieRule) -> dict[str, float]:
+    entries = tuple(
+        replace(entry, alignment=replace(entry.alignment, ties=rule)) for entry in plan.metrics
+    )
+    other = replace(plan, metrics=entries, interval="t")
+    scores = score(other)
+    means = {e.label: estimate(other, e, scores.averaged(e)).mean for e in other.metrics}
+    return {label: mean for label, mean in means.items() if mean == mean}  # noqa: PLR0124 - NaN

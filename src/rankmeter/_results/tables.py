@@ -1,0 +1,373 @@
+"""Tables as text, Markdown, LaTeX and HTML."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import textwrap
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from rankmeter._results.estimates import Estimate
+from rankmeter._results.verdicts import printed_places
+from rankmeter._results.wording import number
+from rankmeter.errors import LONGEST_NAME, shortened
+
+# Line breaks, control characters of a terminal, and characters that change the direction of text.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "|": r"\textbar{}",
+    ">": r"\textgreater{}",
+    "<": r"\textless{}",
+    "–": "--",
+    "−": "$-$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    " ▲": "$^{+}$",
+    " ▼": "$^{-}$",
+    "▲": "$^{+}$",
+    "▼": "$^{-}$",
+}
+
+
+def one_line(text: str) -> str:
+    """Text with a space in place of newlines and other control characters."""
+    return _CONTROL.sub(" ", text)
+
+
+def visible(text: str) -> str:
+    """Text in which control characters other than newlines and tabs are written, as ⟨U+202E⟩."""
+    return _CONTROL.sub(
+        lambda characters: "".join(
+            c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩" for c in characters[0]
+        ),
+        text,
+    )
+
+
+def as_json(text: str) -> str:
+    """JSON with the control characters of a terminal escaped: the same values.
+
+    JSON escapes the first 32 characters itself; those that are left are between its values.
+    """
+    return _CONTROL.sub(
+        lambda characters: "".join(c if c < " " else f"\\u{ord(c):04x}" for c in characters[0]),
+        text,
+    )
+
+
+def as_markdown(text: str) -> str:
+    """Text escaped for Markdown: no markup, no link, no end of a cell, no quotation."""
+    import html
+
+    escaped = re.sub("(?<!^)&gt;", ">", html.escape(one_line(text), quote=False))
+    return re.sub(r"[\\`|]|(?<=\])\(", r"\\\g<0>", escaped)
+
+
+Style: TypeAlias = Literal["best", "second", "better", "worse"]
+"""The place of a number in its column, or whether a difference is significant."""
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """Cells of text under named columns, with notes below.
+
+    Attributes
+    ----------
+    columns : sequence of str
+        The first `left` are left-aligned, the others right-aligned.
+    rows : sequence of sequences of str
+    notes : sequence of str
+    left : int
+    styles : mapping of (int, int) to collection of str
+        By row and column, what is special about a cell. Terminals and notebooks show it; text
+        does not.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+    left: int = 1
+    styles: Mapping[tuple[int, int], Collection[Style]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_text(self) -> str:
+        """Render for a terminal or a log: aligned columns, a rule, notes.
+
+        A line of the table is one line of text, as `tame_cells` says.
+        """
+        grid = self.tame_cells()
+        widths = [max(len(row[i]) for row in grid) for i in range(len(self.columns))]
+
+        def line(row: Sequence[str]) -> str:
+            cells = [
+                cell.ljust(width) if i < self.left else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            return "  ".join(cells).rstrip()
+
+        rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
+        notes = [one_line(" · ".join(self.notes))] if self.notes else []
+        return "\n".join([line(grid[0]), rule, *map(line, grid[1:]), *notes])
+
+    def tame_cells(self) -> list[list[str]]:
+        """The columns and the rows for tables of text, safe for any names.
+
+        Control characters become spaces; names of more than 80 characters, in the first column or
+        above the others, get an … in their middle. Values are not shortened.
+        """
+        titles, *rows = ([*map(one_line, row)] for row in (self.columns, *self.rows))
+        brief = [[shortened(row[0], LONGEST_NAME), *row[1:]] for row in rows]
+        return [[shortened(title, LONGEST_NAME) for title in titles], *brief]
+
+    def to_markdown(self) -> str:
+        """Render as a pipe table, with the notes as a line below; no name is read as markup."""
+
+        def line(row: Sequence[str]) -> str:
+            return "| " + " | ".join(map(as_markdown, row)) + " |"
+
+        align = (
+            "|"
+            + "|".join(":--" if i < self.left else "--:" for i in range(len(self.columns)))
+            + "|"
+        )
+        notes = ["", as_markdown(" · ".join(self.notes))] if self.notes else []
+        return "\n".join([line(self.columns), align, *map(line, self.rows), *notes])
+
+    def to_latex(self, caption: str = "", label: str = "") -> str:
+        """Render as a ``tabular`` with booktabs rules; the notes are comments.
+
+        With a caption or a label it is in a ``table``. The significance markers ▲ ▼ become a raised
+        plus and minus. pdfLaTeX compiles it unless a name has letters outside Latin script: these
+        need XeLaTeX or LuaLaTeX.
+        """
+        lines = [
+            rf"\begin{{tabular}}{{{'l' * self.left}{'r' * (len(self.columns) - self.left)}}}",
+            r"\toprule",
+            _latex_row(self.columns),
+            r"\midrule",
+            *map(_latex_row, self.rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        return floated(lines, self.notes, caption, label)
+
+    def to_html(self) -> str:
+        """Render as an HTML table in the reader's own colours; all text is escaped.
+
+        The best mean of a column is bold and the second underlined.
+        """
+        import html
+
+        def line(row: Sequence[str], tag: str, at: int = -1) -> str:
+            cells = [
+                f'<{tag} style="text-align:{"left" if i < self.left else "right"};'
+                'padding:.2em .8em;font-variant-numeric:tabular-nums">'
+                f"{_emphasised(html.escape(visible(cell)), self.styles.get((at, i), ()))}</{tag}>"
+                for i, cell in enumerate(row)
+            ]
+            return f"<tr>{''.join(cells)}</tr>"
+
+        notes = (
+            f"<small>{html.escape(visible(' · '.join(self.notes)))}</small>" if self.notes else ""
+        )
+        return (
+            '<table style="border-collapse:collapse"><thead style="border-bottom:1px solid">'
+            f"{line(self.columns, 'th')}</thead><tbody>"
+            f"{''.join(line(row, 'td', at) for at, row in enumerate(self.rows))}</tbody></table>"
+            f"{notes}"
+        )
+
+
+@dataclass(frozen=True)
+class MeanCell:
+    """A mean in the table of means.
+
+    `place` is 1 if no system has a better one, 2 if it is the second, else 0. `mark` is the
+    significance marker, ▲ or ▼ or letters of systems; with too many letters, `beats` counts the
+    systems that are worse.
+    """
+
+    estimate: Estimate
+    place: int = 0
+    mark: str = ""
+    beats: int | None = None
+
+
+def _emphasised(cell: str, styles: Collection[Style]) -> str:
+    """The number of a cell as HTML, without the marker behind it."""
+    tag = "b" if "best" in styles else "u" if "second" in styles else ""
+    value, space, mark = cell.partition(" ")
+    return f"<{tag}>{value}</{tag}>{space}{mark}" if tag else cell
+
+
+def floated(tabular: Sequence[str], notes: Sequence[str], caption: str, label: str) -> str:
+    """A ``tabular`` below notes as comments, in a ``table`` if it has a caption or a label."""
+    comments = [f"% {as_latex_note(note)}" for note in notes]
+    if not (caption or label):
+        return "\n".join([*comments, *tabular])
+    head = [r"\begin{table}", r"\centering"]
+    head += [rf"\caption{{{caption}}}"] * bool(caption) + [rf"\label{{{label}}}"] * bool(label)
+    return "\n".join([*comments, *head, *tabular, r"\end{table}"])
+
+
+def as_latex_note(text: str) -> str:
+    """A note as a comment of one line."""
+    return " ".join(one_line(text).split()).replace("▲", "+").replace("▼", "-")
+
+
+def as_latex(text: str) -> str:
+    """The text of a cell escaped for LaTeX."""
+    cell = re.sub(r"(?<!\S)-(?=\d)|(?<=\[)-(?=\d)", "−", " ".join(one_line(text).split()))
+    cell = re.sub("|".join(map(re.escape, _LATEX)), lambda sign: _LATEX[sign[0]], cell)
+    # A bracket or a star at the start would be read as an argument of the preceding \\\\.
+    return f"{{{cell}}}" if cell.startswith(("[", "*")) else cell
+
+
+def _latex_row(row: Sequence[str]) -> str:
+    return " & ".join(map(as_latex, row)) + r" \\"
+
+
+_SIGNS = {"▲": "+", "▼": "-"}
+
+
+@dataclass(frozen=True)
+class Means:
+    """Means of systems × metrics.
+
+    Attributes
+    ----------
+    titles : mapping of str to str
+        What each system is called, in the order of the rows.
+    estimates : mapping of (str, str) to Estimate
+        By metric and system.
+    increasing : mapping of str to bool
+        By metric, whether larger is better, in the order of the columns.
+    marks : mapping of (str, str) to str
+        ▲ or ▼, or letters, of what is significant.
+    meaning : str
+        What the marks mean.
+    notes : sequence of str
+    digits : int
+    intervals : bool
+    """
+
+    titles: Mapping[str, str]
+    estimates: Mapping[tuple[str, str], Estimate]
+    increasing: Mapping[str, bool]
+    marks: Mapping[tuple[str, str], str]
+    meaning: str
+    notes: Sequence[str]
+    digits: int = 4
+    intervals: bool = False
+
+    def to_latex(self, caption: str = "", label: str = "") -> str:
+        """A ``tabular`` with booktabs rules, in a ``table`` if it has a caption or a label.
+
+        Cutoffs of one metric are under one head. What the marks mean is below the last rule.
+        """
+        aligned = f"l{'r' * len(self.increasing)}"
+        lines = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", *self._heads(), r"\midrule"]
+        lines += [
+            " & ".join([as_latex(title), *self._cells(name, _latex_cell)]) + r" \\"
+            for name, title in self.titles.items()
+        ]
+        lines += [r"\bottomrule", *self._below(), r"\end{tabular}"]
+        return floated(lines, self.notes, caption, label)
+
+    def _below(self) -> list[str]:
+        """Rows that explain the marks, about as wide as the others."""
+        if not any(self.marks.values()):
+            return []
+        rows = [[title, *self._cells(name, _plain_cell)] for name, title in self.titles.items()]
+        columns = zip(*[["", *self.increasing], *rows], strict=True)
+        width = sum(max(map(len, column)) + 2 for column in columns)
+        lines = textwrap.wrap(self.meaning, max(40, width))
+        escaped = (" ".join(map(as_latex, line.split())) for line in lines)
+        all_columns = rf"\multicolumn{{{1 + len(self.increasing)}}}{{@{{}}l@{{}}}}"
+        return [rf"{all_columns}{{\footnotesize {line}}} \\" for line in escaped]
+
+    def _heads(self) -> list[str]:
+        """The names of the metrics, in two lines if cutoffs of one metric follow each other."""
+        runs = [(base, [*labels]) for base, labels in itertools.groupby(self.increasing, _base)]
+        if all(len(labels) == 1 for _, labels in runs):
+            return [" & ".join(["system", *map(as_latex, self.increasing)]) + r" \\"]
+        upper, rules, lower, at = [""], "", ["system"], 2
+        for base, labels in runs:
+            n = len(labels)
+            if n == 1:
+                upper.append("")
+                lower.append(as_latex(labels[0]))
+            else:
+                upper.append(rf"\multicolumn{{{n}}}{{c}}{{{as_latex(base)}}}")
+                rules += rf"\cmidrule(lr){{{at}-{at + n - 1}}}"
+                lower += [label.removeprefix(base) for label in labels]
+            at += n
+        return [" & ".join(upper) + r" \\", rules, " & ".join(lower) + r" \\"]
+
+    def to_markdown(self) -> str:
+        """A pipe table, with the notes as a line below."""
+        lines = [
+            " | ".join(["| system", *map(as_markdown, self.increasing)]) + " |",
+            "|:--|" + "--:|" * len(self.increasing),
+        ]
+        lines += [
+            " | ".join([f"| {as_markdown(title)}", *self._cells(name, _markdown_cell)]) + " |"
+            for name, title in self.titles.items()
+        ]
+        return "\n".join([*lines, "", as_markdown(" · ".join(self.notes))])
+
+    def _cells(self, name: str, cell: Callable[[str, str, str, int], str]) -> list[str]:
+        """The cells of a system: the mean, the interval, the mark, and whether it is 1st or 2nd."""
+        return [
+            cell(
+                self._number(self.estimates[label, name].mean),
+                self._interval(self.estimates[label, name]),
+                self.marks[label, name],
+                self._place(label, name),
+            )
+            for label in self.increasing
+        ]
+
+    def _number(self, value: float) -> str:
+        return number(value, self.digits)
+
+    def _interval(self, e: Estimate) -> str:
+        return f"[{self._number(e.low)}, {self._number(e.high)}]" if self.intervals else ""
+
+    def _place(self, label: str, name: str) -> int:
+        """1 for the best mean as it is printed, 2 for the second of at least three, else 0."""
+        means = [self._number(self.estimates[label, system].mean) for system in self.titles]
+        place = printed_places(means, increasing=self.increasing[label])
+        return dict(zip(self.titles, place, strict=True))[name]
+
+
+def _base(label: str) -> str:
+    """The metric of a label without its cutoff."""
+    name, at, k = label.rpartition("@")
+    return name if at and k.isdigit() else label
+
+
+def _latex_cell(mean: str, interval: str, mark: str, place: int) -> str:
+    text = {1: rf"\textbf{{{mean}}}", 2: rf"\underline{{{mean}}}"}.get(place, as_latex(mean))
+    letters = rf"\mathrm{{{mark}}}"
+    raised = f"$^{{{_SIGNS.get(mark, letters)}}}$" if mark else ""
+    return f"{text}{raised}" + (rf" {{\scriptsize {as_latex(interval)}}}" if interval else "")
+
+
+def _plain_cell(mean: str, interval: str, mark: str, place: int) -> str:
+    return f"{mean} {mark} {interval}"
+
+
+def _markdown_cell(mean: str, interval: str, mark: str, place: int) -> str:
+    text = {1: f"**{mean}**", 2: f"<ins>{mean}</ins>"}.get(place, mean)
+    return " ".join(filter(None, [text, mark, interval]))

@@ -1,0 +1,438 @@
+"""Leaders, pairs and users to show; the headline of a comparison and of one evaluation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from rankmeter._evidence.hits import FloatArray
+from rankmeter._results.differences import Difference, seen_from
+from rankmeter._results.estimates import Estimate
+from rankmeter._results.wording import level, number, p_text, signed
+from rankmeter.errors._checks import counted, in_words
+
+MAX_SYSTEMS = 10
+"""Systems in one chart: as many as there are distinct colours."""
+MAX_METRICS = 30
+"""Metrics with charts and lists on a page; its tables have all."""
+MAX_NAMED = 3
+"""Segments that a title names."""
+MAX_PAIRS = 20
+"""Differences in one forest plot."""
+BINS = 20  # on each side of 0
+FACTOR = 2.0
+"""A greater relative gain is written as a factor: 300 % more is 4 times as much."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The best system on a metric, and the difference that its lead rests on.
+
+    `ranked` has all systems, the best first, and `mean` is that of the best. `difference` is the
+    best minus its rival: the baseline, or the runner-up if no baseline is given or the baseline is
+    the best; None without any mean. Of the `others` that the best is compared with, `beaten` are
+    significantly worse. `leaders` have the best mean as it is printed: the best, and its equals.
+    """
+
+    metric: str
+    ranked: list[str]
+    leaders: list[str]
+    mean: float
+    difference: Difference | None
+    beaten: int
+    others: int
+
+    @property
+    def best(self) -> str:
+        """The best system."""
+        return self.ranked[0]
+
+    @property
+    def sure(self) -> bool:
+        """Whether the lead of the best system is significant."""
+        d = self.difference
+        return d is not None and d.significant and d.better == self.best
+
+    @property
+    def loses(self) -> bool:
+        """Whether the best of some systems is significantly worse than its rival."""
+        d = self.difference
+        return d is not None and d.significant and d.better != self.best
+
+    @property
+    def lead(self) -> str:
+        """The lead of the best system, and its rival."""
+        d = self.difference
+        if d is None or math.isnan(d.difference):
+            return "no difference to show"
+        if d.gain > FACTOR:
+            return f"{1 + d.gain:,.3g} times {d.b}"
+        gain = signed(d.difference) if math.isnan(d.gain) else f"{d.gain:+.1%}".replace("-", "−")
+        return f"{gain} against {d.b}"
+
+
+def verdict(
+    metric: str,
+    means: Mapping[str, Estimate],
+    differences: Sequence[Difference],
+    baseline: str,
+    *,
+    increasing: bool,
+) -> Verdict:
+    """Find the best system and the difference that its lead rests on.
+
+    `differences` are those on this metric over all users, also with systems that are not in
+    `means`. Systems without a mean are ranked last.
+    """
+    ranked = _ranked(means, increasing=increasing)
+    best = ranked[0]
+    mine = [seen_from(d, best) for d in differences if best in (d.a, d.b)]
+    # The baseline first, then the others by rank.
+    place = {name: place for place, name in enumerate(ranked)}
+    mine.sort(key=lambda d: (d.b != baseline, place.get(d.b, len(ranked))))
+    beaten = sum(d.significant and d.better == best for d in mine)
+    mean = means[best].mean
+    first = leaders(means, increasing=increasing)
+    return Verdict(metric, ranked, first, mean, mine[0] if mine else None, beaten, len(mine))
+
+
+def near_the_best(means: Mapping[str, Estimate], best: str) -> list[str]:
+    """The best system, and those whose mean is inside the interval of its mean."""
+    low, high = means[best].low, means[best].high
+    return [name for name, e in means.items() if name == best or low <= e.mean <= high]
+
+
+def _ranked(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
+    value = {name: -e.mean if increasing else e.mean for name, e in means.items()}
+    return sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
+
+
+def printed_places(means: Sequence[str], *, increasing: bool) -> list[int]:
+    """1 for the best of some means as they are printed, 2 for the second of at least three.
+
+    Equal ones have the same place; if all are equal, no mean has one.
+    """
+    values = [*map(_printed, means)]
+    kinds = sorted({value for value in values if value is not None}, reverse=increasing)
+    if len(kinds) < 2:
+        return [0] * len(means)
+    place = {kinds[0]: 1, kinds[1]: 2 if len(means) > 2 else 0}
+    return [0 if value is None else place.get(value, 0) for value in values]
+
+
+def _printed(text: str) -> float | None:
+    """The number that is printed; None for a dash."""
+    return None if text in ("–", "nan") else float(text.replace(",", ""))
+
+
+def leaders(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
+    """The systems with the best mean as it is printed, which are several if these are equal."""
+    with_mean = [name for name, e in means.items() if not math.isnan(e.mean)]
+    ranks = printed_places([number(means[name].mean) for name in with_mean], increasing=increasing)
+    return [name for name, place in zip(with_mean, ranks, strict=True) if place == 1] or with_mean
+
+
+def pairs_shown(
+    differences: Sequence[Difference], best: str, limit: int = MAX_PAIRS
+) -> list[Difference]:
+    """The differences that a chart shows, from the largest to the smallest.
+
+    Beyond `limit`, those of the best system come first, then the largest.
+    """
+    shown = [d for d in differences if not math.isnan(d.difference)]
+    shown.sort(key=lambda d: (best not in (d.a, d.b), -abs(d.difference)))
+    return sorted(shown[:limit], key=lambda d: -d.difference)
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Numbers of users by size of their difference; equal users are counted separately.
+
+    There is one more edge than counts; 0 is among the edges.
+    """
+
+    edges: list[float]
+    counts: list[int]
+    equal: int
+
+
+def histogram(x: FloatArray, y: FloatArray) -> Histogram:
+    """The per-user differences x - y behind a mean difference, as bins."""
+    differences = (x - y)[x != y]
+    reach = float(np.abs(differences).max(initial=0.0)) or 1.0
+    edges = np.linspace(-reach, reach, 2 * BINS + 1)
+    edges[BINS] = 0.0
+    # A value on an edge belongs to the bin that is farther from 0.
+    counts = [
+        np.histogram(np.abs(differences[side]), edges[BINS:])[0]
+        for side in (differences < 0, differences > 0)
+    ]
+    both = np.concatenate([counts[0][::-1], counts[1]])
+    return Histogram(edges.tolist(), both.tolist(), int(x.size - differences.size))
+
+
+def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
+    """Both values of each user, rounded to one of 21 × 21 points, and the number of users there.
+
+    Equal values are at equal places, and the smallest and the largest value are exact.
+    """
+    low = float(min(x.min(initial=np.inf), y.min(initial=np.inf)))
+    step = (float(max(x.max(initial=low), y.max(initial=low))) - low) / BINS or 1.0
+    at = np.rint((np.stack([x, y]) - low) / step).astype(np.int64)
+    points, n = np.unique(at, axis=1, return_counts=True)
+    return [
+        (low + i * step, low + j * step, m)
+        for i, j, m in zip(*points.tolist(), n.tolist(), strict=True)
+    ]
+
+
+def drawn_of(labels: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """The metrics that get charts and lists, and a note about the others if there are any."""
+    note = (
+        f"{len(labels)} metrics: the charts and the lists show the first {MAX_METRICS}, the tables "
+        "and the machine-readable result all; pass the metrics to look at first"
+    )
+    return labels[:MAX_METRICS], [note] if len(labels) > MAX_METRICS else []
+
+
+def histogram_of(values: FloatArray) -> tuple[list[int], list[float]]:
+    """Values as counts and the edges of their bins."""
+    counts, edges = np.histogram(values, BINS)
+    return counts.tolist(), edges.tolist()
+
+
+def extremes(
+    users: pl.Series, x: FloatArray, y: FloatArray, *, increasing: bool, top: int = 5
+) -> tuple[list[tuple[str, float, float]], list[tuple[str, float, float]]]:
+    """The users with the largest differences, for the first system and for the second.
+
+    Each user has both values. The largest difference is first; equal ones are in order of user id.
+    Only users whose values differ, at most `top` for each system.
+    """
+    gains = (x - y) if increasing else (y - x)
+    extremes = []
+    for gain in (gains, -gains):
+        order = np.argsort(-gain, kind="stable")[:top]
+        chosen = order[gain[order] > 0]
+        extremes.append([(str(users[int(i)]), float(x[i]), float(y[i])) for i in chosen])
+    return extremes[0], extremes[1]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The answer in one line, and the sentences that give its size and certainty."""
+
+    title: str
+    sentences: tuple[str, ...]
+
+
+def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> str:
+    """In which segments `d` has another answer; empty if no difference between them is shown.
+
+    `within` has the same comparison in each segment, and `p` is that of equal differences.
+    """
+    unequal = p <= d.alpha
+    where: dict[str, list[str]] = {"worse": [], "better": [], "no difference shown": []}
+    for part in within:
+        answer = part.verdict if part.verdict in where else "no difference shown"
+        where[answer].append(part.segment)
+    if not unequal and not (where["worse"] and d.verdict != "worse"):
+        return ""
+    alike = len(where.get(d.verdict, ()))
+    if unequal and len(within) / 2 < alike < len(within):
+        del where[d.verdict]  # most segments are as the headline says: name the others
+    else:
+        del where["no difference shown"]
+    answers = [
+        f"{verb} in {_some_names(names) if len(names) < len(within) else f'all {len(names)}'}"
+        for verb, names in where.items()
+        if names
+    ]
+    start = "not the same for all segments" if unequal else ""
+    return ": ".join(filter(None, [start, ", ".join(answers)]))
+
+
+def _some_names(names: Sequence[str]) -> str:
+    """Some names, or the first of many."""
+    most = MAX_NAMED if len(names) > MAX_NAMED + 1 else len(names)
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
+def headline(
+    verdict: Verdict, baseline: str, correction: str, segments: tuple[str, str] = ("", "")
+) -> Headline:
+    """The answer in one line, with sentences on its size and certainty.
+
+    `segments` names a system, and says in which segments it has another answer.
+    """
+    d, metric = verdict.difference, verdict.metric
+    if d is None or math.isnan(d.p):
+        why = d.note if d else "no system has a mean"
+        why = f"{why[:1].upper()}{why[1:]}."
+        return Headline(f"The systems cannot be compared on {metric}", (why,))
+    if not d.differs and verdict.beaten == 0:
+        return Headline(f"{d.a} and {d.b} have the same {metric}", (d.sentence(),))
+    if baseline and verdict.best == baseline:
+        title = f"No system beats {baseline} on {metric}"
+    elif verdict.sure and (baseline or verdict.beaten == verdict.others):
+        title = f"{verdict.best} beats {d.b} on {metric}{_gain_text(d)}"
+    elif d.verdict == "equivalent":
+        title = f"{d.a} and {d.b} are equivalent on {metric} within ±{d.margin:.4f}"
+    elif baseline:
+        title = f"No system is shown to beat {baseline} on {metric}"
+    elif not d.differs:
+        title = f"{d.a} and {d.b} lead on {metric}"
+    else:
+        title = f"{verdict.best} leads on {metric}, but not clearly"
+    system, clause = segments
+    if clause:
+        title += f"; {clause}" if system in title else f"; {system}: {clause}"
+    size = (
+        f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a "
+        f"{'mean ' if d.per_user else ''}difference of {signed(d.difference)}"
+        f"{in_words(' per user') if d.per_user else ''}, with an interval from {signed(d.low)} to "
+        f"{signed(d.high)}."
+    )
+    if d.per_user:
+        size += (
+            f" {d.a} is better for {counted(d.wins, 'user')}, equal for {d.ties:,}, worse for "
+            f"{d.losses:,}."
+        )
+    sentences = [size, *_certainty_sentences(d, correction, sure=verdict.sure)]
+    if verdict.others > 1:
+        beaten = f"{verdict.beaten or 'none'} {'is' if verdict.beaten <= 1 else 'are'}"
+        sentences.append(
+            f"Of the {verdict.others} systems compared with {verdict.best}, {beaten} significantly "
+            "worse than it."
+        )
+    return Headline(title, tuple(sentences))
+
+
+def by_segment(
+    metric: str, best: Mapping[str, Sequence[str]], difference: str, p: float, alpha: float
+) -> str:
+    """Name the best systems of each segment, and say whether a `difference` is the same in all.
+
+    `best` is by segment; `p` is that of equal differences, NaN if they were not tested.
+    """
+    where: dict[str, list[str]] = {}
+    for segment, names in best.items():
+        where.setdefault(", ".join(names), []).append(segment)
+    if len(where) == 1:
+        (name,) = where
+        has = "has" if all(len(names) == 1 for names in best.values()) else "have"
+        best_in = f"{name} {has} the best {metric} in all {len(best)} segments."
+    else:
+        each = [f"{name} in {len(of)} ({', '.join(of)})" for name, of in where.items()]
+        best_in = f"The best {metric} of {len(best)} segments: {'; '.join(each)}."
+    if math.isnan(p):
+        return best_in
+    verb = "differs" if p < alpha else "is not shown to differ"
+    return f"{best_in} The difference {difference} {verb} between segments ({p_text(p)})."
+
+
+def _gain_text(d: Difference) -> str:
+    if d.gain > FACTOR:
+        return f" by a factor of {1 + d.gain:,.3g}"
+    size = abs(d.gain)
+    return f" by {size:.1%}" if math.isfinite(size) else f" by {abs(d.difference):.4f}"
+
+
+def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[str]:
+    """What the test says in plain words, and then exactly."""
+    if d.verdict == "equivalent":
+        return [d.sentence()]
+    family = counted(d.family, "comparison")
+    alone = correction == "none" or d.family == 1
+    corrected = "" if alone else f" after correction ({correction}, {family})"
+    p = "p < 0.0001" if d.p_adjusted < 0.0001 else f"p = {d.p_adjusted:.4f}"
+    by_chance = f"By chance alone, a difference like this appears in {_odds(d.p_adjusted)}"
+    undecided = "" if sure else f": the data do not decide. {d.outlook()}"
+    return [
+        f"{by_chance}{undecided or '.'}",
+        f"{d.method[:1].upper()}{d.method[1:]}: {p}{corrected}.",
+    ]
+
+
+def _odds(p: float) -> str:
+    """A probability as a number of experiments."""
+    if p < 0.0001:
+        return "fewer than 1 of 10,000 experiments"
+    if p >= 0.01:
+        return f"about {100 * p:.0f} of 100 experiments"
+    n = 1 / p
+    step = 10 ** max(len(f"{n:.0f}") - 2, 0)
+    return f"about 1 of {round(n / step) * step:,} experiments"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Quantiles of the values of the users, and the number of users with the worst value.
+
+    Attributes
+    ----------
+    n, at_worst : int
+        Users, and those with the worst value that anyone has.
+    worst : float
+    quartiles : tuple of float
+        A quarter, half and three quarters of the users have at most these values.
+    """
+
+    n: int
+    at_worst: int
+    worst: float
+    quartiles: tuple[float, ...]
+
+
+def spread_of(values: FloatArray, *, increasing: bool) -> Spread:
+    """Quantiles of values; NaN without any."""
+    if not values.size:
+        return Spread(0, 0, math.nan, (math.nan,) * 3)
+    worst = float(values.min() if increasing else values.max())
+    quartiles = tuple(np.quantile(values, [0.25, 0.5, 0.75]).tolist())
+    return Spread(values.size, int(np.count_nonzero(values == worst)), worst, quartiles)
+
+
+def worst_and_best_users(
+    users: pl.Series, values: FloatArray, *, increasing: bool, top: int = 5
+) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """The users with the worst values and those with the best, who differ from the worst.
+
+    Equal values are in the order of the users; at most `top` of each.
+    """
+    good = values if increasing else -values
+    worst = np.argsort(good, kind="stable")[:top]
+    best = np.argsort(-good, kind="stable")[:top]
+    best = best[good[best] > good.min(initial=np.inf)]
+    worst = worst[~np.isin(worst, best)]
+    named = [[(str(users[i]), float(values[i])) for i in rows.tolist()] for rows in (worst, best)]
+    return named[0], named[1]
+
+
+def headline_of(
+    e: Estimate, spread: Spread | None, confidence: float, random: float | None
+) -> Headline:
+    """The mean in one line, and how sure it is and how the values are spread in sentences."""
+    if math.isnan(e.mean):
+        return Headline(f"{e.label} has no mean", (in_words("No user has a value."),))
+    sentences = []
+    if not math.isnan(e.low):
+        shown = level(confidence)
+        sentences.append(f"The {shown} interval is from {number(e.low)} to {number(e.high)}.")
+    if spread is not None and spread.n > 1:
+        _, half, high = spread.quartiles
+        sentences.append(
+            f"{counted(spread.at_worst, 'user')} of {spread.n:,} "
+            f"{'has' if spread.at_worst == 1 else 'have'} the worst value, {number(spread.worst)}. "
+            f"Half of the {in_words('users')} have at most {number(half)}, "
+            f"three quarters at most {number(high)}."
+        )
+    if random is not None:
+        sentences.append(f"Random rankings of all candidates reach {number(random)}.")
+    over = in_words("the lists of all users") if spread is None else counted(e.n, "user")
+    return Headline(f"{e.label} is {number(e.mean)} over {over}", tuple(sentences))

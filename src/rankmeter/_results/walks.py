@@ -1,0 +1,131 @@
+"""How a number comes about, as tables and lines of text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from rankmeter._engine.walk import Grid, Line, Place, Walk
+from rankmeter._results.tables import Table
+from rankmeter._results.wording import number
+from rankmeter.errors import shortened
+from rankmeter.errors._checks import exact, in_words
+
+FIRST = 10
+"""Ranks that are always shown; of the others only items that count."""
+_MOST = 50
+_LONGEST_ITEM = 40
+_SIGNS = [
+    ("**2", "²"), ("**", "^"), (" * ", " · "), ("<=", "≤"), (">=", "≥"), ("infinity", "∞"),
+    ("sqrt(", "√("), (" - ", " − "), ("_", " "),
+]  # fmt: skip
+
+
+def item_with_title(place: Place) -> str:
+    """An item with its title, if that is known."""
+    if place.item is None:
+        return ""
+    return shortened(f"{place.item} {place.title}".rstrip(), _LONGEST_ITEM)
+
+
+class Heading(str):
+    """A line above the tables of a metric."""
+
+    __slots__ = ()
+
+
+def parts_of(walk: Walk, whose: str) -> Iterator[str | Table]:
+    """Headings, tables and lines in the order in which they are read."""
+    yield Heading(f"{walk.label} of {whose} = {_plain(walk.value)}")
+    yield ", ".join(walk.facts)
+    yield _table(walk.ranking, walk.k)
+    if math.isnan(walk.value):
+        yield f"{walk.label} is undefined for this {in_words('user')}: {_meaning(walk)}"
+        return
+    if walk.ideal.places:
+        yield "the perfect ranking:"
+        yield _table(walk.ideal, walk.k, end=_counting(walk.ideal, walk.k))
+    if walk.categories.places:
+        yield _table(walk.categories, None, of="category")
+    yield from (_sentence(line, walk.label) for line in walk.lines if line.name or line.text)
+    if not walk.whole and not math.isclose(walk.value, walk.counted, rel_tol=1e-12):
+        yield _meaning(walk)
+
+
+def _meaning(walk: Walk) -> str:
+    left_out = math.isnan(walk.counted)
+    counts = "left out of the mean" if left_out else f"counts as {_plain(walk.counted)}"
+    return f"{counts} ({walk.rule})"
+
+
+def _counting(perfect: Grid, k: int | None) -> int:
+    """The number of places of a perfect ranking up to the last one that adds something."""
+    adds = [i for i, place in enumerate(perfect.places) if place.numbers.get("term", 1.0)]
+    return max(k or 0, 1 + max(adds, default=-1))
+
+
+def _table(grid: Grid, k: int | None, *, of: str = "item", end: int | None = None) -> Table:
+    """The places that matter, up to an end, with a line for those that are left out."""
+    named_items = any(place.item is not None for place in grid.places)
+    first = ["rank", *[in_words("item")] * named_items, "gain"] if of == "item" else [of]
+    rows: list[list[str]] = []
+    hidden: list[list[str]] = []
+    for i, place in enumerate(grid.places):
+        item = item_with_title(place)
+        cells = [item]
+        if of == "item":
+            cells = [place.rank or "–", *[item] * named_items, _gain(place)]
+        row = [*cells, *(_plain(place.numbers.get(c)) for c in grid.columns)]
+        if (end is None or i < end) and _matters(place, i, k, len(rows)):
+            rows += [*_hidden_row(hidden), row]
+            hidden = []
+        else:
+            hidden.append(row)
+    return Table([*first, *grid.columns], [*rows, *_hidden_row(hidden)], left=min(2, len(first)))
+
+
+def _hidden_row(hidden: Sequence[list[str]]) -> Sequence[list[str]]:
+    """Rows that are left out, as one row that counts them."""
+    if len(hidden) < 2:
+        return hidden
+    return [["…", f"{len(hidden):,} more", *[""] * (len(hidden[0]) - 2)][: len(hidden[0])]]
+
+
+def _matters(place: Place, i: int, k: int | None, shown: int) -> bool:
+    counts = place.relevant or any(place.numbers.values())
+    return i < min(k or FIRST, FIRST) or (counts and shown < _MOST)
+
+
+def _gain(place: Place) -> str:
+    """The gain; in parentheses if the item is judged as not relevant."""
+    if math.isnan(place.gain):
+        return ""
+    return exact(place.gain) if place.relevant else f"({exact(place.gain)})"
+
+
+def _sentence(line: Line, label: str) -> str:
+    """``ndcg@10 = dcg / ideal = 1.0178 / 2.1309 = 0.4776``."""
+    numbers = re.sub(r"[a-z_]\w*", lambda word: _number_or_word(line, word[0]), line.text)
+    name = label if line.name == label else _split_formula(line.name)
+    texts = [name, _split_formula(line.text), _split_formula(numbers), _plain(line.value)]
+    return " = ".join(dict.fromkeys(filter(None, texts)))
+
+
+def _number_or_word(line: Line, word: str) -> str:
+    return _plain(line.parts[word]) if word in line.parts else word
+
+
+def _split_formula(text: str) -> str:
+    for sign, better in _SIGNS:
+        text = text.replace(sign, better)
+    return text
+
+
+def _plain(value: float | None) -> str:
+    """A number with four decimals, or none if it is whole."""
+    if value is None:
+        return ""
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:,.0f}" if value.is_integer() else number(value)

@@ -1,0 +1,469 @@
+"""Tests and effect sizes of two systems on the same users."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._statistics.intervals import (
+    UNKNOWN,
+    Interval,
+    TestResult,
+    covariance,
+    positive_p,
+    resampled_means,
+    spread,
+    t_interval_of,
+    t_quantile,
+    t_tail,
+    too_few_users,
+)
+from rankmeter._statistics.vectors import Floats, coins, key, moments, pair, paired_moments, table
+from rankmeter.errors import UsageError
+from rankmeter.errors._caution import warn
+from rankmeter.errors._checks import choice, fraction, integer, number
+
+
+class WinsTiesLosses(NamedTuple):
+    """Users for whom A is better than, equal to, and worse than B."""
+
+    wins: int
+    ties: int
+    losses: int
+
+
+class RelativeGain(NamedTuple):
+    """Mean of A over mean of B, minus 1, with its interval."""
+
+    gain: float
+    interval: Interval
+
+
+def wins_ties_losses(
+    a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0
+) -> WinsTiesLosses:
+    """Count the users for whom A is better, equal and worse; below ``min_difference`` is a tie."""
+    number("min_difference", min_difference, least=0)
+    a, b = pair(a, b)
+    differences = a - b
+    level = max(min_difference, math.ulp(0.0))  # without a minimum, anything above 0 is a win
+    wins = int(np.count_nonzero(differences >= level))
+    losses = int(np.count_nonzero(differences <= -level))
+    return WinsTiesLosses(wins, differences.size - wins - losses, losses)
+
+
+def cohens_dz(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Mean difference in standard deviations of the differences: t / √n.
+
+    0 for identical systems, infinite if all users differ by the same amount, NaN for fewer than
+    two users.
+    """
+    _, mean, sd = paired_moments(*pair(a, b))
+    if mean == 0.0 and not math.isnan(sd):
+        return 0.0  # without a difference the effect is 0, even if nothing varies
+    return mean / sd if sd else math.copysign(math.inf, mean)
+
+
+def hedges_g(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Cohen's d_z without its bias for few users: d_z (1 - 3 / (4 df - 1)) (Hedges, 1981)."""
+    a, b = pair(a, b)
+    return cohens_dz(a, b) * (1.0 - 3.0 / (4.0 * (a.size - 1) - 1.0))
+
+
+def probability_of_superiority(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Share of users for whom A is better, ties counting half; NaN without users."""
+    wins, ties, losses = wins_ties_losses(a, b)
+    n = wins + ties + losses
+    return (wins + 0.5 * ties) / n if n else math.nan
+
+
+def relative_gain(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    confidence: float = 0.95,
+    clusters: npt.ArrayLike | None = None,
+    change: float = 0.0,
+) -> RelativeGain:
+    """By what share the mean of A exceeds the mean of B: 0.1 for ten per cent.
+
+    A ratio of means, not the mean of the users' ratios, which would not exist where B has 0. The
+    interval is Fieller's (JRSS B 16, 1954): the ratios r for which the paired t test does not
+    reject that ``a - r b`` has the mean 0. Where the interval is finite, it therefore excludes a
+    gain of 0 exactly where the paired t test is significant, which the delta method does not
+    promise.
+
+    The gain is NaN if the mean of B is 0 or there are no users. The interval is NaN for fewer than
+    two users and infinite where the data cannot distinguish the mean of B from 0: the ratios are
+    then those outside of an interval. With ``clusters`` the variances are those of clusters. A
+    ``change`` is added to the variance of the difference, as `Spread.steadied` does.
+    """
+    fraction("confidence", confidence)
+    a, b = pair(a, b)
+    order = np.lexsort((b, a))  # so that the sums below are the same for any order of the users
+    a, b = a[order], b[order]
+    cluster_ids = None if clusters is None else np.asarray(clusters)[order]
+    unit = spread(b, cluster_ids)
+    mean_a, mean_b = moments(a).mean, moments(b).mean
+    if not mean_b:
+        return RelativeGain(math.nan, UNKNOWN)
+    gain = mean_a / mean_b - 1.0
+    if unit.units < 2:
+        return RelativeGain(gain, UNKNOWN)
+    t = t_quantile(0.5 + 0.5 * confidence, unit.df)
+    # The ratio solves (mean_a - r mean_b)² = t² var(a - r b) / n. With e = a - (1 + gain) b, whose
+    # mean is 0, and r = 1 + gain + s: (1 - var_b) s² + 2 cov s - var_e = 0, in units of mean_b.
+    residual = (a - (mean_a / mean_b) * b) / mean_b
+    (var_e, cov), (_, var_b) = t * t * covariance([residual, b / mean_b], cluster_ids)
+    var_e += (t * change / mean_b) ** 2 / (unit.units * (unit.units - 1))
+    if var_b >= 1.0:
+        return RelativeGain(gain, Interval(-math.inf, math.inf))
+    root = math.sqrt(cov * cov + (1.0 - var_b) * var_e)
+    low, high = (-cov - root) / (1.0 - var_b), (-cov + root) / (1.0 - var_b)
+    return RelativeGain(gain, Interval(gain + float(low), gain + float(high)))
+
+
+EXACT_LIMIT = 30
+"""Largest number of differences other than zero whose signs are enumerated."""
+
+FLIPS, _USERS = 2048, 1024
+"""Flips and users taken at once, for the caches. ``_USERS`` is part of the stream of coins."""
+
+
+def randomization_test(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    n_resamples: int = 9_999,
+    seed: int = 0,
+    mid: bool = False,
+) -> TestResult:
+    """Fisher's randomization test of one pair: `randomization_tests` for two vectors."""
+    scores = np.column_stack(pair(a, b))
+    return randomization_tests(scores, [(0, 1)], n_resamples=n_resamples, seed=seed, mid=mid)[0]
+
+
+def randomization_tests(
+    scores: npt.ArrayLike,
+    pairs: Sequence[tuple[int, int]],
+    *,
+    n_resamples: int = 9_999,
+    seed: int = 0,
+    mid: bool = False,
+) -> list[TestResult]:
+    """Fisher's randomization test of many pairs of columns, on the same flips.
+
+    ``scores`` has a row per user and a column per system (and metric). The p of a pair does not
+    depend on the other pairs and columns, the machine or the number of threads.
+
+    1. Two-sided on the absolute mean. With up to 30 differences other than zero, all choices of
+       signs are counted; with more, p is (1 + flips that reach the observed difference) /
+       (1 + n_resamples), as in Phipson and Smyth, SAGMB 9 (2010).
+    2. A flip that misses the observed difference by rounding alone reaches it.
+    3. Identical systems give p = 1, and fewer than two users NaN.
+    4. Beyond one copy of ``scores``, memory stays below 100 MB at any number of users and flips.
+    5. User number i meets the i-th coin, so reordering the users moves a drawn p within its Monte
+       Carlo error.
+    6. ``mid`` counts half of the signs that equal the observed difference (Lancaster, JASA 56,
+       1961). Hits and misses have few possible sums, so that p is larger than it needs to be: of
+       hits, this is McNemar's mid-p (Fagerland, Lydersen and Laake, BMC Medical Research
+       Methodology 13, 2013). It can reject a little too often.
+    """
+    values = table(scores)
+    n, columns = values.shape
+    n_resamples = integer("n_resamples", n_resamples, least=1)
+    for i, j in pairs:
+        if not (0 <= i < columns and 0 <= j < columns):
+            raise UsageError(f"`pairs` must name two of the {columns} columns each, got {(i, j)}")
+    if n < 2:
+        return [too_few_users("randomization", n) for _ in pairs]
+    changes = [int(np.count_nonzero(values[:, i] != values[:, j])) for i, j in pairs]
+    many_changes = [pair for pair, n in zip(pairs, changes, strict=True) if n > EXACT_LIMIT]
+    options: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "mid": mid}
+    sampled = iter(_sampled_p(values, many_changes, **options) if many_changes else ())
+    kind = "mid-p randomization" if mid else "randomization"
+    results = []
+    for (i, j), changed in zip(pairs, changes, strict=True):
+        difference = paired_moments(values[:, i], values[:, j]).mean
+        if changed > EXACT_LIMIT:
+            method, p = f"{kind} (Monte Carlo)", float(next(sampled))
+            detail = {"exact": 0.0, "n_resamples": n_resamples, "seed": seed}
+        else:
+            method, p = f"{kind} (exact)", exact_p(values[:, i], values[:, j], mid=mid)
+            detail = {"exact": 1.0}
+        results.append(TestResult(method, n, difference, difference, p, detail=detail))
+    return results
+
+
+def exact_p(a: Floats, b: Floats, *, mid: bool = False) -> float:
+    """Share of all choices of signs whose sum is at least as far from 0 as that of ``a - b``.
+
+    With ``mid`` those that are as far count half.
+
+    The two halves of the users are enumerated separately and met in the middle (Horowitz and Sahni,
+    J. ACM 21, 1974), which takes 2^(n/2) sums instead of 2^n.
+    """
+    changed = a != b
+    n = int(np.count_nonzero(changed))
+    assert n <= EXACT_LIMIT
+    grid, _ = _grid(np.concatenate([a[changed], b[changed]])[:, None])
+    differences = grid[:n, 0] - grid[n:, 0]
+    left = np.sort(_signed_sums(differences[: n // 2]))  # searching for sorted values is faster
+    right = np.sort(_signed_sums(differences[n // 2 :]))
+
+    def beyond(threshold: float) -> float:
+        if threshold <= 0.0:
+            return 1.0
+        missing = int(np.searchsorted(right, threshold - left).sum())
+        return float(2 * (left.size * right.size - missing) / 2**n)
+
+    reach, tolerance = abs(float(differences.sum())), _tolerance(n, 1.0, 1.0)
+    p = beyond(reach - tolerance)
+    return 0.5 * (p + beyond(reach + tolerance)) if mid else p
+
+
+def _sampled_p(
+    scores: Floats,
+    pairs: Sequence[tuple[int, int]],
+    *,
+    n_resamples: int,
+    seed: int,
+    mid: bool = False,
+) -> Floats:
+    """Monte Carlo p of the sign flips for many pairs of columns, on the same flips.
+
+    Two ideas make it fast. A flip of a difference is the difference of two flips, so forty-five
+    pairs of ten systems cost ten columns. And eight coins are a byte: each group of eight users has
+    a table of the 256 sums that a byte can choose (Arlazarov and others, 1970), and a flip looks
+    one number up per group instead of adding eight.
+    """
+    flips = Flipped(scores, seed)
+    total, unit, n = flips.total * flips.unit, flips.unit, len(scores)
+    tolerance = [_tolerance(n, unit[i], unit[j]) for i, j in pairs]
+    reach = [abs(total[i] - total[j]) for i, j in pairs]
+    counts = np.full(len(pairs), 0.5 if mid else 1.0)
+    for start in range(0, n_resamples, FLIPS):
+        flipped = flips.sums(slice(start, min(start + FLIPS, n_resamples)))
+        for at, (i, j) in enumerate(pairs):
+            sums = np.abs(flipped[i] - flipped[j]) - reach[at]
+            reached = np.count_nonzero(sums >= -tolerance[at])
+            beyond = np.count_nonzero(sums > tolerance[at]) if mid else reached
+            counts[at] += 0.5 * (reached + beyond)
+    return counts / (n_resamples + 1)
+
+
+class Flipped:
+    """The sums of the columns of a table under flipped signs.
+
+    Tables whose users are not the same have coins of their own, by their number.
+    """
+
+    def __init__(self, scores: Floats, seed: int, number: int = 0) -> None:
+        self.grid, self.unit = _grid(scores)
+        self.total = self.grid.sum(axis=0)
+        self.word = key(seed, number)
+
+    def sums(self, flips: slice) -> Floats:
+        """The sums under some of the flips, of shape (n_columns, n_flips)."""
+        heads = _sums_of_heads(self.grid, self.word, flips)
+        result: Floats = (2.0 * heads - self.total[:, None]) * self.unit[:, None]
+        return result
+
+
+def _sums_of_heads(grid: Floats, word: int, flips: slice) -> Floats:
+    """Sum of each column over the users whose coin shows heads, of shape (n_columns, flips)."""
+    n, columns = grid.shape
+    heads = np.zeros((columns, flips.stop - flips.start))
+    for block, first in enumerate(range(0, n, _USERS)):
+        users = min(_USERS, n - first)
+        groups = -(-users // 256) * 32
+        tile = np.zeros((columns, groups * 8))
+        tile[:, :users] = grid[first : first + users].T
+        places = coins(word, block, flips, groups) + np.arange(0, groups * 256, 256)
+        for column, values in enumerate(tile.reshape(columns, groups, 8)):
+            heads[column] += _sums_of_subsets(values).take(places).sum(axis=1)
+    return heads
+
+
+def _sums_of_subsets(groups: Floats) -> Floats:
+    """The 256 sums that the bits of a byte choose from each group of eight, lowest bit first."""
+    choices = np.arange(16)[:, None] >> np.arange(4) & 1
+    low, high = groups[:, :4] @ choices.T, groups[:, 4:] @ choices.T
+    return high[:, :, None] + low[:, None, :]
+
+
+def _grid(values: Floats) -> tuple[Floats, Floats]:
+    """Round each column to integers whose absolute values sum to less than 2^52, and their unit."""
+    _, exponent = np.frexp(np.abs(values).sum(axis=0))
+    shift = 51 - exponent
+    grid = np.ldexp(values, shift)
+    return np.rint(grid, out=grid), np.ldexp(1.0, -shift)
+
+
+def _tolerance(n: int, *units: float) -> float:
+    """Largest error of a sum of n differences, and of the observed one, by rounding to the grid."""
+    return n * float(sum(units))
+
+
+def _signed_sums(values: Floats) -> Floats:
+    """Sums of all choices of signs."""
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums + value, sums - value])
+    return sums
+
+
+CAUTIONS: Mapping[str, str] = {
+    name.lower(): (
+        f"the {name} test does not test the difference of means: where the means are equal it "
+        f"rejects too often, and more often the more users there are, {share} % instead of 5 % for "
+        "average precision over 100 topics (Urbano, Lima and Hanjalic, SIGIR 2019). Smucker, Allan "
+        "and Carterette (CIKM 2007) advise against it, others find it good in simulations of its "
+        "own question (Parapar et al., 2020); use 'randomization' or 't' for means"
+    )
+    for name, share in {"Wilcoxon": 9.7, "sign": 12.5}.items()
+}
+"""Cautions by method. Methods without a caution are not listed."""
+
+
+def wilcoxon_test(
+    a: npt.ArrayLike, b: npt.ArrayLike, *, zero_method: Literal["wilcox", "pratt"] = "wilcox"
+) -> TestResult:
+    """Wilcoxon's signed-rank test, with a warning; the statistic is the smaller sum of ranks.
+
+    Differences of zero are dropped before the others are ranked ("wilcox") or after ("pratt"). Up
+    to 30 differences other than zero, all choices of signs are counted, ties or not; beyond, p is
+    SciPy's normal approximation.
+    """
+    from scipy import stats
+
+    choice("zero_method", zero_method, ("wilcox", "pratt"))
+    warn(CAUTIONS["wilcoxon"])
+    a, b = pair(a, b)
+    n, mean, _ = paired_moments(a, b)
+    if n < 2:
+        return too_few_users("Wilcoxon", n)
+    differences = a - b
+    if zero_method == "wilcox":
+        differences = differences[differences != 0.0]
+    ranks = np.sign(differences) * stats.rankdata(np.abs(differences))
+    statistic = min(float(ranks[ranks > 0].sum()), -float(ranks[ranks < 0].sum()))
+    exact = np.count_nonzero(ranks) <= EXACT_LIMIT
+    if exact:
+        p = exact_p(ranks, np.zeros_like(ranks))
+    else:
+        p = stats.wilcoxon(differences, zero_method=zero_method, method="approx").pvalue
+    detail = {"exact": float(exact), "direction": float(np.sign(ranks.sum()))}
+    return TestResult(f"Wilcoxon ({zero_method})", n, mean, statistic, positive_p(p), detail=detail)
+
+
+def sign_test(a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0) -> TestResult:
+    """Sign test, with a warning; the statistic is the number of users for whom A is better.
+
+    Differences below ``min_difference`` are ties and count for neither side.
+    """
+    from scipy import stats
+
+    warn(CAUTIONS["sign"])
+    a, b = pair(a, b)
+    n, mean, _ = paired_moments(a, b)
+    if n < 2:
+        return too_few_users("sign", n)
+    wins, ties, losses = wins_ties_losses(a, b, min_difference=min_difference)
+    p = float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+    direction = float(np.sign(wins - losses))
+    detail = {"wins": wins, "ties": ties, "losses": losses, "direction": direction}
+    return TestResult("sign", n, mean, wins, positive_p(p), detail=detail)
+
+
+Method = Literal["auto", "t", "randomization", "mid-p", "bootstrap", "wilcoxon", "sign"]
+
+AUTO_LIMIT = 100_000
+"""Users up to which ``method="auto"`` flips signs; beyond, t gives the same p for less work."""
+
+
+def paired_test(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    method: Method = "auto",
+    *,
+    confidence: float = 0.95,
+    n_resamples: int = 9_999,
+    seed: int = 0,
+) -> TestResult:
+    """Test whether two systems differ in the mean, by a method chosen by name.
+
+    Each option is used by the methods that need it. "auto" is "randomization" up to `AUTO_LIMIT`
+    users and "t" beyond.
+    """
+    choice("method", method, Method)
+    if method == "auto":
+        method = "randomization" if np.size(a) <= AUTO_LIMIT else "t"
+    match method:
+        case "t":
+            return paired_t_test(a, b, confidence=confidence)
+        case "randomization" | "mid-p":
+            mid = method == "mid-p"
+            return randomization_test(a, b, n_resamples=n_resamples, seed=seed, mid=mid)
+        case "bootstrap":
+            return bootstrap_test(a, b, confidence=confidence, n_resamples=n_resamples, seed=seed)
+        case "wilcoxon":
+            return wilcoxon_test(a, b)
+    return sign_test(a, b)
+
+
+def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.95) -> TestResult:
+    """Student's paired t test.
+
+    Identical systems give t = 0 and p = 1. If all users differ by the same amount, there is no
+    variation to compare it with, and p is NaN.
+    """
+    fraction("confidence", confidence)
+    method = "paired t"
+    n, mean, sd = values = paired_moments(*pair(a, b))
+    if n < 2:
+        return too_few_users(method, n)
+    detail = {"df": n - 1, "confidence": confidence}
+    same = Interval(mean, mean)
+    if sd == 0.0 and mean == 0.0:
+        return TestResult(method, n, 0.0, 0.0, 1.0, same, detail=detail)
+    if sd == 0.0:
+        note = "all users differ by the same amount: t has no variation to compare it with"
+        return TestResult(method, n, mean, math.nan, math.nan, same, note, detail)
+    t = mean / (sd / math.sqrt(n))
+    p = positive_p(2.0 * t_tail(abs(t), n - 1))
+    return TestResult(method, n, mean, t, p, t_interval_of(values, confidence), detail=detail)
+
+
+def bootstrap_test(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    confidence: float = 0.95,
+    n_resamples: int = 9_999,
+    seed: int = 0,
+) -> TestResult:
+    """Paired bootstrap test by the shift method; the statistic is the mean difference.
+
+    The resampled means are shifted to have the observed mean at 0, as if the systems were equal
+    (Noreen, 1989; Sakai, SIGIR 2006), and compared with it. Rejects too often for few users: 7 %
+    instead of 5 % at 25 topics (Urbano, Lima and Hanjalic, SIGIR 2019). The interval is the
+    percentile interval.
+    """
+    fraction("confidence", confidence)
+    method = "paired bootstrap (shift)"
+    a, b = pair(a, b)
+    n, mean, _ = paired_moments(a, b)
+    if n < 2:
+        return too_few_users(method, n)
+    means = resampled_means(a - b, n_resamples=n_resamples, seed=seed)
+    reach = abs(mean) - 1e-12 * float(np.abs(means).max())  # rounding must not decide a tie
+    reached = int(np.count_nonzero(np.abs(means - mean) >= reach))
+    low, high = np.quantile(means, [0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence])
+    detail = {"confidence": confidence, "n_resamples": n_resamples, "seed": seed}
+    p = (1 + reached) / (1 + n_resamples)
+    return TestResult(method, n, mean, mean, p, Interval(float(low), float(high)), detail=detail)

@@ -1,0 +1,221 @@
+"""Tests against a margin, and of systems with several training runs."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._statistics.intervals import (
+    FEW_CHANGES,
+    UNKNOWN,
+    Interval,
+    TestResult,
+    cluster_sums,
+    largest_change,
+    positive_p,
+    pseudo_change,
+    share_of_ties,
+    spread,
+    t_quantile,
+    t_tail,
+    too_few_users,
+)
+from rankmeter._statistics.vectors import Floats, moments, pair
+from rankmeter.errors._checks import number
+
+PSEUDO_CHANGES = 2.0
+"""Units that are added to the variance; an interval, which has two sides, needs one."""
+
+
+class Margins(NamedTuple):
+    """One-sided p-values: that A is lower, and that it is higher, by the margin or more."""
+
+    margin: float
+    """The margin as a difference."""
+    not_lower: float
+    not_higher: float
+
+
+def margin_tests(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    margin: float,
+    *,
+    relative: bool = False,
+    span: float = math.inf,
+    clusters: npt.ArrayLike | None = None,
+) -> Margins:
+    """Two one-sided t tests (Schuirmann, J. Pharmacokin. Biopharm. 15, 1987).
+
+    Small ``not_lower``: A is not lower than B by ``margin`` or more; both small: they are
+    equivalent. A ``relative`` margin is a share of the mean of B, which is as uncertain as that of
+    A: the tests are those of ``a - (1 - margin) b`` and ``(1 + margin) b - a``.
+
+    Rare differences say little about their variance. So it is the largest of two, where c is the
+    largest difference of a user, or the ``span`` of the metric while fewer than six users differ
+    (if it is infinite, the range of all values), and r the share of users with the most frequent
+    difference, 0 if all are distinct:
+
+    * that of the differences, with 2 r more users, who differ by c;
+    * r times that of a loss of exactly the margin, all of it by users who lose c.
+
+    If few users differ and none of them gains, p is at least the binomial probability of so few
+    losers. With ``clusters`` all of this is about the sums of clusters, not about users. NaN for
+    fewer than two users, and where all values are equal and the span is infinite.
+    """
+    number("margin", margin, above=0)
+    a, b = pair(a, b)
+    if a.size < 2:
+        return Margins(margin, math.nan, math.nan)
+    size = margin * abs(float(b.mean())) if relative else margin
+    if math.isinf(span):
+        span = float(max(a.max(), b.max()) - min(a.min(), b.min()))
+    changes = a - b
+    if clusters is not None:
+        sums, _ = cluster_sums(changes, clusters)
+        changes = sums * (sums.size / a.size)
+    most, ties = largest_change(changes, span), share_of_ties(changes)
+    low, high = (margin * b, margin * b) if relative else (np.full(b.size, margin),) * 2
+    return Margins(
+        size,
+        _not_lower(a - b + low, size, changes, most, ties, clusters),
+        _not_lower(b - a + high, size, -changes, most, ties, clusters),
+    )
+
+
+def _not_lower(
+    values: Floats,
+    size: float,
+    changes: Floats,
+    most: float,
+    ties: float,
+    clusters: npt.ArrayLike | None,
+) -> float:
+    """The one-sided p of a mean above 0, where a loss of ``size`` has the mean 0."""
+    error = spread(values, clusters)
+    n = error.units
+    if n < 2 or most == 0.0:
+        return math.nan
+    losing = ties * size * (most - size) / (n - 1)
+    se = math.sqrt(max(error.steadied(most, PSEUDO_CHANGES * ties).se ** 2, losing))
+    noise = 4 * np.finfo(np.float64).eps * float(np.abs(values).max())
+    p = t_tail(error.mean / se, error.df) if se > noise else float(error.mean <= 0.0)
+    losers = int(np.count_nonzero(changes < 0))
+    if losers < FEW_CHANGES and not np.any(changes > 0):
+        p = max(p, _binomial_tail(losers, n, min(size / most, 1.0)))
+    return positive_p(p)
+
+
+def _binomial_tail(count: int, n: int, share: float) -> float:
+    """The binomial probability of at most so many of n."""
+    return math.fsum(
+        math.comb(n, i) * share**i * (1.0 - share) ** (n - i) for i in range(min(count, n) + 1)
+    )
+
+
+class Crossed(NamedTuple):
+    """Variance of a mean over users × runs, by its sources, and its degrees of freedom."""
+
+    mean: float
+    users: float
+    runs: float
+    df: float
+
+    @property
+    def se(self) -> float:
+        """Standard error of the mean."""
+        return math.sqrt(self.users + self.runs)
+
+    @property
+    def share_of_runs(self) -> float:
+        """Share of the variance that more runs would reduce, and more users would not."""
+        total = self.users + self.runs
+        return self.runs / total if total else math.nan
+
+
+def crossed_variance(a: Floats, b: Floats | None = None) -> Crossed:
+    """Variance of the mean of a, or of a - b: tables with a row per user and a column per run.
+
+    Every run has the same users, and every system runs of its own. Two-way variance (Cameron,
+    Gelbach and Miller, JBES 29, 2011): that of users plus that of runs, minus the interaction that
+    both contain. Degrees of freedom by Satterthwaite (Biometrics 2, 1946). A system with one run
+    adds no variance of runs.
+    """
+    systems = [a] if b is None else [a, b]
+    by_user = a.mean(axis=1) if b is None else a.mean(axis=1) - b.mean(axis=1)
+    n, mean, sd = moments(by_user)
+    if n < 2:
+        return Crossed(mean, math.nan, math.nan, math.nan)
+    users = sd * sd / n
+    runs, spread = 0.0, users * users / (n - 1)
+    for table in systems:
+        r = table.shape[1]
+        if r < 2:
+            continue
+        of_runs = float(table.mean(axis=0).var(ddof=1)) / r
+        residual = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+        both = float(np.square(residual).sum()) / ((n - 1) * (r - 1)) / (n * r)
+        if of_runs > both:
+            runs += of_runs - both
+            spread += of_runs**2 / (r - 1) + both**2 / ((n - 1) * (r - 1))
+    total = users + runs
+    df = max(total * total / spread, 1.0) if spread else float(n - 1)
+    return Crossed(mean, users, runs, df)
+
+
+def crossed_interval(crossed: Crossed, confidence: float) -> Interval:
+    """Student's t interval of the mean of users × runs."""
+    if math.isnan(crossed.users):
+        return UNKNOWN
+    half = t_quantile(0.5 + 0.5 * confidence, crossed.df) * crossed.se
+    return Interval(crossed.mean - half, crossed.mean + half)
+
+
+def crossed_test(
+    a: Floats, b: Floats, *, confidence: float = 0.95, change: float = 0.0
+) -> TestResult:
+    """Test whether systems of several training runs differ in the mean over users and runs.
+
+    A `change` is added to the variance of users in the interval, as `Spread.steadied` does.
+    """
+    method = "t over users × runs"
+    crossed = crossed_variance(a, b)
+    if math.isnan(crossed.users):
+        return too_few_users(method, len(a))
+    steadied = crossed._replace(users=crossed.users + change * change / (len(a) * (len(a) - 1)))
+    interval = crossed_interval(steadied, confidence)
+    detail = {"df": crossed.df, "share_of_runs": crossed.share_of_runs}
+    if crossed.se == 0.0:
+        equal = crossed.mean == 0.0
+        p = 1.0 if equal else math.nan
+        note = "" if equal else "nothing varies: t has no variation to compare it with"
+        return TestResult(method, len(a), crossed.mean, math.nan, p, interval, note, detail)
+    t = crossed.mean / crossed.se
+    p = positive_p(2.0 * t_tail(abs(t), crossed.df))
+    return TestResult(method, len(a), crossed.mean, t, p, interval, detail=detail)
+
+
+def crossed_margin_tests(
+    a: Floats, b: Floats, margin: float, *, relative: bool = False, span: float = math.inf
+) -> Margins:
+    """`margin_tests` of systems of several training runs."""
+    size = margin * abs(float(b.mean())) if relative else margin
+    share, shift = (margin, 0.0) if relative else (0.0, margin)
+    changes = a.mean(axis=1) - b.mean(axis=1)
+    if math.isinf(span):
+        span = float(max(a.max(), b.max()) - min(a.min(), b.min()))
+    change, n = pseudo_change(changes, span), changes.size
+    extra = PSEUDO_CHANGES * change * change / (n * (n - 1)) if n > 1 else math.nan
+    lower, higher = crossed_variance(a, (1.0 - share) * b), crossed_variance((1.0 + share) * b, a)
+    return Margins(size, *(_p_above(crossed, shift, extra) for crossed in (lower, higher)))
+
+
+def _p_above(crossed: Crossed, shift: float, extra: float) -> float:
+    """The one-sided p of a mean above ``-shift``; `extra` is added to its variance."""
+    se = math.sqrt(crossed.users + crossed.runs + extra)
+    if math.isnan(se) or se == 0.0:
+        return math.nan
+    return positive_p(t_tail((crossed.mean + shift) / se, crossed.df))

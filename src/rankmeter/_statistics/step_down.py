@@ -1,0 +1,326 @@
+"""Which of many differences are there? The step-down test on the shared flips of the users.
+
+Westfall and Young (Resampling-Based Multiple Testing, 1993) compare each difference with the
+largest of all that are left. Every flip gives every difference the sign that it could have had, so
+the comparison knows which differences go together: near-copies of one system count almost as one.
+The smallest adjusted p is 1 / (1 + flips) for any number of differences.
+
+The statistic is ``|Σ d| / √(Σ d²)``, of which the t statistic is an increasing function with the
+same users. The sum of squares does not change with signs, so a flip costs no variance.
+
+Differences of few users have a shorter tail than those of many, so equal statistics are not equally
+surprising. Each statistic is therefore measured on the scale of its own flips: as the value of a
+standard normal variable that is exceeded as often (minP). Every difference then has the same share
+of the error. A scale that depends on all flips alike, the observed signs among them, keeps the test
+exact.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._statistics.paired_tests import FLIPS, Flipped
+from rankmeter._statistics.vectors import Floats, generator, table
+from rankmeter.errors import InvalidValueError
+from rankmeter.errors._checks import choice, fraction, integer
+
+MOST_FLIPPED = 100_000
+"""Users with differing values whose signs are flipped; beyond, flips have their normal limit."""
+_Scores = npt.NDArray[np.float32]
+_EXACT_ROWS = 13
+"""Users whose 2ⁿ signs are all counted."""
+_CELLS = 2**26
+"""Statistics under flips that are kept in memory; others are computed twice."""
+_BORDERLINE_CELLS = 200_000
+"""Users × columns up to which a p close to the level is drawn again with ten times the flips."""
+_ROUNDING = 1e-6
+"""Normal scores that differ by less are equal."""
+_TAIL, _LUCK = 0.01, 0.05
+"""The tail that is compared with that of the normal distribution, and how far it can differ."""
+_FAR = 0.002
+"""The tail of the flips in which scores also grow in proportion to the statistic."""
+
+
+class Hypotheses(NamedTuple):
+    """Pairs of columns of a table with a row per user; 0 in both where a user does not count.
+
+    The users of two tables are not the same.
+    """
+
+    scores: Floats
+    pairs: Sequence[tuple[int, int]]
+
+
+class StepDown(NamedTuple):
+    """Results in the order of the hypotheses, and what they leave for each comparison."""
+
+    p: Floats
+    adjusted: Floats
+    levels: tuple[float, ...]
+    """For each level of the family, that of a single comparison in a single step."""
+    n_resamples: int
+    """Flips that were drawn; 0 if all choices of signs were counted."""
+    left: float = 0.0
+    """The share of the first level that a single step leaves to another family."""
+
+
+def step_down(
+    tables: Sequence[Hypotheses],
+    *,
+    levels: Sequence[float] = (0.05,),
+    n_resamples: int = 9_999,
+    seed: int = 0,
+    single: bool = False,
+) -> StepDown:
+    """Test all hypotheses of all tables as one family.
+
+    In a `single` step every difference is compared with the largest of all. The error of those that
+    are not significant is then smaller than the level, and what is left of it can be spent on
+    another family: with both, any claim is wrong with at most the probability of the level
+    (Dmitrienko, Tamhane and Wiens, Biometrical Journal 50, 2008).
+
+    With up to 13 users whose values differ, all choices of signs are counted. Otherwise flips are
+    drawn; if an adjusted p is so close to the first level that another seed could decide otherwise,
+    ten times as many, unless the tables are large. For more than 100,000 differing users of a table
+    the sums under flips are drawn from their normal limit, which has the same correlations.
+    """
+    for level in levels:
+        fraction("levels", level)
+    n_resamples = integer("n_resamples", n_resamples, least=1)
+    blocks = [_Part(table(h.scores), h.pairs) for h in tables if h.pairs]
+    if not blocks:
+        return StepDown(np.empty(0), np.empty(0), tuple(levels), 0)
+    if sum(part.active.size for part in blocks) <= _EXACT_ROWS:
+        return _Family(blocks, _sums_of_all_signs(blocks)).result(levels, single=single)
+    family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
+    result = family.result(levels, single=single)
+    error = 3.0 * math.sqrt(levels[0] * (1.0 - levels[0]) / n_resamples)
+    cells = sum(part.scores.size for part in blocks)
+    if cells <= _BORDERLINE_CELLS and np.any(np.abs(result.adjusted - levels[0]) < error):
+        n_resamples = 10 * (n_resamples + 1) - 1
+        family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
+        result = family.result(levels, single=single)
+    return result
+
+
+class _Part:
+    """One table: its differences and their norms."""
+
+    def __init__(self, scores: Floats, pairs: Sequence[tuple[int, int]]) -> None:
+        self.scores = scores
+        self.pairs = pairs
+        squares = np.array([np.square(scores[:, i] - scores[:, j]).sum() for i, j in pairs])
+        noise = 4 * np.finfo(np.float64).eps * float(np.abs(scores).max(initial=0.0))
+        squares[squares <= noise * noise * len(scores)] = 0.0
+        self.scale = 1.0 / np.sqrt(np.where(squares > 0.0, squares, np.inf))
+        # How far rounding can move a sum, which must not decide a tie.
+        size = np.abs(scores).sum(axis=0)
+        first, second = np.array(pairs).T
+        rounding = max(len(scores) * 2.0**-51, 1e-13) * (size[first] + size[second])
+        self.rounding = rounding * self.scale
+        changed = np.zeros(len(scores), dtype=bool)
+        for i, j in pairs:
+            changed |= scores[:, i] != scores[:, j]
+        self.active = np.flatnonzero(changed)
+
+    @property
+    def flipped(self) -> bool:
+        """Whether signs are flipped, instead of sums drawn from their normal limit."""
+        return self.active.size <= MOST_FLIPPED
+
+    def statistics(self, sums: Floats, number: int) -> Floats:
+        """The statistics of a pair from the sums of the columns, the observed one first."""
+        i, j = self.pairs[number]
+        result: Floats = np.abs(sums[i] - sums[j]) * self.scale[number]
+        return result
+
+
+class _Family:
+    """All hypotheses, each under the same signs: the observed ones first.
+
+    `n_resamples` is 0 if these are all choices of signs.
+    """
+
+    def __init__(
+        self, blocks: Sequence[_Part], sums: Sequence[Floats], n_resamples: int = 0
+    ) -> None:
+        self.sums, self.n_resamples = sums, n_resamples
+        self.hypotheses = [
+            (part, block_sums, at)
+            for part, block_sums in zip(blocks, sums, strict=True)
+            for at in range(len(part.pairs))
+        ]
+        self.n_signs = sums[0].shape[1]
+        self.kept: dict[int, tuple[float, _Scores]] = {}
+
+    def scores(self, number: int) -> tuple[float, _Scores]:
+        """The p of a hypothesis and its statistics under all signs, kept if there is room."""
+        if number in self.kept:
+            return self.kept[number]
+        result = self._scores(number)
+        if len(self.kept) < _CELLS // self.n_signs:
+            self.kept[number] = result
+        return result
+
+    def _scores(self, number: int) -> tuple[float, _Scores]:
+        """The p of a hypothesis and its statistics under all signs, as normal scores."""
+        part, sums, at = self.hypotheses[number]
+        statistics = part.statistics(sums, at)
+        if not part.flipped:
+            return math.erfc(statistics[0] * math.sqrt(0.5)), statistics.astype(np.float32)
+        return _normal_scores(statistics, float(part.rounding[at]), random=bool(self.n_resamples))
+
+    def result(self, levels: Sequence[float], *, single: bool) -> StepDown:
+        """Count the signs that reach each statistic: alone, and the largest of those left."""
+        m = len(self.hypotheses)
+        p = np.array([self.scores(number)[0] for number in range(m)])
+        observed = np.array([self.scores(number)[1][0] for number in range(m)])
+        largest, adjusted = np.zeros(self.n_signs), np.empty(m)
+        order = np.argsort(observed, kind="stable")
+        for number in order:
+            np.maximum(largest, self.scores(int(number))[1], out=largest)
+            adjusted[number] = np.mean(largest >= observed[number] * (1.0 - _ROUNDING))
+        if single:
+            adjusted = np.array([np.mean(largest >= z * (1.0 - _ROUNDING)) for z in observed])
+        else:
+            adjusted[order[::-1]] = np.maximum.accumulate(adjusted[order[::-1]])
+        if not any(part.flipped for part, *_ in self.hypotheses):
+            adjusted = np.minimum(adjusted, adjust(p, "bonferroni" if single else "holm"))
+        critical = [self._critical(largest, level) for level in levels]
+        result = StepDown(
+            p,
+            np.maximum(adjusted, p),
+            tuple(
+                min(max(math.erfc(z * math.sqrt(0.5)), level / m), level)
+                for z, level in zip(critical, levels, strict=True)
+            ),
+            self.n_resamples,
+        )
+        if not single:
+            return result
+        return result._replace(left=self._left(result, critical[0], levels[0]))
+
+    def _critical(self, largest: Floats, level: float) -> float:
+        """A normal score above it is significant at the level in the whole family."""
+        n_observed = int(self.n_resamples > 0)  # then the observed signs are one more choice
+        allowed = math.floor(level * largest.size + 1e-9) - n_observed
+        top = -np.sort(-largest[n_observed:])
+        return float(top[allowed]) if 0 <= allowed < top.size else math.inf
+
+    def _left(self, result: StepDown, critical: float, level: float) -> float:
+        """The share of the level that is not the error of differences that are not significant."""
+        unknown = np.flatnonzero(result.adjusted > level)
+        if unknown.size in (0, result.p.size):
+            return float(unknown.size == 0)
+        largest = np.zeros(self.n_signs)
+        for number in unknown:
+            np.maximum(largest, self.scores(int(number))[1], out=largest)
+        n_observed = int(self.n_resamples > 0)
+        error = np.count_nonzero(largest[n_observed:] > critical * (1.0 + _ROUNDING)) + n_observed
+        return max(0.0, 1.0 - error / largest.size / level)
+
+
+def _normal_scores(statistics: Floats, rounding: float, *, random: bool) -> tuple[float, _Scores]:
+    """The p of the first statistic, and all of them as normal scores, which are equal for ties.
+
+    If signs are `random`, statistics whose far tail is normal are their own scores, without the
+    luck of the draw; those of others also grow in proportion where the ranks end.
+    """
+    n = statistics.size
+    order = np.argsort(statistics)
+    ranked = statistics[order]
+    first = np.diff(ranked, prepend=-np.inf) > rounding  # of each group of ties
+    reached = n - np.flatnonzero(first)[np.cumsum(first) - 1]
+    counts = np.empty(n, dtype=np.int64)
+    counts[order] = reached
+    scale = _scores_of_counts(n)
+    scores = scale[counts]
+    tail = n - math.ceil(_TAIL * n)
+    middle = (reached[tail] + np.count_nonzero(ranked > ranked[tail] + rounding)) // 2  # of ties
+    if random and abs(ranked[tail] / scale[middle] - 1.0) < _LUCK:
+        return counts[0] / n, statistics.astype(np.float32)
+    if random and ranked[far := n - math.ceil(_FAR * n)] > 0.0:
+        beyond = statistics > ranked[far] + rounding
+        longer = statistics[beyond] * (scale[reached[far]] / ranked[far])
+        scores[beyond] = np.maximum(scores[beyond], longer)
+    return counts[0] / n, scores
+
+
+@functools.lru_cache(maxsize=4)
+def _scores_of_counts(n: int) -> _Scores:
+    """For 0 to n of n signs, the absolute normal score that is exceeded as often."""
+    from statistics import NormalDist  # costs more to import than a t interval to compute
+
+    quantile = NormalDist().inv_cdf
+    scores = [math.inf, *(quantile(1.0 - 0.5 * count / n) for count in range(1, n + 1))]
+    return np.array(scores, dtype=np.float32)
+
+
+def _sums_of_all_signs(blocks: Sequence[_Part]) -> list[Floats]:
+    """The sums of the columns of each table under every choice of signs."""
+    n = sum(part.active.size for part in blocks)
+    signs = 1.0 - 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
+    ends = np.cumsum([part.active.size for part in blocks])
+    by_block = np.split(signs, ends[:-1], axis=1)
+    return [(s @ part.scores[part.active]).T for s, part in zip(by_block, blocks, strict=True)]
+
+
+def _sums_of_random_signs(tables: Sequence[_Part], n_resamples: int, seed: int) -> list[Floats]:
+    """The sums of the columns of each table, observed and under drawn signs of its own."""
+    table_sums = []
+    for number, part in enumerate(tables):
+        if part.flipped:
+            flipped = Flipped(part.scores, seed, number)
+            blocks = [
+                flipped.sums(slice(start, min(start + FLIPS, n_resamples)))
+                for start in range(0, n_resamples, FLIPS)
+            ]
+        else:
+            blocks = [_normal_limit_sums(part.scores, n_resamples, seed, number)]
+        table_sums.append(np.concatenate([part.scores.sum(axis=0)[:, None], *blocks], axis=1))
+    return table_sums
+
+
+def _normal_limit_sums(scores: Floats, n_resamples: int, seed: int, number: int) -> Floats:
+    """Drawn sums under many flips: normal, with the products of the columns as covariances."""
+    values, vectors = np.linalg.eigh(scores.T @ scores)
+    normal = generator(seed, number).standard_normal((len(values), n_resamples))
+    result: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ normal
+    return result
+
+
+def adjust(
+    p: npt.ArrayLike, method: Literal["holm", "bonferroni", "benjamini-hochberg"] = "holm"
+) -> Floats:
+    """Adjusted p-values, in the shape and order of ``p``: compare them with the family's level.
+
+    Holm (Scand. J. Stat. 6, 1979) and Bonferroni bound the probability of any false claim in the
+    family, and Holm never claims less; Benjamini and Hochberg (JRSS B 57, 1995) bound the expected
+    share of false claims among all. A NaN is a test without a result: it stays NaN and does not
+    count towards the size of the family. The running maximum and minimum keep the order of ``p``.
+    """
+    choice("method", method, ("holm", "bonferroni", "benjamini-hochberg"))
+    values = np.array(p, dtype=np.float64)
+    defined = ~np.isnan(values)
+    family = values[defined]
+    if np.any((family < 0.0) | (family > 1.0)):
+        raise InvalidValueError(
+            f"`p` must have values between 0 and 1, got {family.min()} to {family.max()}"
+        )
+    order = np.argsort(family, kind="stable")
+    ranked, n = family[order], family.size
+    if method == "bonferroni":
+        ranked = ranked * n
+    elif method == "holm":
+        ranked = np.maximum.accumulate(ranked * np.arange(n, 0, -1))
+    else:
+        ranked = np.minimum.accumulate((ranked * (n / np.arange(1, n + 1)))[::-1])[::-1]
+    family[order] = np.minimum(ranked, 1.0)
+    values[defined] = family
+    return values

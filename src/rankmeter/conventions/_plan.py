@@ -1,0 +1,447 @@
+"""Every choice behind a number, explicit: metric strings + convention + choices → `Plan`.
+
+Choices are declared in `_choices` and resolved here, nowhere else. A known tool may make any of
+them differently per metric, so a plan is a list of metrics, each with all its choices.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rankmeter._choices import (
+    CHOICES,
+    RELEVANCE,
+    SETTINGS,
+    Alignment,
+    Averaging,
+    Input,
+    Setting,
+    acting,
+    checked_choice,
+    refuse_inert,
+    show,
+)
+from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
+from rankmeter.errors import UnknownMetricError, UsageError
+from rankmeter.errors._checks import USERS, Words, near, shown, unknown
+from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
+from rankmeter.metrics.popularity import Border
+
+_BUGGY = " with its bugs"
+
+
+@dataclass(frozen=True, repr=False)
+class MetricPlan:
+    """One metric with every choice made.
+
+    Attributes
+    ----------
+    label : str
+        The name under which results are shown.
+    metric : Metric
+        With all its options explicit.
+    alignment : Alignment
+    averaging : Averaging
+    asked : Metric, optional
+        The metric as it was given, with the options and choices that were named.
+    made : frozenset of str
+        The choices that the caller or the convention makes; the others have their defaults.
+    candidates : int, optional
+        Their number, if values are adjusted for chance; 0 for the number that each query has.
+    """
+
+    label: str
+    metric: Metric
+    alignment: Alignment
+    averaging: Averaging
+    asked: Metric | None = None
+    made: frozenset[str] = dataclasses.field(default=frozenset(), compare=False)
+    candidates: int | None = None
+
+    def __repr__(self) -> str:
+        return f"MetricPlan({self.label}: {self.metric})"
+
+    @property
+    def spec(self) -> Spec:
+        """The registry entry of the metric; adjusted for chance, 1 is the best value."""
+        if self.candidates is None:
+            return self.metric.spec
+        return replace(self.metric.spec, low=-math.inf, high=1.0, increasing=True, reached=False)
+
+    @property
+    def pooled(self) -> bool:
+        """Whether users are pooled, and not averaged."""
+        return self.averaging.aggregate == "micro"
+
+    @property
+    def borders(self) -> set[Border]:
+        """The borders between popular items and others that the metric uses."""
+        of = self.spec.borders
+        return set() if of is None else set(of(dict(self.metric.options)))
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether more is asked for than the values of the users."""
+        return self.pooled or self.spec.weighted
+
+    def switches(self) -> dict[str, Any]:
+        """Every choice by name, metric options first."""
+        adjusted: dict[str, Any] = {} if self.candidates is None else {ADJUSTED: True}
+        if self.candidates:
+            adjusted["n_items"] = self.candidates
+        return {
+            **dict(self.metric.options),
+            **adjusted,
+            **dataclasses.asdict(self.alignment),
+            **dataclasses.asdict(self.averaging),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Plan(Setting):
+    """All choices, explicit or by convention, made before a number was computed.
+
+    The choices that hold for all metrics are attributes: ``plan.confidence``, ``plan.interval``.
+
+    Attributes
+    ----------
+    convention : str
+    metrics : tuple of MetricPlan
+    engine : str
+        How rankings that do not fit into memory are read; empty if all of them fit.
+    side : tuple of str
+        How the side data were read, where a reader should know.
+    words : Words
+        What tables and sentences call users and items.
+    data : str
+        What is measured; choices that cannot act on it are not shown.
+    """
+
+    convention: str
+    metrics: tuple[MetricPlan, ...]
+    engine: str = ""
+    side: tuple[str, ...] = ()
+    words: Words = USERS
+    data: Input = "rankings"
+
+    @property
+    def tool(self) -> str:
+        """The tool whose conventions are followed."""
+        return self.convention.removesuffix(_BUGGY)
+
+    def __getitem__(self, label: str) -> MetricPlan:
+        """The plan of one metric, by any of its metric strings."""
+        if not isinstance(label, str | Metric):
+            raise UnknownMetricError(f"a metric has a name, such as 'mrr', got {shown(label)}")
+        label = str(label)
+        for entry in self.metrics:
+            if label == entry.label:
+                return entry
+        tool = self.tool
+        matching: set[str] = set()
+        for metric in translate_all(label, tool):
+            matches = [e for e in self.metrics if _matches(metric, e)]
+            exact = [e for e in matches if e.asked == metric]
+            if len(exact or matches) == 1 and not matching:
+                matching.add((exact or matches)[0].label)
+            else:
+                matching |= {e.label for e in matches}
+        if len(matching) == 1:
+            return next(e for e in self.metrics if e.label in matching)
+        labels = [entry.label for entry in self.metrics]
+        if matching:
+            one_of = " or ".join(repr(name) for name in labels if name in matching)
+            raise UnknownMetricError(f"{shown(label)} names several metrics: {one_of}")
+        names = {metric.name for metric in translate_all(label, tool)}
+        alike = [repr(entry.label) for entry in self.metrics if entry.metric.name in names]
+        meant = f"; did you mean {' or '.join(alike)}?" if alike else near(label, labels)
+        meant = meant or f"; evaluated: {', '.join(map(repr, labels))}"
+        raise UnknownMetricError(f"{shown(label)} was not evaluated{meant}", allowed=(*labels,))
+
+    @property
+    def assumes_relevance(self) -> bool:
+        """Whether some metric has the default threshold, and no other tool is followed."""
+        asked = [entry.made.isdisjoint(RELEVANCE) for entry in self.metrics]
+        return self.convention == "rankmeter" and any(asked)
+
+    @property
+    def needs_no_truth(self) -> bool:
+        """Whether no metric depends on what is relevant, nor weighs items by it."""
+        return all(
+            entry.spec.of_lists
+            and not entry.spec.of_hits
+            and entry.switches().get("relevance", "none") == "none"
+            for entry in self.metrics
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Warnings about the numbers as those of the tool, and how the side data were read."""
+        tool = load_convention(self.tool)
+        asked = dict.fromkeys(entry.metric.name for entry in self.metrics)
+        absent = [name for name in asked if not has_metric(tool.name, name)]
+        differs = tool.differs
+        other = [f"{name} of {tool.title} {differs[name]}" for name in absent if name in differs]
+        if names := ", ".join(name for name in absent if name not in differs):
+            applied = f"its conventions are applied to rankmeter's {names}"
+            other.append(f"{tool.title} has no {names}; {applied}")
+        return (*other, *self.side)
+
+    def alignments(self) -> dict[Alignment, list[MetricPlan]]:
+        """The metrics by alignment: each distinct one is computed once."""
+        groups: dict[Alignment, list[MetricPlan]] = {}
+        for entry in self.metrics:
+            groups.setdefault(entry.alignment, []).append(entry)
+        return groups
+
+    def depths(self) -> dict[Alignment, int | None]:
+        """By alignment, the number of ranks of the lists that metrics need; None is all of them."""
+        depths: dict[Alignment, int | None] = {}
+        for entry in self.metrics:
+            if entry.spec.of_lists:
+                k, deepest = entry.metric.k, depths.get(entry.alignment, 0)
+                both = None if k is None or deepest is None else max(k, deepest)
+                depths[entry.alignment] = both
+        return depths
+
+    def named(self) -> set[Alignment]:
+        """The alignments of metrics that ask for facts about the items of the hits."""
+        return {entry.alignment for entry in self.metrics if entry.spec.named}
+
+    def settings(self) -> dict[str, Any]:
+        """The choices that hold for all metrics and that every result depends on."""
+        # The catalogue is an option of the metrics that need it; the name of the convention shows
+        # whether its bugs are followed; only a bootstrap draws samples.
+        hidden = {"n_items", "bugs", *(() if self.draws else ("resamples", "seed"))}
+        return {n: getattr(self, n) for n in acting(SETTINGS, self.data) if n not in hidden}
+
+    def _switches(self, entry: MetricPlan) -> dict[str, Any]:
+        """`MetricPlan.switches` without the choices that cannot act."""
+        inert = CHOICES.keys() - acting(CHOICES, self.data) - {"n_items"}
+        return {n: value for n, value in entry.switches().items() if n not in inert}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain values, for JSON."""
+        return {
+            "convention": self.convention,
+            **self.settings(),
+            **({"engine": self.engine} if self.engine else {}),
+            "notes": list(self.notes),
+            "metrics": {
+                entry.label: {
+                    "metric": entry.metric.name,
+                    "k": entry.metric.k,
+                    **self._switches(entry),
+                }
+                for entry in self.metrics
+            },
+        }
+
+    def options(self) -> dict[str, Any] | None:
+        """The options of `evaluate` that resolve to this plan with the labels of its metrics.
+
+        None if no options do, because choices differ between metrics whose labels do not say so.
+        """
+        tool = self.tool
+        asked = [entry.label for entry in self.metrics]
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        usual = Setting(**_settings(load_convention(tool), self.data))
+        choices = {n: value for n, value in settings.items() if value != getattr(usual, n)}
+        like = None if tool == "rankmeter" else tool
+        try:
+            plain = resolve(asked, like=like, choices=choices, data=self.data)
+            for mine, other in zip(self.metrics, plain.metrics, strict=True):
+                switches = other.switches()
+                choices |= {
+                    name: value
+                    for name, value in mine.switches().items()
+                    if name in CHOICES and value != switches.get(name)
+                }
+            again = resolve(asked, like=like, choices=choices, data=self.data)
+        except (UsageError, ValueError):
+            return None
+        same = [(e.label, e.switches()) for e in again.metrics] == [
+            (e.label, e.switches()) for e in self.metrics
+        ]
+        return {**({} if like is None else {"like": like}), **choices} if same else None
+
+    def describe(self) -> str:
+        """The plan in words: what all metrics share first, then each metric's own choices."""
+        every = [self._switches(entry) for entry in self.metrics]
+        common = {
+            name: value
+            for name, value in every[0].items()
+            if len(every) > 1 and all(name in s and s[name] == value for s in every)
+        }
+        if len(every) == 1:
+            options = dict(self.metrics[0].metric.options)
+            common = {name: value for name, value in every[0].items() if name not in options}
+        shared = {"convention": self.convention, **common, **self.settings()}
+        if self.engine:
+            shared["engine"] = self.engine
+        lines = [f"{name:<11} {show(value)}" for name, value in shared.items()]
+        for entry, switches in zip(self.metrics, every, strict=True):
+            options = {name: value for name, value in switches.items() if name not in common}
+            chosen = ", ".join(f"{name}={show(value)}" for name, value in options.items())
+            lines.append(f"{entry.label}: {entry.spec.title}" + (f", {chosen}" if chosen else ""))
+        return "\n".join([*lines, *self.notes])
+
+    __repr__ = __str__ = describe
+
+
+def _matches(metric: Metric, entry: MetricPlan) -> bool:
+    """Whether a name means a metric: choices that the metric was given with must be named."""
+    resolved = entry.switches()
+    return (
+        (metric.name, metric.k) == (entry.metric.name, entry.metric.k)
+        and all(resolved.get(n) == value for n, value in (*metric.options, *metric.choices))
+        and dict(entry.asked.choices if entry.asked else ()).keys() <= dict(metric.choices).keys()
+    )
+
+
+_REMEDIES = {
+    (
+        "k",
+        "cutoff",
+        "n",
+        "top_k",
+        "top_n",
+        "topk",
+        "topn",
+    ): "a cutoff is part of the metric string, such as ndcg@10, or ndcg@5,10,20 for several",
+    ("segments", "segment", "by_segment"): "means within segments are those of the result, "
+    "result.by_segment({user: segment}); compare takes segments=",
+    ("threshold", "min_rating", "min_relevance"): "write relevant='>=4' for items rated at least 4",
+}
+"""What to do instead of options that rankmeter does not have."""
+
+
+def resolve(
+    metrics: str | Metric | Iterable[str | Metric],
+    *,
+    like: str | None = None,
+    choices: Mapping[str, Any] | None = None,
+    data: Input = "rankings",
+) -> Plan:
+    """Decide everything.
+
+    Parameters
+    ----------
+    metrics : str, Metric or iterable of them
+        Names of rankmeter or of the tool of `like`. A choice inside a metric's parentheses wins
+        over all others.
+    like : str, optional
+        The convention to start from; default ``rankmeter``.
+    choices : mapping of str to value
+        Choices that win over the convention; None means not given.
+    data : str
+        What is measured. A choice that cannot act on it is refused, even with its default value;
+        those of the convention, which holds for all data, are left out instead. Only rankings do
+        not count the candidates of each query, which metrics adjusted for chance need.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    UsageError
+        If a choice does not exist, cannot act or contradicts another, or a required one is missing.
+    """
+    given = {name: value for name, value in (choices or {}).items() if value is not None}
+    for name in given:
+        if name not in CHOICES:
+            for names, remedy in _REMEDIES.items():
+                if name in names:
+                    raise UsageError(f"unknown option {name!r}: {remedy}")
+            raise unknown("option", name, CHOICES)
+    refuse_inert(given, data)
+    chosen = {name: checked_choice(name, value) for name, value in given.items()}
+    convention = load_convention("rankmeter" if like is None else like)
+    settings = {name: chosen.pop(name) for name in SETTINGS if name in chosen}
+    setting = _settings(convention, data) | settings
+    now = Setting(**setting)
+    asked = translate_all(metrics, convention.name)
+    entries = [_resolve_metric(metric, convention, chosen, now, data) for metric in asked]
+    followed = now.bugs and convention.bugs
+    name = convention.name + _BUGGY if followed else convention.name
+    return Plan(convention=name, metrics=tuple(entries), data=data, **setting)
+
+
+def _settings(convention: Convention, data: Input) -> dict[str, Any]:
+    """The choices of a convention that hold for all metrics."""
+    return {n: v for n, v in acting(convention.switches, data).items() if n in SETTINGS}
+
+
+def _resolve_metric(
+    metric: Metric,
+    convention: Convention,
+    chosen: Mapping[str, Any],
+    setting: Setting,
+    data: Input,
+) -> MetricPlan:
+    spec = metric.spec
+    usual = convention.choices(metric.name, metric.k, bugs=setting.bugs)
+    metric_choices = dict(metric.choices)
+    # The others come from the name that a tool gives the metric.
+    refuse_inert((n for n in metric_choices if f"{n}=" in (metric.label or str(metric))), data)
+    switches = acting({**spec.usual, **usual, **chosen, **metric_choices}, data)
+    given = dict(metric.options)
+    options: dict[str, Any] = {}
+    for name, option in spec.options.items():
+        if name in given:
+            options[name] = given[name]
+        elif name == "n_items" and setting.n_items is not None:
+            options[name] = setting.n_items
+        elif name in usual:
+            options[name] = usual[name]
+        elif option.required:
+            flag = " or pass n_items=" if name == "n_items" else ""
+            raise UsageError(
+                f"{metric} needs {name}: write {metric.name}({name}=…)"
+                f"{'' if metric.k is None else f'@{metric.k}'}{flag}"
+            )
+        else:
+            options[name] = option.default
+    alignment = _build(Alignment, switches)
+    if alignment.gains == "above" and alignment.relevant == "any":
+        raise UsageError("gains='above' needs a threshold: `relevant` must not be 'any'")
+    if alignment.depth is not None and alignment.ties == "expected":
+        raise UsageError(
+            "depth cuts rankings at one rank, which unresolved ties (ties='expected') lack"
+        )
+    averaging = _build(Averaging, switches)
+    if spec.whole and averaging.aggregate != "micro":
+        raise UsageError(
+            f"{metric} is one number for the lists of all users, so it has no "
+            f"{averaging.aggregate} (aggregate=)"
+        )
+    candidates = _candidates(metric, setting, data) if ADJUSTED in metric_choices else None
+    if averaging.aggregate == "micro" and not spec.pools and candidates is None:
+        shares = ", ".join(name for name, other in METRICS.items() if other.pools)
+        raise UsageError(f"{metric} cannot be pooled (aggregate='micro'): only {shares} can")
+    resolved = Metric(metric.name, metric.k)(**options)
+    label, made = metric.label or str(metric), frozenset(switches)
+    return MetricPlan(label, resolved, alignment, averaging, metric, made, candidates)
+
+
+def _candidates(metric: Metric, setting: Setting, data: Input) -> int:
+    """The number of candidates, for a metric that is adjusted for chance; 0 for those counted."""
+    if metric.spec.needs != ("hits",) or not metric.spec.open_ties:
+        raise UsageError(
+            f"{metric}: {metric.name} has no closed form for a random order, so it cannot be "
+            "adjusted for chance"
+        )
+    if setting.n_items is None and data == "rankings":
+        raise UsageError(f"{metric} needs the number of candidates: pass n_items=")
+    return setting.n_items or 0
+
+
+def _build(kind: type[Any], switches: Mapping[str, Any]) -> Any:
+    """An `Alignment` or `Averaging` from the choices that are its own, checked."""
+    names = [field.name for field in dataclasses.fields(kind) if field.name in switches]
+    return kind(**{name: checked_choice(name, switches[name]) for name in names})

@@ -1,0 +1,246 @@
+"""Validation of option values, with one sentence per kind of mistake, in the words of the field."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ParamSpec, TypeVar, get_args
+
+from rankmeter.errors import UsageError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a field, in the singular and in the plural."""
+
+    user: str = "user"
+    users: str = "users"
+    item: str = "item"
+    items: str = "items"
+
+
+USERS = Words()
+QUERIES = Words("query", "queries")
+RETRIEVAL = Words("query", "queries", "document", "documents")
+LINKS = Words("triple", "triples", "entity", "entities")
+
+_OWN = re.compile(r"\b[Uu]sers?\b|\b[Ii]tems?\b")
+_spoken: ContextVar[Words] = ContextVar("_spoken", default=USERS)
+
+
+@contextmanager
+def use_words(words: Words) -> Iterator[None]:
+    """Use the words of a field inside."""
+    token = _spoken.set(words)
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+def in_words(text: str) -> str:
+    """A text of the house in the words that are spoken; names of systems must not be in it."""
+    words = _spoken.get()
+    return text if words == USERS else _OWN.sub(lambda match: _translate(match[0], words), text)
+
+
+def _translate(word: str, words: Words) -> str:
+    spoken: str = getattr(words, word.lower())
+    return spoken.capitalize() if word[0].isupper() else spoken
+
+
+def in_words_of_result(method: Callable[P, T]) -> Callable[P, T]:
+    """Let a method of a result, which has `words`, use them."""
+
+    @functools.wraps(method)
+    def spoken(*args: P.args, **kwargs: P.kwargs) -> T:
+        result: Any = args[0]
+        with use_words(result.words):
+            return method(*args, **kwargs)
+
+    return spoken
+
+
+Bounds = dict[str, float | int | None]
+_BOOLEANS = frozenset({"bool", "bool_"})  # those of Python and NumPy are integers to some versions
+_HOLDS = {">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le}
+
+
+LONGEST = 200
+"""A longer word is not checked for a misspelling."""
+LARGEST = 2**62
+"""The largest integer that an option may be, so that its sum with any count does not overflow."""
+
+
+def integer(name: str, value: Any, *, least: int | None = None, most: int = LARGEST) -> int:
+    """``value`` as an integer from ``least`` to ``most``, both included."""
+    bounds: Bounds = {"≥": least, "≤": most}
+    try:
+        whole = None if type(value).__name__ in _BOOLEANS else operator.index(value)
+    except Exception:  # noqa: BLE001 - whatever a foreign class raises
+        whole = None
+    if whole is not None and _within(whole, bounds):
+        return whole
+    if most in (LARGEST, 2**128 - 1) and (whole is None or whole < most):
+        del bounds["≤"]
+    raise refused(name, "an integer" + _range_in_words(bounds), value)
+
+
+def number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+) -> float:
+    """``value`` as a finite number: > ``above``, ≥ ``least``, < ``below``, ≤ ``most``."""
+    bounds: Bounds = {">": above, "≥": least, "<": below, "≤": most}
+    finite = _float(value)
+    if finite is not None and math.isfinite(finite) and _within(finite, bounds):
+        return finite
+    kind = "a number" if finite is None or math.isfinite(finite) else "a finite number"
+    raise refused(name, kind + _range_in_words(bounds), value)
+
+
+def _float(value: Any) -> float | None:
+    """A real number as a float, infinite if it is too large for one; None for all else."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+    except Exception:  # noqa: BLE001 - a NumPy time span is an integer without a float
+        return None
+
+
+def seed_of(value: Any, *, least: int | None = 0) -> int:
+    """``value`` as a seed of up to 128 bits, as NumPy draws them."""
+    return integer("seed", value, least=least, most=2**128 - 1)
+
+
+def fraction(name: str, value: Any) -> float:
+    """``value`` as a number strictly between 0 and 1."""
+    return number(name, value, above=0, below=1)
+
+
+def significance(name: str, value: Any) -> float:
+    """``value`` as a level of significance; a share of a smaller one would have no t quantile."""
+    return number(name, fraction(name, value), least=1e-60)
+
+
+def choice(name: str, value: Any, allowed: Any) -> str:
+    """``value`` if it is one of the words ``allowed``: an iterable, or a `Literal` type."""
+    words = tuple(get_args(allowed) or allowed)
+    if isinstance(value, str) and value in words:
+        return str(value)
+    hint = near(value, words) if isinstance(value, str) else ""
+    raise refused(name, f"one of {', '.join(map(repr, words))}", value, words, hint)
+
+
+def text(name: str, value: Any) -> str:
+    """``value`` as text that UTF-8 has: half of a surrogate pair is not a character."""
+    if isinstance(value, str) and value == value.encode(errors="replace").decode():
+        return str(value)
+    raise refused(name, "a text of UTF-8", value)
+
+
+def several(name: str, expected: str, value: Any) -> list[Any]:
+    """The values of an iterable, or a text alone; `expected` says which ones in a message."""
+    try:
+        return [value] if isinstance(value, str) else [*value]
+    except Exception:  # noqa: BLE001 - not an iterable, or whatever a foreign class raises
+        raise refused(name, expected, value) from None
+
+
+def flag(name: str, value: Any) -> bool:
+    """``value`` as True or False."""
+    if type(value).__name__ in ("bool", "bool_"):  # Python's, and NumPy's before and since 2.0
+        return bool(value)
+    raise refused(name, "True or False", value, (True, False))
+
+
+def unknown(kind: str, word: object, names: Iterable[str]) -> UsageError:
+    """Build the error for an unknown ``kind``: it offers the nearest names, or else all of them."""
+    words = tuple(names)
+    hint = near(word, words) if isinstance(word, str) else ""
+    hint = hint or f"; known: {', '.join(map(repr, words))}"
+    return UsageError(f"unknown {kind} {shown(word)}{hint}", allowed=words, got=word)
+
+
+def near(word: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
+    """The words most like ``word``, as the end of a sentence: ``; did you mean 'ties'?``, or "".
+
+    `likeness` is the share of letters that have to be the same, from 0 to 1.
+    """
+    if len(word) > LONGEST:  # too long for a misspelling, and slow to compare
+        return ""
+    from difflib import get_close_matches
+
+    lower = {name.lower(): name for name in names}
+    nearest = get_close_matches(word.lower(), lower, n=3, cutoff=likeness)
+    return f"; did you mean {' or '.join(shown(lower[key]) for key in nearest)}?" if nearest else ""
+
+
+def shown(value: object) -> str:
+    """The repr of a value on one line, of at most 60 characters; its type if it has no repr."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - an int of 5,000 digits, or whatever a foreign class raises
+        text = f"<{type(value).__name__}>"
+    if "\n" in text:  # a table, not a name with two spaces
+        text = " ".join(text.split())
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def exact(value: float) -> str:
+    """A number in the fewest digits that read back as the same number: ``4``, ``0.1``."""
+    return repr(float(value) + 0.0).removesuffix(".0")  # -0.0 is 0
+
+
+def counted(n: int, singular: str, plural: str = "") -> str:
+    """A number with its noun: ``1 user``, ``1,234 users``; `plural` where an s is not enough."""
+    return f"{n:,} {in_words(singular if n == 1 else plural or singular + 's')}"
+
+
+def refused(
+    name: str,
+    expected: str,
+    value: Any,
+    allowed: tuple[Any, ...] = (),
+    hint: str = "",
+    extent: float | None = None,
+) -> UsageError:
+    """Build the error for an option, ``"ties"``, or for an option of a metric, ``"k of ndcg"``.
+
+    `extent` is how far the data go: of several blocks of data the largest extent is reported.
+    """
+    option, of, metric = name.partition(" of ")
+    message = f"`{option}`{of}{metric} must be {expected}, got {shown(value)}{hint}"
+    return UsageError(message, option=option, allowed=allowed, got=value, extent=extent)
+
+
+def _within(value: Any, bounds: Bounds) -> bool:
+    return all(bound is None or _HOLDS[sign](value, bound) for sign, bound in bounds.items())
+
+
+def _range_in_words(bounds: Bounds) -> str:
+    """A range of numbers in words, after a space."""
+    given = {sign: bound for sign, bound in bounds.items() if bound is not None}
+    if given.keys() == {">", "<"}:
+        return f" between {given['>']} and {given['<']}, both excluded"
+    if given.keys() == {"≥", "≤"}:
+        return f" between {given['≥']} and {given['≤']}"
+    return " and".join(f" {sign} {bound}" for sign, bound in given.items())

@@ -1,0 +1,103 @@
+"""Random draws that depend on the seed and the ids alone: the same for any order of the rows.
+
+Integer arithmetic, the same in every version of NumPy and Polars. What is drawn for one user does
+not change when other users come or go.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankmeter.errors._checks import seed_of
+
+Words = NDArray[np.uint64]
+Numbers = NDArray[np.int64]
+_Step = Callable[[Words, Words], Words]
+
+
+def mix(words: Words) -> Words:
+    """Scramble 64-bit words one to one: a step of SplitMix64.
+
+    Steele, Lea and Flood (2014), "Fast splittable pseudorandom number generators", OOPSLA.
+    """
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def draws(seed: int, *columns: pl.Series) -> Words:
+    """Draw one 64-bit number per row, made from the seed and the ids in that row alone."""
+    state = mix(np.full(len(columns[0]), seed_of(seed, least=None) % 2**64, dtype=np.uint64))
+    for column in columns:
+        state = mix(state ^ _words(column))
+    return state
+
+
+def _words(ids: pl.Series) -> Words:
+    """Ids as 64-bit words: integers as they are, others by the BLAKE2b hash of their text."""
+    if ids.dtype.is_integer():
+        return ids.to_numpy().astype(np.uint64)
+    distinct = ids.unique().to_frame("id")
+    hashed = (
+        int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+        for text in distinct["id"].cast(pl.String)
+    )
+    distinct = distinct.with_columns(word=pl.Series(hashed, dtype=pl.UInt64))
+    words = ids.to_frame("id").join(distinct, on="id", how="left", maintain_order="left")["word"]
+    return words.to_numpy()
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """A pseudo-random order of the numbers below `n` for each key.
+
+    A Feistel network over two digits of base ⌈√n⌉; a number that it moves to n or beyond is moved
+    again until it is back (Black and Rogaway 2002, methods 2 and 3).
+    """
+
+    n: int
+    keys: Words
+    rounds: ClassVar[int] = 8
+
+    def item_at(self, place: Numbers, key: Numbers) -> Numbers:
+        """The number of the item at a place of the order of a key."""
+        return self._walk(self._forward, place, key)
+
+    def place_of(self, item: Numbers, key: Numbers) -> Numbers:
+        """At which place an item is: the inverse of `item_at`."""
+        return self._walk(self._backward, item, key)
+
+    def _walk(self, step: _Step, numbers: Numbers, key: Numbers) -> Numbers:
+        keys = self.keys[key]
+        value = step(numbers.astype(np.uint64), keys)
+        while len(outside := np.flatnonzero(value >= self.n)):
+            value[outside] = step(value[outside], keys[outside])
+        return value.astype(np.int64)
+
+    @property
+    def _base(self) -> np.uint64:
+        return np.uint64(math.isqrt(self.n - 1) + 1)
+
+    def _forward(self, value: Words, keys: Words) -> Words:
+        high, low = np.divmod(value, self._base)
+        for number in range(self.rounds):
+            high, low = low, (high + self._digit(low, keys, number)) % self._base
+        return high * self._base + low
+
+    def _backward(self, value: Words, keys: Words) -> Words:
+        high, low = np.divmod(value, self._base)
+        for number in reversed(range(self.rounds)):
+            high, low = (low + self._base - self._digit(high, keys, number)) % self._base, high
+        return high * self._base + low
+
+    def _digit(self, digit: Words, keys: Words, number: int) -> Words:
+        return mix(keys + digit * np.uint64(self.rounds) + np.uint64(number)) % self._base

@@ -1,0 +1,159 @@
+"""Parts of interactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankmeter._reading.read import Interactions
+from rankmeter._reading.table import Frame
+from rankmeter.errors import DataError
+from rankmeter.errors._checks import counted
+
+
+def html_title(text: str) -> str:
+    """A line above the tables."""
+    return f"<p><strong>{escape(text)}</strong></p>"
+
+
+def html_table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """Rows of cells under a head, if there is one; nothing without rows."""
+    lines = [_html_row(cells, "td") for cells in rows]
+    titles = _html_row(head, "th") if head else ""
+    return f"<table>{titles}{''.join(lines)}</table>" if lines else ""
+
+
+def _html_row(cells: Sequence[str], tag: str) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Split:
+    """Interactions to learn from and interactions to test on.
+
+    Attributes
+    ----------
+    train, test : polars.DataFrame or pandas.DataFrame
+        Rows in the order of the input. Of a pandas frame they are its own rows: names, types and
+        index are those of the input. Of all other input they are in a Polars frame: ``user``,
+        ``item``, ``rating`` (Float64) and ``time``, if the input has them under any name, then its
+        other columns. Values as they are read: text that looks like a number or a time becomes one
+        (``"1.10"`` is 1.1).
+    method : str
+        The method with all its options.
+    counts : dict of str to int
+        ``interactions`` and ``users`` of the input; ``interactions``, ``users`` and ``items`` of
+        each part (``train_users``, ``test_items``, …); of the interactions chosen for the test,
+        those with an item or a user that train does not contain (``cold_item_interactions``,
+        ``cold_user_interactions``) and those that were left out of both parts because of it
+        (``dropped_interactions``); those of a pair (user, item) that is also in train
+        (``seen_in_train``). Some methods add ``short_users`` and ``tied_users``.
+
+    Notes
+    -----
+    Repeats (plays, purchases) are interactions like others, so a pair (user, item) may be in both
+    parts. A system that recommends only items that are new to the user, like the baselines unless
+    ``exclude_seen=False``, can never find such pairs in the test part: ``seen_in_train`` counts
+    them.
+
+    Examples
+    --------
+    >>> from rankmeter.splits import leave_one_out
+    >>> ratings = pl.DataFrame(
+    ...     {"user": [1, 1, 1, 2], "item": [10, 20, 30, 10], "time": [1, 2, 3, 1]}
+    ... )
+    >>> leave_one_out(ratings)
+    Split by leave_k_out(k=1, by='time', ties='item', seed=0, min_history=1, cold_items='keep')
+             interactions    users    items
+    train               3        2        2
+    test                1        1        1
+    users with too few interactions, entirely in train: 1
+    test interactions with an item that train does not contain: 1
+    """
+
+    train: Frame
+    test: Frame
+    method: str
+    counts: dict[str, int]
+
+    def __repr__(self) -> str:
+        table = ["{:8}{:>13}{:>9}{:>9}".format(*row) for row in self._sizes()]
+        remarks = [f"{text}: {n}" for text, n in self._remarks()]
+        return "\n".join([f"Split by {self.method}", *table, *remarks])
+
+    def _repr_html_(self) -> str:
+        head, *sizes = self._sizes()
+        title = html_title(f"Split by {self.method}")
+        return title + html_table(sizes, head) + html_table(self._remarks())
+
+    def _sizes(self) -> list[tuple[str, ...]]:
+        what = ("interactions", "users", "items")
+        sizes = (
+            (part, *(f"{self.counts[f'{part}_{kind}']:,}" for kind in what))
+            for part in ("train", "test")
+        )
+        return [("", *what), *sizes]
+
+    def _remarks(self) -> list[tuple[str, ...]]:
+        return [(text, f"{n:,}") for key, text in _REMARKS.items() if (n := self.counts.get(key))]
+
+
+_REMARKS = {
+    "short_users": "users with too few interactions, entirely in train",
+    "tied_users": "users with the same time on both sides of the cut",
+    "cold_item_interactions": "test interactions with an item that train does not contain",
+    "cold_user_interactions": "test interactions with a user that train does not contain",
+    "dropped_interactions": "test interactions left out because of that",
+    "seen_in_train": "test interactions that the user also has in train",
+}
+
+
+def part(
+    read: Interactions,
+    chosen: NDArray[np.bool_],
+    *,
+    method: str,
+    cold_items: str = "keep",
+    cold_users: str = "keep",
+    counts: dict[str, int] | None = None,
+) -> Split:
+    """Split the rows, drop the cold ones if requested, and count."""
+    frame = read.frame
+    train, held = frame.filter(pl.Series(~chosen)), frame.filter(pl.Series(chosen))
+    if not train.height or not held.height:
+        longest = frame["user"].value_counts()["count"].to_numpy().max(initial=0)
+        raise DataError(
+            f"{method} leaves nothing in {'test' if train.height else 'train'}: the data have "
+            f"{counted(frame.height, 'interaction')} of "
+            f"{counted(frame['user'].n_unique(), 'user')}, at most {longest} per user; "
+            f"change how much is held out"
+        )
+    cold_item, cold_user = (
+        ~held[name].is_in(train[name].unique().implode()) for name in ("item", "user")
+    )
+    dropped = (cold_item & (cold_items == "drop")) | (cold_user & (cold_users == "drop"))
+    test = held.filter(~dropped)
+    if not test.height:
+        raise DataError(
+            f"{method} holds out {counted(held.height, 'interaction')}, all with an item or "
+            "a user that train does not contain: keep cold ones, or hold out fewer"
+        )
+    sizes = {"interactions": frame.height, "users": frame["user"].n_unique()}
+    for name, part in (("train", train), ("test", test)):
+        sizes[f"{name}_interactions"] = part.height
+        sizes[f"{name}_users"] = part["user"].n_unique()
+        sizes[f"{name}_items"] = part["item"].n_unique()
+    cold = {
+        "cold_item_interactions": int(cold_item.sum()),
+        "cold_user_interactions": int(cold_user.sum()),
+        "dropped_interactions": int(dropped.sum()),
+        "seen_in_train": held.join(train, on=["user", "item"], how="semi").height,
+    }
+    at = np.flatnonzero(chosen)[(~dropped).to_numpy()]
+    handed_out = read.in_input_kind(train, np.flatnonzero(~chosen)), read.in_input_kind(test, at)
+    return Split(*handed_out, method, {**sizes, **(counts or {}), **cold})

@@ -1,0 +1,376 @@
+"""The documentation: examples run, lists are complete, and pages load nothing from elsewhere."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import rankmeter as rm
+from rankmeter._choices import TieRule
+from rankmeter._reading import forms as _forms
+from rankmeter.conventions import convention_names
+from rankmeter.metrics import METRICS
+
+pytestmark = pytest.mark.once
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+WRITTEN = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+
+
+@pytest.fixture(autouse=True)
+def extensions(monkeypatch):
+    """Make the generators of the pages importable."""
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+
+
+def blocks(page, language):
+    """The fenced blocks of a language; every line keeps its line number."""
+    kept, inside = [], False
+    for line in page.read_text("utf-8").splitlines():
+        fence = line.startswith("```")
+        if fence:
+            inside = line == f"```{language}"
+        kept.append(line if inside and not fence else "")
+    return "\n".join(kept) + "\n"
+
+
+def named(pages):
+    return [pytest.param(page, id=page.relative_to(DOCS).as_posix()) for page in pages]
+
+
+@pytest.fixture
+def reader(tmp_path, monkeypatch):
+    """A writable folder with the examples, as a reader would use."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_python(page):
+    """The number of Python examples of a page, and the differences from the output it shows."""
+    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    told: list[str] = []
+    test = doctest.DocTestParser().get_doctest(
+        blocks(page, "python"), {}, page.name, str(page), lineno=0
+    )
+    doctest.DocTestRunner(optionflags=options).run(test, out=told.append)
+    return len(test.examples), "".join(told)
+
+
+@pytest.mark.parametrize("page", named(p for p in WRITTEN if ">>>" in p.read_text("utf-8")))
+def test_python_of_a_page_does_what_the_page_says(page, reader):
+    count, told = run_python(page)
+    assert count > 0
+    assert not told, told
+
+
+@pytest.mark.parametrize("page", named(p for p in WRITTEN if "$ rankmeter" in p.read_text("utf-8")))
+def test_commands_of_a_page_do_what_the_page_says(page, reader):
+    """Every command that begins with ``rankmeter``; the others install it."""
+    found = re.findall(
+        r"^\$ (rankmeter .*?)(?<!\\)\n(.*?)(?=^\$ |\Z)",
+        blocks(page, "console"),
+        re.DOTALL | re.MULTILINE,
+    )
+    assert found
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command, expected in found:
+        run = subprocess.run(
+            command,
+            shell=True,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, f"{command}: {run.stderr}"
+        assert run.stdout.split() == expected.split(), command
+
+
+def test_every_accepted_form_of_data_has_an_example(reader, monkeypatch):
+    seen = set()
+
+    def watched(form):
+        def read(data, side):
+            seen.add(form.name)
+            return form.read(data, side)
+
+        return form._replace(read=read)
+
+    monkeypatch.setattr(_forms, "FORMS", tuple(map(watched, _forms.FORMS)))
+    run_python(DOCS / "guide" / "data.md")
+    others = {"a Spark DataFrame", "an object of ranx, ir_datasets, sentence-transformers or ragas"}
+    assert {form.name for form in _forms.FORMS} - others == seen
+
+
+@pytest.mark.parametrize("rule", get_args(TieRule))
+def test_every_tie_rule_is_on_its_page(rule):
+    assert f"| `{rule}` |" in (DOCS / "guide" / "ties.md").read_text("utf-8")
+
+
+def test_formulas_are_of_metrics_and_can_be_set():
+    pytest.importorskip("docutils")
+    from docutils.utils.math.latex2mathml import tex2mathml
+
+    formulas = tomllib.loads((DOCS / "formulas.toml").read_text("utf-8"))
+    assert set(formulas) <= set(METRICS)
+    for name, entry in formulas.items():
+        assert "<math" in tex2mathml(entry["formula"], as_block=True), name
+
+
+@pytest.mark.parametrize(
+    ("english", "korean"),
+    [
+        ("precision", "정밀도"),
+        ("recall", "재현율"),
+        ("hit rate", "적중률"),
+        ("mean rank", "평균 순위"),
+        ("reciprocal rank", "역순위"),
+        ("cumulative gain", "누적 이득"),
+        ("relevant item", "정답 아이템"),
+        ("recommendation list", "추천 리스트"),
+        ("evaluation metric", "평가 지표"),
+        ("ranking metric", "순위 성능 지표"),
+        ("diversity", "다양성"),
+        ("statistics-based recommendation", "통계 기반 추천"),
+    ],
+)
+def test_glossary_has_the_terms_of_the_sources(english, korean):
+    pytest.importorskip("sphinx")
+    from rankmeter_docs.glossary_index import terms
+
+    assert english == terms()[korean]
+
+
+def test_every_entry_of_the_glossary_is_explained_in_both_languages():
+    pytest.importorskip("sphinx")
+    from rankmeter_docs.glossary_index import GLOSSARY, terms
+
+    text = GLOSSARY.read_text("utf-8").partition("```{glossary}")[2].partition("```")[0]
+    for korean, english in terms().items():
+        entry = text.partition(f"\n{english}\n{korean}\n")[2].partition("\n\n\n")[0]
+        first, second = entry.split("\n\n")[:2]
+        assert re.search("[a-z]{3}", first), english
+        assert re.search("[가-힣]{2}", second), english
+
+
+def test_summaries_in_korean_are_of_metrics_and_a_missing_one_is_noted():
+    pytest.importorskip("sphinx")
+    from rankmeter_docs.korean_summaries import sections
+
+    texts = [entry for section in sections().values() for entry in section.items()]
+    names = [name for name, _ in texts]
+    assert len(names) == len(set(names))
+    assert set(names) <= set(METRICS)
+    for name, text in texts:
+        assert 2 <= len(re.findall(r"[가-힣]\.(?: |\Z)", text)) <= 5, name
+        assert text.count("`") % 2 == 0, name
+    if missing := METRICS.keys() - set(names):
+        names = ", ".join(sorted(missing))
+        sys.stderr.write(f"no summary in Korean of {names}: docs/korean.toml\n")
+
+
+@pytest.mark.parametrize(
+    ("metric", "needed"),
+    [
+        ("ndcg", "ground truth"),
+        ("novelty", "``train=``"),
+        ("efd", "ground truth, ``train=``"),
+        ("calibration", "``train=``, ``items=``"),
+        ("personalization", ""),
+    ],
+)
+def test_what_a_metric_needs(metric, needed):
+    pytest.importorskip("sphinx")
+    from rankmeter_docs.needs import needs
+
+    assert needs(metric) == needed
+
+
+def test_matrix_of_agreement_tells_full_partial_and_no_agreement():
+    pytest.importorskip("sphinx")
+    from rankmeter_docs.conventions import agreement
+
+    same = {"compared": 90, "largest": 1e-16, "differs": 0, "excused": []}
+    text = agreement(
+        {
+            "one": {"NDCG": {"metric": "ndcg", **same}, "MAP": {"metric": "ap", **same}},
+            "two": {
+                "ndcg": {"metric": "ndcg(gain=exp2)", **same, "excused": ["it rounds"]},
+                "rr": {"metric": "rr", **same, "differs": 3},
+            },
+        }
+    )
+    rows = re.findall(r'<tr><th scope="row">.*?</tr>', text)
+    columns = re.findall(r"<th scope=\"col\"><code>(\w+)</code>", text)
+    shown = [
+        dict(zip(columns, re.findall(r"<td[^>]*>(?:<abbr[^>]*>)?(.?)<?", row), strict=True))
+        for row in rows
+    ]
+    assert {"ap", "rr", "ndcg"} == set(columns)
+    assert shown[0] == {"ndcg": "✓", "ap": "✓", "rr": "<"}
+    assert shown[1] == {"ndcg": "≈", "ap": "<", "rr": "≠"}
+
+
+def test_korean_is_marked_in_text_and_not_in_tags():
+    pytest.importorskip("sphinx")
+    from rankmeter_docs.korean import mark
+
+    body = '<dt id="정밀도">정밀도<a title="정밀도">¶</a></dt><p>MAP (평균 정밀도)</p>'
+    assert mark(body) == (
+        '<dt id="정밀도"><span lang="ko">정밀도</span><a title="정밀도">¶</a></dt>'
+        '<p>MAP (<span lang="ko">평균 정밀도</span>)</p>'
+    )
+
+
+# -- the pages --------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """The resources that a page loads, and the targets of its links."""
+
+    LOADING = {
+        "script": ("src",),
+        "link": ("href",),
+        "img": ("src", "srcset"),
+        "source": ("src", "srcset"),
+        "iframe": ("src",),
+        "object": ("data",),
+        "embed": ("src",),
+        "video": ("src", "poster"),
+        "audio": ("src",),
+        "use": ("href", "xlink:href"),
+        "image": ("href", "xlink:href"),
+    }
+
+    def __init__(self, path):
+        super().__init__()
+        self.loads, self.links, self.formulas = [], [], 0
+        self.text = path.read_text("utf-8")
+        self.feed(self.text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.loads += [found[name] for name in self.LOADING.get(tag, ()) if found.get(name)]
+        if tag == "a" and found.get("href"):
+            self.links.append(found["href"])
+        self.formulas += tag == "math"
+
+
+def leaves(address):
+    return re.match(r"\s*(?:[a-z]+:)?//", address, re.IGNORECASE) is not None
+
+
+def test_what_a_page_loads_from_elsewhere_is_noticed(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<script src="https://cdn.example/a.js"></script><link href="//fonts.example/b.css">'
+        '<img src="logo.svg"><a href="https://example.org">elsewhere</a>'
+    )
+    found = [address for address in Page(page).loads if leaves(address)]
+    assert found == ["https://cdn.example/a.js", "//fonts.example/b.css"]
+
+
+def test_pages_build_without_a_warning_complete_and_self_contained():
+    """One test, because the build takes long; `make docs` continues it."""
+    pytest.importorskip("sphinx", reason="the group docs is not installed")
+    out = DOCS / "_build" / "html"
+    shutil.rmtree(out, ignore_errors=True)
+    built = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-n", "-W", "--keep-going", "-q", "-b", "html"]
+        + [str(DOCS), str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    pages = {p.relative_to(out).as_posix(): Page(p) for p in out.rglob("*.html")}
+    loaded_from_elsewhere(out, pages)
+    complete(pages)
+    computed(pages)
+    searched(out)
+
+
+def loaded_from_elsewhere(out, pages):
+    for name, page in pages.items():
+        assert [address for address in page.loads if leaves(address)] == [], name
+        assert [link for link in page.links if link.startswith("mailto:")] == [], name
+        assert "MathJax" not in page.text, name
+    for sheet in out.rglob("*.css"):
+        found = re.findall(r"url\(([^)]*)\)|@import\s+([^;]*)", sheet.read_text("utf-8"))
+        loads = [("".join(parts)).strip("'\" ") for parts in found]
+        assert [address for address in loads if leaves(address)] == [], sheet.name
+    for script in out.rglob("*.js"):
+        calls = re.findall(
+            r"(?:fetch|import|importScripts)\(\s*[\"'`]((?:https?:)?//[^\"'`]*)|"
+            r"\.src\s*=\s*[\"'`]((?:https?:)?//[^\"'`]*)",
+            script.read_text("utf-8"),
+        )
+        assert calls == [], script.name
+
+
+def searched(out):
+    """A search in a browser, of pages on a disk: the page of the name first, with an excerpt."""
+    if (browser := shutil.which("chromium") or shutil.which("google-chrome")) is None:
+        return
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND")
+    done = subprocess.run(
+        [browser, *flags, "--virtual-time-budget=5000", "--dump-dom"]
+        + [f"--user-data-dir={out / 'profile'}", f"{(out / 'search.html').as_uri()}?q=ndcg"],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    shutil.rmtree(out / "profile", ignore_errors=True)
+    first = re.search(r'<ul[^>]* class="search">(.*?)</li>', done.stdout, re.DOTALL)[1]
+    assert 'href="metrics/ndcg.html"' in first
+    assert "DCG over that of the ideal ranking." in re.sub("<.*?>", "", first)
+
+
+def complete(pages):
+    from rankmeter_docs.metric_pages import formulas
+    from rankmeter_docs.public import objects, ready_made
+
+    for name, spec in METRICS.items():
+        page = pages[f"metrics/{name}.html"]
+        for synonym in spec.synonyms:
+            assert f">{synonym}</span>" in page.text, (name, synonym)
+        for option in spec.options:
+            assert f">{option}<" in page.text, (name, option)
+        assert page.formulas >= (name in formulas()), name
+        assert f'href="{name}.html"' in pages["metrics/index.html"].text
+    for name in convention_names():
+        assert f"conventions/{name}.html" in pages
+    assert any("copybutton.js" in address for address in pages["gallery.html"].loads)
+    assert "_static/report.html" in pages["gallery.html"].links
+    reference = pages["api/index.html"].text
+    for full in objects():
+        assert f"api/{full}.html" in pages or f'id="{full}"' in reference, full
+    for name in ready_made():
+        assert f"rm.{name}<" in reference, name
+    for name in rm.evaluate.__kwdefaults__:
+        assert f"--{name.replace('_', '-')}" in pages["guide/command-line.html"].text, name
+
+
+def computed(pages):
+    """Numbers from the literature on pages that compute them at build time."""
+    for page, numbers in {
+        "metrics/ap.html": "0.4611 0.2767 0.6917 0.4533 0.3778 0.7556",
+        "metrics/ndcg.html": "0.6693 0.6577 0.6664 0.5903 0.8815",
+        "metrics/recall.html": "0.5000 0.6000",
+        "metrics/rbp.html": "0.4519",
+        "metrics/err.html": "0.8958",
+        "guide/ties.html": "0.179887 0.3520134 0.3611111 0.5205354 0.09633838 0.284819 10.5",
+        "errata.html": "6.5972 0.9238 2.8",
+    }.items():
+        for number in numbers.split():
+            assert f">{number}<" in pages[page].text, (page, number)

@@ -1,0 +1,382 @@
+"""Evaluation batch by batch equals the evaluation of all data."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankmeter as rm
+from rankmeter._evaluation import accumulator as _accumulator
+from rankmeter._statistics import ExactSums
+from rankmeter.errors import DataError, DuplicateError, IdTypeError, UsageError
+
+METRICS = ["ndcg@3", "recall@2", "mrr", "hits@3"]
+
+
+def data_of(seed, n=23):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 5, (n, 8)) / 4
+    targets = [rng.permutation(8)[: rng.integers(0, 4)].tolist() for _ in range(n)]
+    seen = [[i for i in rng.permutation(8)[:2].tolist() if i not in t] for t in targets]
+    return scores, targets, seen
+
+
+def filled(data, batches, **options):
+    scores, targets, seen = data
+    acc = rm.accumulator(METRICS, **options)
+    for rows in map(list, batches):
+        acc.update(
+            scores=scores[rows],
+            target=[targets[i] for i in rows],
+            exclude=[seen[i] for i in rows],
+            users=rows,
+        )
+    return acc
+
+
+@pytest.mark.once
+@given(st.integers(0, 99), st.permutations(range(5)), st.booleans())
+def test_batches_in_any_order_give_the_values_of_all(seed, order, each):
+    data = data_of(seed)
+    batches = np.array_split(np.arange(23), 5)
+    whole = filled(data, [range(23)], each=each).compute()
+    parts = filled(data, [batches[i] for i in order], each=each).compute()
+    assert parts.per_user.equals(whole.per_user)
+    assert {k: v.interval for k, v in parts.items()} == {k: v.interval for k, v in whole.items()}
+    plain = rm.evaluate_scores(data[0], data[1], METRICS, exclude=data[2], each=each)
+    assert [e.mean for e in plain.values()] == [e.mean for e in whole.values()]
+    one, two = (filled(data, some, each=each) for some in (batches[:2], batches[2:]))
+    for merged in (one + two, two + one, rm.accumulator.from_state((one + two).state())):
+        assert merged.compute().per_user.equals(whole.per_user)
+    again = rm.Accumulator.from_bytes(one.to_bytes()).merge(two)
+    assert again.compute().counts == whole.counts
+
+
+@pytest.mark.once
+@given(st.integers(0, 99), st.permutations(range(5)), st.sampled_from([1, 9, 4096]))
+def test_moments_are_those_of_the_values(seed, order, at_once):
+    with mock.patch.object(_accumulator, "AT_ONCE", at_once):
+        moments_are_those_of_the_values(data_of(seed), order)
+
+
+def moments_are_those_of_the_values(data, order):
+    batches = np.array_split(np.arange(23), 5)
+    values = filled(data, [range(23)]).compute()
+    found = filled(data, [batches[i] for i in order], keep="moments")
+    same = filled(data, batches[:3], keep="moments") + filled(data, batches[3:], keep="moments")
+    back = rm.accumulator.from_state(found.state())
+    for acc in (same, back):
+        assert dict(acc.compute()) == dict(found.compute())
+    for label, estimate in found.compute().items():
+        other = values[label]
+        assert (estimate.n, estimate.undefined) == (other.n, other.undefined)
+        assert estimate.mean == pytest.approx(other.mean, rel=1e-14)
+        assert estimate.interval == pytest.approx(other.interval, rel=1e-12)
+    assert found.compute().counts["tied_hits"] == values.counts["tied_hits"]
+    assert "no" not in found.compute().per_user.columns
+
+
+@given(st.lists(st.floats(-1e30, 1e30) | st.sampled_from([5e-324, -1e-310, 0.1])))
+def test_sums_are_exact(values):
+    from fractions import Fraction
+
+    half = len(values) // 2
+    sums = ExactSums.of(values[half:]) + ExactSums.of(values[:half])
+    exact = [Fraction(value) for value in values]
+    assert Fraction(sums.total, 2**1074) == sum(exact)
+    assert Fraction(sums.squares, 2**2148) == sum(one**2 for one in exact)
+    if len(values) > 1 and len(set(values)) == 1:
+        assert sums.moments.sd == 0.0
+        assert sums.moments.mean == values[0]
+
+
+def test_the_state_of_moments_does_not_grow():
+    acc = rm.accumulator(["ndcg@3", "mrr"], keep="moments")
+    rng = np.random.default_rng(0)
+    sizes = []
+    for _ in range(200):
+        acc.update(scores=rng.random((4, 6)), target=rng.integers(0, 6, 4))
+        sizes.append(len(acc.to_bytes()))
+    assert sizes[-1] <= sizes[5] + 100
+    assert acc.compute()["mrr"].n == 800
+
+
+def test_lists_of_items_equal_rankings():
+    items = np.array([[3, 1, 7], [2, -1, 5], [-1, -1, -1]])
+    targets = [[1, 7, 9], [5], [2]]
+    acc = rm.accumulator(["ndcg@2", "map", "recall@3", "n_ranked"])
+    acc.update(items=items, target=targets)
+    lists = [[i for i in row if i >= 0] for row in items.tolist()]
+    same = rm.evaluate(lists, targets, ["ndcg@2", "map", "recall@3", "n_ranked"], relevant="any")
+    np.testing.assert_array_equal(acc.compute().scores.matrix, same.scores.matrix)
+    each = rm.accumulator(["mrr", "n_ranked"], each=True)
+    each.update(items=items, target=targets)
+    assert each.compute().per_user["mrr"].to_list() == [1 / 2, 1 / 2, 0, 1 / 2, 0]
+    assert each.compute().per_user["n_ranked"].to_list() == [2, 2, 1, 2, 0]
+
+
+def test_samples_and_ranks_in_batches():
+    acc = rm.accumulator("mrr")
+    acc.update(positive=[0.5, 0.1], negatives=[[0.6, 0.1], [0.0, 0.0]])
+    acc.update(positive=[0.5], negatives=[0.6, 0.7])
+    acc.update(ranks=[4, 5], candidates=9)
+    assert acc.compute().per_user["mrr"].to_list() == [1 / 2, 1, 1 / 3, 1 / 4, 1 / 5]
+    acc.reset()
+    with pytest.raises(DataError, match="nothing was counted"):
+        acc.compute()
+
+
+@pytest.mark.parametrize(
+    ("metric", "keep"),
+    [("auc", "moments"), ("n_ranked@10", "moments"), ("zmrr", "values"), ("pauc", "values"),
+     ("adjusted_hits@3", "values"), ("amri", "values"), ("percentile_rank", "values")],
+)  # fmt: skip
+def test_the_number_of_candidates_is_never_invented(metric, keep):
+    acc = rm.accumulator(["mrr", metric], keep=keep)
+    acc.update(ranks=[1, 2, 5], candidates=9)
+    before = acc.state()
+    for ranks in ([1], [3, 20]):
+        with pytest.raises(UsageError, match=f"{metric} depends on .*: pass candidates="):
+            acc.update(ranks=ranks)
+    assert acc.state().keys() == before.keys()
+    assert all((array == before[name]).all() for name, array in acc.state().items())
+    whole = rm.evaluate_ranks([1, 2, 5], metric, candidates=9)
+    assert acc.compute()[metric].mean == pytest.approx(whole[metric].mean)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("metric", ["mrr", "hits@3", "map@10", "ndcg", "mr", "gmr", "precision@10"])
+def test_metrics_without_the_number_of_candidates_do_not_depend_on_the_batches(metric):
+    ranks = [1, 2, 5, 12]
+    acc = rm.accumulator(metric)
+    for rank in ranks:
+        acc.update(ranks=[rank])
+    result = rm.accumulator.from_state(acc.state()).compute()
+    assert result[metric].mean == rm.evaluate_ranks(ranks, metric)[metric].mean
+    assert "candidate" not in repr(result.show(0))
+
+
+def test_moments_of_batches_in_different_forms():
+    """Only lists and scores have an order of ties: the others are summed up apart from them."""
+    acc = rm.accumulator("mrr", keep="moments", each=True, ties="item")
+    scores = np.array([[0.2, 0.2, 0.1]])
+    for _ in range(2):
+        acc.update(scores=scores, target=[1])
+        acc.update(items=[[1, 2]], target=[[2]])
+        acc.update(ranks=[4], candidates=9)
+    assert acc.compute()["mrr"].mean == pytest.approx((1 / 2 + 1 / 2 + 1 / 4) / 3)
+    assert acc.compute()["mrr"].n == 6
+
+
+def test_what_cannot_be_measured_is_not_half_counted():
+    acc = rm.accumulator(["mrr", "bpref"], keep="moments", ties="expected")
+    acc.update(scores=[[0.9, 0.1]], target=[1])
+    acc.update(scores=[[0.1, 0.1]], target=[1])
+    for _ in range(2):
+        with pytest.raises(UsageError, match="bpref: has no closed form"):
+            acc.compute()
+        assert acc._counted.sums["mrr"].n == 1
+    with pytest.raises(UsageError, match="pool"):  # at once, since it is so for any data
+        rm.accumulator("mrr", keep="moments", pool="judged").update(scores=[[1, 2]], target=[1])
+
+
+@pytest.mark.parametrize("ids", [[3, 1, 2], ["c", "a", "b"]])
+def test_a_repeated_user_is_counted_once_and_reported(ids):
+    acc = rm.accumulator("mrr")
+    acc.update(ranks=[1, 2, 4], users=ids)
+    acc.update(ranks=[1, 2], users=ids[:2])
+    result = acc.compute()
+    assert result["mrr"].mean == rm.evaluate_ranks([1, 2, 4], "mrr")["mrr"].mean
+    assert result.counts["repeated_users_merged"] == 2
+    assert "repeated queries merged: 2" in repr(result)
+    assert result.per_user["user"].to_list() == sorted(ids)
+    acc.update(ranks=[9], users=ids[:1])
+    with pytest.raises(DuplicateError, match="came twice with different values"):
+        acc.compute()
+
+
+def test_ids_of_all_updates_are_integers_or_all_are_text():
+    acc, other = rm.accumulator("mrr"), rm.accumulator("mrr")
+    acc.update(ranks=[], users=[])
+    acc.update(ranks=[1, 2], users=[1, 2**63])
+    acc.update(ranks=[3], users=[-7])
+    other.update(ranks=[1], users=["1"])
+    message = "integers such as 1 in some updates and strings such as '1' in others"
+    for call in (lambda: acc.update(ranks=[1], users=["1"]), lambda: acc.merge(other)):
+        with pytest.raises(IdTypeError, match=message):
+            call()
+    with pytest.raises(IdTypeError, match="no 64-bit integer can hold"):
+        acc.compute()
+    acc.reset()
+    acc.update(ranks=[2, 4], users=[3, 2**63])
+    acc.update(ranks=[4], users=np.array([2**63], dtype=np.uint64))
+    result = rm.accumulator.from_state(acc.state()).compute()
+    assert result.per_user["user"].to_list() == [3, 2**63]
+    acc.reset()
+    acc.update(ranks=[], users=[])
+    acc.update(ranks=[2], users=["a"])
+    assert rm.accumulator.from_state(acc.state()).compute().per_user["user"].to_list() == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "one of scores, items, positive, ranks; got none of them"),
+        ({"ranks": [1], "scores": [[1]]}, "got scores and ranks"),
+        ({"ranks": [1], "target": [1]}, "`target` does not belong to `ranks`"),
+        ({"items": [[1]], "target": [1], "exclude": [[2]]}, "`exclude` does not belong to `items`"),
+        ({"items": [[1]]}, "target is missing"),
+        ({"scores": [[1]]}, "target is missing"),
+        ({"positive": [1]}, "negatives is missing"),
+    ],
+)
+def test_wrong_updates(given, message):
+    with pytest.raises(UsageError, match=message):
+        rm.accumulator("mrr").update(**given)
+
+
+def test_items_that_come_twice_are_an_error():
+    with pytest.raises(DuplicateError, match="item 3 is twice in row 1 of `items`"):
+        rm.accumulator("mrr").update(items=[[1, 2], [3, 3]], target=[1, 3])
+    with pytest.raises(DataError, match="`items` must be ids of shape"):
+        rm.accumulator("mrr").update(items=[[0.5]], target=[1])
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_large_ids_of_items_are_an_error(dtype):
+    acc = rm.accumulator("mrr")
+    large = np.array([[1, 2], [3, 2**62]]).astype(dtype) * (1 if dtype is np.int64 else 2)
+    with pytest.raises(DataError, match="of row 1 of `items` is not from 0 to 2,147,483,646"):
+        acc.update(items=large, target=[[5], [5]])
+    with pytest.raises(DataError, match=r"`target` .* is not (from 0 to|the number of an item)"):
+        acc.update(items=[[1, 2], [3, 4]], target=large)
+    acc.update(items=[[1, 2**31 - 2]], target=np.array([2**31 - 2]).astype(dtype))
+    assert acc.compute()["mrr"].mean == 1 / 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": "amri"}, "amri is not a mean or sum of values"),
+        ({"interval": "bca"}, "interval='bca' needs the values of all users"),
+        ({"keep": "moment"}, "one of 'values', 'moments'"),
+    ],
+)
+def test_what_moments_cannot_give(options, message):
+    with pytest.raises(UsageError, match=message):
+        rm.accumulator(**{"metrics": "mrr", "keep": "moments", **options})
+
+
+def test_metrics_of_items_that_were_shown_are_refused_at_once():
+    for keep in ("values", "moments"):
+        with pytest.raises(UsageError, match="coverage@5 needs the items that were shown"):
+            rm.accumulator("coverage@5", n_items=9, keep=keep)
+    with pytest.raises(DataError, match="item -2 of row 0 of `items` is negative"):
+        rm.accumulator("mrr").update(items=[[1, -2]], target=[1])
+
+
+def test_batches_without_a_target_take_no_memory():
+    acc = rm.accumulator("mrr", keep="moments", each=True)
+    for _ in range(5000):
+        acc.update(scores=[[0.1, 0.2]], target=[[]])
+    assert len(acc._counted.waiting) < 4096
+
+
+def test_what_cannot_be_merged():
+    with pytest.raises(UsageError, match="same metrics and options"):
+        rm.accumulator("mrr").merge(rm.accumulator("mrr", ties="optimistic"))
+    acc = rm.accumulator("mrr")
+    acc.update(ranks=[1])
+    with pytest.raises(UsageError, match="users= in every update or in none"):
+        acc.update(ranks=[1], users=["a"])
+    with pytest.raises(UsageError, match="expected an accumulator to merge, got 3"):
+        acc.merge(3)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        acc + 3
+
+
+@pytest.mark.parametrize("keep", ["values", "moments"])
+def test_a_damaged_state_is_an_error(keep):
+    for state in (None, {}, [1], b"PK"):
+        with pytest.raises(UsageError, match="expected a state of an accumulator"):
+            rm.accumulator.from_state(state)
+    acc = filled(data_of(0), [range(23)], keep=keep)
+    whole, data = acc.state(), acc.to_bytes()
+    for name in whole.keys() - {"about"}:
+        lacking = {key: array for key, array in whole.items() if key != name}
+        for wrong in (lacking, {**whole, name: whole[name][:-1]}, {**whole, name: None}):
+            with pytest.raises(DataError, match=f"state of the accumulator is damaged .*{name}"):
+                rm.accumulator.from_state(wrong)
+    about = json.loads(bytes(whole["about"]))
+    texts = [{k: v for k, v in about.items() if k != name} for name in about]
+    encoded = [np.frombuffer(json.dumps(text).encode(), np.uint8) for text in texts]
+    for damaged in (None, "text", whole["about"][:-9], *encoded):
+        with pytest.raises(DataError, match="state of the accumulator is damaged"):
+            rm.accumulator.from_state({**whole, "about": damaged})
+    for part in (b"", data[:-50], data[:100], data[9:], b"text"):
+        with pytest.raises(DataError, match="state of the accumulator is damaged"):
+            rm.Accumulator.from_bytes(part)
+    assert dict(rm.Accumulator.from_bytes(data).compute()) == dict(acc.compute())
+
+
+WORKER = """
+import json
+import sys
+
+import torch.distributed as dist
+
+import rankmeter as rm
+
+rank, store = int(sys.argv[1]), sys.argv[2]
+dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
+said = {}
+for name, keep, batches in (
+    ("values", "values", [([1, 2, 4], "abc"), ([5, 1], "da")]),
+    ("moments", "moments", [([1, 2, 4], "abc"), ([5, 1], "da")]),
+    ("nothing", "values", [([1, 2], "ab"), None]),
+):
+    acc = rm.accumulator(["mrr", "hits@3"], keep=keep)
+    if batches[rank]:
+        acc.update(ranks=batches[rank][0], users=list(batches[rank][1]))
+    result = acc.all_reduce().compute()
+    mrr = result["mrr"]
+    said[name] = [mrr.mean, mrr.n, result.counts.get("repeated_users_merged", 0)]
+print(json.dumps(said))
+dist.barrier()  # whoever leaves first closes the connection of the others
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.once
+def test_two_processes_count_what_one_counts(tmp_path):
+    pytest.importorskip("torch")
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, str(rank), str(tmp_path / "store")],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for rank in range(2)
+    ]
+    said = [one.communicate(timeout=300) for one in running]
+    assert not [one.returncode for one in running if one.returncode], said
+    one, other = (json.loads(out.splitlines()[-1]) for out, _ in said)
+    assert one == other
+    assert one["values"] == [pytest.approx((1 + 1 / 2 + 1 / 4 + 1 / 5) / 4), 4, 1]
+    assert one["moments"] == [pytest.approx((2 + 1 / 2 + 1 / 4 + 1 / 5) / 5), 5, 0]
+    assert one["nothing"] == [0.75, 2, 0]
+
+
+@pytest.mark.once
+def test_all_reduce_without_processes_changes_nothing():
+    pytest.importorskip("torch")
+    acc = rm.accumulator("mrr")
+    acc.update(ranks=[1, 2])
+    assert acc.all_reduce().compute()["mrr"].mean == 0.75

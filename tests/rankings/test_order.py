@@ -1,0 +1,259 @@
+"""The one order of ids that decides ties, whatever the form of the data and whatever other ids."""
+
+import itertools
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import rankmeter as rm
+from rankmeter._rankings.counts import Candidates, order_within
+from rankmeter._rankings.pairs import Groups
+from rankmeter._reading.by_user import Objects, places, places_of
+
+RULES = ["item", "item-descending", "text", "text-descending"]
+
+
+def slow(item):
+    """Integers by value, then names by their bytes."""
+    text = str(item)
+    if re.fullmatch("0|-?[1-9][0-9]*", text):
+        return (0, int(text), b"")
+    return (1, 0, text.encode())
+
+
+def written(item):
+    return str(item).encode()
+
+
+ids = st.one_of(
+    st.integers(-120, 120).map(str),
+    st.integers(-(10**40), 10**40).map(str),
+    st.integers(0, 20).map(lambda n: f"{n:03}"),
+    st.sampled_from(["-0", "+7", "7.0", "٣", "1e3", "-", "--1", "-01", "0x1", "a-1"]),
+    st.text("0129-+abzÄ€😀\uffff", min_size=1, max_size=4),
+)
+sets = st.lists(ids, min_size=2, max_size=8, unique=True)
+
+
+@given(sets)
+@example(["-1", "-12", "-15", "-2", "0", "9", "10", "9" * 30, "1" + "0" * 30, "007", "-0", "+7"])
+def test_places_order_ids_as_their_definition_does(found):
+    by = places(pl.Series(found)).to_list()
+    assert places_of([Objects(found[:1]), Objects(found[1:])]).tolist() == by
+    assert [found[at] for at in np.argsort(by)] == sorted(found, key=slow)
+    by = places(pl.Series(found), text=True).to_list()
+    assert places_of([Objects(found)], text=True).tolist() == by
+    assert [found[at] for at in np.argsort(by)] == sorted(found, key=written)
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, unique=True))
+def test_integers_and_their_text_have_the_same_order(numbers):
+    for text in (False, True):
+        orders = [
+            np.argsort(places(column, text=text).to_numpy()).tolist()
+            for column in (pl.Series(numbers), pl.Series(list(map(str, numbers))))
+        ]
+        orders.append(np.argsort(places_of([Objects(numbers, "Int64")], text=text)).tolist())
+        assert orders[0] == orders[1] == orders[2]
+
+
+# The rows are (user, item); all scores are equal.
+def frame_of(rows, folder=None):
+    return pl.DataFrame(rows, schema=["user", "item"], orient="row").with_columns(score=0.5)
+
+
+def numbers_of(rows, folder=None):
+    """Integers, where that is what the items are."""
+    frame = frame_of(rows)
+    whole = all(slow(item)[0] == 0 and abs(int(item)) < 2**63 for _, item in rows)
+    return frame.with_columns(pl.col("item").cast(pl.Int64)) if whole else frame
+
+
+def dict_of(rows, folder=None):
+    found = {}
+    for user, item in rows:
+        found.setdefault(user, {})[item] = 0.5
+    return found
+
+
+def run_of(rows):
+    return "".join(f"{user} Q0 {item} 1 .5 t\n" for user, item in rows)
+
+
+def file(name, write):
+    def made(rows, folder):
+        path = Path(folder) / name
+        write(rows, path)
+        return path
+
+    return made
+
+
+FORMS = {
+    "frame of strings": frame_of,
+    "frame of integers": numbers_of,
+    "categories": lambda rows, _: frame_of(rows).cast({"item": pl.Categorical}),
+    "pandas": lambda rows, _: frame_of(rows).to_pandas(),
+    "dict": dict_of,
+    "rows": lambda rows, _: frame_of(rows).to_dicts(),
+    "CSV": file("a.csv", lambda rows, path: frame_of(rows).write_csv(path)),
+    "TSV": file("a.tsv", lambda rows, path: frame_of(rows).write_csv(path, separator="\t")),
+    "TREC": file("a.run", lambda rows, path: path.write_text(run_of(rows))),
+    "JSON": file("a.json", lambda rows, path: path.write_text(json.dumps(dict_of(rows)))),
+    "JSON Lines": file("a.jsonl", lambda rows, path: frame_of(rows).write_ndjson(path)),
+}
+
+
+def truth_of(rows, rankings):
+    """The same judgments in a form whose ids can meet those of the rankings."""
+    frame = rankings if isinstance(rankings, pl.DataFrame) else frame_of(rows)
+    judged = frame.cast({"item": pl.String}) if frame["item"].dtype == pl.Categorical else frame
+    return judged.select("user", "item").head(1)
+
+
+def rank_of_the_first(form, rows, ties):
+    with tempfile.TemporaryDirectory() as folder:
+        rankings = FORMS[form](rows, folder)
+        found = rm.evaluate(rankings, truth_of(rows, rankings), "mean_rank", ties=ties)
+    return found["mean_rank"].mean
+
+
+@settings(max_examples=8)
+@given(sets)
+@example(["9", "10"])
+@example(["9", "10", "07"])
+def test_every_form_has_the_same_order_of_tied_items(found):
+    mine = [("me", item) for item in found]
+    others = [("other", "name"), ("other", "07"), ("other", "9" * 40)]
+    for ties in RULES:
+        key = slow if ties.startswith("item") else written
+        ordered = sorted(found, key=key, reverse=ties.endswith("descending"))
+        expected = ordered.index(found[0]) + 1
+        for form in FORMS:
+            assert rank_of_the_first(form, mine, ties) == expected, (form, ties)
+            assert rank_of_the_first(form, mine + others, ties) == expected, (form, ties)
+
+
+@pytest.mark.parametrize(
+    ("run", "truth"),
+    [
+        ("user,item,score\n1,9,.5\n1,10,.5\n", "user,item,gain\n1,9,1\n"),
+        ("user,item,score\n1,9,.5\n1,10,.5\n2,x,1\n", "user,item,gain\n1,9,1\n"),
+        ("user,item,score\n1,9,.5\n1,10,.5\n", "user,item,gain\n1,9,1\n2,07,1\n"),
+        ("1 Q0 9 1 .5 t\n1 Q0 10 2 .5 t\n", "1 0 9 1\n"),
+        ('{"1": {"9": 0.5, "10": 0.5}}', '{"1": {"9": 1}}'),
+    ],
+    ids=["all integers", "a name of another user", "a name in the truth", "TREC", "JSON"],
+)
+def test_the_value_of_a_user_does_not_depend_on_the_file(run, truth, tmp_path):
+    for name, text in (("run", run), ("truth", truth)):
+        (tmp_path / name).write_text(text)
+    result = rm.evaluate(tmp_path / "run", tmp_path / "truth", "mrr")
+    assert result.per_user.filter(pl.col("user").cast(pl.String) == "1")["mrr"].to_list() == [1.0]
+
+
+@pytest.mark.parametrize("like", ["trec_eval", "trec_eval_9", "pytrec_eval", "ir_measures"])
+@pytest.mark.parametrize("metric", ["ndcg@10", "ap", "rr", "precision@3"])
+def test_tools_that_compare_text_do_so_with_integer_ids(like, metric):
+    draw = np.random.default_rng(5)
+    rows = [
+        (user, int(item), float(draw.integers(0, 3)))
+        for user in range(30)
+        for item in draw.choice(np.arange(1, 400), 12, replace=False)
+    ]
+    run = pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
+    truth = run.filter(pl.Series(draw.random(run.height) < 0.4)).select("user", "item", gain=1)
+    text = [frame.cast({"item": pl.String}) for frame in (run, truth)]
+    by_number = rm.evaluate(run, truth, metric, like=like, ties="item-descending")
+    # The slow way: each list in the order of the tool.
+    lists = {
+        user: [
+            item
+            for _, item in sorted(
+                ((score, str(item)) for u, item, score in rows if u == user), reverse=True
+            )
+        ]
+        for user in range(30)
+    }
+    judged = {user: {} for user in range(30)}
+    for user, item, gain in truth.iter_rows():
+        judged[user][str(item)] = gain
+    expected = rm.evaluate(lists, judged, metric, like=like)[metric].mean
+    for a, b in ((run, truth), text):
+        assert rm.evaluate(a, b, metric, like=like)[metric].mean == expected
+    assert by_number[metric].mean != expected
+
+
+def test_explain_lists_the_items_in_the_order_that_was_measured():
+    scores = {"u": {"10": 1.0, "x": 1.0, "9": 1.0}}
+    for like, other, items in (
+        ("trec_eval", "rankmeter", ("x (1)", "9", "10")),
+        ("rankmeter", "trec_eval", ("9", "10", "x (1)")),
+    ):
+        (change,) = rm.explain(scores, {"u": ["x"]}, "mrr", between=(like, other)).users
+        assert change.items == items
+        assert change.before == 1 / (items.index("x (1)") + 1)
+
+
+def test_popularity_lists_equally_popular_items_in_the_same_order():
+    numbers = pl.DataFrame({"user": [1, 1, 1, 1], "item": [10, 9, -3, 100]})
+    lists = [
+        rm.baselines.popularity(train, users=[2])["item"].cast(pl.String).to_list()
+        for train in (numbers, numbers.cast({"item": pl.String}))
+    ]
+    assert lists == [["-3", "9", "10", "100"]] * 2
+
+
+METRICS = ["ndcg@5", "ap", "rr"]
+POOLED = ["ap(aggregate=geometric)", "precision(aggregate=micro)@3", "ndcg(aggregate=sum)"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_means_and_intervals_do_not_depend_on_the_order_of_users(seed):
+    """As integers users are ordered by value, as text by their bytes."""
+    draw = np.random.default_rng(seed)
+    truth = {user: draw.choice(30, 7, replace=False).tolist() for user in range(200)}
+    lists = [{user: draw.permutation(30)[:10].tolist() for user in truth} for _ in "ab"]
+
+    def numbers(kind):
+        first, second, judged = (
+            {kind(user): items for user, items in data.items()} for data in (*lists, truth)
+        )
+        alone = rm.evaluate(first, judged, [*METRICS, *POOLED])
+        both = rm.compare({"a": first, "b": second}, judged, METRICS, test="t")
+        return repr([*alone.estimates.values(), *both.differences])
+
+    assert numbers(int) == numbers(str)
+
+
+def test_the_order_within_segments_is_stable():
+    rng = np.random.default_rng(0)
+    for lengths in (rng.integers(0, 20, 50), np.full(30, 7), np.zeros(3, dtype=int)):
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        value = rng.choice([0.0, 1.0, 2.0, np.inf, -np.inf], int(offsets[-1]))
+        segment = np.repeat(np.arange(lengths.size), lengths)
+        assert np.array_equal(order_within(value, offsets), np.lexsort((value, segment)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lists_that_are_sorted_are_seen_and_never_changed(seed):
+    rng = np.random.default_rng(seed)
+    user = rng.integers(0, 6, 30) if seed % 4 else np.repeat([1, 3, 6], 10)  # others have no row
+    score = rng.integers(0, 5, 30).astype(float)
+    order = {0: np.arange(30), 1: np.argsort(user), 2: np.lexsort((-score, user))}[seed % 3]
+    user, score = user[order], score[order]
+    if seed % 6 == 5:  # one row is out of order
+        score[-1] = 9.0
+    frame = pl.DataFrame({"item": np.arange(30), "score": score})
+    candidates = Candidates.of(frame, user, Groups.of(user, 8), "score", "float64")
+    wanted = [sorted(-score[user == one]) for one in range(8)]
+    assert candidates.sorted_values.tolist() == list(itertools.chain.from_iterable(wanted))
+    assert candidates.value.tolist() == (-score).tolist()
+    assert (candidates.sorted_values is candidates.value) == (seed % 6 == 2)

@@ -1,0 +1,792 @@
+"""Rankings in Spark: the same values, counts, warnings and errors as in memory.
+
+Spark needs Java 17 and PySpark; without them these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from test_disk import SCORES, assert_same, named, some
+from test_disk import outcome as outcome_with_sockets
+
+import rankmeter as rm
+from command_line import rankmeter
+from rankmeter._choices import CHOICES
+from rankmeter._engine.memory import Memory
+from rankmeter._rankings.spark import beyond, gather, judged_or_counted, preceding, repeated
+from rankmeter._rankings.ties import ORDERED
+from rankmeter._reading.forms import _query_errors
+from rankmeter._reading.read import read_rankings, read_truth
+from rankmeter._reading.spark import open_spark
+from rankmeter._reading.table import unify_all
+from rankmeter.conventions._plan import resolve
+from rankmeter.errors import (
+    ColumnError,
+    DataError,
+    DuplicateError,
+    IdTypeError,
+    InvalidValueError,
+    NotEnoughMemoryError,
+    UsageError,
+)
+from rankmeter.metrics import register, unregister
+
+MISSING = [name for name in ("java",) if shutil.which(name) is None]
+MISSING += [name for name in ("pyspark",) if importlib.util.find_spec(name) is None]
+
+pytestmark = [
+    pytest.mark.skipif(
+        bool(MISSING),
+        reason=f"no {' and no '.join(MISSING)}: apt install openjdk-17-jre-headless; "
+        f"pip install --group spark",
+    ),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # not the first python3 of PATH
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "1g",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+@pytest.fixture(scope="session")
+def spark():
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+def in_spark(session, frame, partitions=3):
+    """A frame of Polars as a Spark DataFrame of the same types, in some partitions."""
+    kinds = {
+        pl.Int64: "bigint", pl.Int32: "int", pl.Float64: "double", pl.Float32: "float",
+        pl.String: "string", pl.Boolean: "boolean", pl.Date: "date",
+    }  # fmt: skip
+    schema = ", ".join(f"`{name}` {kinds[kind]}" for name, kind in frame.schema.items())
+    return session.createDataFrame(frame.rows(), schema).repartition(partitions)
+
+
+# ---------------------------------------------------------------------------------------------
+# Every rule
+
+RULES = ("ties", "duplicates", "judgements", "scope", "pool", "exclude", "retrieved", "score_type")
+
+
+def many(seed, order, *, words):
+    """Rankings and ground truth with ties and repeated items, of users of very different kinds."""
+    rng = np.random.default_rng(seed)
+    n = 1500
+    pairs = {"user": rng.integers(0, 80, n), "item": rng.integers(-12, 12, n)}
+    rankings = pl.DataFrame(pairs)
+    if order == "score":
+        rankings = rankings.with_columns(score=pl.Series(rng.choice(SCORES, n)))
+    else:
+        rankings = rankings.with_columns(rank=pl.Series(rng.integers(1, 9, n)))
+    few = pl.col("user") < 30  # the others have no repeated items
+    rankings = pl.concat(
+        [rankings.filter(few), rankings.filter(~few).unique(["user", "item"], maintain_order=True)]
+    )
+    truth = pl.DataFrame(
+        {
+            "user": rng.integers(10, 90, 500),
+            "item": rng.integers(-13, 13, 500),
+            "gain": rng.integers(-1, 4, 500).astype(float),
+        }
+    )
+    truth = truth.unique(["user", "item"], keep="first", maintain_order=True)
+    return (named(rankings), named(truth)) if words else (rankings, truth)
+
+
+SMALL_ROOM = 2**13
+"""Bytes, so that what is broadcast has several parts."""
+
+
+def metrics(case):
+    """Metrics with choices of their own: a case has some rules, and all cases have all."""
+    chance = random.Random(case)
+    ordering = [rule for rule in ORDERED if rule != "input"]
+    words = {rule: CHOICES[rule].words for rule in RULES}
+    words["ties"] = [*(set(words["ties"]) - {*ORDERED}), ordering[case], ordering[-1 - case]]
+    if case % 2:
+        words["scope"] = ("all", "ranked")
+    found = []
+    for name in ("ndcg", "rr", "recall", "ap") * 12:
+        given = {rule: chance.choice(words[rule]) for rule in RULES if chance.random() < 0.4}
+        if given.get("scope") == "appended":  # each of these takes a pass
+            given = {"scope": "appended", "ties": ordering[case]}
+        if given.get("ties", "item") != "expected" and chance.random() < 0.2:
+            given["depth"] = chance.randint(1, 5)
+        inside = ",".join(f"{rule}={value}" for rule, value in given.items())
+        found.append(f"{name}({inside})@{chance.randint(1, 9)}" if inside else "ap@2")
+    return [*dict.fromkeys(found)]
+
+
+CASES = [*itertools.product(["score", "rank"], [False, True])]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("order", "words"), CASES)
+def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
+    seed = CASES.index((order, words))
+    rankings, truth = many(seed, order, words=words)
+    plan = resolve(metrics(seed))
+    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
+    wanted = Memory().open(judged, tables).run(plan)[""]
+    table = open_spark(in_spark(spark, rankings, 1 + 3 * seed))
+    table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
+    judged, tables = unify_all(judged, {"": table})
+    room = 3 * SMALL_ROOM if words else 2**30  # two parts
+    asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
+    gathered = {"": gather(tables[""], judged, asked, room=room)}
+    assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
+
+
+# ---------------------------------------------------------------------------------------------
+# The public functions
+
+
+def outcome(*args, **options):
+    """What a reader gets, without the sockets that PySpark 3.5 forgets to close."""
+    *found, said = outcome_with_sockets(*args, **options)
+    if isinstance(said, list):
+        said = [one for one in said if "unclosed" not in one]
+    return (*found, said)
+
+
+def same(session, rankings, truth, **options):
+    """Whether the outcome in Spark is that in memory, but for the kind of the frame."""
+    wanted = repr(outcome(rankings, truth, **options))
+    found = repr(outcome(in_spark(session, rankings), truth, **options))
+    assert found.replace("pyspark", "polars") == wanted, options
+
+
+def test_an_evaluation_is_the_same(spark):
+    rankings, truth = some(1000)
+    same(spark, rankings, truth)
+    same(spark, named(rankings), named(truth), ties="item-descending", duplicates="unchecked")
+    side = {"train": {user: [user % 7, user % 9] for user in range(40)}, "propensity": {1: 0.5}}
+    asked = ["snips(gamma=1,cold=rarest)@3", "ips@3", "stratum_recall(stratum=tail)@3"]
+    same(spark, rankings, truth, metrics=asked, **side)
+
+
+@pytest.mark.once
+def test_curves_explanations_and_comparisons_are_the_same(spark):
+    rankings, truth = some(1000)
+    other, _ = some(1000, seed=2)
+    here, there = ({"a": one(rankings), "b": one(other)} for one in (lambda f: f, by(spark)))
+    curves = [rm.curve(systems["a"], truth, "recall", 5).frame for systems in (here, there)]
+    assert curves[0].equals(curves[1])
+    options = {
+        "segments": {user: "ab"[user % 2] for user in range(60)},
+        "clusters": {user: user // 3 for user in range(60)},
+        "n_resamples": 99,
+    }
+    found = [rm.compare(systems, truth, "ndcg@5 rr", **options) for systems in (here, there)]
+    found = [one.to_dict() for one in found]
+    assert found[1]["plan"].pop("engine").startswith("spark:")
+    assert found[0] == found[1]
+
+
+def by(session):
+    return lambda frame: in_spark(session, frame)
+
+
+BAD = {
+    "missing user": pl.col("user").replace(7, None),
+    "missing item": pl.col("item").replace(7, None),
+    "other users": pl.col("user") + 10_000,
+    "other items": pl.col("item") + 10_000,
+    "text": pl.col("user").cast(pl.String),
+    "dates": pl.col("user").cast(pl.Int32).cast(pl.Date),
+    "floats": pl.col("item").cast(pl.Float64),
+    "text as scores": pl.col("score").cast(pl.String),
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("what", BAD)
+def test_bad_values_are_found_as_in_memory(what, spark):
+    rankings, truth = some(300)
+    frame = rankings.with_columns(BAD[what])
+    wanted = outcome(frame, truth)
+    kind, said, *_ = outcome(in_spark(spark, frame, 1), truth)
+    if not isinstance(wanted[0], type):
+        assert (kind, said) == wanted[:2]
+        return
+    assert kind is wanted[0]
+    said = said.replace("pyspark", "polars")
+    assert said == wanted[1] or said.split(". ")[0] == wanted[1].split(", first at")[0]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("bad_scores", ["error", "drop", "worst"])
+def test_missing_scores_are_treated_as_in_memory(bad_scores, spark):
+    rankings, truth = some(300)
+    for bad in (None, float("nan")):
+        score = pl.col("score").replace(0.5, bad)
+        bad_users = pl.when(pl.col("user") < 3).then(pl.lit(bad, pl.Float32))
+        frame = rankings.with_columns(score=bad_users.otherwise(score))
+        wanted = outcome(frame, truth, bad_scores=bad_scores)
+        found = outcome(in_spark(spark, frame), truth, bad_scores=bad_scores)
+        if bad_scores == "error":
+            assert found[0] is wanted[0]
+            assert found[1].split(":")[0].replace("pyspark", "polars") == wanted[1].split(":")[0]
+        else:
+            assert found == wanted
+
+
+def test_ground_truth_and_segments_can_be_in_spark(spark):
+    rankings, truth = some(300)
+    there = in_spark(spark, rankings), in_spark(spark, truth)
+    wanted = rm.evaluate(rankings, truth)
+    assert rm.evaluate(*there).to_dict()["metrics"] == wanted.to_dict()["metrics"]
+    found = rm.evaluate(there[0], truth, engine="memory")
+    assert found.plan.engine == ""
+    assert found.values_by_user.equals(wanted.per_user)
+
+
+def test_scores_next_to_ranks_are_counted(spark):
+    rankings, truth = some(300)
+    rank = (-pl.col("score")).rank("ordinal").over("user").cast(pl.Int64)
+    later = pl.when(pl.col("item") % 7 == 0).then(0.5).otherwise("score").alias("score")
+    same(spark, rankings.with_columns(rank=rank).with_columns(later), truth)
+
+
+@pytest.mark.once
+def test_the_item_of_the_user_can_be_left_out(spark):
+    """Of lists, too; the users of `some` are among the items."""
+    rankings, truth = some(300)
+    own = pl.DataFrame({"user": range(20), "item": range(20), "score": [1.0] * 20})
+    rankings = pl.concat([rankings, own.cast(rankings.schema)]).unique(["user", "item"])
+    rank = (-pl.col("score")).rank("min").over("user").cast(pl.Int64)
+    for frame in (rankings, rankings.select("user", "item", rank=rank)):
+        asked = ["ndcg@5", "rr(scope=appended)", "coverage@3"]
+        same(spark, frame, truth, metrics=asked, exclude="self", catalogue=900)
+
+
+def parts(rankings):
+    """The same with items such as i12#3, of which three are parts of i12."""
+    item = pl.format("i{}#{}", pl.col("item") // 3, pl.col("item") % 3)
+    return rankings.with_columns(user=pl.format("u{}", "user"), item=item)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("order", "rule", "bad_scores"),
+    [
+        ("score", "before:#", "drop"),
+        ("score", "regex:^(i[0-9]+)", "worst"),
+        ("rank", "table", None),
+    ],
+)
+def test_chunks_become_documents(order, rule, bad_scores, spark):
+    rankings, truth = some(400)
+    truth = named(truth.with_columns(pl.col("item") // 3)).unique(["user", "item"])
+    frame = parts(rankings)
+    if rule == "table":
+        n = rankings["item"].unique()
+        chunks = parts(pl.DataFrame({"user": n, "item": n}))["item"]
+        rule = pl.DataFrame({"chunk": chunks, "document": [f"i{one // 3}" for one in n]})
+    if order == "rank":
+        rank = (-pl.col("score")).rank("min").over("user").cast(pl.Int64)
+        same(spark, frame.select("user", "item", rank=rank), truth, collapse=rule)
+        return
+    bad = pl.when(pl.col("user") != "u7").then(pl.col("score").replace(0.5, None)).alias("score")
+    same(spark, frame.with_columns(bad), truth, collapse=rule, bad_scores=bad_scores)
+
+
+def test_chunks_that_are_no_parts_or_repeated_are_refused(spark):
+    rankings, truth = some(300)
+    frame, judged = parts(rankings), named(truth)
+    again = pl.concat([frame, frame.filter(pl.col("user") == "u7").head(1)])
+    with pytest.raises(DuplicateError, match="repeats parts of items, for example user 'u7' item"):
+        rm.evaluate(in_spark(spark, again), judged, collapse="before:#")
+    n = frame["item"].n_unique() - 1
+    with pytest.raises(DataError, match=f"collapse= lacks {n} items of pyspark DataFrame in"):
+        rm.evaluate(in_spark(spark, frame), judged, collapse={frame["item"][0]: "i1"})
+    with pytest.raises(DataError, match="a rule for text"):
+        rm.evaluate(in_spark(spark, rankings), truth, collapse="before:#")
+    huge = dict.fromkeys(rankings["item"].to_list(), 2**63)
+    with pytest.raises(DataError, match=r"integers of 2\^63 or more, which Spark does not have"):
+        rm.evaluate(in_spark(spark, rankings), {"u": [2**63]}, collapse=huge)
+
+
+def test_the_order_of_the_rows_is_not_known(spark):
+    rankings, truth = some(300)
+    with pytest.raises(ColumnError, match="no score and no rank, and the rows of Spark have no"):
+        rm.evaluate(in_spark(spark, rankings.drop("score")), truth)
+    with pytest.raises(UsageError, match="ties='input' needs the order of tied items"):
+        rm.evaluate(in_spark(spark, rankings), truth, ties="input")
+    distinct = rankings.with_columns(score=pl.int_range(pl.len()).shuffle(1).cast(pl.Float64))
+    same(spark, distinct, truth, ties="input")
+    with pytest.raises(UsageError, match="engine='spark' cannot read"):
+        rm.evaluate(rankings, truth, engine="spark")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("later", "passes", "metric"),
+    [
+        (("user", "item", "score + int(item % 2 = 0) AS score"), 1, "ndcg@5"),
+        (("*", "explode(sequence(int(item > 500), 1)) AS copy"), 1, "ndcg@5"),
+        (("*", "explode(sequence(int(item > 500), 1)) AS copy"), 2, "ndcg(score_type=float32)"),
+    ],
+)
+def test_rankings_that_change_between_the_passes_are_refused(
+    spark, monkeypatch, later, passes, metric
+):
+    rankings, truth = some(300)
+    frame = in_spark(spark, rankings.with_columns(pl.col("score").cast(pl.Float64)))
+    kind, read = type(open_spark(frame).rows.query), []
+    usual = kind.all.fget
+
+    def rows(query):
+        read.append(query)
+        data = query.data.selectExpr(*later) if len(read) > passes else query.data
+        return usual(replace(query, data=data))
+
+    monkeypatch.setattr(kind, "all", property(rows))
+    with pytest.raises(DataError, match="changed while they were read"):
+        rm.evaluate(frame, truth, ["rr", metric], duplicates="unchecked")
+    assert len(read) == passes + 1
+
+
+def test_small_tables_arrive_whole(spark, monkeypatch):
+    monkeypatch.setattr("rankmeter._reading.forms._PER_ARRAY", 2)
+    rows = open_spark(in_spark(spark, some(300)[0])).rows.query
+    table = pl.DataFrame({"user": ["a", "Ä", "c"], "n": [1, None, 2**62], "x": [0.1, -0.0, None]})
+    for height in range(4):
+        assert rows.collect(rows.send(table[:height])).equals(table[:height])
+
+
+@pytest.mark.once
+def test_decimals_are_ids_if_all_of_them_are_integers(spark):
+    rankings, truth = some(300)
+    frame, wanted = in_spark(spark, rankings), rm.evaluate(rankings, truth)["ndcg@10"].mean
+    for kind in ("decimal(10,0)", "decimal(10,2)", "decimal(38,18)"):
+        typed = [f"CAST({name} AS {kind}) AS {name}" for name in ("user", "item")]
+        ids = frame.selectExpr(*typed, "score")
+        assert rm.evaluate(ids, truth)["ndcg@10"].mean == wanted
+    for sql, error, said in (
+        ("CAST(user + if(user = 7, 0.5, 0) AS decimal(10,2))", IdTypeError, "for example 7.50"),
+        ("if(user = 7, 1e30BD, CAST(user AS decimal(38,0)))", IdTypeError, "for example 1000000"),
+        ("nullif(CAST(user AS decimal(10,2)), 7)", InvalidValueError, "user ids .* are missing"),
+    ):
+        with pytest.raises(error, match=said):
+            rm.evaluate(frame.selectExpr(f"{sql} AS user", "item", "score"), truth)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("partitions", [1, 50])
+def test_a_frame_without_rows_is_refused(partitions, spark):
+    rankings, truth = some(300)
+    with pytest.raises(DataError, match="has no rows"):
+        rm.evaluate(in_spark(spark, rankings.clear(), partitions), truth)
+
+
+@pytest.mark.once
+def test_judgments_beyond_the_type_of_the_ids_match_nothing(spark):
+    rankings, truth = some(300)
+    wide = truth.with_columns(pl.col("item").cast(pl.Int64))
+    beyond = wide.with_columns(pl.col("item") + 2**32)  # the same in the lower 32 bits
+    judged = pl.concat([wide[:5], beyond])
+    for kind in (pl.Int32, pl.Int64):
+        same(spark, rankings.with_columns(pl.col("item").cast(kind)), judged)
+        same(spark, rankings.with_columns(pl.col("item").cast(kind) - 600), wide)
+
+
+def test_a_query_that_fails_is_an_error_with_the_root_of_its_causes(spark):
+    rankings, truth = some(300)
+    for error, begin, text, end in (
+        (DataError, "pyspark DataFrame cannot be computed: ", "far too small", ". Run the query"),
+        (
+            NotEnoughMemoryError,
+            "Spark has not enough memory for a query of pyspark DataFrame: ",
+            "[UNABLE_TO_ACQUIRE_MEMORY] Unable to acquire 119074000 bytes of memory",
+            "choose less, such as memory='100MB', or give more to spark.executor.memory",
+        ),
+    ):
+        score = f"if(user < 0, 1.0, double(raise_error('{text}'))) AS score"
+        with pytest.raises(error, match=re.escape(begin)) as caught:
+            rm.evaluate(in_spark(spark, rankings).selectExpr("user", "item", score), truth)
+        assert text in str(caught.value)
+        assert end in str(caught.value)
+        assert "An error occurred while calling" not in str(caught.value)
+
+
+class Java:
+    """An exception of Java, as Py4J hands it over."""
+
+    def __init__(self, text, cause=None):
+        self.toString, self.getCause = (lambda: text), (lambda: cause)
+
+
+@pytest.mark.parametrize(
+    ("root", "said"),
+    [
+        (
+            "org.apache.spark.memory.SparkOutOfMemoryError: [UNABLE_TO_ACQUIRE_MEMORY] 9",
+            ": org.apa",
+        ),
+        ("java.lang.OutOfMemoryError: Java heap space", ": java.lang.OutOfMemoryError: Java heap"),
+        (
+            (
+                "SparkException: Job aborted: Task 0 failed, most recent failure: Lost task 0.3 "
+                "(TID 4) (10.0.0.1 executor 2): ExecutorLostFailure (executor 2 exited) Reason: "
+                "Command exited with code 52\nDriver:"
+            ),
+            ": ExecutorLostFailure (executor 2 exited) Reason: Command exited with code 52. The",
+        ),
+    ],
+)
+def test_missing_memory_is_found_at_the_root_of_the_causes(root, said):
+    error = RuntimeError("An error occurred while calling o103.getResult.\n")
+    error.java_exception = Java("Exception thrown in awaitResult", Java("Job aborted", Java(root)))
+    missing = pytest.raises(NotEnoughMemoryError, match="Spark has not enough memory")
+    with missing as caught, _query_errors("rows"):
+        raise error
+    assert said in str(caught.value)
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_command_line_reads_parquet_files_in_spark(tmp_path):
+    rankings, truth = some(300)
+    rankings.write_parquet(tmp_path / "r.parquet")
+    truth.write_parquet(tmp_path / "t.parquet")
+    files = [str(tmp_path / "r.parquet"), str(tmp_path / "t.parquet")]
+    cluster = ["--engine", "spark", "--master", "local[2]"]
+    one, wanted = (
+        json.loads(rankmeter("evaluate", *files, "--json", *more).out) for more in (cluster, [])
+    )
+    assert one["plan"].pop("engine").startswith("spark")
+    assert one == wanted | {"plan": {k: v for k, v in wanted["plan"].items() if k != "engine"}}
+    systems = [f"a={files[0]}", f"b={files[0]}"]
+    two = rankmeter("compare", files[1], *systems, *cluster, "--json")
+    assert "spark" in json.loads(two.out)["plan"]["engine"]
+    assert "no effect" in rankmeter("evaluate", *files, *cluster[2:]).err
+    rankings.write_csv(tmp_path / "r.csv")
+    said = rankmeter("evaluate", str(tmp_path / "r.csv"), files[1], *cluster).err
+    assert "cannot read" in said
+    assert "Parquet" in said
+
+
+# ---------------------------------------------------------------------------------------------
+# Frames that are handed out
+
+
+def polars_of(frame):
+    """A Spark DataFrame with its types, as one of Polars in order of the first columns."""
+    kinds = {"int": pl.Int32, "bigint": pl.Int64, "string": pl.String, "double": pl.Float64}
+    assert "pyspark" in type(frame).__module__
+    schema = {name: kinds[kind] for name, kind in frame.dtypes}
+    rows = [tuple(row) for row in frame.collect()]
+    return pl.DataFrame(rows, schema, orient="row").sort(pl.nth(0, 1))
+
+
+@pytest.mark.parametrize("kind", ["int", "bigint", "string"])
+def test_spark_in_is_spark_out_with_the_names_and_types_of_the_input(kind, spark):
+    rankings, truth = some(300)
+    if kind == "string":
+        rankings, truth = named(rankings), named(truth)
+    frame = in_spark(spark, rankings).selectExpr(f"cast(user AS {kind}) AS userId", "item", "score")
+    asked = ["ndcg@5", "recall(relevant=2,ties=expected)@2"]
+    for engine in ("auto", "memory"):
+        found = rm.evaluate(frame, truth, asked, engine=engine)
+        per_user = polars_of(found.per_user)
+        wanted = found.values_by_user.rename({"user": "userId"})
+        assert found.per_user.dtypes[0] == ("userId", kind)
+        assert per_user.equals(wanted.cast({"userId": per_user.schema["userId"]}))
+        assert per_user.null_count().row(0)[2] > 0  # users without a value
+        assert not any(per_user[name].is_nan().any() for name in asked)
+
+
+@pytest.mark.once
+def test_every_frame_of_a_result_is_one_of_spark(spark):
+    rankings, truth = some(300)
+    other, _ = some(300, seed=2)
+    here, there = ({"a": one(rankings), "b": one(other)} for one in (lambda f: f, by(spark)))
+    parts = {user: "xy"[user % 2] for user in range(50)}
+    both = [rm.compare(systems, truth, "ndcg@5 rr", segments=parts) for systems in (here, there)]
+    one = [rm.evaluate(systems["a"], truth, "ndcg@5 rr") for systems in (here, there)]
+    frames = [
+        (lambda r: r.per_user, both), (lambda r: r.segments, both), (lambda r: r.means(), both),
+        (lambda r: r.worst(5, "rr"), both), (lambda r: r.best(), both),
+        (lambda r: r.per_user, one), (lambda r: r.by_segment(parts), one),
+        (lambda r: r.gap(parts), one),
+    ]  # fmt: skip
+    for frame, (ours, theirs) in frames:
+        assert polars_of(frame(theirs)).rows() == frame(ours).sort(pl.nth(0, 1)).rows()
+    values = rm.compare_values(both[1].per_user)
+    wanted = rm.compare_values(both[0].per_user)
+    assert polars_of(values.per_user).rows() == wanted.per_user.sort(pl.nth(0, 1)).rows()
+
+
+@pytest.mark.usefixtures("spark")
+def test_frames_of_spark_are_made_when_they_are_asked_for(spark, tmp_path, monkeypatch):
+    rankings, truth = some(300)
+    rankings.write_parquet(tmp_path / "r.parquet")
+    truth.write_parquet(tmp_path / "t.parquet")
+    files = [str(tmp_path / "r.parquet"), str(tmp_path / "t.parquet")]
+    by_path = rm.evaluate(*files, "rr", engine="spark")
+    assert polars_of(by_path.per_user).rows() == by_path.values_by_user.rows()
+
+    def made(kind, frame):
+        raise AssertionError(f"a frame of {type(kind)} with {frame.columns}")
+
+    monkeypatch.setattr("rankmeter._reading.forms._InSpark.frame", made)
+    frame, segments = in_spark(spark, rankings), {user: "xy"[user % 2] for user in range(60)}
+    found = rm.evaluate(frame, truth)
+    found.report(tmp_path / "one.html", segments=segments)
+    both = rm.compare({"a": frame, "b": frame}, truth, "rr", segments=segments, baseline="a")
+    both.report(tmp_path / "two.html")
+    for one in (found, both):
+        assert one.to_json()
+        assert repr(one)
+    rows = ["--per-user", str(tmp_path / "u.csv"), "--engine", "spark"]
+    rankmeter("evaluate", *files, *rows)
+    assert "user,ndcg@10" in (tmp_path / "u.csv").read_text("utf-8")
+    worst = ["--worst", str(tmp_path / "w.csv")]
+    rankmeter("compare", files[1], f"a={files[0]}", f"b={files[0]}", *rows, *worst)
+    assert "difference" in (tmp_path / "w.csv").read_text("utf-8")
+
+
+def test_frames_of_several_arrays_arrive_whole(spark, monkeypatch):
+    kind = rm.evaluate(in_spark(spark, some(300)[0]), some(300)[1], "rr").kind
+    monkeypatch.setattr("rankmeter._reading.forms._PER_ARRAY", 8)
+    users = pl.Series("user", [1, 2, None, 2**40, 5], pl.Int64)
+    frame = pl.DataFrame([users, pl.Series("a`b", ["x", None, "z", "", "Ä"])])
+    frame = frame.with_columns(pl.Series("1/2 @x", [0.1, None, -0.0, float("nan"), 2.0]))
+    found = kind.frame(frame)
+    assert [name for name, _ in found.dtypes] == frame.columns
+    assert repr([tuple(row) for row in found.collect()]) == repr(frame.rows())
+    wide = kind.frame(pl.DataFrame({"user": pl.Series([1, 2**63], dtype=pl.UInt64)}))
+    assert wide.dtypes == [("user", "decimal(20,0)")]
+    assert [int(row[0]) for row in wide.collect()] == [1, 2**63]
+
+
+def test_a_name_that_spark_cannot_tell_apart_changes_nothing(spark):
+    frame = in_spark(spark, some(300)[0]).withColumnRenamed("user", "RR")
+    found = rm.evaluate(frame, {3: [10]}, "rr", columns={"user": "RR"}).per_user
+    assert found.columns == ["user", "rr"]
+
+
+# ---------------------------------------------------------------------------------------------
+# Metrics of the user
+
+
+@contextmanager
+def own_metric(function):
+    register(function.__name__)(function)
+    try:
+        yield function.__name__
+    finally:
+        unregister(function.__name__)
+
+
+@pytest.mark.once
+def test_metrics_of_the_user_are_computed_by_the_driver(spark):
+    rankings, truth = some(1000)
+    lock = threading.Lock()
+
+    def locked(hits, k=None):
+        """Hold what cannot be sent."""
+        with lock:
+            return hits.n_relevant * 1.0
+
+    with own_metric(locked) as name:
+        found = rm.evaluate(in_spark(spark, rankings), truth, name)
+        assert found.values_by_user.equals(rm.evaluate(rankings, truth, name).per_user)
+
+    def divides(hits, k=None):
+        """Fail where a user has many relevant items."""
+        if (hits.n_relevant > 6).any():
+            raise ZeroDivisionError("7 relevant items")
+        return hits.n_relevant * 1.0
+
+    with own_metric(divides) as name, pytest.raises(ZeroDivisionError, match=r"^7 relevant items$"):
+        rm.evaluate(in_spark(spark, rankings), truth, name)
+
+
+# ---------------------------------------------------------------------------------------------
+# What is moved
+
+
+def plan_of(query, capsys):
+    capsys.readouterr()
+    query.explain()
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.fixture
+def without_automatic_broadcasts(spark):
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    yield
+    spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+@pytest.mark.usefixtures("without_automatic_broadcasts")
+def test_rankings_are_not_moved(spark, tmp_path, capsys):
+    rankings, truth = some(3000)
+    for name, frame in (("numbers", rankings), ("words", named(rankings))):
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+        rows = open_spark(spark.read.parquet(str(tmp_path / f"{name}.parquet"))).rows.query
+        judged = truth if name == "numbers" else named(truth)
+        place = pl.int_range(pl.len())
+        marks = judged.select(
+            "item", mark_user="user", mark=pl.lit(0.5), last=pl.lit(0.1), place=place
+        )
+        queries = {
+            judged_or_counted(rows, judged.select("user", "item")): "partial_count",
+            beyond(rows, "-score", rows.send(marks.drop("item"))): "partial_count",
+            preceding(rows, "-score", "item", rows.send(marks.drop("last"))): "partial_count",
+            repeated(rows): "xxhash64",  # and nothing else of a row
+        }
+        for query, sent in queries.items():
+            lines = plan_of(query, capsys)
+            text = "\n".join(lines)
+            moved = [lines[at + 1] for at, line in enumerate(lines) if " Exchange " in line]
+            assert len(moved) == 1, text
+            assert sent in moved[0], text
+            for costly in ("SortMergeJoin", "ShuffledHashJoin", "Window", "Python"):
+                assert costly not in text
+            made = [line for line in lines if "Generate" in line]  # the small table is unpacked
+            assert all("inline(arrays_zip(" in line for line in made)
+        assert "BroadcastHashJoin" not in text
+
+
+def test_metrics_and_cutoffs_share_the_passes(spark):
+    rankings, truth = some(3000)
+    judged, tables = unify_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
+    asked = []
+    query = tables[""].rows.query
+    collect = type(query).collect
+
+    class Watched(type(query)):
+        def collect(self, one):
+            asked.append(one)
+            return collect(self, one)
+
+    watched = Watched(*(getattr(query, field.name) for field in fields(query)))
+    rules = ("expected", "optimistic", "together", "realistic")
+    more = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
+    plan = resolve([*more, "rr(pool=judged)", "recall@1,2,3,4"])
+    watching = replace(tables[""], rows=replace(tables[""].rows, query=watched))
+    table = gather(watching, judged, [*plan.alignments()], room=2**30)
+    assert len(asked) == 3  # judged rows, repeated items, candidates above these rows
+    opened = Memory(3).open(judged, {"": table})
+    opened.run(plan)
+    assert len(asked) == 4
+    opened.run(resolve(["recall@7", "ndcg@4"]))
+    assert len(asked) == 4
+
+
+@pytest.mark.once
+def test_what_is_broadcast_has_parts_if_it_is_large(spark):
+    rankings, truth = some(3000)
+    judged, tables = unify_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
+    query, sent = tables[""].rows.query, []
+    send = type(query).send
+
+    class Watched(type(query)):
+        def send(self, rows):
+            sent.append(rows)
+            return send(self, rows)
+
+    watched = Watched(*(getattr(query, field.name) for field in fields(query)))
+    unchecked = [*resolve("ndcg(duplicates=unchecked)").alignments()]
+    table = gather(
+        replace(tables[""], rows=replace(tables[""].rows, query=watched)),
+        judged,
+        unchecked,
+        room=SMALL_ROOM,
+    )
+    assert all(one.height * 100 <= 1.1 * SMALL_ROOM for one in sent)
+    assert sum(one.height for one in sent[:4]) == 300  # judgments of 100 bytes
+    assert 200 < sum(one.height for one in sent[4:]) <= 300  # scores of judged items
+    n = len(sent)
+    found = Memory().open(judged, {"": table}).run(resolve("ndcg(ties=item)@5"))[""]
+    assert len(sent) > n + 3  # tied items
+    tables = {"": read_rankings(rankings)}
+    wanted = Memory().open(*unify_all(read_truth(truth), tables)).run(resolve("ndcg(ties=item)@5"))
+    np.testing.assert_array_equal(found.matrix, wanted[""].matrix)
+
+
+@pytest.mark.once
+def test_a_user_with_most_rows_is_one_of_many(spark):
+    rng = np.random.default_rng(1)
+    n = 20_000
+    user = np.where(rng.random(n) < 0.95, 7, rng.integers(0, 50, n))
+    score = rng.integers(0, 99, n) / 8
+    rankings = pl.DataFrame({"user": user, "item": np.arange(n), "score": score})
+    truth = rankings.sample(300, seed=1).select("user", "item")
+    for adaptive in ("true", "false"):
+        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+        same(spark, rankings, truth)
+    spark.conf.set("spark.sql.adaptive.enabled", "true")
+
+
+# ---------------------------------------------------------------------------------------------
+# Spark Connect
+
+CONNECT = """
+import sys, warnings
+warnings.simplefilter("ignore")
+sys.path.insert(0, {tests!r})
+from pyspark.sql import SparkSession
+from test_disk import outcome, some
+builder = SparkSession.builder.remote("local[2]")
+for setting in {settings!r}.items():
+    builder = builder.config(*setting)
+session = builder.getOrCreate()
+rankings, truth = some(300)
+there = session.createDataFrame(rankings.to_arrow()), session.createDataFrame(truth.to_arrow())
+assert "connect" in type(there[0]).__module__
+wanted = outcome(rankings, truth)
+for judged in (truth, there[1]):
+    found = outcome(there[0], judged)
+    assert found[:2] == wanted[:2], (found, wanted)
+import rankmeter as rm
+result = rm.evaluate(there[0], truth)
+assert "connect" in type(result.per_user).__module__
+assert [tuple(row) for row in result.per_user.collect()] == result.values_by_user.rows()
+session.stop()
+"""
+
+
+@pytest.mark.once  # the server of PySpark 3.5 is a package of its own
+def test_a_client_of_spark_connect_has_the_same_results():
+    pytest.importorskip("pyspark", minversion="4")
+    code = CONNECT.format(tests=str(Path(__file__).parents[1]), settings=SETTINGS)
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[-3000:]

@@ -1,0 +1,284 @@
+"""What results say: counts of both sides, and the same facts everywhere."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankmeter as rm
+from rankmeter._reading.by_user import InFrame
+from rankmeter._reading.table import Origin, Table
+from rankmeter._results.comparison_page import page_of
+from rankmeter._results.notes import counts_of, fact_notes
+
+pytestmark = pytest.mark.once
+
+TRUTH = {"u": {"a": 1, "b": 3}, "v": {"a": 4}, "w": {"a": 0}}
+FULL = {"u": ["a", "b"], "v": ["x", "a"], "w": ["b", "a"]}
+SHORT = {"u": {"a": 1.0, "b": 1.0}, "v": {"x": 1.0}}
+TWO = {"pop": FULL, "svd": SHORT}
+COUNTS = st.dictionaries(
+    st.sampled_from(
+        [
+            "rows",
+            "float_user_ids",
+            "rounded_scores",
+            "rounded_gains",
+            "assumed_gains",
+            "masked_cells",
+        ]
+    ),
+    st.integers(1, 9),
+)
+
+
+def table(counts):
+    frame = pl.DataFrame({"user": [1], "item": [1], "gain": [1.0]})
+    return Table(InFrame(frame), "list", origin=Origin(counts=counts))
+
+
+@given(COUNTS, COUNTS)
+def test_every_count_of_both_sides_is_kept(ranked, judged):
+    ranked = {name: n for name, n in ranked.items() if not name.endswith("_gains")}
+    found = counts_of(table(ranked), table(judged))
+    assert {name: found[name] for name in ranked} == ranked
+    own = {n if n.endswith("_gains") else f"truth_{n}": count for n, count in judged.items()}
+    assert found == {**ranked, **own}
+
+
+def test_counts_by_side_in_every_result():
+    ranked = pl.DataFrame({"user": [1.0, 1.0, 2.0], "item": [1, 2, 1], "score": [3.0, 2.0, 1.0]})
+    truth = pl.DataFrame({"user": [1, 2], "item": [1.0, 2.0], "gain": [1.0, 2.0]})
+    wanted = {"rows": 3, "float_user_ids": 3, "truth_rows": 2, "truth_float_item_ids": 2}
+    one = rm.evaluate(ranked, truth, "rr").counts
+    two = rm.compare({"x": ranked, "y": ranked}, truth, "rr").summaries["y"].counts
+    for counts in (one, two):
+        assert {name: counts[name] for name in wanted} == wanted
+        assert "truth_float_user_ids" not in counts
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {},
+        {"relevant": 3},
+        {"missing": "skip"},
+        {"like": "recommenders"},
+        {"undefined": "zero"},
+        {"ties": "expected"},
+    ],
+)
+def test_a_comparison_says_all_that_evaluations_say(choices):
+    metrics = "ndcg@2 precision@2"
+    found = rm.compare(TWO, TRUTH, metrics, **choices)
+    said = found.table().notes
+    for name, rankings in TWO.items():
+        for note in rm.evaluate(rankings, TRUTH, metrics, **choices).table().notes:
+            what, colon, fact = note.partition(": ")
+            mine = [f"{what} ({names}){colon}{fact}" for names in ("pop", "svd")]
+            assert note in said or mine[name == "svd"] in said, note
+
+
+def test_users_without_a_ranking_are_said_of_their_system():
+    found = rm.compare(TWO, TRUTH, "ndcg@2", missing="skip", relevant=3)
+    notes = found.table().notes
+    assert "convention rankmeter, relevant >=3" in notes
+    assert "users without a ranking (svd): 1 (skip)" in notes
+    assert "users with nothing relevant: 1 (skip)" in notes
+    assert "svd: 1 user without a ranking is skipped." in found.headline().sentences
+    both = rm.compare({"x": SHORT, "y": SHORT}, TRUTH, "ndcg@2").headline().sentences
+    assert "All systems: 1 user without a ranking counts as an empty ranking." in both
+
+
+def test_every_rendering_has_the_notes(tmp_path):
+    found = rm.compare(TWO, TRUTH, "ndcg@2")
+    page = tmp_path / "report.html"
+    found.report(page)
+    text = page.read_text("utf-8")
+    note = "users without a ranking (svd): 1 (zero)"
+    for shown in (repr(found), found.to_markdown(), found.to_latex(), found._repr_html_(), text):
+        assert note in shown
+    lead = text[: text.index('id="means-part"')]
+    assert "svd: 1 user without a ranking counts as an empty ranking." in lead
+    assert note in json.loads(found.to_json())["notes"]
+    assert note.replace(" (svd)", "") in rm.evaluate(SHORT, TRUTH, "rr").to_dict()["notes"]
+    assert "score_type" in found._repr_html_()  # the whole plan, as for one evaluation
+
+
+def test_means_over_different_users_say_so():
+    """Mean rank has no value for a user without a hit."""
+    poor = {"u": ["x", "y"], "v": ["a"], "w": ["a"]}
+    assert "users with relevant items but no value: 1 (skip)" in (
+        rm.evaluate(poor, TRUTH, "mean_rank").table().notes
+    )
+    own = rm.compare({"x": FULL, "y": poor}, TRUTH, "mean_rank", common="pair").table().notes
+    assert "users with relevant items but no value (y): 1 (skip)" in own
+    different = "mean_rank: 1 user not common to all systems, so that means are over different"
+    assert any(note.startswith(different) for note in own)
+    same = rm.compare({"x": FULL, "y": poor}, TRUTH, "mean_rank").table().notes
+    assert "mean_rank: 1 user not common to all systems" in same
+
+
+def test_what_was_dropped_or_merged_is_said_by_side():
+    ranked = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "score": [1.0, None]})
+    judged = pl.DataFrame({"user": ["u", "u"], "item": ["a", "a"], "gain": [2**60 + 1, 2**60 + 1]})
+    notes = rm.evaluate(ranked, judged, "rr", bad_scores="drop").table().notes
+    assert {"dropped scores: 1", "rounded gains: 2", "duplicate judgements merged: 1"} <= {*notes}
+
+
+def test_scores_in_another_order_than_the_ranks_are_noted():
+    ranked = pl.DataFrame(
+        {"user": ["u", "u", "v"], "item": ["a", "b", "a"], "score": [1, 2, 9], "rank": [1, 2, 1]}
+    )
+    note = "scores in another order than the ranks, which decide, in 1,000 rows: 1"
+    between = ("rankmeter", "recommenders")
+    for result in (
+        rm.evaluate(ranked, TRUTH, "rr"),
+        rm.compare({"x": ranked, "y": ranked}, TRUTH, "rr"),
+        rm.explain(ranked, TRUTH, "precision@2", between=between),
+    ):
+        assert note in result.table().notes
+    assert note in rm.curve(ranked, TRUTH, "rr", 2).notes
+    agree = ranked.with_columns(score=-pl.col("rank"))
+    for other in (agree, ranked.drop("score")):
+        assert not any("order" in note for note in rm.evaluate(other, TRUTH, "rr").table().notes)
+
+
+def test_curves_and_explanations_say_what_they_average():
+    notes = rm.curve(SHORT, TRUTH, "ndcg", 2).notes
+    assert notes[:2] == ("convention rankmeter, relevant >0", "users without a ranking: 1 (zero)")
+    ranks = rm.curve(FULL, TRUTH, "mean_rank", 2).notes
+    assert ("users with relevant items but no value: mean_rank at k = 1 1 (skip)") in ranks
+    found = rm.compare(TWO, TRUTH, "ndcg@2").curve("ndcg@2")
+    assert "users without a ranking (svd): 1 (zero)" in found.notes
+    between = ("rankmeter", "recommenders")
+    walked = rm.explain(SHORT, TRUTH, "precision@2", between=between).table().notes
+    assert "users without a ranking (recommenders): 1 (skip)" in walked
+    searched = rm.explain(SHORT, TRUTH, "precision@2", target=0.5).table().notes
+    assert "users without a ranking: 1 (zero)" in searched
+
+
+NAMES = st.lists(st.text("abc", min_size=1), min_size=1, max_size=30, unique=True)
+
+
+@given(NAMES, st.data())
+@settings(max_examples=50)
+def test_notes_name_every_system_or_say_how_many_are_left(names, data):
+    facts = {name: {"what": data.draw(st.sampled_from("123456789abcdefg"))} for name in names}
+    notes = fact_notes(facts)
+    if len({fact["what"] for fact in facts.values()}) == 1:
+        assert notes == [f"what: {facts[names[0]]['what']}"]
+        return
+    left = sum(int(n.split()[3]) for n in notes if n.startswith("what: also in"))
+    shown = {name for note in notes for name in names if f"what ({note[6:].partition(')')[0]})" in
+             note and name in note[6:].partition(")")[0].split(", ")}  # fmt: skip
+    assert len(shown) + left == len(names)
+
+
+def test_users_without_a_cluster_are_noted():
+    lists = {user: ["a"] for user in range(6)}
+    result = rm.evaluate(lists, lists, "mrr", clusters={0: "x", 1: "x"})
+    assert result.counts["users_without_cluster"] == 4
+    assert "users without a cluster, each counted as one cluster: 4" in repr(result)
+
+
+class TestClustersOfTheUsersThatAreAveraged:
+    """x has nothing relevant, y no label: whether they count depends on the metric."""
+
+    lists = {user: ["a", "b"] for user in "uvwxy"}
+    truth = {"u": {"a": 1}, "v": {"b": 1}, "w": {"a": 1}, "x": {"a": 0}, "y": {"a": 0}}
+    clusters = {"u": 1, "v": 1, "w": 2, "x": 3}
+
+    def notes_of(self, metrics):
+        one = rm.evaluate(self.lists, self.truth, metrics, clusters=self.clusters)
+        two = rm.compare(
+            {"p": self.lists, "q": self.lists}, self.truth, metrics, clusters=self.clusters
+        )
+        assert one.counts["clusters"] == two.settings["clusters"]
+        return " · ".join(one.table().notes), " · ".join(two.table().notes)
+
+    def test_others_are_left_out(self):
+        for said in self.notes_of("rr"):
+            assert "intervals by 2 clusters" in said
+            assert "without a cluster" not in said
+
+    def test_metrics_that_differ_are_named(self):
+        for said in self.notes_of("rr rr(undefined=zero)"):
+            assert "rr: " in said
+            assert "intervals by 2 clusters" in said.partition("rr: ")[2].partition(" · ")[0]
+            own = said.partition("rr(undefined=zero): ")[2].partition(" · ")[0]
+            assert own.endswith("intervals by 4 clusters")
+            assert "users without a cluster, each counted as one cluster: 1" in said
+
+    def test_values(self):
+        values = {"A": {"u": 1, "v": 2, "w": 3, "x": None}, "B": {"u": 2, "v": 2, "w": 1, "y": 5}}
+        found = rm.compare_values(values, clusters=self.clusters, segments=self.clusters)
+        notes = " · ".join(found.table().notes)
+        assert "intervals by 2 clusters" in notes
+        assert "without a" not in notes
+
+
+NOBODY = {"u": ["x"], "v": ["b", "x"], "w": ["a"]}
+
+
+def test_rankings_without_any_relevant_item_are_reported_by_all_results():
+    judged = {**TRUTH, "u": {"a": 1, "x": 0}}
+    said = "relevant items in the rankings"
+    assert f"{said}: none" in rm.evaluate(NOBODY, judged, "rr").to_dict()["notes"]
+    assert said not in repr(rm.evaluate(FULL, judged, "rr"))
+    one = rm.compare({"pop": FULL, "bad": NOBODY}, judged, "rr")
+    assert f"{said} (bad): none" in one.to_dict()["notes"]
+    assert f"{said} (bad): none" in page_of(one)["notes"][1:]  # to keep in mind
+    all_bad = rm.compare({"bad": NOBODY, "worse": {"w": ["a"]}}, judged, ["rr", "rr(relevant=0)"])
+    assert f"{said}: none (rr)" in all_bad.to_dict()["notes"]
+
+
+def test_users_with_nothing_relevant_are_another_matter():
+    found = rm.evaluate({"w": ["a"]}, {"w": {"a": 0}}, "rr", undefined="zero")
+    assert "relevant items in the rankings" not in repr(found)
+
+
+def test_values_that_are_too_skewed_for_their_interval_are_named():
+    rng = np.random.default_rng(0)
+    ranks = np.rint(1 + np.exp(rng.normal(2, 1.5, 400))).astype(int)
+    said = "so skewed that the interval is too short (use interval=bca, gmr or a median): "
+    found = rm.evaluate_ranks(ranks, ["mean_rank", "mrr", "gmr"])
+    assert f"{said}mean_rank ·" in repr(found)
+    mild = rm.evaluate_ranks(rng.integers(1, 100, 400), "mean_rank")
+    for other in (
+        mild,
+        rm.evaluate_ranks(ranks, "mean_rank", interval="bca"),
+        rm.evaluate_ranks(ranks, "mean_rank", aggregate="median"),
+        rm.evaluate_ranks(ranks[:19], "mean_rank"),
+        rm.evaluate_ranks([3] * 40, "mean_rank"),
+    ):
+        assert "skewed" not in repr(other)
+
+
+def test_differences_that_are_too_skewed_for_their_interval_are_named():
+    rng = np.random.default_rng(0)
+    one = rng.normal(0, 1, 400)
+    values = {"A": one + np.exp(rng.normal(0, 1.5, 400)), "B": one}
+    said = (
+        "differences so skewed that the interval is too short (use interval=bca, gmr or a median)"
+    )
+    assert said in repr(rm.compare_values(values))
+    runs = {
+        name: {f"u{n}": [*"xyzvw"[:rank], "t"] for n, rank in enumerate(ranks)}
+        for name, ranks in {"A": [5] * 3 + [0] * 97, "B": [0] * 100}.items()
+    }
+    truth = {f"u{n}": {"t"} for n in range(100)}
+    assert f"mean_rank: {said}" in repr(rm.compare(runs, truth, "mean_rank, mrr"))
+    for other in (
+        rm.compare_values({"A": one, "B": rng.normal(0, 1, 400)}),
+        rm.compare_values({"A": one + 0.1, "B": one}),
+        rm.compare_values({name: 1e99 * np.tanh(x) for name, x in values.items()}),
+        rm.compare_values(values, interval="bca"),
+        rm.compare_values({"A": (one > 2) * 1.0, "B": one * 0}, scale=(0, 1)),
+    ):
+        assert "skewed" not in repr(other)

@@ -1,0 +1,352 @@
+"""The page of a report: of one evaluation, for all readers, in light and dark, on paper."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import cases
+import rankmeter as rm
+from command_line import rankmeter
+from pages import page_of
+from rankmeter._results import comparison_page, summary_page, verdicts
+from rankmeter._results.page import ROWS_ON_PAPER, _breakable, read_page
+from rankmeter._results.summary_page import OWN
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.once
+
+CSS = (Path(rm.__file__).parent / "_results" / "page.css").read_text("utf-8")
+RANKINGS, TRUTH = cases.batch(0)
+TRAIN = {user: [*judged, "common"] for user, judged in TRUTH.items()}
+SEGMENTS = {user: ("old", "new")[i % 2] for i, user in enumerate(TRUTH)}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return rm.evaluate(RANKINGS, TRUTH, "ndcg@5 rr coverage@5", train=TRAIN, catalogue=500)
+
+
+@pytest.fixture(scope="module")
+def single(result, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    result.report(path, segments=SEGMENTS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def several():
+    other = cases.batch(1)[0]
+    found = rm.compare(
+        {"one": RANKINGS, "two": other},
+        TRUTH,
+        "ndcg@5 rr",
+        train=TRAIN,
+        segments=SEGMENTS,
+        test="t",
+    )
+    return page_of(found)
+
+
+def text_of(page):
+    return re.sub(r"<(style|script).*?</\1>", "", page, flags=re.DOTALL)
+
+
+class TestOne:
+    def test_it_is_read_back(self, single, result):
+        assert read_page(single) == result.to_dict()
+        done = rankmeter("report", "--read", single)
+        assert done.code == 0
+        e = result["ndcg@5"]
+        assert f"{e.mean:.4f} [{e.low:.4f}, {e.high:.4f}]" in done.out
+        assert "convention rankmeter" in done.out
+
+    def test_it_says_the_mean_and_what_it_hides(self, single, result):
+        page = text_of(single.read_text("utf-8"))
+        assert f"ndcg@5 is {result['ndcg@5'].mean:.4f} over" in page
+        values = result.per_user["ndcg@5"].drop_nulls()
+        zero = (values == 0).sum()
+        assert f"{zero} users of {len(values)} have the worst value, 0.0000." in page
+
+    def test_every_part_is_there(self, single):
+        page = single.read_text("utf-8")
+        for part in ("means", "spread", "curve", "hits", "popularity", "segments", "users", "plan"):
+            assert f'id="{part}-part"' in page
+            assert f'href="#{part}-part"' in page
+        assert "The list of" in page
+
+    def test_means_by_segment_are_those_of_by_segment(self, single, result):
+        page = text_of(single.read_text("utf-8"))
+        table = page[page.index("Means by segment") :]
+        for row in result.by_segment(SEGMENTS).iter_rows(named=True):
+            assert f"{row['mean']:.4f}" in table
+
+    def test_without_the_rankings_the_rest_is_there(self, tmp_path):
+        rankings = {user: [*listed] for user, listed in RANKINGS.items()}
+        result = rm.evaluate(rankings, TRUTH, "ndcg@5")
+        rankings.update({user: ["other"] for user in rankings})
+        result.report(tmp_path / "changed.html")
+        page = (tmp_path / "changed.html").read_text("utf-8")
+        assert 'id="curve-part"' not in page
+        assert 'id="users-part"' in page
+        assert "The list of" not in page
+
+    def test_ranks_alone_have_a_page(self, tmp_path):
+        result = rm.evaluate_ranks([1, 2, 4], "mrr", groups={"side": ["head", "tail", "tail"]})
+        result.report(tmp_path / "ranks.html")
+        page = (tmp_path / "ranks.html").read_text("utf-8")
+        assert "Means by side" in page
+
+    @pytest.mark.parametrize("truth", [{"u": {"a": 0}}, {"u": {"a"}}])
+    def test_one_user_with_and_without_a_value(self, tmp_path, truth):
+        rm.evaluate({"u": ["a"]}, truth, "ndcg@3").report(tmp_path / "r.html")
+        page = text_of((tmp_path / "r.html").read_text("utf-8"))
+        assert ("has no mean" in page) == (truth == {"u": {"a": 0}})
+        assert "nan" not in page
+
+    def test_the_command_writes_it(self, tmp_path):
+        (tmp_path / "run.csv").write_text("user,item,rank\na,x,1\na,y,2\nb,x,1\n", "utf-8")
+        (tmp_path / "truth.csv").write_text("user,item\na,y\nb,x\n", "utf-8")
+        (tmp_path / "segments.csv").write_text("user,segment\na,cold\nb,warm\n", "utf-8")
+        files = [tmp_path / "run.csv", tmp_path / "truth.csv", "-m", "rr"]
+        page, segments = tmp_path / "page.html", ("--segments", tmp_path / "segments.csv")
+        assert rankmeter("evaluate", *files, "--report", page, *segments).code == 0
+        assert "warm" in text_of(page.read_text("utf-8"))
+        for wrong in (("--report", tmp_path / "page.csv"), segments):
+            assert rankmeter("evaluate", *files, *wrong).code == 2
+
+
+class TestSeveral:
+    def test_it_says_what_segments_say(self, several):
+        lead = text_of(several)[: several.index('id="means-part"')]
+        assert re.search("best ndcg@5 (in all 2|of 2) segments", lead)
+        assert "between segments (p " in lead
+
+    def test_who_is_where_in_the_scatter(self):
+        """The system that is better for all users is above the line."""
+        users = range(9)
+        found = rm.compare(
+            {"good": {u: ["a"] for u in users}, "bad": {u: ["b", "a"] for u in users}},
+            {u: {"a"} for u in users}, "rr", test="t",
+        )  # fmt: skip
+        (chart,) = comparison_page.page_of(found)["figures"]["scatter"]["rr"]
+        (row,) = chart.to_dict()["layer"][1]["data"]["values"]
+        assert row == {"x": 0.5, "y": 1.0, "users": 9, "side": "better"}
+
+
+def test_many_metrics_have_charts_of_the_first_and_tables_of_all(monkeypatch, tmp_path):
+    monkeypatch.setattr("rankmeter._results.verdicts.MAX_METRICS", 2)
+    metrics = ["ndcg@5", "coverage@5", "rr", "recall@5"]
+    for result in (
+        rm.evaluate(RANKINGS, TRUTH, metrics, catalogue=500),
+        rm.compare({"one": RANKINGS, "two": cases.batch(1)[0]}, TRUTH, metrics, catalogue=500),
+    ):
+        result.report(tmp_path / "report.html")
+        page = (tmp_path / "report.html").read_text("utf-8")
+        assert "4 metrics: the charts and the lists show the first 2" in page
+        assert re.findall(r"<summary><h3>(.*?)</h3>", page) == ["ndcg@5"]  # no user has a coverage
+        assert re.findall(r'<p class="name">(.*?)</p>', page.replace("<wbr>", "")) == metrics
+        assert "<figcaption><strong>ndcg@5" in page
+        assert not re.search(r"<figcaption><strong>(rr|recall)", page)
+        assert read_page(tmp_path / "report.html") == json.loads(json.dumps(result.to_dict()))
+
+
+class TestHits:
+    def test_shares_are_those_of_the_hit_rate(self, single, result):
+        again = rm.evaluate(RANKINGS, TRUTH, "hr@1,2,3,5,10")
+        page = text_of(single.read_text("utf-8"))
+        row = re.search(rf'<th scope="row">{OWN}</th>\s*<td>([\d.]+)%', page)
+        assert float(row[1]) == pytest.approx(100 * again["hr@1"].mean, abs=0.051)
+        shares = summary_page.page_of(result)["hits"]
+        assert sum(shares.of[OWN]) == pytest.approx(1)
+        assert shares.summed()[OWN][1] == pytest.approx(again["hr@2"].mean)
+
+    def test_popularity_is_shared_out(self, result):
+        k, shares = summary_page.page_of(result)["popularity"]
+        assert k == 5
+        assert sum(shares.of[OWN]) == pytest.approx(1)
+        tail = rm.evaluate(
+            RANKINGS, TRUTH, "tail_share(head=items,size=0.5,cold=tail)@5", train=TRAIN
+        )
+        assert sum(shares.of[OWN][-2:]) == pytest.approx(next(iter(tail.values())).mean)
+
+
+class TestAccess:
+    """What axe-core asks of a page, as far as the text of the page shows it."""
+
+    @pytest.fixture(params=["single", "several"])
+    def page(self, request):
+        found = request.getfixturevalue(request.param)
+        return found if isinstance(found, str) else found.read_text("utf-8")
+
+    def test_headings_leave_out_no_level(self, page):
+        levels = [int(level) for level in re.findall(r"<h(\d)", page)]
+        assert levels.count(1) == 1
+        assert levels[0] == 1
+        assert all(b <= a + 1 for a, b in zip(levels, levels[1:], strict=False))
+
+    def test_what_scrolls_is_reached_by_key_and_has_a_name(self, page):
+        scrolls = re.findall(r'<div class="scroll"[^>]*>', page)
+        assert len(scrolls) == page.count("<table>")
+        for one in scrolls:
+            assert 'role="region"' in one
+            assert 'tabindex="0"' in one
+            assert re.search('aria-label="[^"]+"', one)
+        names = re.findall(r"<caption>(.*?)</caption>", page)
+        assert len(names) == len(set(names))
+
+    def test_ids_are_unique_and_links_have_ends(self, page):
+        ids = re.findall(r'\sid="([^"]+)"', page)
+        assert len(ids) == len(set(ids))
+        assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
+
+    def test_drawings_have_words_and_no_colours_of_their_own(self, page):
+        drawings = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+        assert len(drawings) > 5
+        for one in drawings:
+            assert re.match(r'<svg [^>]*role="img" aria-label="[^"]{20,}"', one)
+            assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', one)) <= {
+                "none", "transparent", "#000", "#888", "#ddd",
+            }  # fmt: skip
+            assert not re.search(r' (id|style|clip-path|onload)="', one)
+
+    def test_nothing_covers_content(self):
+        fixed = [rule for rule in re.findall(r"[^{}]+\{[^{}]*\}", CSS) if "fixed" in rule]
+        assert [rule.split("{")[0].strip() for rule in fixed] == [".said"]  # a word that goes away
+
+    def test_without_a_script_and_on_paper_all_is_there(self, page):
+        assert page.count("<noscript") == 0
+        assert " hidden" not in text_of(page)
+        assert "details::details-content" in CSS[CSS.index("@media print") :]
+
+
+def luminance(colour):
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one, other):
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_colours_can_be_told_from_the_paper(theme):
+    root = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)[theme]
+    colours = dict(re.findall(r"--([\w]+): (#[0-9a-f]{6})", root))
+    for text in ("ink", "soft", "accent", "better", "worse", "neither"):
+        for paper in ("paper", "card"):
+            assert contrast(colours[text], colours[paper]) >= 4.5, (text, paper)
+    for mark in (f"c{i}" for i in range(10)):
+        assert contrast(colours[mark], colours["paper"]) >= 3, mark
+
+
+def test_the_numbers_of_a_page_are_those_of_the_result(several):
+    found = json.loads(re.search(r'id="rankmeter-result">(.*?)</script>', several, re.DOTALL)[1])
+    for cell in re.findall(r'<td data-value="([^"]+)" data-low="([^"]+)"', several)[:2]:
+        means = [one for by in found["metrics"].values() for one in by.values()]
+        assert any(float(cell[0]) == one["mean"] and float(cell[1]) == one["low"] for one in means)
+
+
+class TestPaper:
+    def test_only_the_lists_of_the_first_users_are_printed(self, several):
+        found = re.findall(r'<details class="lists( on-screen)?">', several)
+        assert found[:4] == ["", "", "", " on-screen"]
+        assert found.count("") == 3
+        assert re.search(r"The lists of \d+ other users are left out on paper", several)
+        assert re.search(r"The lists of \d+ users are left out on paper", several)
+        paper = CSS[CSS.index("@media print") :]
+        assert re.search(r"\.on-screen \{ display: none; \}", paper)
+        assert ".on-paper { display: block; }" in paper
+
+    def test_the_style_hides_the_rows_that_the_note_leaves_out(self):
+        hidden = re.search(r"\.differences tbody tr:nth-child\(n \+ (\d+)\)", CSS)
+        assert int(hidden[1]) == ROWS_ON_PAPER + 1
+
+    def test_a_long_table_of_differences_says_what_is_left_out(self):
+        systems = {f"s{i:02}": cases.batch(i)[0] for i in range(12)}
+        page = page_of(rm.compare(systems, TRUTH, "rr", test="t"))
+        assert "The first 60 of 66; the page on a screen has more." in page
+
+
+def test_cards_break_names_of_metrics_at_their_signs():
+    assert _breakable("categorical_diversity(k<3)@10") == (
+        "categorical_<wbr>diversity<wbr>(k&lt;3)<wbr>@10"
+    )
+
+
+class TestCall:
+    """A page has the call that gives the same result again."""
+
+    def again(self, text, **names):
+        first, _, call = text.partition("\n\n")
+        assert first == "import rankmeter as rm"
+        return eval(call, {"rm": rm, **names})
+
+    @pytest.mark.parametrize(
+        ("metrics", "options"),
+        [
+            ("ndcg@5 rr", {}),
+            (["rr(relevant=2)@10", "rr@10", "ndcg(gain=exp2)@5"], {"relevant": ">=1"}),
+            ("P_5 map", {"like": "trec_eval", "relevant": 2, "confidence": 0.9}),
+            ("ndcg@5 hr@3", {"like": "recbole", "ties": "expected", "missing": "skip"}),
+            ("rr(adjusted)@10", {"n_items": 900, "interval": "bca", "resamples": 99}),
+        ],
+    )
+    def test_of_one_evaluation(self, metrics, options):
+        result = rm.evaluate(RANKINGS, TRUTH, metrics, **options)
+        text = summary_page.page_of(result)["call"]
+        assert self.again(text, rankings=RANKINGS, truth=TRUTH).to_dict() == result.to_dict()
+        assert all(f"{name}=" in text for name in options)
+
+    def test_of_a_comparison(self):
+        systems = {"one": RANKINGS, "two": cases.batch(1)[0]}
+        options = {"test": "t", "margin": "1%", "family": "all", "alpha": 0.1, "relevant": ">=2"}
+        found = rm.compare(
+            systems, TRUTH, "rr", baseline="two", segments=SEGMENTS, clusters=SEGMENTS, **options
+        )
+        page = html.unescape(page_of(found))
+        text = re.search('aria-label="The call">(.*?)</pre>', page, re.DOTALL)[1]
+        names = {"systems": systems, "truth": TRUTH, "segments": SEGMENTS, "clusters": SEGMENTS}
+        assert self.again(text, **names).to_dict() == found.to_dict()
+
+    def test_of_scores_is_not_written(self):
+        page = page_of(rm.evaluate_ranks([1, 2, 3] * 9, "mrr"))
+        assert "How to measure it again" not in page
+
+
+def test_cards_of_further_metrics_are_of_systems_near_the_best():
+    """`wild` covers more items, but its recall is far from that of the others."""
+    users = range(60)
+    truth = {user: {user % 7} for user in users}
+    systems = {
+        "sound": {user: [user % 7, 7] for user in users},
+        "close": {user: [8, user % 7] if user < 2 else [user % 7, 8] for user in users},
+        "wild": {user: [100 + user, user % 7 if user < 7 else 200 + user] for user in users},
+    }
+    compared = rm.compare(systems, truth, "recall@1 coverage@2", baseline="wild", catalogue=300)
+    page = comparison_page.page_of(compared)
+    first, second = page["cards"]
+    assert (first.best, page["rivals"]) == ("sound", ["sound", "close"])
+    assert second.best in page["rivals"]
+    assert compared.verdict_on("coverage@2").best == "wild"
+
+
+@pytest.mark.parametrize(
+    ("p", "odds"),
+    [
+        (0.00001, "fewer than 1 of 10,000 experiments"),
+        (0.0001, "about 1 of 10,000 experiments"),
+        (0.0003, "about 1 of 3,300 experiments"),
+        (0.034, "about 3 of 100 experiments"),
+        (1.0, "about 100 of 100 experiments"),
+    ],
+)
+def test_a_probability_is_a_number_of_experiments(p, odds):
+    assert verdicts._odds(p) == odds

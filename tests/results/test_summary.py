@@ -1,0 +1,93 @@
+"""The notes below a table of means: every rule names the metrics it applies to."""
+
+from __future__ import annotations
+
+import pytest
+
+import rankmeter as rm
+from rankmeter._results.wording import level
+from rankmeter.errors import UsageError
+
+pytestmark = pytest.mark.once
+
+RANKINGS = {"u": ["a", "b"], "w": ["b", "a"], "y": ["a"]}
+TRUTH = {"u": {"a": 1}, "v": {"a": 1}, "w": {"a": 0}}
+
+
+def notes(metrics, rankings=RANKINGS, truth=TRUTH, **choices):
+    return rm.evaluate(rankings, truth, metrics, **choices).table().notes
+
+
+def test_a_rule_of_all_metrics_is_said_once():
+    assert notes("ndcg@2 precision@2") == (
+        "convention rankmeter, relevant >0",
+        "users without a ranking: 1 (zero)",
+        "users without truth: 1 (ignore)",
+        "users with nothing relevant: 1 (skip)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("metrics", "rule"),
+    [
+        ("ndcg@2 precision@2", "ndcg@2 zero; precision@2 skip"),
+        ("precision@2 ndcg@2", "precision@2 skip; ndcg@2 zero"),
+        ("precision@2 ndcg@2 rr", "precision@2, rr skip; ndcg@2 zero"),
+        ("precision@2 rr", "skip"),
+    ],
+)
+def test_missing_users(metrics, rule):
+    assert f"users without a ranking: 1 ({rule})" in notes(metrics, like="recommenders")
+
+
+def test_undefined_users():
+    found = notes("rr precision@2", like="rexmex")
+    assert "users with nothing relevant: 1 (rr skip; precision@2 zero)" in found
+
+
+def test_ties():
+    tied = {"u": {"a": 1.0, "b": 1.0}}
+    found = notes("ndcg@2 map@2", tied, {"u": {"a": 1}}, like="torchmetrics")
+    assert "hits tied in score: 1 (ndcg@2 expected; map@2 input)" in found
+
+
+def test_relevance_and_who_has_nothing_relevant():
+    """In trec_eval a threshold applies to hits, but all gains above 0 count."""
+    found = notes("ndcg@2 rr", like="trec_eval", relevant=">=2")
+    assert found[0] == "convention trec_eval, relevant ndcg@2 >0; rr >=2"
+    assert "users with nothing relevant: ndcg@2 1 (zero); rr 3 (zero)" in found
+
+
+def test_how_bootstrap_intervals_were_drawn():
+    drawn = "bootstrap, 2,000 samples, seed 0"
+    assert f"intervals by percentile {drawn}" in notes("rr", interval="percentile")
+    clusters = {"u": 1, "v": 2}
+    said = notes("rr", clusters=clusters, interval="bca")
+    assert f"intervals by bca {drawn}" in said
+    assert "intervals by 2 clusters" in said
+    systems = {"x": RANKINGS, "y": RANKINGS}
+    found = rm.compare(systems, TRUTH, "rr", interval="bca")
+    assert f"intervals by bca {drawn}" in found.table().notes
+
+
+@pytest.mark.parametrize(
+    ("confidence", "shown"),
+    [
+        (0.95, "95 %"),
+        (0.57, "57 %"),
+        (0.999, "99.9 %"),
+        (0.9999999, "99.99999 %"),
+        (1e-9, "1e-07 %"),
+    ],
+)
+def test_an_interval_is_never_at_100_percent(confidence, shown):
+    assert level(confidence) == shown
+    found = rm.evaluate([["a"], ["b"]], [{"a"}, {"a"}], "rr", confidence=confidence)
+    assert found.table().columns[2] == f"{shown} interval"
+
+
+@pytest.mark.parametrize("method", ["by_segment", "gap"])
+def test_segments_must_be_given(method):
+    found = rm.evaluate([["a"]], [{"a"}], "rr")
+    with pytest.raises(UsageError, match=r"`segments` must be a label for each user.*, got None"):
+        getattr(found, method)(None)
