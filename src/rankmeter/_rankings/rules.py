@@ -24,6 +24,8 @@ from rankmeter._rankings.pairs import Refused, is_self
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.tally import Marks, search
 from rankmeter._reading.by_user import series
+from rankmeter.errors import DataError
+from rankmeter.errors._checks import shown
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -134,9 +136,22 @@ class _Rules:
         self.removed.append(rows)
         if self.ranking.order == "rank" and rows.row.size:
             self.gaps = rows
+            self._refuse_dense_ranks(rows)
             self.marks, self.holders = (
                 replace(kept, value=_moved_up(kept.user, kept.value, rows))
                 for kept in (self.marks, self.holders)
+            )
+
+    def _refuse_dense_ranks(self, rows: Marks) -> None:
+        """Refuse ranks that would move above the first: 2 below two items of rank 1."""
+        wrong = np.flatnonzero(_moved_up(self.holders.user, self.holders.value, rows) < 1)
+        if wrong.size:
+            at = int(wrong[0])
+            user = self.judged.codes.users.series()[int(self.holders.user[at])]
+            raise DataError(
+                f"an item of user {shown(user)} has the rank {self.holders.value[at]:g}, below "
+                "more left-out items than ranks: exclude='self' needs ranks that count the items, "
+                "such as 1, 1, 3, not 1, 1, 2"
             )
 
     def keep_judged(self) -> None:
