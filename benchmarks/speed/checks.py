@@ -16,23 +16,23 @@ from types import FunctionType
 
 GROUPS = {
     "repeated pairs, with the hits": (
-        r"_align\.pairs\._match_by_\w+",
-        r"_align\.pairs\.unique_\w+",
+        r"_rankings\.pairs\._match_by_\w+",
+        r"_rankings\.pairs\.unique_\w+",
     ),
     "types of ids and numbers": (
-        r"_ingest\._ids\.ids",
-        r"_ingest\._numbers\.numbers",
-        r"_ingest\._lists\._(read|type)",
+        r"_reading\.ids\.ids",
+        r"_reading\.numbers\.numbers",
+        r"_reading\.lists\._(read|type)",
     ),
     "missing, infinite and odd numbers": (
-        r"_ingest\._read\._settle_scores",
-        r"_ingest\._numbers\.(ranks|gains)",
+        r"_reading\.read\._settle_scores",
+        r"_reading\.numbers\.(ranks|gains)",
     ),
-    "ids that cannot match": (r"_ingest\._table\.unify_all", r"_engine\.whole\.check_whole"),
+    "ids that cannot match": (r"_reading\.table\.unify_all", r"_engine\.scores\.check_whole"),
     "data that look wrong": (
-        r"_ingest\._doubts\.\w+_caution",
-        r"_ingest\.\w+\.refuse_\w+",
-        r"_ingest\._memory\.check_memory",
+        r"_reading\.doubts\.\w+_caution",
+        r"_reading\.\w+\.refuse_\w+",
+        r"_reading\.memory\.check_memory",
     ),
 }
 
