@@ -81,8 +81,11 @@ class Reading:
             )
         if self.engine == "memory":
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
-        if self.engine == "auto" and needed_memory(data, self._most) <= self._most:
-            with suppress(NotEnoughMemoryError), at_most(self._most):  # else it is read in pieces
+        if isinstance(data, dict | list) and self.engine == "auto":
+            return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
+        most = self.memory or _SHARE * (available_memory() or float("inf"))
+        if self.engine == "auto" and needed_memory(data, most) <= most:
+            with suppress(NotEnoughMemoryError), at_most(most):  # else it is read in pieces
                 return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         rows = min(self.limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
         in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=plan.bad_scores)
@@ -143,11 +146,6 @@ class Reading:
             )
         depth = max((depth for depth in depths if depth is not None), default=0)
         return keep(table, truth, [*plan.alignments()], room=self.limit, depth=depth)
-
-    @property
-    def _most(self) -> float:
-        """Bytes that rankings may take in memory."""
-        return self.memory or _SHARE * (available_memory() or float("inf"))
 
 
 def parse_engine(engine: Any, memory: Any) -> Reading:
