@@ -575,7 +575,7 @@ def test_nothing_is_left_behind_after_a_signal(number, tmp_path):
     temporary.mkdir()
     code = (
         "import os, sys\n"
-        "from rankmeter._rankings import collect_judged\n"
+        "from rankmeter._rankings.pieces import collect_judged\n"
         "from rankmeter.__main__ import main\n"
         "original = collect_judged.__globals__['_keys']\n"
         "def keys(rows):\n"

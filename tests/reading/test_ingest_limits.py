@@ -32,7 +32,7 @@ def flat(n, text=False):
 FLIP = """
 import sys
 from pathlib import Path
-from rankmeter._reading import read_rankings
+from rankmeter._reading.read import read_rankings
 from rankmeter.errors import DataError
 source, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 whole, path = source.read_bytes(), source.with_name("flipped.parquet")

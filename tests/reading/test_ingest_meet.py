@@ -387,7 +387,8 @@ def test_a_sparse_matrix_reads_as_its_entries(cells):
 def test_reading_plain_data_imports_none_of_the_optional_packages():
     code = """
 import sys
-from rankmeter._reading import is_records, read_rankings, read_truth, unify_types
+from rankmeter._reading.read import is_records, read_rankings, read_truth
+from rankmeter._reading.table import unify_types
 data = {"u": ["a"]}
 unify_types(read_rankings(data), read_truth([{"user": "u", "item": "a"}]))
 is_records(data)
