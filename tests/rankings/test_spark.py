@@ -786,7 +786,7 @@ session.stop()
 @pytest.mark.once  # the server of PySpark 3.5 is a package of its own
 def test_a_client_of_spark_connect_has_the_same_results():
     pytest.importorskip("pyspark", minversion="4")
-    code = CONNECT.format(tests=str(Path(__file__).parents[1]), settings=SETTINGS)
+    code = CONNECT.format(tests=str(Path(__file__).parent), settings=SETTINGS)
     command = [sys.executable, "-c", code]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[-3000:]
