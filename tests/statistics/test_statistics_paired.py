@@ -318,7 +318,7 @@ def test_p_does_not_depend_on_threads():
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda _: drawn_p(), range(8))) == [expected] * 8
     program = (
-        "import sys; sys.path.insert(0, 'tests')\n"
+        "import sys; sys.path.insert(0, 'tests/statistics')\n"
         "from test_statistics_paired import A, B, TABLE, drawn_p\n"
         "from rankmeter._statistics import *\n"
         "print(drawn_p(), bootstrap_test(A, B), bootstrap_interval(TABLE[:, 0]),"
