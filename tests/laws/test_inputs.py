@@ -99,7 +99,7 @@ def test_a_signature_lists_and_documents_the_choices_that_can_act_and_no_others(
     [("evaluate", "rankings"), ("evaluate-scores", "scores"), ("evaluate-ranks", "ranks")],
 )
 def test_the_help_of_a_command_lists_the_choices_that_can_act_and_no_others(command, data):
-    text = run(command, "--help").out
+    text = run(command, "--help-all").out
     listed = {n for n in CHOICES if f"  --{n.replace('_', '-')}" in text and (data, n) not in CELLS}
     assert listed == acting(CHOICES, data).keys()
 

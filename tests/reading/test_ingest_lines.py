@@ -684,7 +684,7 @@ def test_ids_are_compared_themselves():
 def test_hashes_of_another_process_are_refused():
     """As after pickling: they are random, so that ids cannot be chosen to collide."""
     code = "import sys, test_ingest_lines as t; print(t.scanned(b'q 0 abc 1\\n')[1]['hash'][0])"
-    paths = os.pathsep.join(sys.path)
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     hashes = {
         subprocess.run(
             [sys.executable, "-c", code],

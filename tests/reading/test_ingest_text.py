@@ -9,7 +9,7 @@ import rankmeter as rm
 from rankmeter._cli._trec_eval._report import report
 from rankmeter._reading.json import _flat_rows
 from rankmeter._reading.keyed import read_users
-from rankmeter._reading.read import read_interactions, read_rankings, read_truth
+from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
 from rankmeter._reading.table import unify_types
 from rankmeter._reading.text import Text
 from rankmeter._reading.trec import looks_like_trec
@@ -135,7 +135,7 @@ def test_json_beyond_all_bounds_is_an_error_that_names_the_file(text, words, nam
     with pytest.raises(FileFormatError, match=words) as caught:
         read_rankings(path)
     assert str(path) in str(caught.value)
-    assert not rm._reading.is_records(path)
+    assert not is_records(path)
 
 
 # ---------------------------------------------------------------------------------------------

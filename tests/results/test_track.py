@@ -129,11 +129,11 @@ def shown(heading):
 def run(code, folder, **environment):
     """Run a separate program, because trackers keep global state."""
     head = """
-        import sys; sys.path.insert(0, {tests!r})
+        import sys; sys.path[:0] = {folders!r}
         from test_track import FOUND as found, RESULT as result
         from test_track import EXPECTED, RESULT, shown
     """
-    program = textwrap.dedent(head).format(tests=str(__file__).rpartition("/")[0])
+    program = textwrap.dedent(head).format(folders=[*map(str, Path(__file__).parents[:2])])
     done = subprocess.run(
         [sys.executable, "-c", program + textwrap.dedent(code)],
         cwd=folder, env={"PATH": "", "HOME": str(folder), **environment},

@@ -158,8 +158,8 @@ def _from_documents(user: object, items: Sequence[Any], name: str, source: str) 
     """
     documents = [item[0] if is_pair(item) else item for item in items]
     ids = [getattr(document, name, document) for document in documents]
-    if None in ids:
-        place = ids.index(None)
+    place = next((place for place, item in enumerate(ids) if item is None), None)
+    if place is not None:
         keys = [*(getattr(documents[place], "metadata", None) or {})]
         remedy = "Give each document its id."
         if keys:
