@@ -36,7 +36,8 @@ def test_a_pilot_gives_the_standard_deviation():
     found = rm.sample_size(pilot, difference=0.05)
     assert found.sd == pytest.approx(np.std(pilot["A"] - pilot["B"], ddof=1))
     assert int(found) == rm.sample_size(found.sd, difference=0.05).n
-    assert f"{found.n:,} users find a difference of 0.05 in 80% of studies" in str(found)
+    said = f"{found.n:,} users are needed to detect a difference of 0.05 with 80% power"
+    assert said in str(found)
 
 
 @pytest.mark.parametrize(("share", "difference"), [(0.1, 0.05), (0.25, 0.1)])
@@ -114,7 +115,7 @@ def test_an_alpha_without_a_quantile_is_refused_by_its_name():
 def test_the_command(tmp_path):
     done = rankmeter("plan", "--sd", "1", "--difference", "0.5")
     assert done.code == 0, done.err
-    assert done.out.startswith("34 users find a difference of 0.5")
+    assert done.out.startswith("34 users are needed to detect a difference of 0.5")
     (tmp_path / "pilot.csv").write_text("system,user,value\nA,1,1\nA,2,0\nB,1,0\nB,2,1\n")
     done = rankmeter("plan", str(tmp_path / "pilot.csv"), "--difference", "0.5", "--json")
     assert json.loads(done.out)["sd"] == pytest.approx(np.std([1, -1], ddof=1))

@@ -52,14 +52,16 @@ class SampleSize:
 
     def __str__(self) -> str:
         family = f" ({self.comparisons:,} comparisons)" if self.comparisons > 1 else ""
-        vary = f"differences between users have the standard deviation {self.sd:.4g}"
+        vary = f"per-user differences have a standard deviation of {self.sd:.4g}"
         if self.differing is not None:
             vary = f"{self.differing:.2%} of the users have a hit of one system alone"
         sure = f", the upper limit of {self.assurance:.0%} of the pilot" if self.assurance else ""
         return (
-            f"{self.n:,} users find a difference of {self.difference:g} in {self.power:.0%} of "
-            f"studies at the level {self.alpha:g}{family}, if {vary}{sure}."
+            f"{self.n:,} users are needed to detect a difference of {self.difference:g} with "
+            f"{self.power:.0%} power at alpha = {self.alpha:g}{family}, if {vary}{sure}."
         )
+
+    __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain values."""

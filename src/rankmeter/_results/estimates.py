@@ -79,6 +79,8 @@ class Estimate:
         bounds = f"[{number(self.low)}, {number(self.high)}]"
         return f"{self.label} {number(self.mean)} {bounds} n={self.n}"
 
+    __repr__ = __str__
+
 
 def estimate(
     plan: Plan, entry: MetricPlan, averaged: Averaged, clusters: IntArray | None = None
