@@ -60,14 +60,7 @@ class Reading:
     def read(self, data: object, columns: Mapping[str, str] | None, plan: Plan) -> Table:
         """Rankings, in memory, in pieces or in Spark."""
         if isinstance(data, Kind):
-            if self.engine in ("disk", "spark"):
-                raise UsageError(
-                    f"engine={self.engine!r} cannot read {type(data).__name__}, which is in memory",
-                    option="engine",
-                )
-            if columns and {"score", "rank"} & columns.keys():
-                raise UsageError(f"columns= names columns, which {type(data).__name__} lacks")
-            return data.read(plan)
+            return self._read_kind(data, columns, plan)
         data = self.open(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table = open_spark(data, columns=columns, bad_scores=plan.bad_scores)
@@ -110,6 +103,17 @@ class Reading:
         table = read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         how = f"memory: {table.source} cannot be read in pieces"
         return replace(table, origin=replace(table.origin, engine=how))
+
+    def _read_kind(self, data: Kind, columns: Mapping[str, str] | None, plan: Plan) -> Table:
+        """Scores, samples, ranks or grades, which are in memory and have no columns."""
+        name = type(data).__name__
+        if self.engine in ("disk", "spark"):
+            raise UsageError(
+                f"engine={self.engine!r} cannot read {name}, which is in memory", option="engine"
+            )
+        if columns and {"score", "rank"} & columns.keys():
+            raise UsageError(f"columns= names columns, which {name} lacks")
+        return data.read(plan)
 
     def read_truth(self, truth: object, columns: Mapping[str, str] | None) -> Table:
         """The ground truth, unless rankings brought it."""
