@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
@@ -17,7 +16,6 @@ import polars as pl
 import pytest
 
 from command_line import RECS, TRUTH, rankmeter, write_examples
-from rankmeter._files import replacing
 
 pytestmark = pytest.mark.once
 
@@ -304,20 +302,6 @@ def until(condition, process):
         time.sleep(0.01)
 
 
-def test_ctrl_c_while_writing_keeps_the_old_file(workspace):
-    Path("old.txt").write_text("old")
-
-    def write_and_interrupt():
-        with replacing("old.txt") as file:
-            file.write(b"half of the n")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_and_interrupt()
-    assert Path("old.txt").read_text() == "old"
-    assert list(workspace.glob(".*")) == []
-
-
 # -- whole files ------------------------------------------------------------------------------
 
 
@@ -342,54 +326,10 @@ def test_a_disk_that_fills_up_leaves_the_old_file_and_no_other(workspace, name):
     assert sorted(path.name for path in workspace.iterdir()) == before
 
 
-@pytest.mark.parametrize("named", [False, True])
-def test_a_disk_that_fills_up_leaves_nothing_with_and_without_names(workspace, monkeypatch, named):
-    if named:  # another system than Linux, a file system without files that have no name
-        monkeypatch.setattr(os, "O_TMPFILE", 0, raising=False)
-
-    def fill_the_disk(name):
-        with replacing(name) as file:
-            file.write(b"half")
-            file.flush()
-            assert bool(list(workspace.glob(".rankmeter-*"))) == named
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    Path("old.txt").write_text("old")
-    for name in ("old.txt", "new.txt"):
-        with pytest.raises(OSError, match=name) as caught:
-            fill_the_disk(name)
-        assert caught.value.filename == name
-    assert Path("old.txt").read_text() == "old"
-    assert not Path("new.txt").exists()
-    assert list(workspace.glob(".*")) == []
-
-
 def test_an_error_of_one_output_does_not_name_another(workspace):
     args = ["--method", "holdout", "--train", "train2.csv", "--test", "nowhere/test.csv"]
     done = rankmeter("split", "ratings.csv", *args)
     assert done.err == "error: nowhere: this folder does not exist\n"
-
-
-@pytest.mark.parametrize("named", [False, True])
-def test_writers_with_equal_process_ids_do_not_disturb_each_other(workspace, monkeypatch, named):
-    """As in two containers that share a folder, or after one that was killed."""
-    if named:
-        monkeypatch.setattr(os, "O_TMPFILE", 0, raising=False)
-    with replacing("out.txt") as first, replacing("out.txt") as second:
-        first.write(b"first")
-        second.write(b"second")
-    assert Path("out.txt").read_text() == "first"  # it ends last
-    assert list(workspace.glob(".*")) == []
-
-
-def test_a_name_that_is_taken_is_left_to_its_owner(workspace, monkeypatch):
-    monkeypatch.setattr("rankmeter._files.os.urandom", bytes)
-    taken = Path(f".rankmeter-{bytes(8).hex()}.tmp")
-    taken.write_text("of another process")
-    with pytest.raises(FileExistsError), replacing("out.txt") as file:
-        file.write(b"mine")
-    assert taken.read_text() == "of another process"
-    assert not Path("out.txt").exists()
 
 
 def test_a_hard_link_to_an_input_is_no_output(workspace):
