@@ -6,7 +6,10 @@ import json
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
+import click
 import numpy as np
 from click.testing import CliRunner
 
@@ -75,6 +78,23 @@ def rankmeter(*args, stdin=None):
     if not isinstance(done.exception, SystemExit | None):
         raise done.exception
     return Ended(done.exit_code, done.stdout, done.stderr)
+
+
+def running(run):
+    """Run a command line whose command calls this function."""
+    command = click.Command("doctor", callback=run)
+    module = SimpleNamespace(command=command)
+    with mock.patch("rankmeter._cli.import_module", return_value=module):
+        return rankmeter("doctor")
+
+
+def code_of(error):
+    """The exit code of a command that raises this error."""
+
+    def fail():
+        raise error
+
+    return running(fail).code
 
 
 def means(*args, stdin=None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import os
 import re
 import shutil
@@ -16,7 +17,6 @@ from typing import get_args
 import pytest
 
 import rankmeter as rm
-from rankmeter._choices import TieRule
 from rankmeter._reading import forms as _forms
 from rankmeter.conventions import convention_names
 from rankmeter.metrics import METRICS
@@ -114,7 +114,10 @@ def test_every_accepted_form_of_data_has_an_example(reader, monkeypatch):
     assert {form.name for form in _forms.FORMS} - others == seen
 
 
-@pytest.mark.parametrize("rule", get_args(TieRule))
+TIES = get_args(get_args(inspect.signature(rm.evaluate).parameters["ties"].annotation)[0])
+
+
+@pytest.mark.parametrize("rule", TIES)
 def test_every_tie_rule_is_on_its_page(rule):
     assert f"| `{rule}` |" in (DOCS / "guide" / "ties.md").read_text("utf-8")
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import cases
 import rankmeter as rm
 from rankmeter._engine.scores import Scores
-from rankmeter._rankings.ties import ORDERED
 from rankmeter.conventions._plan import resolve
 from rankmeter.metrics import METRICS, Metric
 
@@ -24,7 +23,7 @@ ITEMS = [f"i{n}" for n in range(8)]
 scored_lists = st.dictionaries(st.sampled_from(ITEMS), st.integers(0, 5).map(float), max_size=8)
 truths = st.dictionaries(st.sampled_from(ITEMS), st.sampled_from([0.0, 1.0, 1.0, 2.0, 3.0]))
 worlds = st.lists(st.tuples(scored_lists, truths), min_size=1, max_size=5)
-tie_rules = st.sampled_from([*ORDERED, "expected", "optimistic", "pessimistic", "together"])
+tie_rules = st.sampled_from([*cases.ORDERED, "expected", "optimistic", "pessimistic", "together"])
 cutoffs = st.sampled_from([None, 1, 2, 3, 5, 20])
 
 

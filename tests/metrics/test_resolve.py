@@ -8,7 +8,7 @@ import rankmeter as rm
 from rankmeter._choices import Alignment, Averaging
 from rankmeter.conventions import convention_names, load_convention, translate
 from rankmeter.conventions._plan import resolve
-from rankmeter.metrics import METRICS
+from rankmeter.metrics import METRICS, RESERVED
 
 pytestmark = pytest.mark.once
 
@@ -67,3 +67,8 @@ class TestLacking:
             missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
             assert resolve(metric(**missing | dict(metric.options)), like=tool).notes == ()
         assert resolve("ndcg rr utility(n_items=9)").notes == ()
+
+
+def test_no_option_is_named_like_a_choice_of_alignment():
+    choices = RESERVED | Alignment.__dataclass_fields__.keys()
+    assert not {name for spec in METRICS.values() for name in spec.options} & choices

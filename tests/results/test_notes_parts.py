@@ -1,4 +1,4 @@
-"""x"""
+"""Counts and notes of several systems."""
 
 from __future__ import annotations
 
