@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -95,6 +97,19 @@ def code_of(error):
         raise error
 
     return running(fail).code
+
+
+def on_terminal(code):
+    """The output of a program whose streams are a terminal."""
+    spawn = "import pty, sys; pty.spawn([sys.executable, '-c', sys.argv[1]])"
+    done = subprocess.run(
+        [sys.executable, "-c", spawn, code],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout.decode()
 
 
 def means(*args, stdin=None):

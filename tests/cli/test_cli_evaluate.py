@@ -7,9 +7,6 @@ import inspect
 import json
 import re
 import shutil
-import subprocess
-import sys
-import textwrap
 
 import polars as pl
 import pytest
@@ -334,27 +331,6 @@ def test_freed_memory_is_kept_unless_there_is_a_limit(options, keeps, workspace,
     assert bool(called) == keeps
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a call of glibc")
-def test_freed_memory_stays_in_the_process():
-    code = """
-        import os, sys
-        import numpy as np
-        from rankmeter._cli._lazily import keep_freed_memory
-
-        def held():
-            return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
-
-        keep_freed_memory()
-        before = held()
-        large = np.ones(2**24)
-        del large
-        sys.exit(held() - before < 2**26)
-    """
-    assert (
-        subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False).returncode == 0
-    )
-
-
 def test_gzipped_output_depends_on_the_values_alone(workspace):
     for name in ("one.csv.gz", "two.csv.gz"):
         rankmeter("evaluate", *BOTH, "--per-user", name)
@@ -450,21 +426,6 @@ def test_a_gate_may_name_a_metric_with_options(half):
     metric = "ndcg(gain=exp2)@3"
     files = (*half[:2], "-m", metric, "--fail-if", f"{metric}<=1")
     assert "gate 'ndcg(gain=exp2)@3<=1' tripped" in rankmeter("evaluate", *files).err
-
-
-# -- on a terminal ----------------------------------------------------------------------------
-
-
-def test_on_a_terminal_the_table_is_drawn_and_has_every_number(workspace, monkeypatch, capsys):
-    from rankmeter._cli._terminal import print_table
-
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    monkeypatch.setenv("COLUMNS", "200")
-    table = rm.evaluate(*BOTH).table()
-    print_table(table, "Title")
-    out = capsys.readouterr().out
-    cells = [cell for row in [table.columns, *table.rows] for cell in row]
-    assert all(cell in out for cell in ["Title", *cells, *table.notes])
 
 
 def test_a_folder_of_parquet_files_is_read(workspace):

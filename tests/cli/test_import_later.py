@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,24 @@ def test_a_module_that_cannot_be_imported_later_says_so_each_time(later):
 def test_a_module_that_is_missing_is_not_imported_later():
     later = "from rankmeter._cli._lazily import import_later; import_later('no_such')"
     assert "No module named 'no_such'" in python(f"{later}; import no_such").stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a call of glibc")
+def test_freed_memory_stays_in_the_process():
+    code = """
+        import os, sys
+        import numpy as np
+        from rankmeter._cli._lazily import keep_freed_memory
+
+        def held():
+            return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+        keep_freed_memory()
+        before = held()
+        large = np.ones(2**24)
+        del large
+        sys.exit(held() - before < 2**26)
+    """
+    assert (
+        subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False).returncode == 0
+    )

@@ -12,6 +12,7 @@ from command_line import write_examples
 from rankmeter._files import replacing
 
 pytestmark = pytest.mark.once
+pytest.importorskip("resource", reason="signals, pipes and limits of Unix")
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pytest
 import rankmeter as rm
 from command_line import rankmeter
 from rankmeter.conventions import convention_names, load_convention, translate, translate_all
-from rankmeter.conventions._profiles import WIDELY_USED
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -187,15 +186,6 @@ class TestNames:
             assert mean in (walk.start.mean, walk.end.mean)
         search = rm.explain(self.RANKINGS, self.TRUTH, name, like=like, target=mean)
         assert search.matches[0].convention == like
-
-    def test_a_search_lists_widely_used_tools_first(self):
-        found = rm.explain(self.RANKINGS, self.TRUTH, "recall@2", target=0.75)
-        tools = [match.convention for match in found.matches if not match.switches]
-        assert tools[0] == "rankmeter"
-        known = [tool for tool in tools[1:] if tool in WIDELY_USED]
-        assert len(known) > 3
-        assert known == sorted(known, key=WIDELY_USED.index) == tools[1 : len(known) + 1]
-        assert set(WIDELY_USED) <= set(convention_names())
 
     def test_the_command_line_understands_them(self, tmp_path):
         run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
