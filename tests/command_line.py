@@ -66,6 +66,8 @@ class Ended:
     code: int
     out: str
     err: str
+    raw: bytes
+    """Standard output as it was written."""
 
     @property
     def json(self):
@@ -79,7 +81,7 @@ def rankmeter(*args, stdin=None):
     done = CliRunner(**apart).invoke(main, [str(arg) for arg in args], input=stdin)
     if not isinstance(done.exception, SystemExit | None):
         raise done.exception
-    return Ended(done.exit_code, done.stdout, done.stderr)
+    return Ended(done.exit_code, done.stdout, done.stderr, done.stdout_bytes)
 
 
 def running(run):
