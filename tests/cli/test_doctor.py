@@ -1,4 +1,4 @@
-"""``rankmeter doctor`` tells what every package is for."""
+"""``rankmeter doctor`` names every package and its purpose."""
 
 from __future__ import annotations
 
