@@ -9,6 +9,8 @@ from rankmeter.testing import variants
 from reference_lists import Side
 
 GRADES = (-1.0, 0.0, 0.0, 1.0, 1.0, 2.0, 3.0)
+ORDERED = ("item", "item-descending", "text", "text-descending", "native-descending", "input")
+"""The tie rules that put tied items in an order."""
 
 
 def batch(seed, n_users=200, *, max_length=12, n_items=16, ties=False, grades=GRADES):

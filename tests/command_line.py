@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
+import click
 import numpy as np
 from click.testing import CliRunner
 
@@ -61,6 +66,8 @@ class Ended:
     code: int
     out: str
     err: str
+    raw: bytes
+    """Standard output as it was written."""
 
     @property
     def json(self):
@@ -74,7 +81,37 @@ def rankmeter(*args, stdin=None):
     done = CliRunner(**apart).invoke(main, [str(arg) for arg in args], input=stdin)
     if not isinstance(done.exception, SystemExit | None):
         raise done.exception
-    return Ended(done.exit_code, done.stdout, done.stderr)
+    return Ended(done.exit_code, done.stdout, done.stderr, done.stdout_bytes)
+
+
+def running(run):
+    """Run a command line whose command calls this function."""
+    command = click.Command("doctor", callback=run)
+    module = SimpleNamespace(command=command)
+    with mock.patch("rankmeter._cli.import_module", return_value=module):
+        return rankmeter("doctor")
+
+
+def code_of(error):
+    """The exit code of a command that raises this error."""
+
+    def fail():
+        raise error
+
+    return running(fail).code
+
+
+def on_terminal(code):
+    """The output of a program whose streams are a terminal."""
+    spawn = "import pty, sys; pty.spawn([sys.executable, '-c', sys.argv[1]])"
+    done = subprocess.run(
+        [sys.executable, "-c", spawn, code],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout.decode()
 
 
 def means(*args, stdin=None):

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import polars as pl
 from pyspark.sql import SparkSession
-from test_disk import assert_same, outcome, some
+from test_disk import outcome, some
+from test_disk_pieces import assert_same
 from test_spark import CASES, SETTINGS, many
 
 from rankmeter._engine.memory import Memory

@@ -24,10 +24,8 @@ from rankmeter.baselines import (
     recent_popularity,
     svd,
 )
-from rankmeter.baselines import _recommend as recommend
 from rankmeter.datasets import movielens
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
-from rankmeter.splits._chance import Shuffle, mix
 
 DAY = 86_400
 NAMES = list(BASELINES)
@@ -160,15 +158,6 @@ def test_lists_do_not_depend_on_who_else_is_asked(name, log, data):
     assert BASELINES[name](log, k=4, users=asked).equals(
         everyone.filter(pl.col("user").is_in(asked))
     )
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_blocks_of_users_change_nothing(name, monkeypatch):
-    ratings = movielens().filter(pl.col("user") <= 40)
-    whole = BASELINES[name](ratings, k=20)
-    monkeypatch.setattr(recommend, "_BLOCK", 60)
-
-    assert BASELINES[name](ratings, k=20).equals(whole)
 
 
 @given(log=logs(), damping=st.floats(0, 100))
@@ -349,26 +338,6 @@ def test_seeds_and_users_make_different_orders():
 
     assert len({tuple(one["item"].to_list()) for one in lists}) == 4
     assert random(ratings, seed=5).equals(random(ratings, seed=5))
-
-
-@given(n=st.integers(1, 300), keys=st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=5))
-def test_a_shuffle_is_a_permutation_and_knows_its_inverse(n, keys):
-    shuffle = Shuffle(n, np.array(keys, dtype=np.uint64))
-    key = np.repeat(np.arange(len(keys)), n)
-    place = np.tile(np.arange(n), len(keys))
-    item = shuffle.item_at(place, key)
-
-    assert np.array_equal(np.sort(item.reshape(-1, n), axis=1), place.reshape(-1, n))
-    assert np.array_equal(shuffle.place_of(item, key), place)
-
-
-def test_random_orders_never_change():
-    """Every later version must reproduce results that were published with a seed."""
-    shuffle = Shuffle(10, mix(np.arange(2, dtype=np.uint64)))
-
-    order = shuffle.item_at(np.arange(10), np.zeros(10, int))
-    assert order.tolist() == [4, 9, 0, 6, 2, 8, 7, 5, 3, 1]
-    assert random(LOG, users=[9, 10])["item"].to_list() == list("abcdadbc")
 
 
 # -- real ratings -----------------------------------------------------------------------------

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankmeter import describe
 from rankmeter.datasets import movielens, synthetic
 from rankmeter.errors import DataError, InvalidValueError
-from rankmeter.splits._describe import describe
 
 pytestmark = pytest.mark.once
 

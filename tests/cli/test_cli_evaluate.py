@@ -5,21 +5,15 @@ from __future__ import annotations
 import gzip
 import inspect
 import json
-import math
 import re
 import shutil
-import subprocess
-import sys
-import textwrap
 
 import polars as pl
 import pytest
 
 import rankmeter as rm
 from command_line import RECS, TRUTH, means, rankmeter, write_examples
-from rankmeter._cli._gates import read_comparison_gate, read_gate
 from rankmeter.conventions import load_convention
-from rankmeter.errors import UsageError
 
 FILES = {
     "renamed.csv": RECS.replace("user,item,score", "member,sku,points"),
@@ -337,27 +331,6 @@ def test_freed_memory_is_kept_unless_there_is_a_limit(options, keeps, workspace,
     assert bool(called) == keeps
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a call of glibc")
-def test_freed_memory_stays_in_the_process():
-    code = """
-        import os, sys
-        import numpy as np
-        from rankmeter._cli._lazily import keep_freed_memory
-
-        def held():
-            return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
-
-        keep_freed_memory()
-        before = held()
-        large = np.ones(2**24)
-        del large
-        sys.exit(held() - before < 2**26)
-    """
-    assert (
-        subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False).returncode == 0
-    )
-
-
 def test_gzipped_output_depends_on_the_values_alone(workspace):
     for name in ("one.csv.gz", "two.csv.gz"):
         rankmeter("evaluate", *BOTH, "--per-user", name)
@@ -455,25 +428,6 @@ def test_a_gate_may_name_a_metric_with_options(half):
     assert "gate 'ndcg(gain=exp2)@3<=1' tripped" in rankmeter("evaluate", *files).err
 
 
-def test_a_number_that_does_not_exist_is_no_reason_to_pass():
-    assert all(read_gate(f"rr{sign}0").trips(math.nan) for sign in ("<", "<=", ">", ">=", "=="))
-
-
-# -- on a terminal ----------------------------------------------------------------------------
-
-
-def test_on_a_terminal_the_table_is_drawn_and_has_every_number(workspace, monkeypatch, capsys):
-    from rankmeter._cli._terminal import print_table
-
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    monkeypatch.setenv("COLUMNS", "200")
-    table = rm.evaluate(*BOTH).table()
-    print_table(table, "Title")
-    out = capsys.readouterr().out
-    cells = [cell for row in [table.columns, *table.rows] for cell in row]
-    assert all(cell in out for cell in ["Title", *cells, *table.notes])
-
-
 def test_a_folder_of_parquet_files_is_read(workspace):
     folder = workspace / "recs"
     folder.mkdir()
@@ -482,24 +436,3 @@ def test_a_folder_of_parquet_files_is_read(workspace):
     frame.tail(5).write_parquet(folder / "2.parquet")
     assert means("evaluate", "recs", "truth.csv") == means("evaluate", *BOTH)
     shutil.rmtree(folder)
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        ("mrr", " ", "x"),
-        ("mrr<", "1", "x"),
-        ("mrr", "==1", ""),
-        ("a", " ", "x"),
-        ("", "a shown worse than ", ""),
-        ("a worse than b on c", " by", ""),
-        ("a worse than b on c", " ", "x"),
-    ],
-    ids=repr,
-)
-def test_a_condition_of_any_length_is_read_in_linear_time(parts):
-    start, many, end = parts
-    text = start + many * 200_000 + end  # in quadratic time each takes more than a minute
-    for read in (read_gate, lambda text: read_comparison_gate(text, ["a", "b"])):
-        with pytest.raises(UsageError, match="--fail-if"):
-            read(text)

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from command_line import RECS, TRUTH, rankmeter, write_examples
-from rankmeter._files import replacing
+from command_line import TRUTH, on_terminal, rankmeter, write_examples
 
 pytestmark = pytest.mark.once
 
 COMMAND = [sys.executable, "-m", "rankmeter"]
 BOTH = ["evaluate", "recs.csv", "truth.csv"]
+START = "import runpy; runpy.run_module('rankmeter', run_name='__main__')"
 resource = pytest.importorskip("resource", reason="signals, pipes and limits of Unix")
 
 
@@ -182,46 +180,6 @@ def test_closed_streams_are_missed_only_where_they_are_needed(workspace, args, c
 ENDINGS = {signal.SIGINT: "\n", signal.SIGTERM: "", signal.SIGHUP: ""}
 
 
-@pytest.mark.parametrize("named", [False, True])
-@pytest.mark.parametrize("number, said", ENDINGS.items())
-def test_a_signal_ends_the_process_quietly_and_leaves_nothing(workspace, number, said, named):
-    """While it waits for the rest of standard input, of which it has a copy already."""
-    Path("out.txt").write_text("old")
-    folder = workspace.parent / "temporary"
-    marker = workspace.parent / "waiting"
-    code = f"""
-import sys, shutil, pathlib
-from rankmeter import _files
-from rankmeter.__main__ import main
-if {named}:
-    _files._path_of_descriptor = lambda number: "/nowhere/at/all"
-copy = shutil.copyfileobj
-def copy_slowly(source, target):
-    target.write(source.readline())
-    pathlib.Path({str(marker)!r}).touch()
-    copy(source, target)
-shutil.copyfileobj = copy_slowly
-main()
-"""
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "evaluate", "-", "truth.csv", "--output", "out.txt"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    process.stdin.write(RECS)
-    process.stdin.flush()
-    until(marker.exists, process)
-    assert bool(list(folder.iterdir())) == named
-    process.send_signal(number)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (128 + number, "", said)
-    assert list(folder.iterdir()) == []
-    assert Path("out.txt").read_text() == "old"
-    assert list(workspace.glob(".*")) == []
-
-
 @pytest.mark.parametrize("module", ["rankmeter._cli", "click.core", "numpy", "polars.lazyframe"])
 def test_ctrl_c_is_quiet_while_modules_are_imported(workspace, module):
     code = f"""
@@ -231,8 +189,7 @@ class Interrupting:
         if name == {module!r}:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupting())
-from rankmeter.__main__ import main
-main()
+{START}
 """
     done = subprocess.run(
         [sys.executable, "-c", code, *BOTH, "-o", "out.txt"], capture_output=True, check=False
@@ -272,7 +229,7 @@ def test_a_signal_that_is_ignored_stays_ignored(workspace):
     """As under nohup."""
     done = run(*BOTH, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     code = "import signal, sys; sys.exit(signal.getsignal(signal.SIGHUP) != signal.SIG_IGN)"
-    run_and_ask = f"from rankmeter._cli import main\ntry: main()\nexcept SystemExit: pass\n{code}"
+    run_and_ask = f"try:\n    {START}\nexcept SystemExit: pass\n{code}"
     asked = subprocess.run(
         [sys.executable, "-c", run_and_ask, *BOTH],
         capture_output=True,
@@ -293,29 +250,6 @@ def test_the_command_line_in_a_notebook_leaves_the_handlers_as_they_were(workspa
         assert [signal.getsignal(one) for one in ENDINGS] == kept
     finally:
         signal.signal(signal.SIGTERM, old)
-
-
-def until(condition, process):
-    """Wait for something that a process does."""
-    end = time.monotonic() + 60
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
-def test_ctrl_c_while_writing_keeps_the_old_file(workspace):
-    Path("old.txt").write_text("old")
-
-    def write_and_interrupt():
-        with replacing("old.txt") as file:
-            file.write(b"half of the n")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_and_interrupt()
-    assert Path("old.txt").read_text() == "old"
-    assert list(workspace.glob(".*")) == []
 
 
 # -- whole files ------------------------------------------------------------------------------
@@ -342,54 +276,10 @@ def test_a_disk_that_fills_up_leaves_the_old_file_and_no_other(workspace, name):
     assert sorted(path.name for path in workspace.iterdir()) == before
 
 
-@pytest.mark.parametrize("named", [False, True])
-def test_a_disk_that_fills_up_leaves_nothing_with_and_without_names(workspace, monkeypatch, named):
-    if named:  # another system than Linux, a file system without files that have no name
-        monkeypatch.setattr(os, "O_TMPFILE", 0, raising=False)
-
-    def fill_the_disk(name):
-        with replacing(name) as file:
-            file.write(b"half")
-            file.flush()
-            assert bool(list(workspace.glob(".rankmeter-*"))) == named
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    Path("old.txt").write_text("old")
-    for name in ("old.txt", "new.txt"):
-        with pytest.raises(OSError, match=name) as caught:
-            fill_the_disk(name)
-        assert caught.value.filename == name
-    assert Path("old.txt").read_text() == "old"
-    assert not Path("new.txt").exists()
-    assert list(workspace.glob(".*")) == []
-
-
 def test_an_error_of_one_output_does_not_name_another(workspace):
     args = ["--method", "holdout", "--train", "train2.csv", "--test", "nowhere/test.csv"]
     done = rankmeter("split", "ratings.csv", *args)
     assert done.err == "error: nowhere: this folder does not exist\n"
-
-
-@pytest.mark.parametrize("named", [False, True])
-def test_writers_with_equal_process_ids_do_not_disturb_each_other(workspace, monkeypatch, named):
-    """As in two containers that share a folder, or after one that was killed."""
-    if named:
-        monkeypatch.setattr(os, "O_TMPFILE", 0, raising=False)
-    with replacing("out.txt") as first, replacing("out.txt") as second:
-        first.write(b"first")
-        second.write(b"second")
-    assert Path("out.txt").read_text() == "first"  # it ends last
-    assert list(workspace.glob(".*")) == []
-
-
-def test_a_name_that_is_taken_is_left_to_its_owner(workspace, monkeypatch):
-    monkeypatch.setattr("rankmeter._files.os.urandom", bytes)
-    taken = Path(f".rankmeter-{bytes(8).hex()}.tmp")
-    taken.write_text("of another process")
-    with pytest.raises(FileExistsError), replacing("out.txt") as file:
-        file.write(b"mine")
-    assert taken.read_text() == "of another process"
-    assert not Path("out.txt").exists()
 
 
 def test_a_hard_link_to_an_input_is_no_output(workspace):
@@ -471,46 +361,7 @@ def test_a_named_pipe_can_be_read(workspace):
 # -- terminals --------------------------------------------------------------------------------
 
 
-def on_terminal(code):
-    """The output of a program whose streams are a terminal."""
-    spawn = "import pty, sys; pty.spawn([sys.executable, '-c', sys.argv[1]])"
-    done = subprocess.run(
-        [sys.executable, "-c", spawn, code],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=True,
-        timeout=60,
-    )
-    return done.stdout.decode()
-
-
-WORK = """
-import time
-from rankmeter._cli import _terminal
-_terminal._PATIENCE = {patience}
-with _terminal.spinner("evaluating"):
-    time.sleep({seconds})
-_terminal.print_progress("done")
-"""
-
-
-def test_long_work_shows_on_a_terminal_that_it_goes_on():
-    assert "evaluating" in on_terminal(WORK.format(patience=0.01, seconds=1))
-
-
-def test_what_is_over_at_once_shows_no_progress():
-    shown = on_terminal(WORK.format(patience=60, seconds=0))
-    assert "evaluating" not in shown
-    assert "done" in shown
-
-
-def test_without_a_terminal_there_is_no_progress(workspace):
-    code = WORK.format(patience=0, seconds=0.3)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    assert (done.stdout, done.stderr) == (b"", b"")
-
-
 def test_a_table_is_drawn_on_a_terminal_and_has_the_same_numbers(workspace):
-    shown = on_terminal(f"from rankmeter._cli import main; main({[*BOTH, '-m', 'rr']})")
+    shown = on_terminal(f"import sys; sys.argv[1:] = {[*BOTH, '-m', 'rr']}; {START}")
     assert "\x1b[1m" in shown
     assert f"{rankmeter(*BOTH, '-m', 'rr', '--json').json['metrics']['rr']['mean']:.4f}" in shown

@@ -7,6 +7,7 @@ import re
 import pytest
 
 import rankmeter as rm
+from command_line import write_examples
 from rankmeter._cli._terminal import print_table
 from rankmeter._results.tables import Table
 
@@ -182,3 +183,14 @@ def test_the_environment_decides_about_colour(shown):
     assert "\x1b[1m1.0000\x1b[0m ▲" in quiet
     assert not re.search(r"3[12]m", quiet)
     assert "\x1b" not in shown(table, TERM="dumb")
+
+
+def test_on_a_terminal_the_table_is_drawn_and_has_every_number(tmp_path, monkeypatch, capsys):
+    write_examples(tmp_path)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    table = rm.evaluate(tmp_path / "recs.csv", tmp_path / "truth.csv").table()
+    print_table(table, "Title")
+    out = capsys.readouterr().out
+    cells = [cell for row in [table.columns, *table.rows] for cell in row]
+    assert all(cell in out for cell in ["Title", *cells, *table.notes])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
+import inspect
 import os
 import re
 import shutil
@@ -16,8 +16,7 @@ from typing import get_args
 import pytest
 
 import rankmeter as rm
-from rankmeter._choices import TieRule
-from rankmeter._reading import forms as _forms
+from pages import blocks, run_python
 from rankmeter.conventions import convention_names
 from rankmeter.metrics import METRICS
 
@@ -34,17 +33,6 @@ def extensions(monkeypatch):
     monkeypatch.syspath_prepend(DOCS / "_ext")
 
 
-def blocks(page, language):
-    """The fenced blocks of a language; every line keeps its line number."""
-    kept, inside = [], False
-    for line in page.read_text("utf-8").splitlines():
-        fence = line.startswith("```")
-        if fence:
-            inside = line == f"```{language}"
-        kept.append(line if inside and not fence else "")
-    return "\n".join(kept) + "\n"
-
-
 def named(pages):
     return [pytest.param(page, id=page.relative_to(DOCS).as_posix()) for page in pages]
 
@@ -55,17 +43,6 @@ def reader(tmp_path, monkeypatch):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run_python(page):
-    """The number of Python examples of a page, and the differences from the output it shows."""
-    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    told: list[str] = []
-    test = doctest.DocTestParser().get_doctest(
-        blocks(page, "python"), {}, page.name, str(page), lineno=0
-    )
-    doctest.DocTestRunner(optionflags=options).run(test, out=told.append)
-    return len(test.examples), "".join(told)
 
 
 @pytest.mark.parametrize("page", named(p for p in WRITTEN if ">>>" in p.read_text("utf-8")))
@@ -98,23 +75,10 @@ def test_commands_of_a_page_do_what_the_page_says(page, reader):
         assert run.stdout.split() == expected.split(), command
 
 
-def test_every_accepted_form_of_data_has_an_example(reader, monkeypatch):
-    seen = set()
-
-    def watched(form):
-        def read(data, side):
-            seen.add(form.name)
-            return form.read(data, side)
-
-        return form._replace(read=read)
-
-    monkeypatch.setattr(_forms, "FORMS", tuple(map(watched, _forms.FORMS)))
-    run_python(DOCS / "guide" / "data.md")
-    others = {"a Spark DataFrame", "an object of ranx, ir_datasets, sentence-transformers or ragas"}
-    assert {form.name for form in _forms.FORMS} - others == seen
+TIES = get_args(get_args(inspect.signature(rm.evaluate).parameters["ties"].annotation)[0])
 
 
-@pytest.mark.parametrize("rule", get_args(TieRule))
+@pytest.mark.parametrize("rule", TIES)
 def test_every_tie_rule_is_on_its_page(rule):
     assert f"| `{rule}` |" in (DOCS / "guide" / "ties.md").read_text("utf-8")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,6 @@ from scipy import stats
 
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._results.settings import Test
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 
 pytestmark = pytest.mark.once
@@ -235,7 +234,10 @@ def test_gains_whose_differences_overflow_are_refused():
     assert rm.compare(lists, truth, "ndcg@2").differences[0].p == 2 / 64
 
 
-@pytest.mark.parametrize("test", [one for one in get_args(Test) if one != "auto"])
+TESTS = get_args(get_type_hints(rm.compare_values)["test"])
+
+
+@pytest.mark.parametrize("test", [one for one in TESTS if one != "auto"])
 def test_scaled_values_have_the_same_p(test):
     values = {name: np.sin(np.arange(1, 121) * step) for name, step in (("A", 1), ("B", 2))}
     options = {"test": test, "interval": "bca", "n_resamples": 99}

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
+from command_line import code_of
 from rankmeter import errors as e
-from rankmeter._cli._exits import code_of
 
 GOOD = {"ann": {"a": 3.0, "b": 2.0}, "bob": {"b": 1.0}}
 TRUTH = {"ann": {"b"}, "bob": {"b"}}

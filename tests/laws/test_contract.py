@@ -23,7 +23,6 @@ import rankmeter as rm
 import reference
 import reference_lists
 import reference_trec
-from rankmeter._rankings.ties import ORDERED
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, RESERVED, register, unregister
 from rankmeter.testing import check_metric
@@ -179,7 +178,7 @@ def equals_its_definition(name):
 
 def takes_a_tie_rule_for_an_order_of_the_tied_items(name):
     module = definition(name)
-    for rule in ORDERED:
+    for rule in cases.ORDERED:
         if needs_side(name):
             lists_agree(name, module, ties=True, rule=rule)
             continue

@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from command_line import rankmeter
-from rankmeter._cli._exits import exit_code
-from rankmeter._results.tables import Table
+from command_line import rankmeter, running
 from rankmeter.errors import DataError, RankmeterWarning
 
 pytestmark = pytest.mark.once
+
+Table = type(rm.evaluate([["a"]], [{"a"}], "rr").table())
 
 NAMES = {
     "escape": "a\x1b[2Jb",
@@ -140,19 +140,20 @@ def test_pages_show_what_is_hidden(name, tmp_path):
     for text in (shown, charts, found._repr_html_()):
         assert not CONTROL.search(text)
         assert f"⟨U+{ord(hidden):04X}⟩" in text
-    assert rm._results.page.read_page(path)["systems"][0] == NAMES[name]
+    assert rankmeter("report", "--read", path, "--json").json["systems"][0] == NAMES[name]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_errors_and_warnings_on_a_terminal(name, capsys):
+def test_errors_and_warnings_on_a_terminal(name):
     def fail():
         import warnings
 
         warnings.warn(f"{NAMES[name]} is odd", RankmeterWarning, stacklevel=2)
         raise DataError(f"no {NAMES[name]}file.csv")
 
-    assert exit_code(fail) == 3
-    told = capsys.readouterr().err
+    done = running(fail)
+    assert done.code == 3
+    told = done.err
     assert not CONTROL.search(told)
     assert len(told.splitlines()) == 2
 

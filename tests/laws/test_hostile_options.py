@@ -17,7 +17,6 @@ import scipy.sparse
 
 import rankmeter as rm
 from fuzz.calls import Rude
-from rankmeter._reading.read import read_rankings
 from rankmeter.errors import DataError, RankmeterError, UsageError
 
 pytestmark = pytest.mark.once
@@ -318,12 +317,6 @@ def test_lists_that_somebody_changes_are_refused():
     truth["v"].append("x")
     with pytest.raises(DataError, match="has changed since it was read"):
         evaluator.evaluate(lists)
-    table = read_rankings(lists)
-    assert not table.rows.changed
-    lists["u"].remove("a")
-    assert table.rows.changed
-    with pytest.raises(DataError, match="has changed since it was read"):
-        table.rows.items()
 
 
 def test_narrow_integers_do_not_overflow():

@@ -6,18 +6,17 @@ import itertools
 import math
 import re
 import warnings
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
 
 import rankmeter as rm
-from rankmeter._results.settings import Correction, Test
-from rankmeter._statistics import paired_test, tukey_hsd
 from rankmeter.errors import RankmeterWarning
 
 pytestmark = pytest.mark.once
 
+TESTS, CORRECTIONS = (get_args(get_type_hints(rm.compare)[n]) for n in ("test", "correction"))
 OPTIONS = [
     {},
     {"alpha": 0.01},
@@ -66,12 +65,15 @@ def matches(said, p):
     return p < number if sign == "<" else abs(p - number) <= 5.1e-5
 
 
-@pytest.mark.parametrize("test", get_args(Test))
+@pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_sentences_intervals_and_tests_agree(test, kind):
     rng = np.random.default_rng(len(kind) * 100 + len(test))
     for options, correction, n in zip(
-        OPTIONS, itertools.cycle(get_args(Correction)), (2, 7, 30, 100, 300, 40), strict=False
+        OPTIONS,
+        itertools.cycle(CORRECTIONS),
+        (2, 7, 30, 100, 300, 40),
+        strict=False,
     ):
         values = values_of(rng, kind, n, 3)
         systems = {f"s{j}": dict(enumerate(column.tolist())) for j, column in enumerate(values.T)}
@@ -133,23 +135,3 @@ def test_all_values_equal_on_an_unknown_scale_have_no_interval():
     (d,) = rm.compare_values({"a": [2.0] * 9, "b": [2.0] * 9}).differences
     assert math.isnan(d.low)
     assert d.sentence() == "a and b have the same value for every one of 9 users."
-
-
-@pytest.mark.parametrize(("wins", "losses"), [(8, 2), (7, 1), (20, 5), (3, 3), (60, 40)])
-def test_mid_p_of_hits_is_that_of_mcnemar(wins, losses):
-    from scipy.stats import binom
-
-    n = wins + losses
-    a, b = np.repeat([1.0, 0.0], [wins, losses]), np.repeat([0.0, 1.0], [wins, losses])
-    tail = binom.sf(max(wins, losses), n, 0.5)
-    expected = min(2 * tail + binom.pmf(max(wins, losses), n, 0.5), 1.0)
-    if wins == losses:
-        expected = 1 - 0.5 * binom.pmf(wins, n, 0.5)
-    result = paired_test(a, b, "mid-p", n_resamples=99_999)
-    assert result.p == pytest.approx(expected, rel=1e-12 if n <= 30 else 0.1)
-    assert result.p < paired_test(a, b, "randomization", n_resamples=99_999).p
-
-
-def test_constant_differences_with_tukey_have_no_result():
-    values = np.full((9, 3), 0.2) + [0.0, 0.0, 0.7]
-    assert math.isnan(tukey_hsd(values)[1].p)

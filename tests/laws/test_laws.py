@@ -12,9 +12,6 @@ from hypothesis import strategies as st
 
 import cases
 import rankmeter as rm
-from rankmeter._engine.scores import Scores
-from rankmeter._rankings.ties import ORDERED
-from rankmeter.conventions._plan import resolve
 from rankmeter.metrics import METRICS, Metric
 
 pytestmark = pytest.mark.once
@@ -24,7 +21,7 @@ ITEMS = [f"i{n}" for n in range(8)]
 scored_lists = st.dictionaries(st.sampled_from(ITEMS), st.integers(0, 5).map(float), max_size=8)
 truths = st.dictionaries(st.sampled_from(ITEMS), st.sampled_from([0.0, 1.0, 1.0, 2.0, 3.0]))
 worlds = st.lists(st.tuples(scored_lists, truths), min_size=1, max_size=5)
-tie_rules = st.sampled_from([*ORDERED, "expected", "optimistic", "pessimistic", "together"])
+tie_rules = st.sampled_from([*cases.ORDERED, "expected", "optimistic", "pessimistic", "together"])
 cutoffs = st.sampled_from([None, 1, 2, 3, 5, 20])
 
 
@@ -118,30 +115,6 @@ def test_the_order_of_the_rows_does_not_matter(world, k, random, ties):
     shuffled = [frame[random.sample(range(frame.height), frame.height)] for frame in (a, b)]
     metrics = wanted(k, ties=ties)
     same(values(a, b, metrics, ties=ties), values(*shuffled, metrics, ties=ties))
-
-
-@given(worlds, cutoffs, tie_rules, st.integers(1, 4))
-def test_any_cut_of_the_users_into_blocks_gives_the_same_values(world, k, ties, blocks):
-    rankings, truth = split(world)
-    metrics = wanted(k, ties=ties)
-    whole = values(rankings, truth, metrics, ties=ties)
-    parts = []
-    for block in range(blocks):
-        mine = [user for n, user in enumerate(rankings) if n % blocks == block]
-        if mine:
-            parts.append(
-                values(
-                    {u: rankings[u] for u in mine}, {u: truth[u] for u in mine}, metrics, ties=ties
-                )
-            )
-    merged = Scores.merge(parts)
-    assert merged.users.to_list() == whole.users.to_list()
-    for label in whole.values:
-        # The same bits: a user's value never depends on other users.
-        np.testing.assert_array_equal(merged.values[label], whole.values[label])
-    plan = resolve(metrics, choices={"ties": ties})
-    for entry in plan.metrics:
-        np.testing.assert_array_equal(whole.averaged(entry).values, merged.averaged(entry).values)
 
 
 @given(worlds, cutoffs)

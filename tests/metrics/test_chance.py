@@ -150,24 +150,6 @@ class TestAdjusted:
         last = curve.frame.filter(k=5, system="new")["mean"][0]
         assert last == pytest.approx(found.estimates["recall(adjusted)@5", "new"].mean)
 
-    def test_blocks_keep_the_scale(self):
-        from rankmeter._engine import open_data
-        from rankmeter._engine.scores import Scores
-        from rankmeter._engine.side import Given
-        from rankmeter._evaluation.question import Question
-        from rankmeter.conventions._plan import resolve
-
-        plan = resolve("rr(adjusted)@5", choices=self.options)
-        parts = []
-        for half in (list(self.truth)[:9], list(self.truth)[9:]):
-            truth, lists = ({u: both[u] for u in half} for both in (self.truth, self.lists))
-            question = Question(truth, "rr(adjusted)@5", None, self.options, Given())
-            _, judged, tables, _ = question.read({"s": lists})
-            parts.append(open_data(judged, tables).run(plan)["s"])
-        whole = rm.evaluate(self.lists, self.truth, "rr(adjusted)@5", **self.options).scores
-        assert Scores.merge(parts).lowest == whole.lowest
-        assert whole.lowest["rr(adjusted)@5"] < 0
-
     @pytest.mark.parametrize(
         ("metric", "options", "said"),
         [

@@ -125,3 +125,9 @@ def test_numbers_have_nouns_in_the_right_form():
     assert _checks.counted(1234, "user") == "1,234 users"
     assert _checks.counted(1, "item has", "items have") == "1 item has"
     assert _checks.counted(2, "item has", "items have") == "2 items have"
+
+
+def test_words_outside_are_those_of_the_house():
+    assert _checks.in_words("Users: 3 items") == "Users: 3 items"
+    with _checks.use_words(_checks.LINKS):
+        assert _checks.in_words("Users: 3 items, reused") == "Triples: 3 entities, reused"

@@ -1,6 +1,5 @@
 """The conventions: valid data, and the choices they need."""
 
-import dataclasses
 import time
 
 import numpy as np
@@ -9,17 +8,10 @@ import pytest
 
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._choices import Alignment, Averaging
 from rankmeter.conventions import convention_names, load_convention, translate, translate_all
-from rankmeter.conventions._plan import resolve
-from rankmeter.conventions._profiles import WIDELY_USED
 from rankmeter.errors import UsageError
-from rankmeter.metrics import METRICS
 
 pytestmark = pytest.mark.once
-
-CHOICES = {f.name for part in (Alignment, Averaging) for f in dataclasses.fields(part)}
-SETTINGS = {"each"}
 
 
 def own_reading(name):
@@ -45,27 +37,6 @@ class TestProfiles:
         assert convention.sources
         assert convention.notes
         assert name == "rankmeter" or convention.version
-
-    def test_choices_exist_and_have_permitted_values(self, name):
-        convention = load_convention(name)
-        assert set(convention.switches) <= CHOICES | SETTINGS
-        for key, chosen in convention.metrics.items():
-            metric, at, rest = key.partition("@")
-            spec = METRICS[metric]
-            assert not rest, key
-            assert spec.cutoff or not at, key
-            assert set(chosen) <= CHOICES | set(spec.options), key
-            required = {n: 1 for n, o in spec.options.items() if o.required and n not in chosen}
-            asked = rm.Metric(metric, 10 if at else None)(**required)
-            switches = resolve(asked, like=name).metrics[0].switches()
-            assert {n: switches[n] for n in chosen} == chosen, key
-
-    def test_spellings_are_metrics(self, name):
-        for theirs in load_convention(name).names:
-            (metric,) = translate(theirs, name)
-            missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
-            asked = metric(**missing | dict(metric.options))
-            assert resolve(asked, like=name).metrics, theirs
 
     def test_every_name_can_be_asked_for_and_labels_the_result(self, name):
         rankings = {"ann": ["a", "b", "x"], "bob": ["y", "c"], "cat": ["c", "x"]}
@@ -100,22 +71,6 @@ class TestProfiles:
         for ours in ("ndcg@10", "ap(denominator=k)@3", "hit_rate@1", "r_precision", "P@5", "rr"):
             (metric,) = translate(ours, name)
             assert (metric.name, metric.k) == (rm.metric(ours).name, rm.metric(ours).k)
-
-    def test_options_are_choices(self, name):
-        for chosen in load_convention(name).options.values():
-            resolve("ndcg@10", like=name, choices=chosen)
-
-    def test_bugs_and_deviations_are_described(self, name):
-        convention = load_convention(name)
-        for bug in convention.bugs:
-            assert bug.keys() == {"why", "metrics", "choices"}
-            for metric in bug["metrics"]:
-                assert set(bug["choices"]) <= CHOICES | set(METRICS[metric].options)
-                (followed,) = resolve(metric, like=name, choices={"bugs": True}).metrics
-                assert followed.switches().items() >= bug["choices"].items()
-        for deviation in convention.deviations:
-            assert deviation["why"]
-            assert deviation.keys() <= {"why", "names"}
 
     def test_aliases_are_names_of_no_other(self, name):
         for alias in load_convention(name).aliases:
@@ -231,15 +186,6 @@ class TestNames:
             assert mean in (walk.start.mean, walk.end.mean)
         search = rm.explain(self.RANKINGS, self.TRUTH, name, like=like, target=mean)
         assert search.matches[0].convention == like
-
-    def test_a_search_lists_widely_used_tools_first(self):
-        found = rm.explain(self.RANKINGS, self.TRUTH, "recall@2", target=0.75)
-        tools = [match.convention for match in found.matches if not match.switches]
-        assert tools[0] == "rankmeter"
-        known = [tool for tool in tools[1:] if tool in WIDELY_USED]
-        assert len(known) > 3
-        assert known == sorted(known, key=WIDELY_USED.index) == tools[1 : len(known) + 1]
-        assert set(WIDELY_USED) <= set(convention_names())
 
     def test_the_command_line_understands_them(self, tmp_path):
         run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
@@ -488,14 +434,6 @@ class TestLacking:
                 assert said in shown.replace(", rr;", ";").replace(f"{name}, rr", name)
         assert result.to_dict()["plan"]["notes"] == [said]
         assert said in result.plan.describe()
-
-    @pytest.mark.parametrize("tool", convention_names())
-    def test_what_the_tool_has_needs_no_note(self, tool):
-        for theirs in load_convention(tool).names:
-            (metric,) = translate(theirs, tool)
-            missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
-            assert resolve(metric(**missing | dict(metric.options)), like=tool).notes == ()
-        assert resolve("ndcg rr utility(n_items=9)").notes == ()
 
 
 class TestUnknown:

@@ -13,8 +13,6 @@ import pytest
 import cases
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._engine.memory import Memory
-from rankmeter._rankings.ties import ORDERED
 from rankmeter.errors import IdTypeError, RankmeterError, RankmeterWarning, UsageError
 
 LISTS = {"ann": ["a", "b", "x"], "bob": ["c", "x"], "cat": ["x", "a"]}
@@ -88,7 +86,9 @@ PLAIN = {
 }
 
 
-@pytest.mark.parametrize("ties", [*ORDERED, "expected", "realistic", "optimistic", "together"])
+@pytest.mark.parametrize(
+    "ties", [*cases.ORDERED, "expected", "realistic", "optimistic", "together"]
+)
 def test_with_equal_propensities_it_is_the_plain_metric_to_the_bit(ties):
     rankings, truth, side = cases.with_side(1, ties=True)
     items = {item for own in (*rankings.values(), *truth.values()) for item in own}
@@ -98,35 +98,6 @@ def test_with_equal_propensities_it_is_the_plain_metric_to_the_bit(ties):
         one, other = (result.scores.values[result.plan[n].label] for n in (debiased, name))
         assert np.array_equal(one, other, equal_nan=True), (debiased, ties)
         assert result[debiased].interval == result[name].interval or "ips" in debiased
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("ties", ["item", "expected", "optimistic", "pessimistic"])
-def test_the_order_of_the_rows_and_the_blocks_change_no_bit(ties, monkeypatch):
-    rankings, truth, side = cases.with_side(2, ties=True)
-    other, _, _ = cases.with_side(4)
-    rng = np.random.default_rng(0)
-    given = {"train": side.train, "propensity": side.propensity, "ties": ties}
-
-    def rows(data, name):
-        found = [(u, i, x) for u, own in data.items() for i, x in own.items()]
-        order = rng.permutation(len(found))
-        return pl.DataFrame([found[n] for n in order], schema=["user", "item", name], orient="row")
-
-    def answers():
-        r, t = rows(rankings, "score"), rows(truth, "gain")
-        result = rm.evaluate(r, t, ["rr", *EVERY], **given)
-        compared = rm.compare({"a": r, "b": rows(other, "score")}, t, EVERY, **given)
-        curve = rm.curve(r, t, "snips(gamma=1)", 3, **given)
-        return result.per_user.rows(), result.to_json(), compared.to_json(), curve.frame.rows()
-
-    whole = answers()
-    monkeypatch.setattr("rankmeter._engine.ENGINE", Memory(5))
-    assert answers() == whole
-    names = {user: own for user, own in rankings.items() if own}
-    listed = rm.evaluate(names, truth, EVERY, **given)
-    assert listed.per_user.rows() == rm.evaluate(rows(names, "score"), truth, EVERY,
-                                                 **given).per_user.rows()  # fmt: skip
 
 
 @pytest.mark.parametrize("ties", ["item", "expected"])

@@ -9,11 +9,9 @@ import pytest
 
 import rankmeter as rm
 from rankmeter import metrics
-from rankmeter.conventions._plan import Alignment
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics import (
     METRICS,
-    RESERVED,
     SYNONYMS,
     Example,
     FloatArray,
@@ -94,11 +92,6 @@ def test_what_cannot_be_a_metric_is_refused_before_anything_changes(
     with pytest.raises(ValueError, match=message):
         register("Refused", **facts)(function)
     assert (dict(METRICS), dict(SYNONYMS)) == before
-
-
-def test_no_option_is_named_like_a_choice_of_alignment():
-    choices = RESERVED | Alignment.__dataclass_fields__.keys()
-    assert not {name for spec in METRICS.values() for name in spec.options} & choices
 
 
 @pytest.fixture

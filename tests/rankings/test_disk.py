@@ -2,131 +2,30 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
-import random
-import re
-import shutil
-import signal
 import subprocess
 import sys
 import warnings
-from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._choices import CHOICES
-from rankmeter._engine import choose
-from rankmeter._engine.memory import Memory
-from rankmeter._files import listening, with_progress
-from rankmeter._rankings.pieces import Repeats, Sizes, collect_judged
-from rankmeter._reading.pieces import Cut, InPieces
-from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.table import unify_all
-from rankmeter.conventions import convention_names
-from rankmeter.conventions._plan import resolve
 from rankmeter.errors import (
-    DataError,
-    InvalidValueError,
     NotEnoughMemoryError,
     RankmeterError,
     UsageError,
 )
 
-RULES = ("ties", "duplicates", "judgements", "scope", "pool", "exclude", "retrieved", "score_type")
-SCORES = [-np.inf, -1.0, -0.0, 0.0, 0.5, 1.0, 1.0 + 1e-9, 2.0, np.inf]
-METRICS = ["ndcg@3", "rr", "recall@2", "precision@5", "ap", "ndcg(relevant=2)@4"]
-
 
 def named(frame):
     text = [pl.format("u{}", "user").alias("user"), pl.format("i{}", "item").alias("item")]
     return frame.with_columns(text)
-
-
-def data(chance):
-    """Small random rankings and ground truth with ties, and repeated items in some of them."""
-    rng = np.random.default_rng(chance.getrandbits(32))
-    n, n_users, n_items = (int(rng.integers(1, most)) for most in (80, 8, 30))
-    order = chance.choice(["score", "score", "rank", "list"])
-    pairs = {"user": rng.integers(0, n_users, n), "item": rng.integers(0, n_items, n)}
-    rankings = pl.DataFrame(pairs)
-    if chance.random() < 0.6:
-        rankings = rankings.unique(maintain_order=True)
-    if order == "score":
-        scores = rng.choice(SCORES, rankings.height)
-        rankings = rankings.with_columns(score=pl.Series(scores))
-    if order == "rank":
-        rankings = rankings.with_columns(rank=pl.Series(rng.integers(1, 9, rankings.height)))
-    m = int(rng.integers(1, 30))
-    truth = pl.DataFrame(
-        {
-            "user": rng.integers(0, n_users + 1, m),
-            "item": rng.integers(0, n_items, m),
-            "gain": rng.integers(-1, 4, m).astype(float),
-        }
-    )
-    if chance.random() < 0.7:
-        truth = truth.unique(["user", "item"], maintain_order=True, keep="first")
-    return (named(rankings), named(truth)) if chance.random() < 0.4 else (rankings, truth)
-
-
-def rules(chance):
-    found = {rule: chance.choice(CHOICES[rule].words) for rule in RULES if chance.random() < 0.6}
-    if found.get("ties", "item") != "expected" and chance.random() < 0.3:
-        found["depth"] = chance.randint(1, 5)
-    return found
-
-
-def assert_same(scores, wanted):
-    assert scores.users.equals(wanted.users)
-    for name in ("matrix", "in_truth", "in_rankings", "has_truth"):
-        np.testing.assert_array_equal(getattr(scores, name), getattr(wanted, name))
-    assert scores.counts == wanted.counts
-    said = [{k: (type(e), str(e)) for k, e in s.errors.items()} for s in (scores, wanted)]
-    assert said[0] == said[1]
-    for alignment, facts in wanted.facts.items():
-        found = scores.facts[alignment]
-        np.testing.assert_array_equal(found.n_relevant, facts.n_relevant)
-        np.testing.assert_array_equal(found.n_ranked, facts.n_ranked)
-        rest = [replace(one, n_relevant=0, n_ranked=0) for one in (found, facts)]
-        assert vars(rest[0]) == vars(rest[1])
-
-
-@example(47776)
-@given(st.integers(0, 2**32))
-def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
-    chance = random.Random(seed)
-    rankings, truth = data(chance)
-    metrics = [*METRICS, "rr(ties=pessimistic)@9", "hr(score_type=float32,ties=text)@2"]
-    chosen = rules(chance)
-    plan = resolve(metrics, choices=chosen)
-    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
-    whole = tables[""]
-    try:
-        wanted = Memory().open(judged, tables).run(plan)[""]
-    except DataError as error:  # ranks without gaps, of which some are left out
-        wanted = error
-    asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
-    for size in (1, chance.randint(2, 9), 1000):
-        some = replace(whole, rows=InPieces(whole.frame.head(2), Cut(whole.frame, size)))
-        sifted = {"": collect_judged(some, judged, asked, room=2**21)}
-        for blocks in (1, 3):
-            run = Memory(blocks).open(judged, sifted).run
-            if isinstance(wanted, DataError):
-                with pytest.raises(DataError, match=r"left-out items than ranks"):
-                    run(plan)
-            else:
-                assert_same(run(plan)[""], wanted)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -196,69 +95,6 @@ def test_globs_and_datasets_are_read_in_memory_too(tmp_path):
         assert outcome(form, truth) == wanted, form
 
 
-def texts(folder, frame, *, words):
-    """Rankings as text of every form that is read in chunks."""
-    if words:
-        frame = named(frame)
-    csv, tsv = frame.write_csv(), frame.write_csv(separator="\t")
-    quoted = frame.write_csv(quote_style="always").replace("\n", "\r\n")
-    run = frame.select("user", pl.lit("Q0").alias("0"), "item", rank=1, score="score", tag=0)
-    zstd = partial(pa.compress, codec="zstd", asbytes=True)
-    lines = run.write_csv(include_header=False, separator=" ")
-    files = {"a.csv": csv, "b.tsv": tsv, "c.csv": quoted, "d.run": lines}
-    files |= {"e.jsonl": frame.write_ndjson(), "f.csv": "\n" + csv.replace("\n", "\n\n")}
-    files |= {"g.txt": csv.removesuffix("\n")}
-    for name, content in files.items():
-        (folder / name).write_bytes(content.encode())
-        yield folder / name
-        for extension, packed in (("gz", gzip.compress), ("zst", zstd)):
-            path = folder / f"{name}.{extension}"
-            path.write_bytes(packed(content.encode()))
-            yield path
-
-
-@pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize("words", [False, True])
-@pytest.mark.parametrize("ordered", [False, True])
-def test_text_is_read_in_chunks(words, ordered, tmp_path):
-    rankings, truth = some()
-    rankings = rankings.sort("user") if ordered else rankings
-    judged = named(truth) if words else truth
-    for path in texts(tmp_path, rankings, words=words):
-        wanted = outcome(path, judged)
-        assert not isinstance(wanted[0], type), wanted
-        assert outcome(path, judged, engine="disk") == wanted, path
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_the_type_of_ids_in_text_depends_on_all_of_them(tmp_path):
-    rankings, truth = some()
-    text = rankings.with_columns(pl.col("user", "item").cast(pl.String))
-    last = pl.int_range(pl.len()) >= rankings.height - 3
-    for odd in ("007", " 7", "x y", "-1"):
-        for role in ("user", "item"):
-            column = pl.when(last).then(pl.lit(odd)).otherwise(role).alias(role)
-            frame = text.with_columns(column).unique(["user", "item"], maintain_order=True)
-            path = tmp_path / "r.csv"
-            frame.write_csv(path)
-            for judged in (truth, truth.with_columns(pl.col("user", "item").cast(pl.String))):
-                wanted = outcome(path, judged)
-                assert outcome(path, judged, engine="disk") == wanted, (odd, role)
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_bad_text_is_named_with_its_lines(tmp_path):
-    rankings, truth = some()
-    lines = rankings.write_csv().splitlines()
-    path = tmp_path / "r.csv"
-    for bad, said in (("1,2", "2 fields"), ("1,2,x", "'x'.*is not a number"), ('1,"2,3', "mark")):
-        path.write_text("\n".join([*lines[:2000], bad, *lines[2000:]]))
-        with pytest.raises(DataError, match=said):
-            rm.evaluate(path, truth, engine="disk")
-    path.write_text("user,item,score\n")
-    assert outcome(path, truth, engine="disk")[0] is outcome(path, truth)[0]
-
-
 def test_users_of_text_are_looked_up_in_large_pieces():
     rankings = named(
         pl.DataFrame({"user": np.arange(30_000) // 10, "item": np.arange(30_000) % 10})
@@ -286,22 +122,6 @@ def test_text_that_is_one_value_is_not_read_in_pieces(content, tmp_path, monkeyp
     assert plan.engine == f"memory: {path} cannot be read in pieces"
 
 
-@pytest.fixture
-def small_pieces(monkeypatch):
-    monkeypatch.setattr("rankmeter._engine.choose._LARGEST_PIECE", 500)
-
-
-@pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize("convention", convention_names())
-def test_conventions_have_the_same_results(convention, tmp_path):
-    rankings, truth = some()
-    rankings.write_parquet(tmp_path / "r.parquet", row_group_size=300)
-    for bugs in (False, True):
-        options = {"like": convention, "bugs": bugs, "n_items": 900}
-        wanted = outcome(rankings, truth, **options)
-        assert outcome(tmp_path / "r.parquet", truth, engine="disk", **options) == wanted
-
-
 BAD = {
     "missing score": pl.col("score").replace(0.5, None),
     "score that is not a number": pl.col("score").replace(0.5, float("nan")),
@@ -323,54 +143,6 @@ def test_bad_values_are_found_as_in_memory(what, bad_scores, tmp_path):
     rankings.with_columns(BAD[what]).write_parquet(path)
     options = {"bad_scores": bad_scores}
     assert outcome(path, truth, engine="disk", **options) == outcome(path, truth, **options)
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_a_bad_value_in_a_later_piece_is_named_with_its_rows(tmp_path):
-    rankings, truth = some()
-    bad = pl.when(pl.int_range(pl.len()) == 2_100).then(None).otherwise("score").alias("score")
-    path = tmp_path / "r.parquet"
-    rankings.with_columns(bad).write_parquet(path, row_group_size=250)
-    with pytest.raises(InvalidValueError) as caught:
-        rm.evaluate(path, truth, engine="disk")
-    words = r"\(rows ([\d,]+) to [\d,]+\) .* first at row (\d+)"
-    first, row = re.search(words, str(caught.value)).groups()
-    assert int(first.replace(",", "")) + int(row) - 1 == 2_101
-    for rule in ("drop", "worst"):
-        wanted = outcome(path, truth, bad_scores=rule)
-        assert outcome(path, truth, bad_scores=rule, engine="disk") == wanted
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_scores_against_ranks_are_counted(tmp_path):
-    rankings, truth = some()
-    rank = (-pl.col("score")).rank("ordinal").over("user").cast(pl.Int64)
-    later = pl.when(pl.col("item") % 7 == 0).then(0.5).otherwise("score").alias("score")
-    frame = rankings.with_columns(rank=rank).with_columns(later)
-    frame.write_parquet(tmp_path / "r.parquet", row_group_size=300)
-    frame.write_csv(tmp_path / "r.csv")
-    for name in ("r.parquet", "r.csv"):
-        wanted = outcome(tmp_path / name, truth)
-        assert "scores_against_ranks" in wanted[0]
-        assert outcome(tmp_path / name, truth, engine="disk") == wanted
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_comparisons_are_the_same(tmp_path):
-    rankings, truth = some()
-    other, _ = some(seed=2)
-    options = {
-        "segments": {user: "ab"[user % 2] for user in range(60)},
-        "clusters": {user: user // 3 for user in range(60)},
-        "n_resamples": 99,
-    }
-    systems = {"a": rankings, "b": other}
-    wanted = rm.compare(systems, truth, ["ndcg@5", "rr"], **options).to_dict()
-    other.write_parquet(tmp_path / "b.parquet", row_group_size=300)
-    systems["b"] = tmp_path / "b.parquet"
-    found = rm.compare(systems, truth, ["ndcg@5", "rr"], engine="disk", **options).to_dict()
-    assert "pieces" in found["plan"].pop("engine")
-    assert found == wanted
 
 
 def test_repeated_items_are_found_unless_that_is_declared_unnecessary(tmp_path):
@@ -443,248 +215,6 @@ def test_the_command_line_has_both_options(tmp_path):
 
 # ---------------------------------------------------------------------------------------------
 # What can go wrong
-
-
-def test_a_file_that_changes_between_the_passes_is_refused(tmp_path, monkeypatch):
-    rankings, truth = some()
-    path = tmp_path / "r.parquet"
-    rankings.write_parquet(path)
-    original = collect_judged
-
-    def sift_and_write(*args, **kwargs):
-        found = original(*args, **kwargs)
-        rankings.with_columns(pl.col("score") * 2).write_parquet(path)
-        return found
-
-    monkeypatch.setitem(choose._KEEP, InPieces, sift_and_write)
-    with pytest.raises(DataError, match="changed while"):
-        rm.evaluate(path, truth, engine="disk")
-
-
-class Changing(Cut):
-    """Rows that are others in the second pass."""
-
-    passes = 0
-
-    def read(self, n, *, items=True):
-        piece = super().read(n, items=items)
-        self.__dict__["passes"] += n == 0
-        if self.passes < 2:
-            return piece
-        return piece._replace(rows=self.change(piece.rows))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda rows: rows.with_columns(score=-pl.col("score") - 1),
-        lambda rows: rows.with_columns(user=59 - pl.col("user")),
-        lambda rows: rows.head(100),
-        lambda rows: rows.clear(),
-    ],
-)
-def test_rows_that_change_between_the_passes_are_refused(change):
-    rankings, truth = some()
-    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
-    pieces = Changing(tables[""].frame, 900)
-    pieces.__dict__.update(passes=0, change=change)
-    table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
-    unchecked = resolve("rr(duplicates=unchecked)")
-    sifted = {"": collect_judged(table, judged, [*unchecked.alignments()], room=2**21)}
-    with pytest.raises(DataError, match="changed while"):
-        Memory().open(judged, sifted).run(resolve("rr"))
-
-
-def test_repeated_numbers_are_found_in_memory_and_on_disk():
-    rng = np.random.default_rng(1)
-    numbers = np.concatenate([rng.integers(0, 2**63, 50_000), np.arange(10), np.arange(5, 20)])
-    numbers = (numbers.astype(np.uint64) * np.uint64(2)) ** np.uint64(1)
-    wanted = np.unique(numbers[:50_010][np.isin(numbers[:50_010], numbers[50_010:])])
-    for limit in (2**30, 2**14):
-        seen = Repeats(300_000, limit)
-        for part in np.array_split(numbers.copy(), 7):
-            seen.add(part)
-        assert bool(seen.files) == (limit == 2**14)
-        np.testing.assert_array_equal(seen.repeated(), wanted)
-
-
-def test_a_disk_without_room_is_said_before_the_work(monkeypatch):
-    usage = shutil.disk_usage("/")
-    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=1000))
-    with pytest.raises(DataError, match=r"1,000,000 rows needs 8 MB in .*, and 1 kB are free"):
-        Repeats(1_000_000, 2**20)
-
-
-@pytest.mark.parametrize("kind", ["dense", "growing", "sparse", "text", "leaving"])
-def test_rows_are_counted_by_user(kind):
-    rng = np.random.default_rng(1)
-    users = rng.integers(0, 500, 4000)
-    users = {
-        "dense": users,
-        "growing": np.sort(users)[::-1] - 250,
-        "sparse": users * 2**50,
-        "text": users,
-        "leaving": np.where(np.arange(4000) < 2000, users, users * 2**40),
-    }[kind]
-    series = pl.Series("user", users)
-    series = series.cast(pl.String) if kind == "text" else series
-    sizes = Sizes(series.dtype)
-    for start in (0, 10, 900, 2500):
-        stop = {0: 10, 10: 900, 900: 2500, 2500: 4000}[start]
-        sizes.add(series[start:stop])
-    each, n = sizes.by_user()
-    wanted = series.value_counts().sort("user")
-    assert each.to_list() == wanted["user"].to_list()
-    assert n.tolist() == wanted["count"].to_list()
-
-
-def test_progress_has_speed_and_time_left():
-    said = []
-    with listening(said.append):
-        assert [*with_progress(iter("abc"), "counting", 3, 900)] == ["a", "b", "c"]
-    assert said[-1].startswith("counting: 100%, ")
-    assert said[0].endswith(" left")
-
-
-def test_all_metrics_share_the_two_passes():
-    rankings, truth = some()
-    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
-    pieces = Changing(tables[""].frame, 900)
-    pieces.__dict__.update(passes=0, change=lambda rows: rows)
-    table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
-    rules = ("item", "expected", "text-descending", "realistic")
-    metrics = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
-    plan = resolve([*metrics, "rr(pool=judged)", "rr(score_type=float32)"])
-    sifted = {"": collect_judged(table, judged, [*plan.alignments()], room=2**21)}
-    assert pieces.passes == 1
-    opened = Memory(3).open(judged, sifted)
-    opened.run(plan)
-    assert pieces.passes == 2
-    opened.run(resolve(["recall@7", "ndcg(ties=text-descending)"]))
-    assert pieces.passes == 2
-
-
-@pytest.mark.once
-@pytest.mark.skipif(sys.platform != "linux", reason="files without a name")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_nothing_is_left_behind_after_a_signal(number, tmp_path):
-    rankings, truth = some()
-    rankings.write_csv(tmp_path / "r.csv")
-    truth.write_csv(tmp_path / "t.csv")
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    code = (
-        "import os, sys\n"
-        "from rankmeter._rankings.pieces import collect_judged\n"
-        "from rankmeter.__main__ import main\n"
-        "original = collect_judged.__globals__['_keys']\n"
-        "def keys(rows):\n"
-        f"    os.kill(os.getpid(), {int(number)})\n"
-        "    return original(rows)\n"
-        "collect_judged.__globals__['_keys'] = keys\n"
-        "sys.argv = ['rankmeter', 'evaluate', 'r.csv', 't.csv', '--engine', 'disk']\n"
-        "sys.exit(main())\n"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(temporary)},
-        capture_output=True,
-        check=False,
-    )
-    assert ended.returncode in (128 + number, -number), ended.stderr
-    assert [*temporary.iterdir()] == []
-
-
-FULL = """
-import resource, signal, sys
-import polars as pl
-import rankmeter as rm
-from rankmeter._rankings.pieces import Repeats
-import numpy as np
-rankings, truth = pl.read_parquet("r.parquet"), pl.read_parquet("t.parquet")
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-whole = {item: item // 3 for item in rankings["item"].unique()}
-
-def count():
-    seen = Repeats(3_000_000, 2**20)
-    seen.add(np.arange(3_000_000, dtype=np.uint64) << np.uint64(40))
-    seen.repeated()
-
-for work in (
-    lambda: rm.evaluate("r.parquet", truth, "rr", engine="disk", collapse=whole),
-    lambda: rm.evaluate(rankings.to_arrow().to_reader(), truth, "rr", engine="disk"),
-    lambda: rm.evaluate("r.csv", truth, "rr", engine="disk"),
-    count,
-):
-    try:
-        work()
-    except rm.errors.DataError as error:
-        print(error)
-"""
-
-
-@pytest.mark.once
-@pytest.mark.skipif(sys.platform != "linux", reason="files without a name")
-def test_a_disk_that_fills_up_is_named_and_nothing_is_left(tmp_path):
-    rankings, truth = some()
-    rankings.write_csv(tmp_path / "r.csv")
-    rankings.write_parquet(tmp_path / "r.parquet")
-    truth.write_parquet(tmp_path / "t.parquet")
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    ended = subprocess.run(
-        [sys.executable, "-c", FULL],
-        cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(temporary)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    said = f"A temporary file in {temporary} cannot be written: File too large. Name another"
-    assert [line.startswith(said) for line in ended.stdout.splitlines()] == [True] * 4, ended
-    assert [*temporary.iterdir()] == []
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_a_part_of_a_file_that_cannot_be_read_is_an_error(tmp_path):
-    rankings, truth = some()
-    path = tmp_path / "r.parquet"
-    rankings.write_parquet(path, row_group_size=300, compression="zstd")
-    content = bytearray(path.read_bytes())
-    middle = len(content) // 2
-    content[middle : middle + 400] = bytes(400)
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=re.escape(str(path))):
-        rm.evaluate(path, truth, engine="disk")
-
-
-@pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize(("step", "nth"), [("pieces._keys", 3), ("tally.Tally.add", 2)])
-def test_a_file_that_changes_during_a_pass_is_refused(step, nth, tmp_path, monkeypatch):
-    """In the first pass, where hashes are made, and in the second one, where rows are counted."""
-    rankings, truth = some()
-    path = tmp_path / "r.parquet"
-    rankings.write_parquet(path, row_group_size=300)
-    module, *names = step.split(".")
-    *owner, name = names
-    where = sys.modules[f"rankmeter._rankings.{module}"]
-    where = getattr(where, owner[0]) if owner else where
-    original, called = getattr(where, name), []
-
-    def change(*args, **kwargs):
-        called.append(step)
-        if len(called) == nth:
-            # Not in place: a thread may be reading the file through a memory map.
-            other = tmp_path / "other"
-            rankings.with_columns(pl.col("score") + 1).write_parquet(other, row_group_size=300)
-            other.replace(path)
-        return original(*args, **kwargs)
-
-    monkeypatch.setattr(where, name, change)
-    with pytest.raises(DataError, match="changed while"):
-        rm.evaluate(path, truth, engine="disk")
 
 
 @pytest.mark.once

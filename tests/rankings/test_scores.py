@@ -12,9 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankmeter as rm
-from rankmeter import _native
-from rankmeter._rankings import score_counts as _counting
-from rankmeter._rankings import scores as _scores
 from rankmeter.errors import (
     DataError,
     DuplicateError,
@@ -175,13 +172,9 @@ def test_rows_in_parts_and_without_a_compiler_count_the_same(compiled, problem, 
     whole = rm.evaluate_scores(scores, targets, "mr", **options)
     with pytest.MonkeyPatch.context() as patch:
         if not compiled:
-            patch.setattr(_native, "native", None)
-        for module, limit in (
-            (_counting, "AT_ONCE"),
-            (_counting, "CONVERTED"),
-            (_scores, "AT_ONCE"),
-        ):
-            patch.setattr(module, limit, 8)
+            patch.setattr("rankmeter._native.native", None)
+        for limit in ("score_counts.AT_ONCE", "score_counts.CONVERTED", "scores.AT_ONCE"):
+            patch.setattr(f"rankmeter._rankings.{limit}", 8)
         for form in (scores, (scores, np.eye(scores.shape[1])), scores.astype(np.float32)):
             part = rm.evaluate_scores(form, targets, "mr", **options)
             np.testing.assert_array_equal(part.scores.matrix, whole.scores.matrix)

@@ -22,8 +22,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from test_disk import SCORES, assert_same, named, some
+from test_disk import named, some
 from test_disk import outcome as outcome_with_sockets
+from test_disk_pieces import SCORES, assert_same
 
 import rankmeter as rm
 from command_line import rankmeter

@@ -382,3 +382,13 @@ def _values(data):
 def test_infinite_gains_are_refused_in_place_too():
     with pytest.raises(InvalidValueError, match="1 of 2 gains of dict are missing or infinite"):
         read_truth({"u": {"a": float("inf"), "b": 1.0}})
+
+
+def test_lists_that_change_after_they_were_read_are_refused():
+    lists = {"u": ["a", "b"], "v": ["b", "c"]}
+    table = read_rankings(lists)
+    assert not table.rows.changed
+    lists["u"].remove("a")
+    assert table.rows.changed
+    with pytest.raises(DataError, match="has changed since it was read"):
+        table.rows.items()

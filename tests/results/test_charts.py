@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import get_args
 
-import numpy as np
-import polars as pl
 import pytest
 
 import cases
 import rankmeter as rm
-from rankmeter._results.comparison_page import ChartKind
-from rankmeter._results.curves import distinct_curves
-from rankmeter._results.verdicts import MAX_PAIRS, MAX_SYSTEMS, extremes, histogram
 from rankmeter.errors import MissingDependencyError, UsageError
 
 pytestmark = pytest.mark.once
@@ -43,15 +37,6 @@ def rows(chart):
 
 
 class TestComparison:
-    @pytest.mark.parametrize("kind", [kind for kind in get_args(ChartKind) if kind != "tradeoff"])
-    @pytest.mark.parametrize(
-        ("extension", "start"), [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")]
-    )
-    def test_every_kind_saves_in_every_format(self, tmp_path, kind, extension, start):
-        path = tmp_path / f"chart.{extension}"
-        FOUND.plot(kind, metric="ndcg@10").save(path)
-        assert path.read_bytes().startswith(start)
-
     def test_the_forest_holds_every_difference_with_its_interval(self):
         found = [row for row in rows(FOUND.plot("forest", metric="rr")) if "pair" in row]
         expected = {(d.a, d.difference, d.low, d.high) for d in FOUND["rr"]}
@@ -74,25 +59,10 @@ class TestComparison:
         }
         assert found == {(s, k): mean for s, k, mean in frame["system", "k", "mean"].rows()}
 
-    def test_metrics_that_differ_only_in_k_share_a_curve(self):
-        assert distinct_curves(FOUND.plan) == {"ndcg@5": "ndcg@5", "ndcg@10": "ndcg@5", "rr": "rr"}
-
     def test_a_metric_without_a_cutoff_has_no_curve(self):
         found = rm.compare(SYSTEMS, TRUTH, "eleven_point", baseline="two", n_resamples=99)
         with pytest.raises(UsageError, match="nothing to draw"):
             found.plot("curve")
-
-    def test_bins_count_every_user_once(self):
-        for d in FOUND["ndcg@10"]:
-            bins = histogram(*FOUND.paired(d.metric, d.a, d.b)[1:])
-            below = [n for n, low in zip(bins.counts, bins.edges, strict=False) if low < 0]
-            assert (sum(bins.counts) - sum(below), bins.equal, sum(below)) == (
-                d.wins,
-                d.ties,
-                d.losses,
-            )
-            assert len(bins.edges) == len(bins.counts) + 1
-            assert 0.0 in bins.edges
 
     def test_segments_hold_every_mean(self):
         found = {
@@ -111,18 +81,6 @@ class TestComparison:
             sizes.append([len(rows(found.plot(kind))) for kind in ("forest", "curve")])
             assert len(rows(found.plot("differences"))) <= 40
         assert sizes[0] == sizes[1]
-
-    def test_of_many_systems_the_best_are_shown_with_the_baseline(self):
-        users = range(20)
-        systems = {
-            f"s{j}": {u: [*(f"n{i}" for i in range(j)), "a"] for u in users} for j in range(25)
-        }
-        found = rm.compare(systems, {u: {"a"} for u in users}, "rr", baseline="s20", test="t")
-        shown = {row["system"] for row in rows(found.plot("curve"))}
-        assert shown == {f"s{j}" for j in range(MAX_SYSTEMS - 1)} | {"s20"}
-        pairs = [row for row in rows(found.plot("forest")) if "pair" in row]
-        assert len(pairs) == MAX_PAIRS
-        assert pairs[0]["pair"] == "s0"
 
     @pytest.mark.parametrize(
         ("kind", "message"), [("pie", "'forest', 'curve'"), ("segments", "no segments")]
@@ -178,16 +136,6 @@ class TestVerdict:
         for name in ("a", "b", "mean_a", "difference", "low", "high", "p", "statistic", "d_z",
                      "hedges_g", "superiority", "wins", "losses", "gain"):  # fmt: skip
             assert getattr(a, name) == pytest.approx(getattr(b, name)), name
-
-    def test_the_extremes_are_the_largest_differences_of_each_side(self):
-        d = FOUND["rr"][0]
-        for_a, for_b = extremes(*FOUND.paired(d.metric, d.a, d.b), increasing=d.increasing, top=3)
-        table = FOUND.per_user.pivot("system", index="user", values="rr").drop_nulls()
-        gaps = np.sort((table[d.a] - table[d.b]).to_numpy())
-        assert [x - y for _, x, y in for_a] == pytest.approx(gaps[::-1][:3])
-        assert [x - y for _, x, y in for_b] == pytest.approx(gaps[:3])
-        user, x, _ = for_a[0]
-        assert table.row(by_predicate=pl.col("user") == user, named=True)[d.a] == x
 
 
 def test_a_notebook_needs_no_network(monkeypatch):

@@ -7,14 +7,8 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import rankmeter as rm
-from rankmeter._reading.by_user import InFrame
-from rankmeter._reading.table import Origin, Table
-from rankmeter._results.comparison_page import page_of
-from rankmeter._results.notes import counts_of, fact_notes
 
 pytestmark = pytest.mark.once
 
@@ -22,33 +16,6 @@ TRUTH = {"u": {"a": 1, "b": 3}, "v": {"a": 4}, "w": {"a": 0}}
 FULL = {"u": ["a", "b"], "v": ["x", "a"], "w": ["b", "a"]}
 SHORT = {"u": {"a": 1.0, "b": 1.0}, "v": {"x": 1.0}}
 TWO = {"pop": FULL, "svd": SHORT}
-COUNTS = st.dictionaries(
-    st.sampled_from(
-        [
-            "rows",
-            "float_user_ids",
-            "rounded_scores",
-            "rounded_gains",
-            "assumed_gains",
-            "masked_cells",
-        ]
-    ),
-    st.integers(1, 9),
-)
-
-
-def table(counts):
-    frame = pl.DataFrame({"user": [1], "item": [1], "gain": [1.0]})
-    return Table(InFrame(frame), "list", origin=Origin(counts=counts))
-
-
-@given(COUNTS, COUNTS)
-def test_every_count_of_both_sides_is_kept(ranked, judged):
-    ranked = {name: n for name, n in ranked.items() if not name.endswith("_gains")}
-    found = counts_of(table(ranked), table(judged))
-    assert {name: found[name] for name in ranked} == ranked
-    own = {n if n.endswith("_gains") else f"truth_{n}": count for n, count in judged.items()}
-    assert found == {**ranked, **own}
 
 
 def test_counts_by_side_in_every_result():
@@ -163,23 +130,6 @@ def test_curves_and_explanations_say_what_they_average():
     assert "users without a ranking: 1 (zero)" in searched
 
 
-NAMES = st.lists(st.text("abc", min_size=1), min_size=1, max_size=30, unique=True)
-
-
-@given(NAMES, st.data())
-@settings(max_examples=50)
-def test_notes_name_every_system_or_say_how_many_are_left(names, data):
-    facts = {name: {"what": data.draw(st.sampled_from("123456789abcdefg"))} for name in names}
-    notes = fact_notes(facts)
-    if len({fact["what"] for fact in facts.values()}) == 1:
-        assert notes == [f"what: {facts[names[0]]['what']}"]
-        return
-    left = sum(int(n.split()[3]) for n in notes if n.startswith("what: also in"))
-    shown = {name for note in notes for name in names if f"what ({note[6:].partition(')')[0]})" in
-             note and name in note[6:].partition(")")[0].split(", ")}  # fmt: skip
-    assert len(shown) + left == len(names)
-
-
 def test_users_without_a_cluster_are_noted():
     lists = {user: ["a"] for user in range(6)}
     result = rm.evaluate(lists, lists, "mrr", clusters={0: "x", 1: "x"})
@@ -221,21 +171,6 @@ class TestClustersOfTheUsersThatAreAveraged:
         notes = " · ".join(found.table().notes)
         assert "intervals by 2 clusters" in notes
         assert "without a" not in notes
-
-
-NOBODY = {"u": ["x"], "v": ["b", "x"], "w": ["a"]}
-
-
-def test_rankings_without_any_relevant_item_are_reported_by_all_results():
-    judged = {**TRUTH, "u": {"a": 1, "x": 0}}
-    said = "relevant items in the rankings"
-    assert f"{said}: none" in rm.evaluate(NOBODY, judged, "rr").to_dict()["notes"]
-    assert said not in repr(rm.evaluate(FULL, judged, "rr"))
-    one = rm.compare({"pop": FULL, "bad": NOBODY}, judged, "rr")
-    assert f"{said} (bad): none" in one.to_dict()["notes"]
-    assert f"{said} (bad): none" in page_of(one)["notes"][1:]  # to keep in mind
-    all_bad = rm.compare({"bad": NOBODY, "worse": {"w": ["a"]}}, judged, ["rr", "rr(relevant=0)"])
-    assert f"{said}: none (rr)" in all_bad.to_dict()["notes"]
 
 
 def test_users_with_nothing_relevant_are_another_matter():

@@ -6,8 +6,6 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from pages import page_of
-from rankmeter._results import comparison_page
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -83,27 +81,6 @@ def test_equal_means_are_best_together_as_they_are_printed():
     assert r"\underline{0.5000}" in text
     same = rm.compare({"one": lists(1), "two": lists(1)}, TRUTH, "rr").to_latex()
     assert r"\textbf" not in same
-
-
-def test_equal_means_are_best_together_in_every_rendering():
-    """The page, the notebook and Markdown; the terminal draws the styles of the table."""
-    pytest.importorskip("altair")
-    pytest.importorskip("vl_convert")
-    systems = {"one": lists(1), "two": lists(1), "three": lists(2), "four": lists(3)}
-    segments = {u: "even" if u % 2 == 0 else "odd" for u in TRUTH}
-    found = rm.compare(systems, TRUTH, "rr", baseline="four", segments=segments)
-    best = [row for (row, _), styles in found.table().styles.items() if "best" in styles]
-    assert best == [0, 1]
-    assert found._repr_html_().count("<b>1.0000</b> ▲") == 2
-    assert "<u>0.5000</u> ▲" in found._repr_html_()
-    assert found.to_markdown().count("**1.0000** ▲") == 2
-    content = comparison_page.page_of(found)
-    places = [cell.place for _, cell in content["means"]]
-    assert places == [1, 1, 2, 0]
-    for _, _, *cells in content["segments"]["rr"]:
-        assert [cell.place for cell in cells] == places
-    assert "one, two have the best rr in all 2 segments." in content["headline"].sentences[-1]
-    assert '<p class="best">one, two</p>' in page_of(found)
 
 
 def test_systems_that_lead_together_are_named_together():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import rankmeter as rm
-from rankmeter._results.wording import level
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -81,7 +80,6 @@ def test_how_bootstrap_intervals_were_drawn():
     ],
 )
 def test_an_interval_is_never_at_100_percent(confidence, shown):
-    assert level(confidence) == shown
     found = rm.evaluate([["a"], ["b"]], [{"a"}, {"a"}], "rr", confidence=confidence)
     assert found.table().columns[2] == f"{shown} interval"
 

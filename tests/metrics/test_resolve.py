@@ -1,0 +1,74 @@
+"""Conventions as plans: their choices exist and take effect."""
+
+import dataclasses
+
+import pytest
+
+import rankmeter as rm
+from rankmeter._choices import Alignment, Averaging
+from rankmeter.conventions import convention_names, load_convention, translate
+from rankmeter.conventions._plan import resolve
+from rankmeter.metrics import METRICS, RESERVED
+
+pytestmark = pytest.mark.once
+
+
+CHOICES = {f.name for part in (Alignment, Averaging) for f in dataclasses.fields(part)}
+
+
+SETTINGS = {"each"}
+
+
+@pytest.mark.parametrize("name", convention_names())
+class TestProfiles:
+    def test_choices_exist_and_have_permitted_values(self, name):
+        convention = load_convention(name)
+        assert set(convention.switches) <= CHOICES | SETTINGS
+        for key, chosen in convention.metrics.items():
+            metric, at, rest = key.partition("@")
+            spec = METRICS[metric]
+            assert not rest, key
+            assert spec.cutoff or not at, key
+            assert set(chosen) <= CHOICES | set(spec.options), key
+            required = {n: 1 for n, o in spec.options.items() if o.required and n not in chosen}
+            asked = rm.Metric(metric, 10 if at else None)(**required)
+            switches = resolve(asked, like=name).metrics[0].switches()
+            assert {n: switches[n] for n in chosen} == chosen, key
+
+    def test_spellings_are_metrics(self, name):
+        for theirs in load_convention(name).names:
+            (metric,) = translate(theirs, name)
+            missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
+            asked = metric(**missing | dict(metric.options))
+            assert resolve(asked, like=name).metrics, theirs
+
+    def test_options_are_choices(self, name):
+        for chosen in load_convention(name).options.values():
+            resolve("ndcg@10", like=name, choices=chosen)
+
+    def test_bugs_and_deviations_are_described(self, name):
+        convention = load_convention(name)
+        for bug in convention.bugs:
+            assert bug.keys() == {"why", "metrics", "choices"}
+            for metric in bug["metrics"]:
+                assert set(bug["choices"]) <= CHOICES | set(METRICS[metric].options)
+                (followed,) = resolve(metric, like=name, choices={"bugs": True}).metrics
+                assert followed.switches().items() >= bug["choices"].items()
+        for deviation in convention.deviations:
+            assert deviation["why"]
+            assert deviation.keys() <= {"why", "names"}
+
+
+class TestLacking:
+    @pytest.mark.parametrize("tool", convention_names())
+    def test_what_the_tool_has_needs_no_note(self, tool):
+        for theirs in load_convention(tool).names:
+            (metric,) = translate(theirs, tool)
+            missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
+            assert resolve(metric(**missing | dict(metric.options)), like=tool).notes == ()
+        assert resolve("ndcg rr utility(n_items=9)").notes == ()
+
+
+def test_no_option_is_named_like_a_choice_of_alignment():
+    choices = RESERVED | Alignment.__dataclass_fields__.keys()
+    assert not {name for spec in METRICS.values() for name in spec.options} & choices

@@ -1,0 +1,146 @@
+"""Parts of a page: which rows, charts and words it has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import cases
+import rankmeter as rm
+from rankmeter._results import comparison_page, summary_page, verdicts
+from rankmeter._results.page import ROWS_ON_PAPER, _breakable
+from rankmeter._results.summary_page import OWN
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.once
+
+
+CSS = (Path(rm.__file__).parent / "_results" / "page.css").read_text("utf-8")
+
+
+RANKINGS, TRUTH = cases.batch(0)
+
+
+TRAIN = {user: [*judged, "common"] for user, judged in TRUTH.items()}
+
+
+SEGMENTS = {user: ("old", "new")[i % 2] for i, user in enumerate(TRUTH)}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return rm.evaluate(RANKINGS, TRUTH, "ndcg@5 rr coverage@5", train=TRAIN, catalogue=500)
+
+
+@pytest.fixture(scope="module")
+def single(result, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    result.report(path, segments=SEGMENTS)
+    return path
+
+
+def text_of(page):
+    return re.sub(r"<(style|script).*?</\1>", "", page, flags=re.DOTALL)
+
+
+class TestSeveral:
+    def test_who_is_where_in_the_scatter(self):
+        """The system that is better for all users is above the line."""
+        users = range(9)
+        found = rm.compare(
+            {"good": {u: ["a"] for u in users}, "bad": {u: ["b", "a"] for u in users}},
+            {u: {"a"} for u in users}, "rr", test="t",
+        )  # fmt: skip
+        (chart,) = comparison_page.page_of(found)["figures"]["scatter"]["rr"]
+        (row,) = chart.to_dict()["layer"][1]["data"]["values"]
+        assert row == {"x": 0.5, "y": 1.0, "users": 9, "side": "better"}
+
+
+class TestHits:
+    def test_shares_are_those_of_the_hit_rate(self, single, result):
+        again = rm.evaluate(RANKINGS, TRUTH, "hr@1,2,3,5,10")
+        page = text_of(single.read_text("utf-8"))
+        row = re.search(rf'<th scope="row">{OWN}</th>\s*<td>([\d.]+)%', page)
+        assert float(row[1]) == pytest.approx(100 * again["hr@1"].mean, abs=0.051)
+        shares = summary_page.page_of(result)["hits"]
+        assert sum(shares.of[OWN]) == pytest.approx(1)
+        assert shares.summed()[OWN][1] == pytest.approx(again["hr@2"].mean)
+
+    def test_popularity_is_shared_out(self, result):
+        k, shares = summary_page.page_of(result)["popularity"]
+        assert k == 5
+        assert sum(shares.of[OWN]) == pytest.approx(1)
+        tail = rm.evaluate(
+            RANKINGS, TRUTH, "tail_share(head=items,size=0.5,cold=tail)@5", train=TRAIN
+        )
+        assert sum(shares.of[OWN][-2:]) == pytest.approx(next(iter(tail.values())).mean)
+
+
+class TestPaper:
+    def test_the_style_hides_the_rows_that_the_note_leaves_out(self):
+        hidden = re.search(r"\.differences tbody tr:nth-child\(n \+ (\d+)\)", CSS)
+        assert int(hidden[1]) == ROWS_ON_PAPER + 1
+
+
+def test_cards_break_names_of_metrics_at_their_signs():
+    assert _breakable("categorical_diversity(k<3)@10") == (
+        "categorical_<wbr>diversity<wbr>(k&lt;3)<wbr>@10"
+    )
+
+
+def again(text, **names):
+    first, _, call = text.partition("\n\n")
+    assert first == "import rankmeter as rm"
+    return eval(call, {"rm": rm, **names})
+
+
+class TestCall:
+    @pytest.mark.parametrize(
+        ("metrics", "options"),
+        [
+            ("ndcg@5 rr", {}),
+            (["rr(relevant=2)@10", "rr@10", "ndcg(gain=exp2)@5"], {"relevant": ">=1"}),
+            ("P_5 map", {"like": "trec_eval", "relevant": 2, "confidence": 0.9}),
+            ("ndcg@5 hr@3", {"like": "recbole", "ties": "expected", "missing": "skip"}),
+            ("rr(adjusted)@10", {"n_items": 900, "interval": "bca", "resamples": 99}),
+        ],
+    )
+    def test_of_one_evaluation(self, metrics, options):
+        result = rm.evaluate(RANKINGS, TRUTH, metrics, **options)
+        text = summary_page.page_of(result)["call"]
+        assert again(text, rankings=RANKINGS, truth=TRUTH).to_dict() == result.to_dict()
+        assert all(f"{name}=" in text for name in options)
+
+
+def test_cards_of_further_metrics_are_of_systems_near_the_best():
+    """`wild` covers more items, but its recall is far from that of the others."""
+    users = range(60)
+    truth = {user: {user % 7} for user in users}
+    systems = {
+        "sound": {user: [user % 7, 7] for user in users},
+        "close": {user: [8, user % 7] if user < 2 else [user % 7, 8] for user in users},
+        "wild": {user: [100 + user, user % 7 if user < 7 else 200 + user] for user in users},
+    }
+    compared = rm.compare(systems, truth, "recall@1 coverage@2", baseline="wild", catalogue=300)
+    page = comparison_page.page_of(compared)
+    first, second = page["cards"]
+    assert (first.best, page["rivals"]) == ("sound", ["sound", "close"])
+    assert second.best in page["rivals"]
+    assert compared.verdict_on("coverage@2").best == "wild"
+
+
+@pytest.mark.parametrize(
+    ("p", "odds"),
+    [
+        (0.00001, "fewer than 1 of 10,000 experiments"),
+        (0.0001, "about 1 of 10,000 experiments"),
+        (0.0003, "about 1 of 3,300 experiments"),
+        (0.034, "about 3 of 100 experiments"),
+        (1.0, "about 100 of 100 experiments"),
+    ],
+)
+def test_a_probability_is_a_number_of_experiments(p, odds):
+    assert verdicts._odds(p) == odds

@@ -1,0 +1,267 @@
+"""The step-down test on shared flips, and what it makes of many comparisons, on plain arrays."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.oneway import anova_oneway
+from test_statistics_stepdown import compared
+
+import rankmeter as rm
+from rankmeter._results.differences import Heterogeneity, segment_notes
+from rankmeter._statistics import (
+    Hypotheses,
+    adjust,
+    heterogeneity,
+    minimum_detectable_share,
+    randomization_tests,
+    spread,
+    step_down,
+)
+
+pytestmark = pytest.mark.once
+
+
+RNG = np.random.default_rng(3)
+
+
+SCORES = RNG.random((60, 4))
+
+
+PAIRS = list(itertools.combinations(range(4), 2))
+
+
+def p_by_signs(scores, pairs):
+    """The p of each pair, a column, under every choice of signs, of which the first is observed."""
+    d = np.column_stack([scores[:, i] - scores[:, j] for i, j in pairs])
+    signs = np.array(list(itertools.product([1, -1], repeat=len(d))))
+    reached = np.abs(signs @ d)
+    return np.mean(reached[:, None, :] <= reached[None, :, :] + 1e-12, axis=1)
+
+
+def test_all_signs_of_a_few_users_are_counted():
+    """Step by step as Westfall and Young define minP, over every choice of signs."""
+    scores, pairs = SCORES[:9, :3] + [0, 0, 0.3], list(itertools.combinations(range(3), 2))
+    scores[2:, 1] = scores[2:, 0]  # two users differ: the smallest p is 1/2
+    p = p_by_signs(scores, pairs)
+    expected, left, least = {}, set(range(3)), 0.0
+    for number in np.argsort(p[0]):
+        smallest = p[:, sorted(left)].min(axis=1)
+        least = max(least, np.mean(smallest <= p[0, number] + 1e-9))
+        expected[number] = least
+        left.remove(number)
+    found = step_down([Hypotheses(scores, pairs)])
+    assert found.n_resamples == 0
+    assert found.adjusted == pytest.approx([expected[at] for at in range(3)])
+    assert found.p == pytest.approx([r.p for r in randomization_tests(scores, pairs)])
+
+
+def test_a_single_step_leaves_what_the_others_cannot_claim():
+    """Over every choice of signs: the error of the differences that are not significant."""
+    scores, pairs = SCORES[:9, :3] + [0, 0, 0.6], list(itertools.combinations(range(3), 2))
+    p = p_by_signs(scores, pairs)
+    smallest = p.min(axis=1)
+    found = step_down([Hypotheses(scores, pairs)], single=True)
+    assert found.adjusted == pytest.approx([np.mean(smallest <= one + 1e-9) for one in p[0]])
+    unknown = found.adjusted > 0.05
+    assert unknown.tolist() == [True, False, False]
+    critical = np.sort(smallest)[math.floor(0.05 * 512)]
+    error = np.mean(p[:, unknown].min(axis=1) < critical - 1e-9)
+    assert found.left == pytest.approx(1 - error / 0.05)
+    assert step_down([Hypotheses(scores, pairs[1:])], single=True).left == 1.0
+    assert step_down([Hypotheses(scores, pairs[:1])], single=True).left == 0.0
+
+
+def test_the_flips_are_those_of_the_randomization_test():
+    found = step_down([Hypotheses(SCORES, PAIRS)], seed=5)
+    assert found.p.tolist() == [r.p for r in randomization_tests(SCORES, PAIRS, seed=5)]
+    assert np.all(found.adjusted >= found.p)
+    order = np.argsort(found.p)
+    assert np.all(np.diff(found.adjusted[order]) >= 0)
+
+
+def test_one_hypothesis_is_not_corrected():
+    found = step_down([Hypotheses(SCORES, [(0, 1)])])
+    assert found.adjusted.tolist() == found.p.tolist()
+
+
+def test_copies_count_once():
+    copies = np.column_stack([SCORES[:, :2], *[SCORES[:, 1]] * 5])
+    pairs = [(0, j) for j in range(1, 7)]
+    found = step_down([Hypotheses(copies, pairs)])
+    assert found.adjusted == pytest.approx(found.p)
+
+
+def test_tables_of_other_users_have_their_own_coins():
+    once = step_down([Hypotheses(SCORES, [(0, 1)])])
+    twice = step_down([Hypotheses(SCORES, [(0, 1)])] * 2)
+    assert twice.p[0] == once.p[0] != twice.p[1]
+    assert twice.levels[0] < once.levels[0] == 0.05
+
+
+def test_few_users_with_a_large_difference_are_not_drowned_by_many():
+    """Fourteen users of one sign: p is 2 of 16,384 signs, and no other difference comes close."""
+    values = np.random.default_rng(0).normal(0.0, 1.0, (100, 8))
+    values[:, :2] = 0.0
+    values[:14, 1] = [1.0, *[0.1] * 13]
+    found = step_down([Hypotheses(values, [(i, 0) for i in range(1, 8)])], n_resamples=99_999)
+    assert found.p[0] < 0.0004
+    assert found.adjusted[0] < 7.5 * found.p[0]
+
+
+def test_many_users_have_the_normal_limit_of_flips():
+    """At the same values: repeated 700 times they are too many to flip, and have the same p."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(0.0, 1.0, (150, 4))
+    values -= values.mean(axis=0) * (1 - 1 / math.sqrt(700))  # the same t at 700 times the users
+    many = step_down([Hypotheses(np.tile(values, (700, 1)), PAIRS)], levels=(0.05, 0.01))
+    few = step_down([Hypotheses(np.tile(values, (70, 1)), PAIRS)], levels=(0.05, 0.01))
+    d = np.tile(values[:, 0] - values[:, 1], 700)
+    assert many.p[0] == pytest.approx(2 * stats.norm.sf(abs(d.sum()) / np.linalg.norm(d)))
+    assert many.levels == pytest.approx(few.levels, rel=0.15)
+    copies = step_down([Hypotheses(np.tile(values, (700, 1)), [(0, 1)] * 6)])
+    assert copies.adjusted == pytest.approx(copies.p, abs=0.02)
+
+
+def test_a_p_close_to_the_level_is_drawn_with_more_flips():
+    d = np.concatenate([np.full(31, 1.0), np.full(50, -1.0)])
+    scores = np.column_stack([d, np.zeros(81)])
+    found = [step_down([Hypotheses(scores, [(0, 1)])], seed=seed) for seed in range(6)]
+    assert all(one.n_resamples == 99_999 for one in found)
+    assert np.ptp([one.p[0] for one in found]) < 0.004
+
+
+@pytest.mark.parametrize("level", [0.5, 0.2, 0.05, 0.01])
+def test_the_level_of_a_comparison_agrees_with_the_single_step(level):
+    found = step_down([Hypotheses(SCORES, PAIRS)], levels=(level,), single=True)
+    assert level / 6 <= found.levels[0] <= level
+    assert np.all((found.adjusted <= level) == (found.p < found.levels[0]))
+
+
+class TestFamilies:
+    def test_equal_systems_are_seldom_told_apart(self):
+        rng, claims = np.random.default_rng(0), 0
+        for seed in range(150):
+            easy = rng.beta(0.6, 2.5, (60, 1))
+            scores = (rng.random((60, 5)) < easy).astype(float)
+            pairs = list(itertools.combinations(range(5), 2))
+            found = step_down([Hypotheses(scores, pairs)], n_resamples=499, seed=seed)
+            claims += found.adjusted.min() <= 0.05
+        assert claims <= 0.05 * 150 + 3 * math.sqrt(0.05 * 0.95 * 150)
+
+
+class TestSegments:
+    rng = np.random.default_rng(4)
+    values = np.column_stack([rng.random(200), rng.random(200) + 0.12])
+
+    labels = {u: f"part {u % 10}" for u in range(200)}
+
+    @pytest.mark.parametrize(
+        ("options", "left"),
+        [({}, None), ({"test": "t"}, 2 / 3), ({"test": "tukey"}, 0.0), ({"correction": "none"}, 1)],
+    )
+    def test_segments_have_what_undecided_comparisons_leave_of_alpha(self, options, left):
+        """Two of three comparisons are significant; the third could still be claimed wrongly."""
+        values = np.random.default_rng(1).random((200, 3)) + [0, 0, 0.3]
+        found = compared(values, segments=self.labels, gatekeeping=True, **options)
+        overall, within = found.differences[:3], found.differences[3:]
+        assert [d.significant for d in overall] == [False, True, True]
+        if left is None:
+            tables = [Hypotheses(values, list(itertools.combinations(range(3), 2)))]
+            left = step_down(tables, single=True).left
+            assert 0.3 < left < 0.9
+        alone = [values[u % 10 :: 10] for u in range(10)]
+        pairs = list(itertools.combinations(range(3), 2))
+        if options.get("test") == "t":
+            p = [stats.ttest_rel(own[:, i], own[:, j]).pvalue for own in alone for i, j in pairs]
+            expected = np.minimum(adjust(p, "holm") / left, 1.0)
+        elif options.get("test") == "tukey":
+            expected = np.ones(30)
+        elif options:
+            expected = [d.p for d in within]
+        else:
+            family = [Hypotheses(own, pairs) for own in alone]
+            expected = np.minimum(step_down(family).adjusted / left, 1.0)
+        gates = np.tile([d.p_adjusted for d in overall], 10)
+        found = np.array([d.p_adjusted for d in within])
+        open_ = gates <= 0.05
+        assert found[open_] == pytest.approx(np.maximum(expected, gates)[open_])
+        assert np.all(found[~open_] >= gates[~open_])
+
+    def test_heterogeneity_is_that_of_welch(self):
+        parts = [np.random.default_rng(n).normal(n / 9, n + 1, 8 + 5 * n) for n in range(4)]
+        q, p = heterogeneity([spread(part) for part in parts])
+        expected = anova_oneway(parts, use_var="unequal")
+        assert p == pytest.approx(expected.pvalue)
+        weights = np.array([part.size / part.var(ddof=1) for part in parts])
+        means = np.array([part.mean() for part in parts])
+        assert q == pytest.approx(weights @ (means - np.average(means, weights=weights)) ** 2)
+
+    def test_heterogeneity_without_variation_is_nan(self):
+        assert math.isnan(heterogeneity([spread(np.ones(3)), spread(np.arange(3.0))])[1])
+
+    def test_a_segment_without_variation_varies_as_in_its_interval(self):
+        rng = np.random.default_rng(6)
+        cold = np.repeat([True, False], [50, 300])
+        gained = (~cold & (rng.random(350) < 0.2)).astype(float)
+        labels = {n: "cold" if one else "warm" for n, one in enumerate(cold)}
+        values = {"new": gained, "old": np.zeros(350)}
+        found = rm.compare_values(values, segments=labels, baseline="old", scale=(0, 1))
+        (one,) = found.heterogeneity
+        steadied = [spread(np.zeros(50)).steadied(1.0), spread(gained[~cold])]
+        assert (one.statistic, one.p) == heterogeneity(steadied)
+        assert "not the same for all segments: better in warm" in str(found.headline())
+        unknown = rm.compare_values(values, segments=labels, baseline="old").heterogeneity[0]
+        assert unknown.p == pytest.approx(one.p)  # the span is that of the values
+        alike = {"new": np.where(cold, 0.3, gained), "old": np.zeros(350)}
+        assert rm.compare_values(alike, segments=labels).heterogeneity[0].p < 0.2
+
+    def test_it_is_in_the_notes_and_in_json(self):
+        found = compared(self.values, segments=self.labels)
+        (one,) = found.heterogeneity
+        assert (one.a, one.b, one.n) == ("s00", "s01", 10)
+        assert any("the same in all 10 segments? Q = " in note for note in found.table().notes)
+        assert found.to_dict()["heterogeneity"][0]["p"] == one.p
+
+    def test_a_note_names_at_most_ten_differences(self):
+        one = Heterogeneity("rr", "a", "b", 9.0, 0.001, 3)
+        clauses = {("rr", "a", "b"): "not the same for all segments"}
+        note = segment_notes([one] * 12 + [replace(one, p=0.5)], 0.05, clauses, gated=False)[1]
+        assert note.count("a − b on rr (p = 0.0010)") == 10
+        assert note.endswith("; 2 more in `heterogeneity`; not shown for 1 other")
+
+        note = segment_notes([one, replace(one, p=math.nan)], 0.05, clauses, gated=False)[1]
+        assert note.endswith("; not testable for 1, as a segment has no variation")
+        assert segment_notes([replace(one, p=0.5)] * 2, 0.05, clauses, gated=False)[1] == (
+            "do differences vary between the 3 segments? not shown for 2"
+        )
+
+
+class TestDetectable:
+    @pytest.mark.parametrize(("n", "changed"), [(30, 8), (100, 32), (400, 100), (40, 40)])
+    @pytest.mark.parametrize("alpha", [0.05, 0.003])
+    def test_the_exact_test_of_hits_finds_its_difference_in_4_of_5_cases(self, n, changed, alpha):
+        """By SciPy: the sum over the differing users, and the hits of the better system."""
+        least = minimum_detectable_share(n, changed, alpha=alpha)
+        apart, m = max(changed / n, least), np.arange(n + 1)
+        critical = stats.binom.isf(alpha / 2, m, 0.5) + 1
+        better = 0.5 + least / apart / 2
+        found = stats.binom.sf(critical - 1, m, better) + stats.binom.cdf(m - critical, m, better)
+        assert stats.binom.pmf(m, n, apart) @ found == pytest.approx(0.8, abs=1e-3)
+
+    def test_hit_rates_have_that_of_the_exact_test(self):
+        rng = np.random.default_rng(0)
+        values = (rng.random((500, 2)) < 0.2).astype(float)
+        for n in (100, 500):
+            some = values[:n]
+            changed = int((some[:, 0] != some[:, 1]).sum())
+            least = compared(some).differences[0].detectable
+            by_t = compared(some, test="t").differences[0].detectable
+            exact = minimum_detectable_share(n, changed)
+            assert least == pytest.approx(exact if changed <= 100 else by_t + 1 / n)
+            assert least == pytest.approx(exact, rel=0.05)
