@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -318,7 +319,7 @@ def test_p_does_not_depend_on_threads():
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda _: drawn_p(), range(8))) == [expected] * 8
     program = (
-        "import sys; sys.path.insert(0, 'tests/statistics')\n"
+        f"import sys; sys.path[:0] = {[*map(str, Path(__file__).parents[:2])]}\n"
         "from test_statistics_paired import A, B, TABLE, drawn_p\n"
         "from rankmeter._statistics import *\n"
         "print(drawn_p(), bootstrap_test(A, B), bootstrap_interval(TABLE[:, 0]),"
