@@ -8,6 +8,7 @@ replaced by something that nobody passes on purpose, and none may be changed by 
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import inspect
 import json
@@ -540,8 +541,8 @@ class Calls:
 
     def outcome(self, case: Case, arguments: dict[str, Any]) -> str:
         """What the call comes to, in a folder of its own."""
-        with tempfile.TemporaryDirectory(prefix="rankmeter-fuzz-") as home:
-            os.chdir(home)
+        place = tempfile.TemporaryDirectory(prefix="rankmeter-fuzz-")
+        with place as home, contextlib.chdir(home):
             try:
                 called(case, arguments)
             except RankmeterError as error:
@@ -557,8 +558,6 @@ class Calls:
                 raise Failure(
                     kind, f"{_text(error)} in {case.target}({_short(arguments)})"
                 ) from error
-            finally:
-                os.chdir("/")
         return "accepted"
 
     def show(self, case: Case) -> bytes:
