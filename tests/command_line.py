@@ -114,6 +114,22 @@ def on_terminal(code):
     return done.stdout.decode()
 
 
+def loaded_by(*args):
+    """The modules that a run of the command line imports, without those left for later."""
+    code = (
+        "import sys\n"
+        "from rankmeter._cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "loaded = [n for n, one in sys.modules.items() if type(one).__name__ != '_Later']\n"
+        "print(*loaded, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.split())
+
+
 def means(*args, stdin=None):
     """The means that a command line with --json prints."""
     done = rankmeter(*args, "--json", stdin=stdin)

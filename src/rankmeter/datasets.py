@@ -125,11 +125,13 @@ def synthetic(
         Ratings of each user, all of different items.
     exponent : float
         Exponent of Zipf's law: the r-th most popular item is drawn with a probability proportional
-        to 1 / r^exponent. At 0 all items are alike. The ids do not reveal which items are popular.
+        to 1 / r^exponent. At 0 all items are equally popular. The ids do not reveal which items are
+        popular.
     n_tastes : int
-        Each user and each item has one of so many tastes. A user draws an item of the own taste 50
-        times as often as another item of the same popularity, and likes it more; so models that
-        learn beat popularity, as they do on real ratings. With 1 all users are alike.
+        Each user and each item has one of `n_tastes` tastes. A user draws items with the same taste
+        50 times as often as other items of the same popularity, and rates them half a star higher.
+        So models that learn beat popularity, as they do on real ratings. With 1 all users are
+        alike.
     seed : int
         The same seed makes the same ratings, also in other versions of NumPy and Polars.
 
@@ -137,13 +139,15 @@ def synthetic(
     -------
     polars.DataFrame
         ``user``, ``item``, ``rating`` (0.5, 1, …, 5), ``time`` (seconds since 1970), by user and
-        time. Ratings depend on the item and on chance; a user starts somewhere in 2020 and rates
-        every other day or so.
+        time. Ratings depend on the item, on the taste and on chance; a user starts somewhere in
+        2020 and rates every other day or so.
 
     Raises
     ------
     UsageError
         A number is out of range, or `n_per_user` is greater than `n_items`.
+    NotEnoughMemoryError
+        The ratings do not fit into memory.
 
     Notes
     -----

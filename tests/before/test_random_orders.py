@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_baselines import LOG
 
 from rankmeter.baselines import (
     BASELINES,
@@ -29,20 +30,6 @@ def test_blocks_of_users_change_nothing(name, monkeypatch):
     monkeypatch.setattr(recommend, "_BLOCK", 60)
 
     assert BASELINES[name](ratings, k=20).equals(whole)
-
-
-LOG = pl.DataFrame(
-    [
-        (1, "a", 5.0, 0),
-        (1, "b", 3.0, 1),
-        (2, "a", 4.0, 2),
-        (2, "c", 5.0, 8),
-        (3, "b", 3.0, 9),
-        (3, "d", 1.0, 10),
-    ],
-    schema=["user", "item", "rating", "time"],
-    orient="row",
-).with_columns(pl.col("time") * DAY)
 
 
 @given(n=st.integers(1, 300), keys=st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=5))

@@ -13,7 +13,7 @@ import click
 import pytest
 
 import rankmeter as rm
-from command_line import rankmeter, write_examples
+from command_line import loaded_by, rankmeter, write_examples
 from rankmeter.errors import RankmeterWarning, UsageError
 
 
@@ -45,22 +45,6 @@ def test_version_is_that_of_the_package():
 
 
 # -- laziness ---------------------------------------------------------------------------------
-
-
-def loaded_by(*args):
-    """The modules that a run of the command line imports, without those left for later."""
-    code = (
-        "import sys\n"
-        "from rankmeter._cli import main\n"
-        "try: main(sys.argv[1:])\n"
-        "except SystemExit: pass\n"
-        "loaded = [n for n, one in sys.modules.items() if type(one).__name__ != '_Later']\n"
-        "print(*loaded, file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True
-    )
-    return set(done.stderr.split())
 
 
 @pytest.mark.parametrize("args", [["--help"], ["--version"], ["doctor"], ["completion", "bash"]])

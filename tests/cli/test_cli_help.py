@@ -13,7 +13,7 @@ import click
 import pytest
 
 import rankmeter as rm
-from command_line import rankmeter, write_examples
+from command_line import loaded_by, rankmeter, write_examples
 from rankmeter._cli import COMPLETE, commands, main
 from rankmeter._cli._command import as_typed
 from rankmeter._cli._options import read_docstring
@@ -98,22 +98,6 @@ def test_the_help_of_a_shared_option_names_the_methods_it_belongs_to():
             n for n, p in inspect.signature(function).parameters.items() if p.kind is p.KEYWORD_ONLY
         }
         assert own <= options.keys(), method
-
-
-def loaded_by(*args):
-    """The modules that a run of the command line imports, without those left for later."""
-    code = (
-        "import sys\n"
-        "from rankmeter._cli import main\n"
-        "try: main(sys.argv[1:])\n"
-        "except SystemExit: pass\n"
-        "loaded = [n for n, one in sys.modules.items() if type(one).__name__ != '_Later']\n"
-        "print(*loaded, file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True
-    )
-    return set(done.stderr.split())
 
 
 @pytest.mark.once

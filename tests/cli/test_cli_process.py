@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from command_line import TRUTH, on_terminal, rankmeter, write_examples
+from command_line import TRUTH, on_terminal, rankmeter
 
 pytestmark = pytest.mark.once
 
@@ -22,17 +22,6 @@ COMMAND = [sys.executable, "-m", "rankmeter"]
 BOTH = ["evaluate", "recs.csv", "truth.csv"]
 START = "import runpy; runpy.run_module('rankmeter', run_name='__main__')"
 resource = pytest.importorskip("resource", reason="signals, pipes and limits of Unix")
-
-
-@pytest.fixture
-def workspace(tmp_path, monkeypatch):
-    home = tmp_path / "home"
-    home.mkdir()
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    write_examples(home)
-    monkeypatch.chdir(home)
-    return home
 
 
 @pytest.fixture

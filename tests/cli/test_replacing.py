@@ -8,22 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from command_line import write_examples
 from rankmeter._files import replacing
 
 pytestmark = pytest.mark.once
 pytest.importorskip("resource", reason="signals, pipes and limits of Unix")
-
-
-@pytest.fixture
-def workspace(tmp_path, monkeypatch):
-    home = tmp_path / "home"
-    home.mkdir()
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    write_examples(home)
-    monkeypatch.chdir(home)
-    return home
 
 
 def test_ctrl_c_while_writing_keeps_the_old_file(workspace):

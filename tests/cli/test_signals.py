@@ -10,21 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from command_line import RECS, write_examples
+from command_line import RECS
 
 pytestmark = pytest.mark.once
 pytest.importorskip("resource", reason="signals, pipes and limits of Unix")
-
-
-@pytest.fixture
-def workspace(tmp_path, monkeypatch):
-    home = tmp_path / "home"
-    home.mkdir()
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    write_examples(home)
-    monkeypatch.chdir(home)
-    return home
 
 
 ENDINGS = {signal.SIGINT: "\n", signal.SIGTERM: "", signal.SIGHUP: ""}

@@ -7,21 +7,10 @@ import sys
 
 import pytest
 
-from command_line import on_terminal, write_examples
+from command_line import on_terminal
 
 pytestmark = pytest.mark.once
 pytest.importorskip("resource", reason="signals, pipes and limits of Unix")
-
-
-@pytest.fixture
-def workspace(tmp_path, monkeypatch):
-    home = tmp_path / "home"
-    home.mkdir()
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    write_examples(home)
-    monkeypatch.chdir(home)
-    return home
 
 
 WORK = """

@@ -6,6 +6,7 @@ import inspect
 import typing
 
 import pytest
+from test_choices import FUNCTIONS, RANKINGS, TRUTH, call
 
 import rankmeter as rm
 from rankmeter._choices import CHOICES, SETTINGS, Alignment, Averaging, EveryChoice, Setting, acting
@@ -13,25 +14,6 @@ from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS
 
 pytestmark = pytest.mark.once
-
-
-FUNCTIONS = (rm.evaluate, rm.compare, rm.curve, rm.explain)
-
-
-RANKINGS = {"u": {"a": 3.0, "b": 2.0, "c": 2.0}}
-
-
-TRUTH = {"u": {"a": 1, "c": 3}}
-
-
-def call(function, **choices):
-    if function is rm.compare:
-        return function({"x": RANKINGS, "y": RANKINGS}, TRUTH, "ndcg@2", **choices)
-    if function is rm.curve:
-        return function(RANKINGS, TRUTH, "ndcg", 2, **choices)
-    if function is rm.explain:
-        return function(RANKINGS, TRUTH, "ndcg@2", target="0.5", **choices)
-    return function(RANKINGS, TRUTH, "ndcg@2", **choices)
 
 
 def test_the_types_for_type_checkers_are_those_of_the_declarations():

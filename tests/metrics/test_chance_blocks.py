@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
+from test_chance import LISTS, TRUTH
 
 import rankmeter as rm
 
 pytestmark = pytest.mark.once
-
-
-RNG = np.random.default_rng(4)
-
-
-TRUTH = {
-    f"u{i}": {f"i{j}": int(RNG.integers(1, 4)) for j in RNG.choice(20, 1 + i % 5, replace=False)}
-    for i in range(30)
-}
-
-
-LISTS = {user: [f"i{j}" for j in RNG.permutation(20)[:8]] for user in TRUTH}
 
 
 class TestAdjusted:

@@ -7,45 +7,14 @@ from typing import get_args
 import numpy as np
 import polars as pl
 import pytest
+from test_charts import FOUND, rows
 
-import cases
 import rankmeter as rm
 from rankmeter._results.comparison_page import ChartKind
 from rankmeter._results.curves import distinct_curves
 from rankmeter._results.verdicts import MAX_PAIRS, MAX_SYSTEMS, extremes, histogram
 
 pytestmark = pytest.mark.once
-
-
-NAMES = ("one", "two", "three")
-
-
-TRUTH = cases.batch(0)[1]
-
-
-SYSTEMS = {name: cases.batch(seed)[0] for seed, name in enumerate(NAMES)}
-
-
-SEGMENTS = {user: "early" if user < "u0080" else "late" for user in TRUTH}
-
-
-FOUND = rm.compare(
-    SYSTEMS, TRUTH, "ndcg@5,10 rr", baseline="two", segments=SEGMENTS, n_resamples=99
-)
-
-
-def rows(chart):
-    """All rows of a chart."""
-
-    def walk(part):
-        if isinstance(part, dict):
-            yield from part.get("data", {}).get("values", [])
-            yield from walk([value for name, value in part.items() if name != "data"])
-        elif isinstance(part, list):
-            for one in part:
-                yield from walk(one)
-
-    return list(walk(chart.to_dict()))
 
 
 class TestComparison:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+from report_data import CSS, RANKINGS, TRAIN, TRUTH
 
-import cases
 import rankmeter as rm
 from rankmeter._results import comparison_page, summary_page, verdicts
 from rankmeter._results.page import ROWS_ON_PAPER, _breakable
@@ -16,30 +15,6 @@ from rankmeter._results.summary_page import OWN
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 pytestmark = pytest.mark.once
-
-
-CSS = (Path(rm.__file__).parent / "_results" / "page.css").read_text("utf-8")
-
-
-RANKINGS, TRUTH = cases.batch(0)
-
-
-TRAIN = {user: [*judged, "common"] for user, judged in TRUTH.items()}
-
-
-SEGMENTS = {user: ("old", "new")[i % 2] for i, user in enumerate(TRUTH)}
-
-
-@pytest.fixture(scope="module")
-def result():
-    return rm.evaluate(RANKINGS, TRUTH, "ndcg@5 rr coverage@5", train=TRAIN, catalogue=500)
-
-
-@pytest.fixture(scope="module")
-def single(result, tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    result.report(path, segments=SEGMENTS)
-    return path
 
 
 def text_of(page):

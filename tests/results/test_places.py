@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from test_paper import TRUTH, lists
 
 import rankmeter as rm
 from pages import page_of
 from rankmeter._results import comparison_page
 
 pytestmark = pytest.mark.once
-
-
-TRUTH = {u: {"a"} for u in range(40)}
-
-
-def lists(rank):
-    return {u: ["x", "y", "z", "v", "w"][: rank - 1] + ["a"] for u in TRUTH}
-
-
-SYSTEMS = {"old_1": lists(3), "new": lists(1), "mid": lists(2)}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return rm.compare(SYSTEMS, TRUTH, "ndcg@2,5 mr", baseline="old_1")
 
 
 def test_equal_means_are_best_together_in_every_rendering():

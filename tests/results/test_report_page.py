@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 import json
 import re
-from pathlib import Path
 
 import pytest
+from report_data import CSS, RANKINGS, SEGMENTS, TRAIN, TRUTH
 
 import cases
 import rankmeter as rm
@@ -17,23 +17,6 @@ from pages import page_of
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 pytestmark = pytest.mark.once
-
-CSS = (Path(rm.__file__).parent / "_results" / "page.css").read_text("utf-8")
-RANKINGS, TRUTH = cases.batch(0)
-TRAIN = {user: [*judged, "common"] for user, judged in TRUTH.items()}
-SEGMENTS = {user: ("old", "new")[i % 2] for i, user in enumerate(TRUTH)}
-
-
-@pytest.fixture(scope="module")
-def result():
-    return rm.evaluate(RANKINGS, TRUTH, "ndcg@5 rr coverage@5", train=TRAIN, catalogue=500)
-
-
-@pytest.fixture(scope="module")
-def single(result, tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    result.report(path, segments=SEGMENTS)
-    return path
 
 
 @pytest.fixture(scope="module")

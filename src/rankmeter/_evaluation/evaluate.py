@@ -96,10 +96,10 @@ def evaluate(
         metrics that count rare items more: a mapping from item to number, a pair (ids, numbers),
         or a frame or file with the item and a column of numbers.
     collapse : object, optional
-        What ranked items are parts of, such as chunks of documents: a rule (``before:#`` is the
-        text before the first ``#``, ``regex:PATTERN`` its group), or a mapping, frame or file from
-        part to whole. A whole item is at the place of its best part; the others are counted as
-        ``collapsed_items``. The ground truth names whole items.
+        What ranked items are parts of, such as chunks of documents: a rule (``before:#`` or
+        ``#`` is the text before the first ``#``, ``regex:PATTERN`` its group), or a mapping, frame
+        or file from part to whole. A whole item is at the place of its best part; the others are
+        counted as ``collapsed_items``. The ground truth names whole items.
     engine : str
         ``memory`` holds all rankings in memory. ``disk`` reads them in pieces, several times, and
         keeps only the rows with judged items; the results are the same. So does ``spark`` with

@@ -199,7 +199,7 @@ def open_spark(
             f"are {some(data.columns, 12)}. Name one: columns={{'score': ...}} (the highest comes "
             f"first) or columns={{'rank': ...}} (1 comes first)."
         )
-    beside = names.pop("score", None) if "rank" in names else None
+    unused = names.pop("score", None) if "rank" in names else None
     order: Literal["score", "rank"] = "rank" if "rank" in names else "score"
     types = dict(data.dtypes)
     columns_of = {
@@ -209,12 +209,12 @@ def open_spark(
     }
     roles = {role: column for role, column in columns_of.items() if column is not None}
     good = " AND ".join(f"{column.sql} IS NOT NULL" for column in roles.values()) or "true"
-    fetched = [*names.values(), *([] if beside is None else [beside])]
+    fetched = [*names.values(), *([] if unused is None else [unused])]
     some_rows = data.where(good).select([quoted(name) for name in fetched])
     sample = collect_rows(some_rows.limit(_EXAMPLES), source)
     against = None
-    if beside is not None:
-        against = rank_conflicts(*(sample[name] for name in (names["user"], names["rank"], beside)))
+    if unused is not None:
+        against = rank_conflicts(*(sample[name] for name in (names["user"], names["rank"], unused)))
     if sample.height or len(roles) < len(columns_of):
         # What is wrong with the type of a column is reported as for any other frame.
         examples = rankings_of(from_polars(sample, "rankings", source), names, bad_scores).frame

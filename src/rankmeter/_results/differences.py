@@ -372,7 +372,7 @@ class Heterogeneity:
         in units of their variances.
     p : float
         By Welch's analysis of variance. Where all differences of a segment are equal, as those of
-        cold users for whom all systems have 0, its variance is that of the interval of its
+        cold users, where all systems score 0, its variance is that of the interval of its
         difference; NaN if that has none.
     n : int
         Segments.

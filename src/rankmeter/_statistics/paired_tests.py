@@ -29,7 +29,7 @@ from rankmeter.errors._checks import choice, fraction, integer, number
 
 
 class WinsTiesLosses(NamedTuple):
-    """Users for whom A is better than, equal to, and worse than B."""
+    """Numbers of users: A better than B, equal, worse."""
 
     wins: int
     ties: int
@@ -46,7 +46,7 @@ class RelativeGain(NamedTuple):
 def wins_ties_losses(
     a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0
 ) -> WinsTiesLosses:
-    """Count the users for whom A is better, equal and worse; below ``min_difference`` is a tie."""
+    """Count wins, ties and losses of A by user; a difference below ``min_difference`` is a tie."""
     number("min_difference", min_difference, least=0)
     a, b = pair(a, b)
     differences = a - b
@@ -75,7 +75,7 @@ def hedges_g(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def probability_of_superiority(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Share of users for whom A is better, ties counting half; NaN without users."""
+    """Share of users with a higher value in A, a tie as half a user; NaN without users."""
     wins, ties, losses = wins_ties_losses(a, b)
     n = wins + ties + losses
     return (wins + 0.5 * ties) / n if n else math.nan
@@ -362,7 +362,7 @@ def wilcoxon_test(
 
 
 def sign_test(a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0) -> TestResult:
-    """Sign test, with a warning; the statistic is the number of users for whom A is better.
+    """Sign test, with a warning; the statistic is the number of wins of A.
 
     Differences below ``min_difference`` are ties and count for neither side.
     """
