@@ -149,9 +149,9 @@ class _Rules:
             at = int(wrong[0])
             user = self.judged.codes.users.series()[int(self.holders.user[at])]
             raise DataError(
-                f"an item of user {shown(user)} has the rank {self.holders.value[at]:g}, below "
-                "more left-out items than ranks: exclude='self' needs ranks that count the items, "
-                "such as 1, 1, 3, not 1, 1, 2"
+                f"exclude='self' leaves out more items above rank {self.holders.value[at]:g} of "
+                f"user {shown(user)} than there are ranks above it. Pass ranks that count tied "
+                "items, such as 1, 1, 3 instead of 1, 1, 2"
             )
 
     def keep_judged(self) -> None:

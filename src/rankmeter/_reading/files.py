@@ -150,8 +150,11 @@ def _missing(path: Path) -> FileFormatError:
     if not path.parent.is_dir():
         return FileFormatError(f"{path} does not exist, nor does its folder {path.parent}.")
     if re.fullmatch(r"[A-Za-z][\w.]*(\(.*\))?@[\d,]+", path.name):
-        hint = "; a metric comes after the ground truth, which is None for records that hold it"
-        return FileFormatError(f"{path} does not exist{hint}: evaluate(records, None, '{path}').")
+        return FileFormatError(
+            f"{path} does not exist. If it is a metric, pass it after the ground truth, or after "
+            f"None if the rankings are records with their ground truth: evaluate(records, None, "
+            f"'{path}')."
+        )
     hint = near(path.name, (neighbour.name for neighbour in path.parent.iterdir()))
     return FileFormatError(f"{path} does not exist{hint or '.'}")
 

@@ -313,8 +313,8 @@ _REMEDIES = {
         "topk",
         "topn",
     ): "a cutoff is part of the metric string, such as ndcg@10, or ndcg@5,10,20 for several",
-    ("segments", "segment", "by_segment"): "means within segments are those of the result, "
-    "result.by_segment({user: segment}); compare takes segments=",
+    ("segments", "segment", "by_segment"): "for means within segments call "
+    "result.by_segment({user: segment}), or pass segments= to compare",
     ("threshold", "min_rating", "min_relevance"): "write relevant='>=4' for items rated at least 4",
 }
 """What to do instead of options that rankmeter does not have."""
