@@ -20,5 +20,5 @@ command = Command(
     "The number under the key schema is its version.",
     _run,
     [],
-    example="rankmeter schema > rankmeter.schema.json",
+    example="rankmeter schema",
 )

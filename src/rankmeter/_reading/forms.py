@@ -36,7 +36,13 @@ from rankmeter._reading.frames import (
     made_by,
 )
 from rankmeter._reading.table import Kind, polars_errors, reason
-from rankmeter.errors import DataError, NotEnoughMemoryError, RankmeterError, UsageError
+from rankmeter.errors import (
+    DataError,
+    MissingDependencyError,
+    NotEnoughMemoryError,
+    RankmeterError,
+    UsageError,
+)
 from rankmeter.errors._checks import shown
 
 _PER_ARRAY = 2**18  # values of a table that is sent
@@ -294,6 +300,35 @@ def _from_ir_dataset(data: Any, side: Side) -> Columns:
     return from_listing(getattr(data, f"{name}_iter")(), side, describe_type(data))
 
 
+_IRDS = "irds:"
+"""How the name of a data set of ir_datasets begins."""
+
+
+def _is_irds(data: object) -> bool:
+    return isinstance(data, str) and data.startswith(_IRDS)
+
+
+def _from_irds(data: str, side: Side) -> Columns:
+    """What a data set of ir_datasets holds for the side, by its name there."""
+    try:
+        import ir_datasets
+    except ImportError:
+        raise MissingDependencyError(f"{data} needs ir_datasets: pip install ir_datasets") from None
+    try:
+        dataset = ir_datasets.load(data.removeprefix(_IRDS))
+    except KeyError:
+        raise DataError(
+            f"ir_datasets has no data set {shown(data.removeprefix(_IRDS))}. Its catalogue lists "
+            "the names, such as irds:beir/scifact/test."
+        ) from None
+    try:
+        return _from_ir_dataset(dataset, side)
+    except RankmeterError:
+        raise
+    except Exception as error:  # it downloads, verifies and extracts
+        raise DataError(f"ir_datasets cannot read {data}: {reason(error)}") from error
+
+
 def _from_evaluator(data: Any, side: Side) -> Columns:
     _refuse_rankings(data, side)
     return from_mapping(data.relevant_docs, side, describe_type(data))
@@ -325,6 +360,7 @@ _FOREIGN: Mapping[tuple[str, str], Callable[[Any, Side], Columns]] = {
 # be a dict, a reader of Arrow batches is an iterator, a Series is an array. So containers of
 # Python come after the named packages, and arrays last.
 FORMS = (
+    Form("irds:NAME of ir_datasets", _is_irds, _from_irds),
     Form("a path", _is(str, PathLike), from_path),
     Form("a Polars DataFrame", made_by("polars", "DataFrame"), from_polars),
     Form("a Polars LazyFrame", made_by("polars", "LazyFrame"), from_lazy),
