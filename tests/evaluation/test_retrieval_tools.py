@@ -10,6 +10,8 @@ import rankmeter as rm
 from command_line import rankmeter
 from rankmeter.errors import DataError, MissingDependencyError
 
+pytestmark = pytest.mark.once
+
 QRELS = {"q1": {"d2": 2, "d4": 1, "d7": 0}, "q2": {"d4": 1}, "q3": {"d1": 0}, "q4": {"d1": 1}}
 RUN = {
     "q1": {"d1": 0.9, "d2": 0.8, "d3": 0.8, "d4": 0.1},
