@@ -50,7 +50,7 @@ def curves(result: Compared, labels: Sequence[str], max_k: int | None = None) ->
     entries = [plan[label] for label in labels]
     largest = usual_k(plan) if max_k is None else max_k
     read = {name: summary.read for name, summary in result.summaries.items()}
-    return curves_of(Curve, plan, entries, result.scored, largest, result.clusters, read)
+    return curves_of(plan, entries, result.scored, largest, result.clusters, read)
 
 
 def plan_of(result: Compared) -> Plan:

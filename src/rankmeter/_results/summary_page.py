@@ -12,7 +12,7 @@ from rankmeter._engine.memory import Source
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.walk import Place
 from rankmeter._results import charts
-from rankmeter._results.curves import Curve, curves_of, distinct_curves, usual_k
+from rankmeter._results.curves import curves_of, distinct_curves, usual_k
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.result import Name, written_call
@@ -134,7 +134,7 @@ def _read_rankings_again(
     first_of = distinct_curves(plan)
     firsts = [plan[label] for label in dict.fromkeys(first_of[x] for x in charted if x in first_of)]
     read = {OWN: result.read}
-    curves = curves_of(Curve, plan, firsts, scored, usual_k(plan), None, read) if firsts else {}
+    curves = curves_of(plan, firsts, scored, usual_k(plan), None, read) if firsts else {}
     figures: dict[str, Any] = {
         "curve": {
             label: charts.curve(label, curve.frame, [OWN]) for label, curve in curves.items()
