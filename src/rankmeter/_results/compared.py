@@ -19,6 +19,7 @@ from rankmeter._reading.table import POLARS, Frame, Kind
 from rankmeter._results.differences import Difference, Heterogeneity, seen_from, segment_notes
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.notes import cluster_notes, missing_users, unused_labels
+from rankmeter._results.reread import no_ranks
 from rankmeter._results.result import Logged, bootstrap_notes, plain_mean
 from rankmeter._results.settings import Values
 from rankmeter._results.summary import Summary
@@ -33,7 +34,6 @@ from rankmeter._results.verdicts import (
 )
 from rankmeter._results.wording import change, level, number, p_value
 from rankmeter.conventions._plan import Plan
-from rankmeter.errors import UsageError
 from rankmeter.errors._checks import counted, in_words, in_words_of_result, unknown
 
 
@@ -132,11 +132,6 @@ def table_of_differences(differences: Sequence[Difference], confidence: float) -
         if d.significant and d.better
     }
     return Table((*columns, "win/tie/loss", "detectable"), rows, styles=styles)
-
-
-def no_ranks(_: Plan) -> Mapping[str, Scores]:
-    """The scores under another plan of systems of which only values are known."""
-    raise UsageError("this needs the ranks of each user: pass the rankings to rm.compare")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

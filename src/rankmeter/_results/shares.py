@@ -35,6 +35,10 @@ class Shares:
     classes: tuple[str, ...]
     of: Mapping[str, Sequence[float]]
 
+    def rows(self) -> list[tuple[str, ...]]:
+        """The rows of a table: the system, and each share in percent."""
+        return [(name, *(f"{share:.1%}" for share in of)) for name, of in self.of.items()]
+
     def summed(self) -> dict[str, list[float]]:
         """By system, the share of each part together with all before it."""
         return {name: [sum(of[: i + 1]) for i in range(len(of))] for name, of in self.of.items()}
