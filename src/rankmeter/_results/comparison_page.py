@@ -27,7 +27,7 @@ from rankmeter._results.verdicts import (
     pairs_shown,
     scattered,
 )
-from rankmeter._results.wording import p_value, signed
+from rankmeter._results.wording import by_key, p_value, signed
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 
@@ -144,19 +144,18 @@ def _means_and_notes(result: Compared, more: Sequence[str]) -> dict[str, Any]:
     tested = result.significance_note()
     apart = {*result.segment_notes()[1:]}  # has a table
     notes = [tested, *(note for note in result.notes if note not in {tested, *apart}), *more]
+    cells = result.mean_cells()
     if crowded:
         notes[0] = tested.replace("letters: the", "beats: how many")
-    cells: dict[str, list[MeanCell]] = {name: [] for name in result.systems}
-    for label in result.labels:
-        means, marks = result.means_of(label), result.marks(label)
-        place = result.places(means, label)
-        beats = Counter(d.better for d in result[label] if d.significant)
-        for name, e in means.items():
-            mark, n = ("", beats[name]) if crowded else (marks[name], None)
-            cells[name].append(MeanCell(e, place[name], mark, n))
-    titles = result.systems if crowded else [row[0] for row in result.table().rows]
-    rows = [(title, *row) for title, row in zip(titles, cells.values(), strict=True)]
-    return {"means": rows, "notes": notes}
+        beats = {
+            label: Counter(d.better for d in result[label] if d.significant)
+            for label in result.labels
+        }
+        cells = {
+            name: [replace(cell, mark="", beats=beats[cell.estimate.label][name]) for cell in row]
+            for name, row in zip(result.systems, cells.values(), strict=True)
+        }
+    return {"means": [(title, *row) for title, row in cells.items()], "notes": notes}
 
 
 def _python_call(result: Compared) -> str:
@@ -211,14 +210,15 @@ def _good_k(result: Compared, by_k: Mapping[str, Curve]) -> Table:
 
 def _segment_cells(result: Compared) -> dict[str, list[tuple[str | MeanCell, ...]]]:
     """By metric, a row for each segment: its users, and the mean of each system."""
-    rows: dict[str, list[tuple[str | MeanCell, ...]]] = {}
-    for segment, label in dict.fromkeys(key[:2] for key in result.segment_estimates):
+
+    def row(segment: str, label: str) -> tuple[str | MeanCell, ...]:
         means = {name: result.segment_estimates[segment, label, name] for name in result.systems}
         place = result.places(means, label)
-        cells = [MeanCell(e, place[name]) for name, e in means.items()]
-        n = max(e.n for e in means.values())
-        rows.setdefault(label, []).append((segment, f"{n:,}", *cells))
-    return rows
+        cells = (MeanCell(e, place[name]) for name, e in means.items())
+        return segment, f"{max(e.n for e in means.values()):,}", *cells
+
+    keys = dict.fromkeys(key[:2] for key in result.segment_estimates)
+    return by_key((label, row(segment, label)) for segment, label in keys)
 
 
 def _heterogeneity_table(result: Compared) -> Table:

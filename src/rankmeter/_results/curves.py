@@ -20,7 +20,7 @@ from rankmeter._results.notes import Facts, facts_of, notes_of
 from rankmeter._results.result import Result
 from rankmeter._results.segments import clusters_of
 from rankmeter._results.tables import Table
-from rankmeter._results.wording import number
+from rankmeter._results.wording import interval_text, number
 from rankmeter._statistics import cluster_sums, covariance, share_of_ties, spread, t_quantile
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import UsageError
@@ -199,7 +199,7 @@ class Curve(Result):
     def table(self) -> Table:
         """The mean of each system at each k, with its interval."""
         rows = [
-            (system, f"{k}", number(mean), f"[{number(low)}, {number(high)}]")
+            (system, f"{k}", number(mean), interval_text(low, high))
             for system, k, mean, low, high, _ in self.frame.rows()
         ]
         return Table(("system", "k", self.metric, "interval"), rows, self.notes)
