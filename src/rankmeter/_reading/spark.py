@@ -169,7 +169,7 @@ class _Rows:
         hint = " Ranks start at 1: add 1 to ranks that start at 0." if example == "0" else ""
         return InvalidValueError(
             f"{bad} of {n} ranks of {self.source} are not integers from 1 to 2^53, for example "
-            f"{example}.{hint} To order by the score instead, name it: columns={{'score': ...}}."
+            f"{example}.{hint} To order by the score instead, pass columns={{'score': ...}}."
         )
 
     def _bad_scores(self, missing: int, n: int) -> DataError:
@@ -196,7 +196,7 @@ def open_spark(
     if not names.keys() & {"score", "rank"}:
         raise ColumnError(
             f"{source} has no score and no rank, and the rows of Spark have no order. Its columns "
-            f"are {some(data.columns, 12)}. Name one: columns={{'score': ...}} (the highest comes "
+            f"are {some(data.columns, 12)}. Pick one: columns={{'score': ...}} (the highest comes "
             f"first) or columns={{'rank': ...}} (1 comes first)."
         )
     unused = names.pop("score", None) if "rank" in names else None
