@@ -361,14 +361,14 @@ def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeyp
         monkeypatch.setattr(_text, "state_of", lambda _: Path("/no/such").stat())
         monkeypatch.setattr(_files, "state_of", lambda _: Path("/no/such").stat())
     elif when == "last":
-        found = _lines._Scan.found
+        lines_of_scan = _lines._Scan.lines
 
-        def found_before(scan):
-            lines = found(scan)
+        def lines_before(scan):
+            lines = lines_of_scan(scan)
             Path(scan.file.name).unlink()
             return lines
 
-        monkeypatch.setattr(_lines._Scan, "found", found_before)
+        monkeypatch.setattr(_lines._Scan, "lines", lines_before)
     else:
         monkeypatch.setattr(_files, "large", gone)
         monkeypatch.setattr("rankmeter._cli._trec_eval._files.large", gone)

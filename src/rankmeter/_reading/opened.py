@@ -126,7 +126,7 @@ _Frames: TypeAlias = Spool | _Parts
 
 
 def _state_of(file: Path) -> tuple[int, ...]:
-    """The state of a file; empty if there is none any more."""
+    """The state of a file; empty if the file is gone."""
     with suppress(OSError):
         return state_of(file)
     return ()
