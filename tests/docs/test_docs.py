@@ -176,7 +176,7 @@ def test_the_page_for_language_models_is_that_of_the_registry():
         assert f'`like="{name}"`' in made
     for name in CHOICES:
         assert f"\n- `{name}`" in made
-    for link in re.findall(r"\]\(((?:guide/)?[\w-]+)\.html\)", made):
+    for link in re.findall(r"\]\(((?:guide/|ko/)?[\w-]+)\.html\)", made):
         assert (DOCS / f"{link}.md").is_file(), link
 
 

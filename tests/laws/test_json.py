@@ -76,7 +76,7 @@ KINDS = {
     "evaluate-scores": {"evaluation"},
     "compare": {"comparison"},
     "compare-values": {"comparison"},
-    "plan": {"sample_size"},
+    "sample-size": {"sample_size"},
     "explain": {"steps", "search"},
     "metrics": {"metrics", "metric"},
     "conventions": {"conventions", "convention"},

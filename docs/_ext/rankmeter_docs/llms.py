@@ -66,7 +66,7 @@ def text() -> str:
 
 
 def _pages() -> Iterator[str]:
-    folders = (DOCS, DOCS / "guide")
+    folders = (DOCS, DOCS / "guide", DOCS / "ko")
     for path in (path for folder in folders for path in sorted(folder.glob("*.md"))):
         title = path.read_text("utf-8").partition("# ")[2].partition("\n")[0]
         if title and path.stem != "index":
