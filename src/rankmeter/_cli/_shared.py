@@ -15,7 +15,7 @@ from rankmeter._cli._files import STDIN, TABLES, check_paths, format_of, write_f
 from rankmeter._cli._gates import exit_on, read_gate
 from rankmeter._cli._output import Formats, check_page
 from rankmeter._cli._terminal import print_table, print_walk
-from rankmeter._reading.forms import spark_session
+from rankmeter._reading.spark import spark_session
 from rankmeter._results.summary import Summary
 from rankmeter._results.tables import Table
 from rankmeter._results.walkthrough import Walkthrough

@@ -236,4 +236,4 @@ def curve_of(question: Question, rankings: object, max_k: int) -> Curve:
     scored = open_data(judged, systems, side=side).run
     counts = {name: counts_of(table, judged) for name, table in systems.items()}
     (entry,) = plan.metrics
-    return curves_of(Curve, plan, [entry], scored, max_k, question.clusters, counts)[entry.label]
+    return curves_of(plan, [entry], scored, max_k, question.clusters, counts)[entry.label]

@@ -311,19 +311,15 @@ def link_queries(
         target = 0 if side == "head" else 2
         other = 2 - target
         degree = times[np.searchsorted(every, test[:, target])]
-        given = [test[:, 1], test[:, other]] if side == "head" else [test[:, other], test[:, 1]]
-        key = pl.DataFrame(given, schema=["one", "two"])
+        query = ("relation", "tail") if side == "head" else ("head", "relation")
         frames.append(
             pl.DataFrame(test, schema=["head", "relation", "tail"]).select(
                 pl.lit(side).alias("side"),
                 "head",
                 "relation",
                 "tail",
-                target=pl.Series(test[:, target]),
-                key=pl.lit(f"{side}:")
-                + key["one"].cast(pl.String)
-                + "/"
-                + key["two"].cast(pl.String),
+                target=pl.col(side),
+                key=pl.format(f"{side}:{{}}/{{}}", *query),
                 degree=pl.Series(degree),
             )
         )

@@ -137,18 +137,9 @@ class Comparison(Compared):
         return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
 
     def _paper_means(self, digits: int, *, intervals: bool) -> Means:
-        labels, table = self.labels, self.table()
-        marks = {label: self.marks(label) for label in labels}
-        return Means(
-            dict(zip(self.systems, [row[0] for row in table.rows], strict=True)),
-            self.estimates,
-            {label: self.by_metric[label].increasing for label in labels},
-            {(label, name): marks[label][name] for label in labels for name in self.systems},
-            self.significance_note(),
-            table.notes,
-            decimals(digits),
-            flag("intervals", intervals),
-        )
+        digits, intervals = decimals(digits), flag("intervals", intervals)
+        rows, tested = self.mean_cells(digits), self.significance_note()
+        return Means(self.labels, rows, tested, self.notes, digits, intervals)
 
     def worst(
         self,

@@ -17,7 +17,7 @@ from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter._rankings.align import Facts as AlignmentFacts
 from rankmeter._reading.table import Table
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.wording import number
+from rankmeter._results.wording import by_key, number
 from rankmeter._statistics import effective_clusters, skewed
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors._checks import counted, in_words
@@ -221,10 +221,11 @@ def chance_notes(random: Mapping[str, float], plan: Plan) -> list[str]:
 
 def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], what: str) -> list[str]:
     """Notes on the numbers of clusters by metric, and on those with few."""
-    notes: dict[str, list[str]] = {}
-    for label, counts in by_metric.items():
-        for note in _cluster_notes(counts, what):
-            notes.setdefault(note, []).append(label)
+    notes = by_key(
+        (note, label)
+        for label, counts in by_metric.items()
+        for note in _cluster_notes(counts, what)
+    )
     return [
         note if len(labels) == len(by_metric) else f"{', '.join(labels)}: {note}"
         for note, labels in notes.items()
@@ -257,10 +258,7 @@ def _behind_names(facts: Mapping[str, str]) -> str:
 
 
 def _by_fact(facts: Mapping[str, str]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for name, fact in facts.items():
-        groups.setdefault(fact, []).append(name)
-    return groups
+    return by_key((fact, name) for name, fact in facts.items())
 
 
 def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:
