@@ -424,7 +424,7 @@ def test_a_split_prints_its_method_sizes_and_oddities():
 def test_a_notebook_shows_what_is_printed_as_tables():
     shown = temporal(LOG, at="25", cold_items="drop")._repr_html_()
     assert "<strong>Split by temporal(at=&#x27;25&#x27;, " in shown
-    assert "<tr><th></th><th>interactions</th><th>users</th><th>items</th></tr>" in shown
+    assert "<tr><td></td><th>interactions</th><th>users</th><th>items</th></tr>" in shown
     assert "<tr><td>train</td><td>3</td><td>2</td><td>2</td></tr>" in shown
     assert "<tr><td>test interactions left out because of that</td><td>3</td></tr>" in shown
     assert holdout(LOG, per_user=False, min_history=0)._repr_html_().count("<table>") == 1

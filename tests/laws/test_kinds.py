@@ -289,7 +289,7 @@ def test_a_user_without_candidates_has_an_empty_ranking():
     [
         (lambda: rm.Scores([1.0, 2.0]), DataError, "a row for each user"),
         (lambda: rm.Scores([["a", "b"]]), DataError, "must be numbers"),
-        (lambda: rm.Scores([[1.0, 2.0]], items=["a", "a"]), DuplicateError, "item 'a' is there"),
+        (lambda: rm.Scores([[1.0, 2.0]], items=["a", "a"]), DuplicateError, "duplicate item 'a'"),
         (lambda: rm.Scores([[1.0], [2.0]], users=[3, 3]), DuplicateError, "duplicate user 3"),
         (lambda: rm.Scores([[1.0], [2.0]], users=[3]), DataError, "one label for each of 2 rows"),
         (lambda: rm.Scores([[1.0, 2.0]], exclude=[[5]]), DataError, "outside the 2 columns"),

@@ -92,7 +92,7 @@ def test_the_document_of_the_query_is_left_out_after_collapsing():
 
 def test_the_notes_of_a_curve_have_the_rule():
     found = rm.curve({"q": {"d#1": 1.0}}, {"q": {"d"}}, "rr", max_k=1, collapse="before:#")
-    assert any("grouped by the text before .#." in note for note in found.notes)
+    assert any("grouped by the text before '#'" in note for note in found.notes)
 
 
 def test_compare_curve_and_explain_collapse():

@@ -208,7 +208,8 @@ def agreement(matrix: Mapping[str, Mapping[str, Any]] | None = None) -> str:
         "≈ all except the known deviations, which its page lists · "
         "≠ not all · empty: the tool does not have the metric. Hover over a cell for the counts.",
         raw_html(
-            '<div class="rm-scroll"><table class="rm-matrix"><thead><tr><th></th>'
+            '<div class="rm-scroll" tabindex="0" role="region" aria-label="Agreement">'
+            '<table class="rm-matrix"><thead><tr><td></td>'
             f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         ),
     )

@@ -29,7 +29,8 @@ def html_table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
 
 
 def _html_row(cells: Sequence[str], tag: str) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+    tagged = [(cell, tag if cell else "td") for cell in cells]  # an empty cell heads nothing
+    return "<tr>" + "".join(f"<{name}>{escape(cell)}</{name}>" for cell, name in tagged) + "</tr>"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
