@@ -22,6 +22,7 @@ extensions = [
     "sphinx_copybutton",
     "rankmeter_docs.mathml",
     "rankmeter_docs.names",
+    "rankmeter_docs.signatures",
     "rankmeter_docs.generated",
     "rankmeter_docs.shown",
     "rankmeter_docs.pages",

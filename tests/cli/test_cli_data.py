@@ -463,7 +463,12 @@ def test_demo_shows_every_baseline_once_in_every_table(demo):
 
 def test_demo_shows_for_whom_at_what_price_and_under_which_convention(demo):
     _, done = demo
-    for title in ("By activity of the users", "The trade-off:", "four conventions", "One user:"):
+    for title in (
+        "By activity of the users",
+        "The trade-off:",
+        "four conventions",
+        "A typical user",
+    ):
         assert title in done.out
     assert re.search(r"^svd +0\.2\d+ +0\.06\d+ ", done.out, re.MULTILINE)
     assert re.search(r"^1 +Lord of the Rings.* \(2002\) +hit$", done.out, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Laws of the house: which imports are allowed, what is public, how fast and light it starts."""
+"""Laws of the code: which imports are allowed, what is public, how fast and light it starts."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ COMMANDS = {
         "compare nothing.csv a=one.csv b=one.csv -m rr -m yaap --json --no-overlap allow",
     ],
     "compare-values": ["compare-values values.csv --json", "compare-values alone.csv --json"],
-    "plan": ["plan values.csv --difference 0.1 --json"],
+    "sample-size": ["sample-size values.csv --difference 0.1 --json"],
     "explain": [
         "explain recs.csv truth.csv -m ap@2 --between rankereval evidently --json",
         "explain recs.csv truth.csv -m ndcg@3 --target 0.123456789 --json",

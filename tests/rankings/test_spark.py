@@ -508,7 +508,7 @@ def test_the_command_line_reads_parquet_files_in_spark(tmp_path):
 
 
 # ---------------------------------------------------------------------------------------------
-# Frames that are handed out
+# Frames that are returned
 
 
 def polars_of(frame):

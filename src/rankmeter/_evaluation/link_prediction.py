@@ -56,7 +56,7 @@ def adjust(
     ------
     UsageError
         If a metric cannot be adjusted, or a value is out of its range: no ranks among so many
-        candidates have such a mean, rounded or not.
+        candidates have this mean, rounded or not.
 
     Notes
     -----
@@ -89,7 +89,7 @@ def adjust(
     for name, mean in results.items():
         (metric,) = read_metric(str(name))
         if (twice := named.setdefault(metric, str(name))) != str(name):
-            raise UsageError(f"{twice} and {name} are the same metric: name it once")
+            raise UsageError(f"{twice} and {name} are the same metric: pass one of them")
         if metric.name == "gmr":
             value = number(str(name), mean, least=1)
             _refuse_mean(str(name), value, most=math.exp(float(np.log(n_ranked).mean())))

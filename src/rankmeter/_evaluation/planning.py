@@ -151,7 +151,7 @@ def sample_size(
     if assurance is not None:
         number("assurance", assurance, least=0.5, below=1)
         if pilot is None:
-            raise UsageError("assurance= is about a pilot: name one")
+            raise UsageError("assurance= is about a pilot: pass one")
     step = 1.0
     if pilot is not None:
         sd, differing, step = _vary(_differences(pilot), assurance)

@@ -315,7 +315,7 @@ def query_ids(queries: Queries, labels: pl.Series) -> Ids:
         ids = ids.cast(pl.String) + "/" + pl.Series(queries.target).cast(pl.String)
     if ids.n_unique() != len(ids):
         twice = ids.filter(ids.is_duplicated())[0]
-        raise DuplicateError(f"user {shown(twice)} is there twice: give each row its own id")
+        raise DuplicateError(f"duplicate user {shown(twice)}: give each row its own id")
     return IdSeries(ids)
 
 

@@ -170,7 +170,7 @@ class Stored(ABC):
         return None
 
     def listed(self) -> list[pl.Series]:
-        """All items that metrics of what was shown may see."""
+        """All items that list metrics may see."""
         return [self.frame()["item"]]
 
     def cast(self, role: str, dtype: pl.DataType) -> InFrame:

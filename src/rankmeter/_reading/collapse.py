@@ -214,8 +214,9 @@ def read_collapse(data: object) -> Collapse | None:
     if isinstance(data, str) and re.fullmatch(r"[#:_|@~+-]+", data):
         data = f"before:{data}"
     if isinstance(data, str) and (rule := re.fullmatch(r"(before|regex):(.+)", data, re.DOTALL)):
+        by = f"the text before {rule[2]!r}" if rule[1] == "before" else data
         return Collapse(
-            f"items are collapsed by {data}, the best part of each",
+            f"chunks are grouped by {by}; the best chunk counts",
             _parse_rule(*rule.groups()),
             before=rule[2] if rule[1] == "before" else None,
         )
@@ -224,7 +225,7 @@ def read_collapse(data: object) -> Collapse | None:
         raise DataError(
             f"{shown(table.filter(twice)['item'][0])} of {source} is part of two items."
         )
-    return Collapse(f"items are collapsed by {source}, the best part of each", table=table)
+    return Collapse(f"chunks are grouped by {source}; the best chunk counts", table=table)
 
 
 def _table(data: object) -> tuple[pl.DataFrame, str]:

@@ -30,7 +30,8 @@ from rankmeter._reading.frames import (
     made_by,
 )
 from rankmeter._reading.spark import from_spark, is_spark
-from rankmeter.errors import DataError, MissingDependencyError
+from rankmeter._reading.table import reason
+from rankmeter.errors import DataError, MissingDependencyError, RankmeterError
 from rankmeter.errors._checks import shown
 
 
@@ -103,6 +104,35 @@ def _from_foreign(data: Any, side: Side) -> Columns:
     values = _FOREIGN[kind](data, side)
     read = from_mapping if isinstance(values, Mapping) else from_listing
     return read(values, side, source)
+
+
+_IRDS = "irds:"
+"""How the name of a data set of ir_datasets begins."""
+
+
+def _is_irds(data: object) -> bool:
+    return isinstance(data, str) and data.startswith(_IRDS)
+
+
+def _from_irds(data: str, side: Side) -> Columns:
+    """What a data set of ir_datasets holds for the side, by its name there."""
+    try:
+        import ir_datasets
+    except ImportError:
+        raise MissingDependencyError(f"{data} needs ir_datasets: pip install ir_datasets") from None
+    try:
+        dataset = ir_datasets.load(data.removeprefix(_IRDS))
+    except KeyError:
+        raise DataError(
+            f"ir_datasets has no data set {shown(data.removeprefix(_IRDS))}. Its catalogue lists "
+            "the names, such as irds:beir/scifact/test."
+        ) from None
+    try:
+        return from_listing(_of_ir_dataset(dataset, side), side, describe_type(dataset))
+    except RankmeterError:
+        raise
+    except Exception as error:  # it downloads, verifies and extracts
+        raise DataError(f"ir_datasets cannot read {data}: {reason(error)}") from error
 
 
 # ---------------------------------------------------------------------------------------------

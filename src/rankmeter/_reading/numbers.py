@@ -110,7 +110,7 @@ def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
     other = "columns={'score': ...}"
     bad = values.is_null() | values.is_infinite() | (values < 1)
     hint = "Ranks start at 1: add 1 to ranks that start at 0. " if values.min() == 0 else ""
-    remedy = f"{hint}To order by the score instead, name it: {other}."
+    remedy = f"{hint}To order by the score instead, pass {other}."
     refuse(bad, "ranks", source, "not finite numbers ≥ 1", remedy, values=values)
     remedy = "If they mark items that were not ranked, drop these rows; if higher is better, it "
     remedy += f"is a score: {other}."
@@ -221,7 +221,7 @@ def _not_a_number(
     words = " (or all to words: yes, no)" if role == "gain" else ""
     return InvalidValueError(
         f"The {role} {shown(value)} of {source} is not a number ({type(value).__name__}), first at "
-        f"{rows(where)}. Convert the {role}s to numbers{words}, or name another column: "
+        f"{rows(where)}. Convert the {role}s to numbers{words}, or choose another column: "
         f"columns={{{role!r}: ...}}."
     )
 

@@ -374,7 +374,7 @@ class Query:
         hint = " Ranks start at 1: add 1 to ranks that start at 0." if example == "0" else ""
         return InvalidValueError(
             f"{bad} of {n} ranks of {self.source} are not integers from 1 to 2^53, for example "
-            f"{example}.{hint} To order by the score instead, name it: columns={{'score': ...}}."
+            f"{example}.{hint} To order by the score instead, pass columns={{'score': ...}}."
         )
 
     def _bad_scores(self, missing: int, n: int) -> DataError:

@@ -78,7 +78,7 @@ class Compared(Logged):
     summaries : mapping of str to Summary
         The result of each system alone; empty for values of any origin.
     kind : Kind
-        That of the frames that are handed out, as that of the first data that came in.
+        Data frame library (Polars, pandas, Spark) of the returned frames: that of the first input.
     scored : callable
         Gives the scores of every system under another plan: the values behind curves.
     """

@@ -27,7 +27,7 @@ from rankmeter._results.verdicts import (
     pairs_shown,
     scattered,
 )
-from rankmeter._results.wording import by_key, p_value, signed
+from rankmeter._results.wording import by_key, number, p_value, signed
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 
@@ -224,7 +224,7 @@ def _segment_cells(result: Compared) -> dict[str, list[tuple[str | MeanCell, ...
 def _heterogeneity_table(result: Compared) -> Table:
     """For each comparison over all users, whether the segments have the same difference."""
     rows = [
-        (f"{h.a} − {h.b}", h.metric, f"{h.n}", f"{h.statistic:.1f}", p_value(h.p))
+        (f"{h.a} − {h.b}", h.metric, f"{h.n}", number(h.statistic, 1), p_value(h.p))
         for h in result.heterogeneity
     ]
     return Table(("difference", "metric", "segments", "Q", "p"), rows)

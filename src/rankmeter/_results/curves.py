@@ -108,7 +108,7 @@ class Curve(Result):
         tolerance makes sense for them.
 
         Tests in an order that is fixed before need no correction: Maurer, Hothorn and Lehmacher
-        (1995). Users who lose most may just not have been met, so the variance of the loss counts
+        (1995). The sample may have missed users who lose most, so the variance of the loss counts
         two more of them, half of them as gains, with the largest change seen. Where fewer than six
         users differ, that is the one of the next shorter list, or else the span of the metric. The
         variance is at least that of a loss of exactly the tolerance by users who lose so much.

@@ -17,8 +17,7 @@ Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
 """The answers of a comparison; empty without an answer."""
 SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
 GATED_NOTE = (
-    "within a segment, a difference is significant only if it is also significant over all users; "
-    "the segments share the alpha that remains after that step"
+    "within a segment, a difference is significant only if it is also significant over all users"
 )
 MAX_UNEQUAL = 10
 """Differences that the note about segments names; the result has all of them."""

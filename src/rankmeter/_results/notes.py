@@ -137,11 +137,7 @@ def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
     relevant = next(iter(facts.values()))["relevant"]
     convention = f"convention {plan.convention}, relevant {relevant}"
     whole = [entry.label for entry in plan.metrics if entry.spec.whole]
-    together = (
-        [in_words("computed over the lists of all users at once: ") + ", ".join(whole)]
-        if whole
-        else []
-    )
+    together = [in_words("computed over all lists at once: ") + ", ".join(whole)] if whole else []
     others = _by_fact(
         {
             entry.label: f"{AGGREGATES[entry.averaging.aggregate]} in place of mean"

@@ -169,7 +169,7 @@ def read_page(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     FileFormatError
-        If the file is not such a page.
+        If the file is not a report of rankmeter.
     """
     text = Path(path).read_bytes().decode("utf-8", errors="replace")
     script = re.search(

@@ -234,7 +234,7 @@ class _Pair:
         """A note on differences that are few or skewed; empty for others."""
         if self.changes.size < FEW_USERS:
             what = in_words("users" if self.group.clusters is None else "clusters")
-            return f"only {self.changes.size} {what}: read differences with care"
+            return f"only {self.changes.size} {what}: treat differences with caution"
         return f"differences {SKEWED}" if self._is_skewed() else ""
 
     def _is_skewed(self) -> bool:

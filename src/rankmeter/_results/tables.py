@@ -170,7 +170,7 @@ class Table:
         def line(row: Sequence[str], tag: str, at: int = -1) -> str:
             cells = [
                 f'<{tag} style="text-align:{"left" if i < self.left else "right"};'
-                'padding:.2em .8em;font-variant-numeric:tabular-nums">'
+                'padding:.2em .8em">'
                 f"{_emphasised(html.escape(visible(cell)), self.styles.get((at, i), ()))}</{tag}>"
                 for i, cell in enumerate(row)
             ]
@@ -180,7 +180,8 @@ class Table:
             f"<small>{html.escape(visible(' · '.join(self.notes)))}</small>" if self.notes else ""
         )
         return (
-            '<table style="border-collapse:collapse"><thead style="border-bottom:1px solid">'
+            '<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">'
+            '<thead style="border-bottom:1px solid">'
             f"{line(self.columns, 'th')}</thead><tbody>"
             f"{''.join(line(row, 'td', at) for at, row in enumerate(self.rows))}</tbody></table>"
             f"{notes}"

@@ -16,7 +16,7 @@ from rankmeter._results.wording import by_key, level, number, p_text, signed
 from rankmeter.errors._checks import counted, in_words
 
 MAX_SYSTEMS = 10
-"""Systems in one chart: as many as there are distinct colours."""
+"""Systems in one chart: the number of distinct colours."""
 MAX_METRICS = 30
 """Metrics with charts and lists on a page; its tables have all."""
 MAX_NAMED = 3
@@ -434,5 +434,5 @@ def headline_of(
         )
     if random is not None:
         sentences.append(f"Random rankings of all candidates reach {number(random)}.")
-    over = in_words("the lists of all users") if spread is None else counted(e.n, "user")
+    over = "all lists" if spread is None else counted(e.n, "user")
     return Headline(f"{e.label} is {number(e.mean)} over {over}", tuple(sentences))

@@ -1,4 +1,4 @@
-"""``rankmeter plan``: Say how many users a comparison needs."""
+"""``rankmeter sample-size``: Say how many users a comparison needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _run(pilot: str | None, difference: float, as_json: bool, **choices: Any) ->
 
 
 command = Command(
-    "plan",
+    "sample-size",
     "Say how many users a comparison needs to find a difference.\n\n"
     "PILOT is a file of per-user values of two systems, as compare --per-user writes for one "
     "metric. Without a pilot, --sd is the standard deviation of the differences over users.",
@@ -36,5 +36,5 @@ command = Command(
         json_option(),
         *options_of({"sample_size": sample_size}, group="Options", without=("difference",)),
     ],
-    example="rankmeter plan --sd 0.15 --difference 0.01 --systems 4",
+    example="rankmeter sample-size --sd 0.15 --difference 0.01 --systems 4",
 )
