@@ -179,7 +179,7 @@ def sample_size(
 
 
 def _least_users(finds: Callable[[int], bool]) -> int:
-    """The smallest number of users, from 2 on, with which a study finds the difference."""
+    """The smallest number of users, 2 or more, with which a study finds the difference."""
     high = 2
     while not finds(high):
         high *= 2
