@@ -17,12 +17,13 @@ SPARK := $(if $(CI)$(shell command -v java),--group spark)
 PYTEST := python -m pytest -n auto --max-worker-restart=0
 GROUPS := --group test-all $(if $(CI),--group frameworks) $(SPARK)
 
-.PHONY: help demo test test-all test-wheel fuzz test-floor lint types docs picture bench bench-quick build conformance sanitize clean
+.PHONY: help demo test test-rest test-all test-wheel fuzz test-floor lint types docs picture bench bench-quick build conformance sanitize clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
-	@echo "make test-all     run all tests: documentation, fuzzers, other libraries, Spark, hostile input, too"
+	@echo "make test-rest    run all other tests: documentation, fuzzers, other libraries, Spark, hostile input"
+	@echo "make test-all     run both"
 	@echo "make test-wheel   run README and documentation with an installed wheel, outside the checkout"
 	@echo "make test-floor   run the tests with the oldest supported dependencies"
 	@echo "make fuzz N=1000000 ARGS=readers.csv   run the fuzzers, or some of them, on N inputs each"
@@ -42,8 +43,10 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test
 	$(BIN)/$(PYTEST) --quick $(ARGS)
 
-test-all: $(VENV)/.all
-	$(BIN)/$(PYTEST) $(ARGS)
+test-rest: $(VENV)/.all
+	$(BIN)/$(PYTEST) --rest $(ARGS)
+
+test-all: test test-rest
 
 test-wheel: $(VENV)/.dev
 	sh .ci/pages "$(BIN)"

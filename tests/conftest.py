@@ -63,9 +63,9 @@ LATER = {
     "rankings/test_order.py": "the longest searches for counterexamples",
     "reading/test_ingest_lines.py": "the longest searches for counterexamples",
     "results/test_results.py": "the longest searches for counterexamples",
-    "laws/test_english.py": "the language of the house",
+    "laws/test_english.py": "the English of code and documentation",
 }
-"""Folders and files that ``--quick`` leaves to ``make test-all``, by what they are about.
+"""Folders and files that ``make test`` leaves to ``make test-rest``, by what they are about.
 
 What proves the numbers stays: definitions, laws, conventions, statistics, every form of data.
 """
@@ -81,13 +81,16 @@ def is_later(path):
 
 
 def pytest_addoption(parser):
-    """``--quick``: what `make test` runs."""
-    parser.addoption("--quick", action="store_true", help="leave out what make test-all runs")
+    """``--quick``: what `make test` runs; ``--rest``: all other tests."""
+    parser.addoption("--quick", action="store_true", help="run what make test runs")
+    parser.addoption("--rest", action="store_true", help="run what make test leaves out")
 
 
 def pytest_ignore_collect(collection_path, config):
     """Do not even import what is left out."""
-    return True if config.option.quick and is_later(collection_path) else None
+    if is_later(collection_path):
+        return True if config.option.quick else None
+    return True if config.option.rest and collection_path.is_file() else None
 
 
 @pytest.hookimpl(optionalhook=True)
