@@ -33,12 +33,14 @@ from rankmeter.metrics._registry import (
     EVIDENCE,
     METRICS,
     RESERVED,
+    SIDE_DATA,
     SYNONYMS,
     Example,
     Option,
     Spec,
     register,
     remembered,
+    require,
     unregister,
 )
 from rankmeter.metrics.auc import auc as auc
@@ -71,6 +73,7 @@ __all__ = [
     "EVIDENCE",
     "METRICS",
     "RESERVED",
+    "SIDE_DATA",
     "SYNONYMS",
     "Catalogue",
     "Example",
@@ -100,6 +103,7 @@ __all__ = [
     "read_metric",
     "register",
     "remembered",
+    "require",
     "take_cutoffs",
     "unregister",
 ]

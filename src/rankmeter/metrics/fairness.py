@@ -11,11 +11,10 @@ import numpy as np
 from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Features, Lists, Popularity, Profiles
 from rankmeter._evidence.steps import column
-from rankmeter.errors import UsageError
 from rankmeter.errors._checks import integer
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import deduplicate, relevance_weights
-from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.category_diversity import category_counts
 from rankmeter.metrics.exposures import Exposure, Grouped, Statistic, of_groups
 from rankmeter.metrics.popularity import Border, tail_of
@@ -315,15 +314,12 @@ def _members(
     groups: Groups, categories: Features | None, popularity: Popularity | None
 ) -> Features:
     """Which items belong to which group."""
-    if groups == "popularity":
-        if popularity is None:
-            raise UsageError("needs the training interactions: pass train=", option="train")
-        tail = tail_of(popularity, "interactions", None, "other")
-        matrix = np.column_stack([popularity.known & ~tail, tail]).astype(np.float64)
-        return Features(matrix, popularity.known)
-    if categories is None:
-        raise UsageError("needs categories of the items: pass items=", option="items")
-    return categories
+    if groups == "categories":
+        return require(categories, "categories")
+    popularity = require(popularity, "popularity")
+    tail = tail_of(popularity, "interactions", None, "other")
+    matrix = np.column_stack([popularity.known & ~tail, tail]).astype(np.float64)
+    return Features(matrix, popularity.known)
 
 
 def _grouped(

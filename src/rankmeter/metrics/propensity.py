@@ -12,7 +12,7 @@ from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._evidence.lists import Popularity, Propensity
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import fraction, number, refused
-from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.discounts import RankDiscount, discount_function
 from rankmeter.metrics.popularity import Border, tail_of
 from rankmeter.metrics.states import Defined, Weighted
@@ -152,7 +152,7 @@ def _weights(
     hit_items, all_items = _items(hits)
     if gamma is not None:
         power = (number("gamma", gamma, least=-1, most=20) + 1) / 2
-        n = _require_training(popularity).interactions
+        n = require(popularity, "popularity").interactions
         value = np.where(n > 0, n / max(int(n.max(initial=0)), 1), np.nan) ** power
     elif propensity is not None:
         value = propensity.value
@@ -175,12 +175,6 @@ def _items(hits: Hits) -> tuple[IntArray, IntArray]:
     if hits.item is None or hits.best.item is None:
         raise UsageError("needs the items of the hits, which scores and ranks do not have")
     return hits.item, hits.best.item
-
-
-def _require_training(popularity: Popularity | None) -> Popularity:
-    if popularity is None:
-        raise UsageError("needs the training interactions: pass train=", option="train")
-    return popularity
 
 
 def _borders(options: Mapping[str, Any]) -> list[Border]:

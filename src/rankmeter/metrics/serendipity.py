@@ -10,11 +10,10 @@ import numpy as np
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray, ratio
 from rankmeter._evidence.lists import Catalogue, Likeness, Lists, Popularity, Profiles
 from rankmeter._evidence.steps import column
-from rankmeter.errors import UsageError
 from rankmeter.errors._checks import fraction, integer
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import Relevance, deduplicate, relevance_weights
-from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.distances import Distance, Space
 
 
@@ -85,15 +84,11 @@ def _ahead_of_popularity(
     top: Lists, popularity: Popularity, catalogue: Catalogue | None
 ) -> FloatArray:
     """How much better the rank of each item is than that of its popularity."""
-    if catalogue is None:
-        raise UsageError(
-            "needs the items that could be shown, or their number: pass catalogue=",
-            option="catalogue",
-        )
+    n_items = require(catalogue, "catalogue").size
     _, below = np.unique(-popularity.interactions[popularity.known], return_inverse=True)
-    nth = np.full(popularity.known.size, catalogue.size + 1)
+    nth = np.full(popularity.known.size, n_items + 1)
     nth[popularity.known] = below + 1
-    ahead: FloatArray = np.maximum(nth[top.item] - top.rank, 0) / catalogue.size
+    ahead: FloatArray = np.maximum(nth[top.item] - top.rank, 0) / n_items
     return ahead
 
 
