@@ -46,14 +46,13 @@ from rankmeter.metrics._registry import (
 from rankmeter.metrics.auc import auc as auc
 from rankmeter.metrics.calibration import calibration as calibration
 from rankmeter.metrics.coverage import coverage as coverage
-from rankmeter.metrics.exposures import Exposure
 from rankmeter.metrics.gini import gini as gini
 from rankmeter.metrics.mean_rank import mean_rank as mean_rank
 from rankmeter.metrics.ndcg import ndcg as ndcg
 from rankmeter.metrics.novelty import novelty as novelty
 from rankmeter.metrics.popularity import popularity as popularity
 from rankmeter.metrics.serendipity import serendipity as serendipity
-from rankmeter.metrics.states import Ratio, Runs, State, Weighted
+from rankmeter.metrics.states import Exposure, Ratio, Runs, State, Weighted
 from rankmeter.metrics.unjudged import unjudged as unjudged
 
 # In the order in which readers look for them: common metrics first, counts last. The metrics above

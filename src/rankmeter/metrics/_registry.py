@@ -25,8 +25,7 @@ from rankmeter._evidence.hits import BoolArray, FloatArray, Hits
 from rankmeter._evidence.lists import Lists
 from rankmeter._evidence.steps import note_value
 from rankmeter.errors import UsageError
-from rankmeter.metrics.exposures import Exposure
-from rankmeter.metrics.states import Ratio, State, Weighted
+from rankmeter.metrics.states import Exposure, Ratio, State, Weighted
 
 MetricFunction = Callable[..., FloatArray]
 """``(*evidence, k, **options) -> float64 array of shape (n_users,)``, or without ``k``."""

@@ -11,7 +11,7 @@ from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._evidence.steps import column, note_expectation, note_formula
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
-from rankmeter.metrics.discounts import cumulative_discount
+from rankmeter.metrics.weights import cumulative_discount
 
 
 def _harmonic(n: int) -> FloatArray:

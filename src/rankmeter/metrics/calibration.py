@@ -15,8 +15,8 @@ from rankmeter.errors._checks import number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.category_diversity import category_counts, per_item
-from rankmeter.metrics.discounts import RankDiscount, discount_function
 from rankmeter.metrics.popularity import Border, tail_of
+from rankmeter.metrics.weights import RankDiscount, discount_function
 
 _HEAD: Border = ("interactions", 0.2)
 

@@ -14,7 +14,7 @@ from rankmeter._evidence.steps import column, note_sum
 from rankmeter.errors._checks import number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import RankDiscount, discount_function
+from rankmeter.metrics.weights import RankDiscount, discount_function
 
 
 def category_counts(

@@ -10,9 +10,9 @@ import numpy as np
 from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Catalogue, Lists, Popularity
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import deduplicate
 from rankmeter.metrics._registry import Example, register, require
-from rankmeter.metrics.exposures import Exposure, Statistic, of_counts
+from rankmeter.metrics.states import Exposure, Statistic, of_counts
+from rankmeter.metrics.weights import deduplicate
 
 
 @register(

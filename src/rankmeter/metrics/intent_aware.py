@@ -15,8 +15,8 @@ from rankmeter.errors._checks import fraction, number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.category_diversity import category_counts
-from rankmeter.metrics.discounts import DISCOUNTS, Discount, Weight, discount_function
 from rankmeter.metrics.distances import CELLS
+from rankmeter.metrics.weights import DISCOUNTS, Discount, Weight, discount_function
 
 _DEEPEST = 2**20
 """The largest rank whose weight is tabulated."""

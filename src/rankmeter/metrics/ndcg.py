@@ -13,8 +13,8 @@ from rankmeter._evidence.steps import column, note_formula
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
-from rankmeter.metrics.discounts import DISCOUNTS, Discount, cumulative_discount
 from rankmeter.metrics.unjudged import number_above
+from rankmeter.metrics.weights import DISCOUNTS, Discount, cumulative_discount
 
 
 @register("Cumulative gain", high=math.inf)

@@ -9,11 +9,16 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._evidence.lists import Likeness, Lists, Popularity, Profiles
-from rankmeter.metrics._item_weights import Relevance, mean_of, relevance_weights, weighted_mean
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import RankDiscount
 from rankmeter.metrics.distances import Distance, Space
 from rankmeter.metrics.states import Ratio
+from rankmeter.metrics.weights import (
+    RankDiscount,
+    Relevance,
+    mean_of,
+    relevance_weights,
+    weighted_mean,
+)
 
 
 @register("Novelty", high=math.inf, synonyms=("self_information", "surprisal", "miuf"))

@@ -12,9 +12,9 @@ from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._evidence.lists import Lists, Popularity, Profiles
 from rankmeter.errors._checks import fraction, number, refused
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import mean_of
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Defined, Ratio
+from rankmeter.metrics.weights import mean_of
 
 Head = Literal["interactions", "over", "items", "least", "count"]
 

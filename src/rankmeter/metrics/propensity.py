@@ -13,9 +13,9 @@ from rankmeter._evidence.lists import Popularity, Propensity
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import fraction, number, refused
 from rankmeter.metrics._registry import Example, register, require
-from rankmeter.metrics.discounts import RankDiscount, discount_function
 from rankmeter.metrics.popularity import Border, tail_of
 from rankmeter.metrics.states import Defined, Weighted
+from rankmeter.metrics.weights import RankDiscount, discount_function
 
 Cold = Literal["skip", "rarest"]
 

@@ -12,9 +12,9 @@ from rankmeter._evidence.lists import Catalogue, Likeness, Lists, Popularity, Pr
 from rankmeter._evidence.steps import column
 from rankmeter.errors._checks import fraction, integer
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import Relevance, deduplicate, relevance_weights
 from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.distances import Distance, Space
+from rankmeter.metrics.weights import Relevance, deduplicate, relevance_weights
 
 
 @register("Serendipity", low=-math.inf, high=math.inf, reached=False)
