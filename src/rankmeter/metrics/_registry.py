@@ -16,11 +16,11 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from rankmeter._choices import CHOICES
+from rankmeter._choices import CHOICES, words_and_types
 from rankmeter._evidence.hits import BoolArray, FloatArray, Hits
 from rankmeter._evidence.lists import Lists
 from rankmeter._evidence.steps import note_value
@@ -474,10 +474,7 @@ def _options(
         if typing.get_origin(hint) is typing.Annotated:
             hint, *marks = typing.get_args(hint)
         examples = tuple(v for mark in marks if isinstance(mark, Example) for v in mark.values)
-        union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-        members = typing.get_args(hint) if union else (hint,)
-        words = tuple(w for p in members if typing.get_origin(p) is Literal for w in p.__args__)
-        kinds = [p for p in members if typing.get_origin(p) is not Literal]
+        words, kinds = words_and_types(hint)
         for kind in kinds:
             if kind not in (int, float, bool, types.NoneType):
                 raise ValueError(f"{option} must be int, float, bool, Literal or None, got {kind}")
