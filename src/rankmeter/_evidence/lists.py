@@ -166,6 +166,12 @@ class Popularity:
         """A mask of the items in the training data."""
         return self.interactions > 0
 
+    def counts(self, of: str) -> tuple[IntArray, int]:
+        """How many `users` or `interactions` each item has, and the training data."""
+        if of == "users":
+            return self.users, self.n_users
+        return self.interactions, self.n_interactions
+
 
 @dataclass(frozen=True, eq=False)
 class Propensity:

@@ -64,9 +64,7 @@ def novelty(
     (2.0, 1.0)
     """
     top = lists.top(k)
-    n, whole = popularity.users, popularity.n_users
-    if of == "interactions":
-        n, whole = popularity.interactions, popularity.n_interactions
+    n, whole = popularity.counts(of)
     in_training = popularity.known
     log = np.log(whole) - np.log(np.maximum(n, 1))
     unit = {"2": math.log(2), "e": 1.0, "users": math.log(max(popularity.n_users, 2))}[base]
