@@ -434,7 +434,7 @@ def test_a_query_that_fails_is_an_error_with_the_root_of_its_causes(spark):
             NotEnoughMemoryError,
             "Spark has not enough memory for a query of pyspark DataFrame: ",
             "[UNABLE_TO_ACQUIRE_MEMORY] Unable to acquire 119074000 bytes of memory",
-            "choose less, such as memory='100MB', or give more to spark.executor.memory",
+            "give a smaller `memory` (67.1 MB at least), or give more to spark.executor.memory",
         ),
     ):
         score = f"if(user < 0, 1.0, double(raise_error('{text}'))) AS score"
@@ -459,6 +459,12 @@ class Java:
             "org.apache.spark.memory.SparkOutOfMemoryError: [UNABLE_TO_ACQUIRE_MEMORY] 9",
             ": org.apa",
         ),
+        (
+            "SparkException: Could not allocate memory to grow BytesToBytesMap",
+            ": SparkException: C",
+        ),
+        ("SparkException: Can't acquire 1048576 bytes memory to build a relation", ": SparkExc"),
+        ("SparkException: [CANNOT_ACQUIRE_MEMORY_TO_BUILD_LONG_HASHED_RELATION] 9", ": SparkE"),
         ("java.lang.OutOfMemoryError: Java heap space", ": java.lang.OutOfMemoryError: Java heap"),
         (
             (

@@ -52,7 +52,8 @@ def _types() -> dict[str, Any]:
 
 
 _NO_MEMORY = re.compile(
-    r"OutOfMemory|OUT_OF_MEMORY|UNABLE_TO_ACQUIRE_MEMORY|(?i:not enough memory)|GC overhead"
+    r"OutOfMemory|OUT_OF_MEMORY|(?:UNABLE_TO|CANNOT)_ACQUIRE_MEMORY|(?i:not enough memory)"
+    r"|GC overhead|(?i:(?:can ?no|can'|could no)t (?:allocate|acquire) [^\n]{0,30}\bmemory)"
     r"|[Cc]annot broadcast the table|[Ee]xit(?:ed with)? (?:code|status):? (?:52|137)\b"
 )
 """What Spark says where memory is missing; executors end with 52, or with 137 if they are ended."""
@@ -73,7 +74,7 @@ def _query_errors(source: str) -> Iterator[None]:
             raise NotEnoughMemoryError(
                 f"Spark has not enough memory for a query of {source}: {why}. The ground truth and "
                 f"the rows with judged items are broadcast, `memory` at a time (2 GiB if it is not "
-                f"named): choose less, such as memory='100MB', or give more to "
+                f"given): give a smaller `memory` (67.1 MB at least), or give more to "
                 f"spark.executor.memory and spark.driver.memory."
             ) from error
         raise DataError(
