@@ -66,6 +66,10 @@ class Lists:
         """The user of each item."""
         return np.repeat(np.arange(self.n_users), self.lengths)
 
+    def length(self, k: int | None) -> IntArray:
+        """Number of ranks that each list is given: k, or those it has without a cutoff."""
+        return self.lengths if k is None else np.full(self.n_users, k)
+
     def top(self, k: int | None) -> Lists:
         """The items at rank k or better; all of them without k."""
         if k is None or not self.item.size or int(self.rank.max()) <= k:

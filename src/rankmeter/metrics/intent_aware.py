@@ -243,7 +243,7 @@ def precision_ia(
     0.25
     """
     top = lists.top(k)
-    n = lists.lengths if k is None else np.full(lists.n_users, k)
+    n = lists.length(k)
     each = column(category_counts(top.only(top.relevant), categories), "relevant items", categories)
     shown, n_categories = each.sum(axis=1), _n_categories(relevant, categories)
     return formula("shown / k / asked", nothing=np.nan, shown=shown, k=n, asked=n_categories)
@@ -317,7 +317,7 @@ def _gains(
         column(gain[0], "new gain", top, top.rank[positions[0]])
         column(weights[0], "discount", top, top.rank[positions[0]])
         gains[users] = note_sum(terms.sum(axis=1), terms[0], top, top.rank[positions[0]])
-    n = lists.lengths if k is None else np.full(lists.n_users, k)
+    n = lists.length(k)
     if depth > _DEEPEST and stay**_DEEPEST > _NOTHING:
         raise UsageError(
             f"needs a cutoff of at most {_DEEPEST:,} with such an alpha, got {depth:,}"

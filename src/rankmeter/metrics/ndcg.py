@@ -138,7 +138,7 @@ def ndcg(
     """
     value = dcg(hits, k, gain=gain, discount=discount)
     if ideal == "ones":
-        depth = hits.n_ranked if k is None else np.full(hits.n_users, k)
+        depth = hits.length(k)
         best = cumulative_discount(discount, depth)
     elif ideal == "retrieved":
         best = dcg(Hits.perfect(hits.offsets, hits.gain), k, gain=gain, discount=discount)

@@ -121,10 +121,7 @@ def ips(
     n_weighted = hits.best.sum((all_weights > 0).astype(np.float64), name="known")
     whole = np.ones_like(n_weighted)
     if denominator == "k":
-        whole = (
-            hits.n_ranked.astype(np.float64) if k is None else np.full(n_weighted.size, float(k))
-        )
-        whole = np.maximum(whole, 1.0)  # of an empty list
+        whole = np.maximum(hits.length(k), 1.0)  # 1 for an empty list
     elif denominator == "relevant":
         whole = n_weighted
     part = hits.sum(_discounts_in_top(hits, k, discount, p) * hit_weights)

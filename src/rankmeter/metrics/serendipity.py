@@ -150,7 +150,7 @@ def unexpectedness(
     user, first, second = _common(top, expected)
     column(second, "rank in the baseline", top, top.rank[top.offsets[user] + first - 1])
     if overlap == "share":
-        whole = top.lengths if k is None or denominator == "ranked" else np.full(top.n_users, k)
+        whole = top.lengths if denominator == "ranked" else top.length(k)
         common = _n_by_user(user, top.n_users)
         agreement = formula("common / length", name="overlap", common=common, length=whole)
     elif overlap == "rbo":
@@ -249,7 +249,7 @@ def least_item_promoted(lists: Lists, baseline: Lists, k: int | None = None) -> 
     1.0
     """
     user, _, second = _common(deduplicate(lists.top(k)), deduplicate(baseline))
-    n = lists.lengths if k is None else np.full(lists.n_users, k)
+    n = lists.length(k)
     deepest = n.copy()
     np.maximum.at(deepest, user, second - 1)
     return np.where(baseline.lengths > 0, formula("lowest - k", lowest=deepest, k=n), np.nan)

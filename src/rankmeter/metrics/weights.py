@@ -124,7 +124,7 @@ def relevance_weights(lists: Lists, relevance: Relevance) -> FloatArray:
 
 def mean_of(top: Lists, values: FloatArray, k: int | None) -> Ratio:
     """The mean over the items of each list, or their sum over k."""
-    n = top.lengths.astype(np.float64) if k is None else np.full(top.n_users, float(k))
+    n = top.length(k).astype(np.float64)
     return Defined(top.sum(values), n, ("sum", "items" if k is None else "k"))
 
 
