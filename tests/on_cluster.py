@@ -30,8 +30,8 @@ from test_spark import CASES, SETTINGS, many
 import rankmeter as rm
 from rankmeter._engine.memory import Memory
 from rankmeter._rankings.spark import gather, judged_or_counted
+from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.spark import open_spark
 from rankmeter._reading.table import unify_all
 from rankmeter.conventions._plan import resolve
 from rankmeter.errors import NotEnoughMemoryError

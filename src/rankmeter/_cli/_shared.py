@@ -16,7 +16,7 @@ from rankmeter._cli._gates import ComparisonGate, Gate, exit_on, fail_if_option
 from rankmeter._cli._options import metrics_option
 from rankmeter._cli._output import Formats, check_page
 from rankmeter._cli._terminal import print_table, print_walk
-from rankmeter._reading.forms import spark_session
+from rankmeter._reading.spark import spark_session
 from rankmeter._results.summary import Summary
 from rankmeter._results.tables import Table
 from rankmeter._results.walkthrough import Walkthrough
@@ -50,7 +50,7 @@ def show_option(where: str = "") -> Option:
     """The option; `where` says more about the values."""
     return Option(
         "--show",
-        f"Show how the values of a user come about{where}: rank, item, gain, discount, term, sum, "
+        f"Show how a user's values are computed{where}: rank, item, gain, discount, term, sum, "
         "ideal. May be repeated.",
         multiple=True,
         metavar="USER",
@@ -103,7 +103,7 @@ class Outputs:
         check_paths([self.output, self.report, *tables], inputs)
 
     def present(self, result: Any, **page: Any) -> list[Walkthrough]:
-        """Write the page of a result; return how the values of users come about."""
+        """Write the page of a result; return how the values of users are computed."""
         walks = [result.show(user) for user in self.show]
         if self.report is not None:
             result.report(self.report, **page)

@@ -26,7 +26,7 @@ _AT_ONCE = 2**15  # numbers, so that the steps of a search stay in the cache
 class Marks:
     """Rows of rankings at which counting is asked for, or which are candidates of their own."""
 
-    user: IntArray  # (n,) row of evaluation
+    user: IntArray  # (n,) code of the user
     gain: FloatArray  # as judged
     row: IntArray  # the place of each among all rows of the rankings
     value: FloatArray  # its sort key, as that of the candidates

@@ -62,7 +62,7 @@ SIDE_DATA = {
     "likeness": ("items", "what says how alike items are"),
     "similarity": (
         "items",
-        "a similarity of each two items, as a pair (ids, square matrix)",
+        "pairwise similarities of the items, as a pair (ids, square matrix)",
     ),
 }
 """The argument that gives each kind of evidence about items and users, and what it is."""
@@ -200,7 +200,7 @@ class Spec:
 
     @property
     def of_lists(self) -> bool:
-        """Whether the metric measures what was shown, whatever is relevant."""
+        """Whether it is a list metric, which needs no ground truth."""
         return "lists" in self.needs
 
     @property
@@ -220,7 +220,7 @@ class Spec:
 
     @property
     def whole(self) -> bool:
-        """Whether the metric is one number for the lists of all users, who have none alone."""
+        """Whether the metric is computed over all lists at once, so that no user has a value."""
         return self.of_lists and self.pools and self.aggregate == "micro"
 
     @property

@@ -55,7 +55,7 @@ class Ratio:
     whole : array of shape (n_users,)
         0 or more.
     names : pair of str, optional
-        What the two are, for those who want to see how the number comes about.
+        What the two are, for those who want to see how the number is computed.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def _mean(values: list[FloatArray]) -> FloatArray:
 
 
 # ---------------------------------------------------------------------------------------------
-# How much the lists of all users together show each item, and the numbers made of it
+# How much all lists together show each item, and the metrics computed from it
 
 
 def _all(_: object) -> float:
@@ -266,7 +266,7 @@ def _all(_: object) -> float:
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number made of the lists of some users.
+    """A number computed from the lists of some users.
 
     Attributes
     ----------
@@ -285,7 +285,7 @@ class Statistic:
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """The items that were shown to each user, with weights, and a number made of all of them.
+    """The items in each list, with weights, and a number computed from all of them.
 
     Parameters
     ----------

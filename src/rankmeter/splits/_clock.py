@@ -100,7 +100,7 @@ def require_column(frame: pl.DataFrame, role: str, *, needed_by: str) -> None:
     if role not in frame.columns:
         raise ColumnError(
             f"{needed_by} needs a {role} column; the columns are {', '.join(frame.columns)}: "
-            f"name it with columns={{'{role}': ...}}"
+            f"say which one with columns={{'{role}': ...}}"
         )
 
 
