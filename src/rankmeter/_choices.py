@@ -338,8 +338,7 @@ def _declared(part: type[Any]) -> dict[str, Choice]:
     choices = {}
     for field in dataclasses.fields(part):
         hint = hints[field.name]
-        types = typing.get_args(hint) if _is_union(hint) else (hint,)
-        words = tuple(w for p in types if typing.get_origin(p) is Literal for w in p.__args__)
+        words, _ = words_and_types(hint)
         meaning, rare, inputs = field.metadata.values()
         choices[field.name] = Choice(
             field.name, field.default, meaning, rare, words, hint, part, inputs
@@ -347,8 +346,12 @@ def _declared(part: type[Any]) -> dict[str, Choice]:
     return choices
 
 
-def _is_union(hint: Any) -> bool:
-    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+def words_and_types(hint: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    """The words that an annotation permits, and the other types of which it is a union."""
+    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    members = typing.get_args(hint) if union else (hint,)
+    words = tuple(w for m in members if typing.get_origin(m) is Literal for w in m.__args__)
+    return words, [m for m in members if typing.get_origin(m) is not Literal]
 
 
 SETTINGS: Mapping[str, Choice] = _declared(Setting)
@@ -372,7 +375,8 @@ def checked_choice(name: str, value: Any) -> Any:
         return fraction(name, value)
     if declared.hint is bool:
         return flag(name, value)
-    if _is_union(declared.hint) and (value is None or (isinstance(value, str) and value == "none")):
+    optional = types.NoneType in words_and_types(declared.hint)[1]
+    if optional and (value is None or (isinstance(value, str) and value == "none")):
         return None
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,40}\s*", value):
         value = int(value)

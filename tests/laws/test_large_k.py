@@ -14,7 +14,7 @@ import pytest
 import rankmeter as rm
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS
-from rankmeter.metrics.discounts import DIRECT, DISCOUNTS, cumulative_discount
+from rankmeter.metrics.weights import DIRECT, DISCOUNTS, cumulative_discount
 
 pytestmark = pytest.mark.once
 

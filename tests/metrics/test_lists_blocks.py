@@ -13,7 +13,7 @@ from rankmeter._engine.side import Side
 from rankmeter._engine.side_tables import SideTables
 from rankmeter._reading.read import read_truth
 from rankmeter.metrics import METRICS
-from rankmeter.testing._list_laws import _random_evidence
+from rankmeter.testing._made_up import evidence_of_lists
 
 EVERY = ["ild@3", "novelty@3", "popularity@2", "unseen", "coverage@3", "gini@3", "entropy@3",
          "effective_items@2", "personalization@3", "user_coverage(least=3)@3",
@@ -41,7 +41,7 @@ def test_any_division_into_blocks_gives_the_same_result(blocks, monkeypatch):
 @pytest.mark.parametrize("name", [name for name, spec in METRICS.items() if spec.whole])
 def test_a_number_of_all_lists_knows_itself_without_each_user(name):
     spec, n = METRICS[name], 25
-    evidence = _random_evidence(np.random.default_rng(5), n)
+    evidence = evidence_of_lists(np.random.default_rng(5), n)
     for option in [{}, *({o.name: v} for o in spec.options.values() for v in o.values)]:
         state = spec.state(*(evidence[need] for need in spec.needs), 4, **option)
         slow = [state.take(np.delete(np.arange(n), user)).value() for user in range(n)]

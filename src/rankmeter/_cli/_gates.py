@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from rankmeter._cli._command import reworded
+from rankmeter._cli._command import Option, reworded
 from rankmeter._results.differences import seen_from
 from rankmeter._results.tables import one_line
 from rankmeter._results.wording import p_text
@@ -51,24 +51,21 @@ class Gate(NamedTuple):
     sign: str
     limit: float
 
-    def find(self, result: Summary) -> float:
-        """The number that the gate is about."""
-        try:
-            found = result[self.metric]
-        except KeyError as error:
-            raise UsageError(f"--fail-if {self.text!r}: {error.args[0]}") from None
-        if self.figure != "mean" and found.low == found.high:
-            return math.nan  # an interval without width shows that nothing varied, not certainty
-        return float(getattr(found, self.figure))
-
     def trips(self, value: float) -> bool:
         """Whether the condition holds; it also holds for NaN, so a missing number never passes."""
         return math.isnan(value) or bool(_COMPARE[self.sign](value, self.limit))
 
-    def reason(self, value: float) -> str:
+    def reason(self, result: Summary) -> str:
         """The condition that holds, in words; empty if it does not."""
-        found = "does not exist" if math.isnan(value) else f"is {value:.6g}"
-        return f"{_FIGURES[self.figure]} {found}" if self.trips(value) else ""
+        try:
+            estimate = result[self.metric]
+        except KeyError as error:
+            raise UsageError(f"--fail-if {self.text!r}: {error.args[0]}") from None
+        value = float(getattr(estimate, self.figure))
+        if self.figure != "mean" and estimate.low == estimate.high:
+            value = math.nan  # an interval without width shows that nothing varied, not certainty
+        size = "does not exist" if math.isnan(value) else f"is {value:.6g}"
+        return f"{_FIGURES[self.figure]} {size}" if self.trips(value) else ""
 
 
 def exit_on(reasons: Iterable[tuple[Gate | ComparisonGate, str]]) -> None:
@@ -78,6 +75,17 @@ def exit_on(reasons: Iterable[tuple[Gate | ComparisonGate, str]]) -> None:
         click.echo(one_line(f"gate {gate.text!r} tripped: {why}"), err=True)
     if tripped:
         click.get_current_context().exit(1)
+
+
+def fail_if_option(condition: str) -> Option:
+    """The option ``--fail-if``; the help shows what a `condition` looks like."""
+    return Option(
+        "conditions --fail-if",
+        f"Exit with code 1 if this holds: {condition} May be repeated.",
+        multiple=True,
+        metavar="CONDITION",
+        group="Output",
+    )
 
 
 def read_gate(text: str, like: str | None = None) -> Gate:

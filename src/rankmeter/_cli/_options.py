@@ -9,11 +9,11 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import click
 
-from rankmeter._choices import CHOICES, EVERY
+from rankmeter._choices import CHOICES, EVERY, words_and_types
 from rankmeter._cli._command import LARGE, RARE, SIDE, Option, flag
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import unknown
@@ -219,12 +219,10 @@ def _kind(hints: list[Any]) -> click.ParamType[Any]:
     choices: dict[str, None] = {}
     plain: set[Any] = set()
     for hint in hints:
-        union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-        for part in typing.get_args(hint) if union else (hint,):
-            if typing.get_origin(part) is Literal:
-                choices.update(dict.fromkeys(typing.get_args(part)))
-            elif part is not types.NoneType:
-                plain.add(part)
+        words, other_types = words_and_types(hint)
+        choices.update(dict.fromkeys(words))
+        plain.update(other_types)
+    plain.discard(types.NoneType)
     if choices and not plain:
         return click.Choice(list(choices), case_sensitive=False)
     for kinds, kind in (({bool}, click.BOOL), ({int}, click.INT), ({int, float}, click.FLOAT)):

@@ -1,4 +1,4 @@
-"""What several commands share: the Spark session, the walk of a user, the output of a summary."""
+"""What several commands share: the Spark session, and the outputs of a result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import polars as pl
 
 from rankmeter._cli._command import LARGE, Option
 from rankmeter._cli._files import STDIN, TABLES, check_paths, format_of, write_frames
-from rankmeter._cli._gates import exit_on, read_gate
+from rankmeter._cli._gates import ComparisonGate, Gate, exit_on, fail_if_option
+from rankmeter._cli._options import metrics_option
 from rankmeter._cli._output import Formats, check_page
 from rankmeter._cli._terminal import print_table, print_walk
 from rankmeter._reading.spark import spark_session
@@ -57,16 +58,17 @@ def show_option(where: str = "") -> Option:
     )
 
 
-def check_show(show: Iterable[str], form: str, output: str | None) -> None:
-    """Refuse other forms than tables."""
-    if show and (form != "table" or output not in (None, STDIN)):
-        raise UsageError("--show writes a table on standard output: leave out --format and -o")
+def segments_option(effect: str, *, group: str = "Output") -> Option:
+    """The option ``--segments``; `effect` says what they are for."""
+    help_text = f"A file with the columns user and segment: {effect}"
+    return Option("--segments", help_text, path="FILE", group=group)
 
 
-def print_walks(walks: Iterable[Walkthrough]) -> None:
-    """Write on standard output how the values of some users are computed."""
-    for walk in walks:
-        print_walk(walk)
+def per_user_option(unit: str, more: str = "") -> Option:
+    """The option ``--per-user``; a value belongs to a `unit` and a metric."""
+    formats = "a .csv, .tsv, .jsonl or .parquet file."
+    help_text = f"Write the value of every {unit} and metric to {formats}{more}"
+    return Option("--per-user", help_text, path="FILE", group="Output")
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ class Outputs:
         form = formats.choose(options.pop("form"), as_json=options.pop("as_json"))
         names = [field.name for field in fields(cls) if field.name in options]
         outputs = cls(formats, form, **{name: options.pop(name) for name in names})
-        check_show(outputs.show, form, outputs.output)
+        if outputs.show and (form != "table" or outputs.output not in (None, STDIN)):
+            raise UsageError("--show writes a table on standard output: leave out --format and -o")
         return outputs
 
     def check(self, inputs: Sequence[str | None]) -> None:
@@ -99,22 +102,33 @@ class Outputs:
         check_page(self.report)
         check_paths([self.output, self.report, *tables], inputs)
 
+    def present(self, result: Any, **page: Any) -> list[Walkthrough]:
+        """Write the page of a result; return how the values of users are computed."""
+        walks = [result.show(user) for user in self.show]
+        if self.report is not None:
+            result.report(self.report, **page)
+        return walks
+
     def write(
         self,
         result: Any,
         walks: Iterable[Walkthrough] = (),
+        gates: Iterable[Gate | ComparisonGate] = (),
         frames: Mapping[str, Any] = MappingProxyType({}),
         before: str | None = None,
     ) -> None:
         """Write the result, its values by user and other `frames` by file.
 
-        Lines `before` the result have the values by user.
+        Lines `before` the result have the values by user. Exits with code 1 if a gate trips.
         """
+        reasons = [(gate, gate.reason(result)) for gate in gates]
         if self.per_user is not None and before is None:
             frames = {self.per_user: result.pieces_by_user, **frames}
         write_frames(frames)
         self.formats.emit(result, self.form, self.output, before=before or "")
-        print_walks(walks)
+        for walk in walks:
+            print_walk(walk)
+        exit_on(reasons)
 
 
 def _tables(result: Summary) -> list[Table]:
@@ -151,23 +165,15 @@ FORMATS: Formats[Summary] = Formats(
 )
 
 
-def output_options() -> list[Option]:
-    """Format, files and gates."""
+def measured_options() -> list[Option]:
+    """Metrics, format, files and gates."""
     return [
+        metrics_option(
+            "What to measure: mrr, hits@1,3,10, amri. May be repeated.", group="What to measure"
+        ),
         *FORMATS.options("Format of the result; default: a table."),
-        Option(
-            "--per-user",
-            "Write the value of every query and metric to a .csv, .tsv, .jsonl or .parquet file.",
-            path="FILE",
-            group="Output",
-        ),
-        Option(
-            "conditions --fail-if",
-            "Exit with code 1 if this holds: 'mrr<0.2'. A NaN mean also fails. May be repeated.",
-            multiple=True,
-            metavar="CONDITION",
-            group="Output",
-        ),
+        per_user_option("query"),
+        fail_if_option("'mrr<0.2'. A NaN mean also fails."),
         show_option(),
     ]
 
@@ -176,12 +182,3 @@ def files_of(choices: Mapping[str, Any]) -> list[str | None]:
     """The options that may be input files."""
     names = ("negatives", "exclude", "candidates", "upper", "users", "groups", "clusters")
     return [choices.get(name) for name in names]
-
-
-def write(outputs: Outputs, result: Summary, like: str | None) -> None:
-    """Write the result and its values; exit with code 1 if a condition holds."""
-    walks = [result.show(user) for user in outputs.show]
-    gates = [read_gate(condition, like) for condition in outputs.conditions]
-    figures = [(gate, gate.find(result)) for gate in gates]
-    outputs.write(result, walks)
-    exit_on((gate, gate.reason(value)) for gate, value in figures)

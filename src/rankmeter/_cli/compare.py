@@ -12,10 +12,17 @@ import click
 
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
-from rankmeter._cli._gates import exit_on, margins_of, read_comparison_gate
+from rankmeter._cli._gates import fail_if_option, margins_of, read_comparison_gate
 from rankmeter._cli._options import given_options, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats, page_option
-from rankmeter._cli._shared import Outputs, master_option, show_option, start_spark
+from rankmeter._cli._shared import (
+    Outputs,
+    master_option,
+    per_user_option,
+    segments_option,
+    show_option,
+    start_spark,
+)
 from rankmeter._cli._terminal import print_table, spinner
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._evaluation.systems import compare
@@ -23,6 +30,7 @@ from rankmeter._results.comparison import Comparison
 from rankmeter._results.tables import one_line
 from rankmeter.errors import UsageError
 
+WITHIN = "also compare within each segment."
 Runs = dict[str, str | list[Path]]
 """By system, its file, or those of its training runs."""
 
@@ -75,13 +83,9 @@ def _run(
     start_spark(master, choices.get("engine"))
     with standard_input(truth) as (judged,), spinner("comparing"):
         comparison = compare(named, judged, segments=segments, **given_options(choices))
-        walks = [comparison.show(user) for user in outputs.show]
-        if outputs.report is not None:
-            comparison.report(outputs.report)
-    reasons = [(gate, gate.reason(comparison)) for gate in gates]
+        walks = outputs.present(comparison)
     worst = {} if outputs.worst is None else {outputs.worst: comparison.moved_users()}
-    outputs.write(comparison, walks, worst)
-    exit_on(reasons)
+    outputs.write(comparison, walks, gates, worst)
 
 
 def _named_runs(truth: str, systems: tuple[str, ...]) -> Runs:
@@ -133,17 +137,10 @@ def _name_and_file(text: str) -> tuple[str, str] | tuple[()]:
     return (name, path) if name and path else ()
 
 
-def fail_if_option() -> Option:
-    """The option ``--fail-if`` of comparisons."""
-    return Option(
-        "conditions --fail-if",
-        "Exit with code 1 if this holds: 'new shown worse than prod on ndcg@10', 'new not shown "
-        "within 1% of prod on ndcg@10' (a loss of 1% cannot be ruled out; or 'within 0.005'), 'new "
-        "not shown better than prod on ndcg@10'. May be repeated.",
-        multiple=True,
-        metavar="CONDITION",
-        group="Output",
-    )
+CONDITIONS = (
+    "'new shown worse than prod on ndcg@10', 'new not shown within 1% of prod on ndcg@10' (a loss "
+    "of 1% cannot be ruled out; or 'within 0.005'), 'new not shown better than prod on ndcg@10'."
+)
 
 
 command = Command(
@@ -157,20 +154,9 @@ command = Command(
         click.Argument(["truth"], type=click.Path()),
         click.Argument(["systems"], nargs=-1, required=True, metavar="SYSTEM..."),
         metrics_option("What to measure: ndcg@10, map@5,10. May be repeated."),
-        Option(
-            "--segments",
-            "A file with the columns user and segment: also compare within each segment.",
-            path="FILE",
-            group="Output",
-        ),
+        segments_option(WITHIN),
         page_option(),
-        Option(
-            "--per-user",
-            "Write the value of every system, user and metric to a .csv, .tsv, .jsonl or .parquet "
-            "file.",
-            path="FILE",
-            group="Output",
-        ),
+        per_user_option("system, user"),
         Option(
             "--worst",
             "Write users with their values in the two systems of the headline and the difference, "
@@ -179,7 +165,7 @@ command = Command(
             group="Output",
         ),
         *FORMATS.options("Format of the comparison; default: tables."),
-        fail_if_option(),
+        fail_if_option(CONDITIONS),
         show_option(" in each system"),
         *options_of(
             {"compare": compare},

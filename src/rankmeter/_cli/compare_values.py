@@ -8,11 +8,11 @@ import click
 
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
-from rankmeter._cli._gates import exit_on, margins_of, read_comparison_gate
+from rankmeter._cli._gates import fail_if_option, margins_of, read_comparison_gate
 from rankmeter._cli._options import given_options, options_of, side_files
-from rankmeter._cli._shared import Outputs
+from rankmeter._cli._shared import Outputs, segments_option
 from rankmeter._cli._terminal import spinner
-from rankmeter._cli.compare import FORMATS, fail_if_option, files_of, runs_by_name
+from rankmeter._cli.compare import CONDITIONS, FORMATS, WITHIN, files_of, runs_by_name
 from rankmeter._evaluation.values import compare_values
 from rankmeter.errors import UsageError
 
@@ -34,9 +34,7 @@ def _run(
     choices["margin"] = margins_of(gates, choices.get("margin"))
     with standard_input(files[0] if named is None else None) as (file,), spinner("comparing"):
         comparison = compare_values(named or file, segments=segments, **given_options(choices))
-    reasons = [(gate, gate.reason(comparison)) for gate in gates]
-    outputs.write(comparison)
-    exit_on(reasons)
+    outputs.write(comparison, gates=gates)
 
 
 command = Command(
@@ -48,11 +46,7 @@ command = Command(
     _run,
     [
         click.Argument(["files"], nargs=-1, required=True, metavar="FILE..."),
-        Option(
-            "--segments",
-            "A file with the columns user and segment: also compare within each segment.",
-            path="FILE",
-        ),
+        segments_option(WITHIN, group="Options"),
         Option(
             "--lower-is-better",
             "A metric of which lower values are better. May be repeated.",
@@ -60,7 +54,7 @@ command = Command(
             metavar="METRIC",
         ),
         *FORMATS.options("Format of the comparison; default: tables."),
-        fail_if_option(),
+        fail_if_option(CONDITIONS),
         *options_of(
             {"compare_values": compare_values},
             group="Comparison",

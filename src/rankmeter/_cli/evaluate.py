@@ -7,12 +7,19 @@ from typing import Any
 
 import click
 
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command
 from rankmeter._cli._files import STDIN, standard_input
-from rankmeter._cli._gates import exit_on, read_gate
+from rankmeter._cli._gates import fail_if_option, read_gate
 from rankmeter._cli._options import given_options, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats, page_option
-from rankmeter._cli._shared import Outputs, master_option, show_option, start_spark
+from rankmeter._cli._shared import (
+    Outputs,
+    master_option,
+    per_user_option,
+    segments_option,
+    show_option,
+    start_spark,
+)
 from rankmeter._cli._terminal import print_table, spinner
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._results.summary import Summary
@@ -47,13 +54,9 @@ def _run(
     start_spark(master, choices.get("engine"))
     with standard_input(rankings, truth) as (ranked, judged), spinner("evaluating"):
         result = evaluate(ranked, judged, **given_options(choices))
-        walks = [result.show(user) for user in outputs.show]
-        if outputs.report is not None:
-            result.report(outputs.report, segments=segments)
-    figures = [(gate, gate.find(result)) for gate in gates]
+        walks = outputs.present(result, segments=segments)
     before = "".join(_trec_per_user(result)) if to_stdout else None
-    outputs.write(result, walks, before=before)
-    exit_on((gate, gate.reason(value)) for gate, value in figures)
+    outputs.write(result, walks, gates, before=before)
 
 
 def _trec_line(metric: str, user: object, value: float) -> str:
@@ -87,26 +90,13 @@ command = Command(
         ),
         *FORMATS.options("Format of the result; default: a table."),
         page_option(),
-        Option(
-            "--segments",
-            "A file with the columns user and segment: the page also shows each segment.",
-            path="FILE",
-            group="Output",
+        segments_option("the page also shows each segment."),
+        per_user_option(
+            "user", " With --format trec, - writes them on standard output before the means."
         ),
-        Option(
-            "--per-user",
-            "Write the value of every user and metric to a .csv, .tsv, .jsonl or .parquet "
-            "file. With --format trec, - writes them on standard output before the means.",
-            path="FILE",
-            group="Output",
-        ),
-        Option(
-            "conditions --fail-if",
-            "Exit with code 1 if this holds: 'ndcg@10<0.2', or for a bound of the interval "
-            "'ndcg@10.low<0.2'. A NaN mean also fails. May be repeated.",
-            multiple=True,
-            metavar="CONDITION",
-            group="Output",
+        fail_if_option(
+            "'ndcg@10<0.2', or for a bound of the interval 'ndcg@10.low<0.2'. A NaN mean also "
+            "fails."
         ),
         show_option(),
         *options_of({"evaluate": evaluate}, group="Conventions"),

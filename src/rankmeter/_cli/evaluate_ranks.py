@@ -8,8 +8,9 @@ import click
 
 from rankmeter._cli._command import Command
 from rankmeter._cli._files import standard_input
-from rankmeter._cli._options import given_options, metrics_option, options_of
-from rankmeter._cli._shared import FORMATS, Outputs, files_of, output_options, write
+from rankmeter._cli._gates import read_gate
+from rankmeter._cli._options import given_options, options_of
+from rankmeter._cli._shared import FORMATS, Outputs, files_of, measured_options
 from rankmeter._cli._terminal import spinner
 from rankmeter._evaluation.scored import evaluate_ranks
 from rankmeter._rankings.array_files import is_array_file
@@ -18,6 +19,7 @@ from rankmeter.errors._checks import refused
 
 def _run(ranks: str, **choices: Any) -> None:
     outputs = Outputs.take(FORMATS, choices)
+    gates = [read_gate(condition, choices.get("like")) for condition in outputs.conditions]
     outputs.check([ranks, *files_of(choices)])
     chosen = given_options(choices)
     candidates = chosen.get("candidates")
@@ -29,7 +31,8 @@ def _run(ranks: str, **choices: Any) -> None:
             raise refused("candidates", expected, candidates) from None
     with standard_input(ranks) as (path,), spinner("evaluating"):
         result = evaluate_ranks(path, **chosen)
-    write(outputs, result, choices.get("like"))
+        walks = outputs.present(result)
+    outputs.write(result, walks, gates)
 
 
 command = Command(
@@ -40,10 +43,7 @@ command = Command(
     _run,
     [
         click.Argument(["ranks"], type=click.Path()),
-        metrics_option(
-            "What to measure: mrr, hits@1,3,10, amri. May be repeated.", group="What to measure"
-        ),
-        *output_options(),
+        *measured_options(),
         *options_of({"evaluate-ranks": evaluate_ranks}, group="Conventions"),
     ],
     example="rankmeter evaluate-ranks ranks.csv -m mrr -m hits@10 --candidates 14541",

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command
-from rankmeter._cli._options import given_options, metrics_option, options_of
-from rankmeter._cli._shared import FORMATS, Outputs, files_of, output_options, write
+from rankmeter._cli._gates import read_gate
+from rankmeter._cli._options import given_options, options_of
+from rankmeter._cli._shared import FORMATS, Outputs, files_of, measured_options
 from rankmeter._cli._terminal import spinner
 from rankmeter._evaluation.scored import evaluate_scores
 from rankmeter.errors._checks import refused
@@ -16,13 +17,15 @@ from rankmeter.errors._checks import refused
 
 def _run(scores: str, target: str | None, **choices: Any) -> None:
     outputs = Outputs.take(FORMATS, choices)
+    gates = [read_gate(condition, choices.get("like")) for condition in outputs.conditions]
     outputs.check([scores, target, *files_of(choices)])
     chosen = given_options(choices)
     if "tolerance" in chosen:
         chosen["tolerance"] = _two_numbers(chosen["tolerance"])
     with spinner("evaluating"):
         result = evaluate_scores(scores, target, **chosen)
-    write(outputs, result, choices.get("like"))
+        walks = outputs.present(result)
+    outputs.write(result, walks, gates)
 
 
 def _two_numbers(text: str) -> tuple[float, float]:
@@ -44,10 +47,7 @@ command = Command(
     [
         click.Argument(["scores"], type=click.Path()),
         click.Argument(["target"], required=False, type=click.Path()),
-        metrics_option(
-            "What to measure: mrr, hits@1,3,10, amri. May be repeated.", group="What to measure"
-        ),
-        *output_options(),
+        *measured_options(),
         *options_of({"evaluate-scores": evaluate_scores}, group="Conventions"),
     ],
     example="rankmeter evaluate-scores scores.npy targets.npy --exclude known.npz -m mrr",

@@ -29,20 +29,9 @@ from rankmeter._rankings.listing import Listing, list_first
 from rankmeter._rankings.pairs import Groups, bit_width, sort_keys
 from rankmeter._reading.by_user import as_ids, series
 from rankmeter._reading.table import Table
-from rankmeter.errors import NoOverlapError, UsageError
+from rankmeter.errors import NoOverlapError
+from rankmeter.metrics import SIDE_DATA, require
 from rankmeter.metrics.popularity import Border, at_border
-
-_NEEDS = {
-    "popularity": ("train", "the training interactions"),
-    "propensity": ("propensity", "the propensities of the items"),
-    "profiles": ("train", "the training interactions"),
-    "features": ("items", "features of the items"),
-    "categories": ("items", "categories of the items"),
-    "catalogue": ("catalogue", "the items that could be shown, or their number"),
-    "baseline": ("baseline_lists", "the lists of another system"),
-    "likeness": ("items", "what says how alike items are"),
-}
-"""The argument that gives each kind of evidence, and what it is."""
 
 _FEW = 10
 """Users or items of training data and lists that can be other ones than those of the rankings."""
@@ -85,11 +74,10 @@ class SideTables:
             evidence: Any = self.baseline(users, choices)
         else:
             evidence = self.profiles(users) if name == "profiles" else getattr(self, name)
-        argument, what = _NEEDS[name]
-        if evidence is None:
-            raise UsageError(f"needs {what}: pass {argument}=", option=argument)
+        evidence = require(evidence, name)
         about = self._about_users if name in ("profiles", "baseline") else self._about_items
         if not about.get(name, True):
+            argument, _ = SIDE_DATA[name]
             thing = "user" if about is self._about_users else "item"
             raise NoOverlapError(
                 f"{argument}= has no {thing} in common with rankings and truth. Check that they "

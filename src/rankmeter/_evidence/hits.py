@@ -85,6 +85,10 @@ class Groups:
     before: IntArray  # hits of the same user above the group
     start: IntArray  # (n_groups + 1,) where each group begins among the hits
 
+    def in_top(self, k: int | None) -> IntArray:
+        """The number of items of each group whose ranks are in the top k."""
+        return self.size if k is None else np.clip(k - self.above, 0, self.size)
+
 
 @dataclass(frozen=True, eq=False)
 class Hits:
@@ -188,6 +192,10 @@ class Hits:
     def depth(self, k: int | None) -> IntArray:
         """Number of items in each user's top k: ``min(n_ranked, k)``."""
         return self.n_ranked if k is None else np.minimum(self.n_ranked, k)
+
+    def length(self, k: int | None) -> IntArray:
+        """Number of ranks that each user's list is given: k, or those it has without a cutoff."""
+        return self.n_ranked if k is None else np.full(self.n_users, k)
 
     def only(self, users: slice | IntArray) -> Hits:
         """The hits of some users, in the order given.

@@ -66,6 +66,10 @@ class Lists:
         """The user of each item."""
         return np.repeat(np.arange(self.n_users), self.lengths)
 
+    def length(self, k: int | None) -> IntArray:
+        """Number of ranks that each list is given: k, or those it has without a cutoff."""
+        return self.lengths if k is None else np.full(self.n_users, k)
+
     def top(self, k: int | None) -> Lists:
         """The items at rank k or better; all of them without k."""
         if k is None or not self.item.size or int(self.rank.max()) <= k:
@@ -165,6 +169,12 @@ class Popularity:
     def known(self) -> BoolArray:
         """A mask of the items in the training data."""
         return self.interactions > 0
+
+    def counts(self, of: str) -> tuple[IntArray, int]:
+        """How many `users` or `interactions` each item has, and the training data."""
+        if of == "users":
+            return self.users, self.n_users
+        return self.interactions, self.n_interactions
 
 
 @dataclass(frozen=True, eq=False)

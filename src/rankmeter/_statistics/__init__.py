@@ -6,123 +6,64 @@ UsageError, other values an InvalidValueError. SciPy is imported by the function
 they are called.
 """
 
-from rankmeter._statistics.all_pairs import heterogeneity, randomized_tukey_hsd, tukey_hsd
-from rankmeter._statistics.intervals import (
-    Interval,
-    Spread,
-    TestResult,
-    bootstrap_interval,
-    cluster_sums,
-    covariance,
-    effective_clusters,
-    median_interval,
-    pseudo_change,
-    score_interval,
-    share_of_ties,
-    skewed,
-    spread,
-    stratified,
-    t_interval,
-    t_interval_of,
-    t_quantile,
-    t_tail,
-    wilson_interval,
-)
+from rankmeter._statistics.all_pairs import heterogeneity as heterogeneity
+from rankmeter._statistics.all_pairs import randomized_tukey_hsd as randomized_tukey_hsd
+from rankmeter._statistics.all_pairs import tukey_hsd as tukey_hsd
+from rankmeter._statistics.intervals import Interval as Interval
+from rankmeter._statistics.intervals import Spread as Spread
+from rankmeter._statistics.intervals import TestResult as TestResult
+from rankmeter._statistics.intervals import bootstrap_interval as bootstrap_interval
+from rankmeter._statistics.intervals import cluster_sums as cluster_sums
+from rankmeter._statistics.intervals import covariance as covariance
+from rankmeter._statistics.intervals import effective_clusters as effective_clusters
+from rankmeter._statistics.intervals import median_interval as median_interval
+from rankmeter._statistics.intervals import pseudo_change as pseudo_change
+from rankmeter._statistics.intervals import score_interval as score_interval
+from rankmeter._statistics.intervals import share_of_ties as share_of_ties
+from rankmeter._statistics.intervals import skewed as skewed
+from rankmeter._statistics.intervals import spread as spread
+from rankmeter._statistics.intervals import stratified as stratified
+from rankmeter._statistics.intervals import t_interval as t_interval
+from rankmeter._statistics.intervals import t_interval_of as t_interval_of
+from rankmeter._statistics.intervals import t_quantile as t_quantile
+from rankmeter._statistics.intervals import t_tail as t_tail
+from rankmeter._statistics.intervals import wilson_interval as wilson_interval
+from rankmeter._statistics.paired_tests import AUTO_LIMIT as AUTO_LIMIT
+from rankmeter._statistics.paired_tests import CAUTIONS as CAUTIONS
+from rankmeter._statistics.paired_tests import EXACT_LIMIT as EXACT_LIMIT
+from rankmeter._statistics.paired_tests import RelativeGain as RelativeGain
+from rankmeter._statistics.paired_tests import WinsTiesLosses as WinsTiesLosses
+from rankmeter._statistics.paired_tests import bootstrap_test as bootstrap_test
+from rankmeter._statistics.paired_tests import cohens_dz as cohens_dz
+from rankmeter._statistics.paired_tests import exact_p as exact_p
+from rankmeter._statistics.paired_tests import hedges_g as hedges_g
+from rankmeter._statistics.paired_tests import paired_t_test as paired_t_test
+from rankmeter._statistics.paired_tests import paired_test as paired_test
 from rankmeter._statistics.paired_tests import (
-    AUTO_LIMIT,
-    CAUTIONS,
-    EXACT_LIMIT,
-    RelativeGain,
-    WinsTiesLosses,
-    bootstrap_test,
-    cohens_dz,
-    exact_p,
-    hedges_g,
-    paired_t_test,
-    paired_test,
-    probability_of_superiority,
-    randomization_test,
-    randomization_tests,
-    relative_gain,
-    sign_test,
-    wilcoxon_test,
-    wins_ties_losses,
+    probability_of_superiority as probability_of_superiority,
 )
-from rankmeter._statistics.power import (
-    detectable_share,
-    minimum_detectable_effect,
-    minimum_detectable_share,
-)
-from rankmeter._statistics.runs import (
-    Crossed,
-    Margins,
-    crossed_interval,
-    crossed_margin_tests,
-    crossed_test,
-    crossed_variance,
-    margin_tests,
-)
-from rankmeter._statistics.step_down import MOST_FLIPPED, Hypotheses, StepDown, adjust, step_down
-from rankmeter._statistics.vectors import ExactSums, Moments, moments, paired_moments
-
-__all__ = [
-    "AUTO_LIMIT",
-    "CAUTIONS",
-    "EXACT_LIMIT",
-    "MOST_FLIPPED",
-    "Crossed",
-    "ExactSums",
-    "Hypotheses",
-    "Interval",
-    "Margins",
-    "Moments",
-    "RelativeGain",
-    "Spread",
-    "StepDown",
-    "TestResult",
-    "WinsTiesLosses",
-    "adjust",
-    "bootstrap_interval",
-    "bootstrap_test",
-    "cluster_sums",
-    "cohens_dz",
-    "covariance",
-    "crossed_interval",
-    "crossed_margin_tests",
-    "crossed_test",
-    "crossed_variance",
-    "detectable_share",
-    "effective_clusters",
-    "exact_p",
-    "hedges_g",
-    "heterogeneity",
-    "margin_tests",
-    "median_interval",
-    "minimum_detectable_effect",
-    "minimum_detectable_share",
-    "moments",
-    "paired_moments",
-    "paired_t_test",
-    "paired_test",
-    "probability_of_superiority",
-    "pseudo_change",
-    "randomization_test",
-    "randomization_tests",
-    "randomized_tukey_hsd",
-    "relative_gain",
-    "score_interval",
-    "share_of_ties",
-    "sign_test",
-    "skewed",
-    "spread",
-    "step_down",
-    "stratified",
-    "t_interval",
-    "t_interval_of",
-    "t_quantile",
-    "t_tail",
-    "tukey_hsd",
-    "wilcoxon_test",
-    "wilson_interval",
-    "wins_ties_losses",
-]
+from rankmeter._statistics.paired_tests import randomization_test as randomization_test
+from rankmeter._statistics.paired_tests import randomization_tests as randomization_tests
+from rankmeter._statistics.paired_tests import relative_gain as relative_gain
+from rankmeter._statistics.paired_tests import sign_test as sign_test
+from rankmeter._statistics.paired_tests import wilcoxon_test as wilcoxon_test
+from rankmeter._statistics.paired_tests import wins_ties_losses as wins_ties_losses
+from rankmeter._statistics.power import detectable_share as detectable_share
+from rankmeter._statistics.power import minimum_detectable_effect as minimum_detectable_effect
+from rankmeter._statistics.power import minimum_detectable_share as minimum_detectable_share
+from rankmeter._statistics.runs import Crossed as Crossed
+from rankmeter._statistics.runs import Margins as Margins
+from rankmeter._statistics.runs import crossed_interval as crossed_interval
+from rankmeter._statistics.runs import crossed_margin_tests as crossed_margin_tests
+from rankmeter._statistics.runs import crossed_test as crossed_test
+from rankmeter._statistics.runs import crossed_variance as crossed_variance
+from rankmeter._statistics.runs import margin_tests as margin_tests
+from rankmeter._statistics.step_down import MOST_FLIPPED as MOST_FLIPPED
+from rankmeter._statistics.step_down import Hypotheses as Hypotheses
+from rankmeter._statistics.step_down import StepDown as StepDown
+from rankmeter._statistics.step_down import adjust as adjust
+from rankmeter._statistics.step_down import step_down as step_down
+from rankmeter._statistics.vectors import ExactSums as ExactSums
+from rankmeter._statistics.vectors import Moments as Moments
+from rankmeter._statistics.vectors import moments as moments
+from rankmeter._statistics.vectors import paired_moments as paired_moments

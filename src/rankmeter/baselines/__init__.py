@@ -21,9 +21,9 @@ from rankmeter._reading.table import Frame
 from rankmeter.baselines._learned import knn_scores as nearest
 from rankmeter.baselines._learned import rank_unseen, svd_scores
 from rankmeter.baselines._recommend import in_frame_kind, recommend
-from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError, _checks
+from rankmeter.errors import DataError, InvalidValueError, UsageError, _checks
 from rankmeter.errors._checks import counted, integer
-from rankmeter.splits._clock import Clock, Unit
+from rankmeter.splits._clock import Clock, Unit, require_column
 
 __all__ = [
     "BASELINES",
@@ -505,11 +505,7 @@ def _sums(items: pl.Series, weights: NDArray[np.float64]) -> pl.DataFrame:
 
 def _mean_ratings(frame: pl.DataFrame, damping: float, *, needed_by: str) -> pl.DataFrame:
     """(Σ ratings + damping · overall mean) / (number of ratings + damping), per item."""
-    if "rating" not in frame.columns:
-        raise ColumnError(
-            f"{needed_by} needs a rating column; the columns are {', '.join(frame.columns)}: "
-            "say which one with columns={'rating': ...}"
-        )
+    require_column(frame, "rating", needed_by=needed_by)
     if bad := frame.height - int(frame["rating"].is_finite().sum()):
         raise InvalidValueError(
             f"{needed_by} needs a rating for each of {counted(frame.height, 'interaction')}; "

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from rankmeter.conventions._names import has_metric, translate, translate_all
-from rankmeter.conventions._profiles import (
-    Convention,
-    convention_names,
-    load_convention,
-    usage_rank,
-)
-
-__all__ = [
-    "Convention",
-    "convention_names",
-    "has_metric",
-    "load_convention",
-    "translate",
-    "translate_all",
-    "usage_rank",
-]
+from rankmeter.conventions._names import has_metric as has_metric
+from rankmeter.conventions._names import translate as translate
+from rankmeter.conventions._names import translate_all as translate_all
+from rankmeter.conventions._profiles import Convention as Convention
+from rankmeter.conventions._profiles import convention_names as convention_names
+from rankmeter.conventions._profiles import load_convention as load_convention
+from rankmeter.conventions._profiles import usage_rank as usage_rank

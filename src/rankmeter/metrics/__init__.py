@@ -33,25 +33,26 @@ from rankmeter.metrics._registry import (
     EVIDENCE,
     METRICS,
     RESERVED,
+    SIDE_DATA,
     SYNONYMS,
     Example,
     Option,
     Spec,
     register,
     remembered,
+    require,
     unregister,
 )
 from rankmeter.metrics.auc import auc as auc
 from rankmeter.metrics.calibration import calibration as calibration
 from rankmeter.metrics.coverage import coverage as coverage
-from rankmeter.metrics.exposures import Exposure
 from rankmeter.metrics.gini import gini as gini
 from rankmeter.metrics.mean_rank import mean_rank as mean_rank
 from rankmeter.metrics.ndcg import ndcg as ndcg
 from rankmeter.metrics.novelty import novelty as novelty
 from rankmeter.metrics.popularity import popularity as popularity
 from rankmeter.metrics.serendipity import serendipity as serendipity
-from rankmeter.metrics.states import Ratio, Runs, State, Weighted
+from rankmeter.metrics.states import Exposure, Ratio, Runs, State, Weighted
 from rankmeter.metrics.unjudged import unjudged as unjudged
 
 # In the order in which readers look for them: common metrics first, counts last. The metrics above
@@ -71,6 +72,7 @@ __all__ = [
     "EVIDENCE",
     "METRICS",
     "RESERVED",
+    "SIDE_DATA",
     "SYNONYMS",
     "Catalogue",
     "Example",
@@ -100,6 +102,7 @@ __all__ = [
     "read_metric",
     "register",
     "remembered",
+    "require",
     "take_cutoffs",
     "unregister",
 ]

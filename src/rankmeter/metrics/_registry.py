@@ -16,17 +16,16 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from rankmeter._choices import CHOICES
+from rankmeter._choices import CHOICES, words_and_types
 from rankmeter._evidence.hits import BoolArray, FloatArray, Hits
 from rankmeter._evidence.lists import Lists
 from rankmeter._evidence.steps import note_value
 from rankmeter.errors import UsageError
-from rankmeter.metrics.exposures import Exposure
-from rankmeter.metrics.states import Ratio, State, Weighted
+from rankmeter.metrics.states import Exposure, Ratio, State, Weighted
 
 MetricFunction = Callable[..., FloatArray]
 """``(*evidence, k, **options) -> float64 array of shape (n_users,)``, or without ``k``."""
@@ -51,6 +50,31 @@ EVIDENCE = {
     "baseline": "Lists\n    Ranked items of the same users by another system.",
 }
 """The permitted names of a metric's positional parameters, with the type and meaning of each."""
+
+SIDE_DATA = {
+    "popularity": ("train", "the training interactions"),
+    "propensity": ("propensity", "the propensities of the items"),
+    "profiles": ("train", "the training interactions"),
+    "features": ("items", "features of the items"),
+    "categories": ("items", "categories of the items"),
+    "catalogue": ("catalogue", "the items that could be shown, or their number"),
+    "baseline": ("baseline_lists", "the lists of another system"),
+    "likeness": ("items", "what says how alike items are"),
+    "similarity": (
+        "items",
+        "pairwise similarities of the items, as a pair (ids, square matrix)",
+    ),
+}
+"""The argument that gives each kind of evidence about items and users, and what it is."""
+
+
+def require(evidence: T | None, name: str) -> T:
+    """The evidence of a name; a UsageError that says how to give it, if it is None."""
+    if evidence is None:
+        argument, what = SIDE_DATA[name]
+        raise UsageError(f"needs {what}: pass {argument}=", option=argument)
+    return evidence
+
 
 ADJUSTED = "adjusted"
 """What any metric of hits can be: ``ndcg(adjusted)@10`` is 0 for a random order of candidates."""
@@ -352,14 +376,8 @@ def describe(
     if at and at not in options:
         raise ValueError(f"{name} has no option {at!r} that a number after @ could set")
     spares = frozenset(need for need in needs if _is_optional(hints.get(need)))
-    masked = [
-        (needs.index(name), name, undefined)
-        for name, undefined, is_masked in (
-            ("hits", _nothing_relevant, needs_relevant and "lists" not in needs),
-            ("lists", _nothing_ranked, needs_items),
-        )
-        if is_masked and name in needs
-    ]
+    needed = {"hits": needs_relevant and "lists" not in needs, "lists": needs_items}
+    masked = [need for need, is_needed in needed.items() if is_needed and need in needs]
     annotation = hints.get("return")
     pools = isinstance(annotation, type) and issubclass(annotation, Ratio | Exposure)
 
@@ -370,11 +388,12 @@ def describe(
     def both(*args: Any, **options: Any) -> tuple[FloatArray, Any]:
         computed = checked(*args, **options)
         values: FloatArray = computed.per_user() if pools else computed
-        for position, need, undefined in masked:
+        for need in masked:
+            position = needs.index(need)
             evidence = args[position] if position < len(args) else options[need]
             if np.shape(values) != (evidence.n_users,):
                 raise TypeError(f"{name} must return one value per user, got {values!r}")
-            values = np.where(undefined(evidence), np.nan, values)
+            values = np.where(_UNDEFINED[need][1](evidence), np.nan, values)
         return note_value(values, name, args[0] if args else None), computed
 
     @functools.wraps(function)
@@ -383,11 +402,18 @@ def describe(
 
     spec = Spec(
         name, title, metric, needs, spares, cutoff=cutoff, open_ties=open_ties, at=at,
-        state=checked if pools else None,
-        both=both if pools else None, weighted=annotation is Weighted, options=options, **facts,
+        state=checked if pools else None, both=both if pools else None,
+        weighted=annotation is Weighted, options=options, **facts,
     )  # fmt: skip
-    metric.__doc__ = _full_docstring(spec, [need for _, need, _ in masked])
+    metric.__doc__ = _full_docstring(spec, masked)
     return spec
+
+
+_UNDEFINED: dict[str, tuple[str, Callable[[Any], BoolArray]]] = {
+    "hits": ("nothing relevant", lambda hits: np.asarray(hits.n_relevant == 0)),
+    "lists": ("no ranked item", lambda lists: np.asarray(lists.lengths == 0)),
+}
+"""The users without a value, by the evidence that a metric needs of them."""
 
 
 def _refuse_ties(name: str, arguments: Iterable[Any], *, open_ties: bool) -> None:
@@ -403,14 +429,6 @@ def _refuse_ties(name: str, arguments: Iterable[Any], *, open_ties: bool) -> Non
             f"{name} has no closed form under unresolved ties (ties='expected'): choose a rule "
             f"that orders tied items, such as ties='item'"
         )
-
-
-def _nothing_relevant(hits: Hits) -> BoolArray:
-    return np.asarray(hits.n_relevant == 0)
-
-
-def _nothing_ranked(lists: Lists) -> BoolArray:
-    return np.asarray(lists.lengths == 0)
 
 
 def _is_optional(hint: Any) -> bool:
@@ -456,10 +474,7 @@ def _options(
         if typing.get_origin(hint) is typing.Annotated:
             hint, *marks = typing.get_args(hint)
         examples = tuple(v for mark in marks if isinstance(mark, Example) for v in mark.values)
-        union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-        members = typing.get_args(hint) if union else (hint,)
-        words = tuple(w for p in members if typing.get_origin(p) is Literal for w in p.__args__)
-        kinds = [p for p in members if typing.get_origin(p) is not Literal]
+        words, kinds = words_and_types(hint)
         for kind in kinds:
             if kind not in (int, float, bool, types.NoneType):
                 raise ValueError(f"{option} must be int, float, bool, Literal or None, got {kind}")
@@ -511,8 +526,7 @@ def _full_docstring(spec: Spec, masked: Collection[str]) -> str | None:
     mistakes = [] if spec.open_ties else ["ties are unresolved"]
     if any(option.type in (int, float) for option in spec.options.values()):
         mistakes.append("an option is out of its range")
-    without = {"hits": "nothing relevant", "lists": "no ranked item"}
-    undefined = [f"A user with {without[need]} is undefined (NaN)." for need in masked]
+    undefined = [f"A user with {_UNDEFINED[need][0]} is undefined (NaN)." for need in masked]
     sections = {
         "Parameters": "\n".join([*evidence, *filter(None, [written.pop("Parameters", "")])]),
         "Returns": "float64 array of shape (n_users,)\n    "

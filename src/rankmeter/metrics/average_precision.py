@@ -11,7 +11,7 @@ from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._evidence.steps import column, note_expectation, note_formula
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
-from rankmeter.metrics.discounts import cumulative_discount
+from rankmeter.metrics.weights import cumulative_discount
 
 
 def _harmonic(n: int) -> FloatArray:
@@ -65,7 +65,7 @@ def ap(
     denominators = {
         "min": relevant if k is None else np.minimum(relevant, k),
         "relevant": relevant,
-        "k": hits.n_ranked if k is None else np.full(hits.n_users, k),
+        "k": hits.length(k),
         "ranked": np.minimum(relevant, hits.depth(k)),
     }
     total, n = _precision_at_hits(hits, k), denominators[denominator]
@@ -77,7 +77,7 @@ def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
     if not hits.tied:
         return hits.sum_top(k, ap, lambda: column(hits.nth, "hits so far", hits) / hits.rank)
     groups = hits.groups
-    in_top = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
+    in_top = groups.in_top(k)
     expected_sums = _expected_precision(
         groups.above, groups.before, groups.size, groups.hits, in_top
     )
@@ -114,7 +114,7 @@ def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
     # How many hits are found is itself random, but only in the one group that straddles k:
     # sum over their number j, which is hypergeometric.
     groups = hits.groups
-    in_top = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
+    in_top = groups.in_top(k)
     is_whole = in_top == groups.size
     above, before = groups.above, groups.before
     certain = _expected_precision(above, before, groups.size, groups.hits, in_top)
@@ -139,7 +139,7 @@ def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
 
 def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
     """Mean of the precision at every rank 1..k: a hit at rank r adds to ranks r, r + 1, …, k."""
-    last = hits.n_ranked if k is None else np.full(hits.n_users, k)
+    last = hits.length(k)
     depth = last[hits.user]
     top = cumulative_discount("reciprocal", last)[hits.user]
     if hits.open is None:

@@ -11,13 +11,12 @@ import numpy as np
 from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Features, Lists, Popularity, Profiles
 from rankmeter._evidence.steps import column
-from rankmeter.errors import UsageError
 from rankmeter.errors._checks import number
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.category_diversity import category_counts, per_item
-from rankmeter.metrics.discounts import RankDiscount, discount_function
 from rankmeter.metrics.popularity import Border, tail_of
+from rankmeter.metrics.weights import RankDiscount, discount_function
 
 _HEAD: Border = ("interactions", 0.2)
 
@@ -92,9 +91,8 @@ def calibration(
     >>> round(result["calibration@1"].mean, 4)
     1.9585
     """
-    groups = _by_popularity(popularity) if of == "popularity" else categories
-    if groups is None:
-        raise UsageError("needs categories of the items: pass items=", option="items")
+    given = categories if of == "categories" else _by_popularity(popularity)
+    groups = require(given, "categories")
     top, shared, weight = lists.top(k), per_item(groups), discount_function(discount, p)
     alpha = number("alpha", alpha, least=0, most=1)
     profile = _shares(

@@ -14,7 +14,7 @@ from rankmeter._evidence.steps import column, note_sum
 from rankmeter.errors._checks import number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import RankDiscount, discount_function
+from rankmeter.metrics.weights import RankDiscount, discount_function
 
 
 def category_counts(
@@ -70,7 +70,7 @@ def categorical_diversity(
     shown = category_counts(top, categories)
     column(shown, "items", categories)
     n_shown = np.count_nonzero(shown, axis=1).astype(np.float64)
-    n = np.full(top.n_users, k) if k is not None and denominator == "k" else top.lengths
+    n = top.length(k) if denominator == "k" else top.lengths
     if denominator == "categories":
         n = np.full(top.n_users, categories.n_features)
     return formula("shown / whole", shown=n_shown, whole=n)

@@ -139,7 +139,7 @@ def mcc(
     0.2182
     """
     check_catalogue(hits, k, n_items)
-    length = hits.depth(k) if chosen == "ranked" or k is None else np.full(hits.n_users, k)
+    length = hits.depth(k) if chosen == "ranked" else hits.length(k)
     relevant = hits.n_relevant.astype(np.float64)
     # TP · TN - FP · FN, which is linear in TP: exact also for an expected number of hits.
     terms: dict[str, Any] = {"n_items": n_items, "length": length, "relevant": relevant}

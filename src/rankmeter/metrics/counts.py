@@ -11,8 +11,8 @@ from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter._evidence.lists import Lists
 from rankmeter._evidence.steps import note_formula
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import deduplicate
 from rankmeter.metrics._registry import register
+from rankmeter.metrics.weights import deduplicate
 
 
 @register("Items ranked", high=math.inf, synonyms=("num_ret", "num_ranked"), needs_relevant=False)

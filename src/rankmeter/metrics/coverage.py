@@ -9,11 +9,10 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Catalogue, Lists, Popularity
-from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import deduplicate
-from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.exposures import Exposure, Statistic, of_counts
+from rankmeter.metrics._registry import Example, register, require
+from rankmeter.metrics.states import Exposure, Statistic, of_counts
+from rankmeter.metrics.weights import deduplicate
 
 
 @register(
@@ -64,11 +63,10 @@ def coverage(
     """
     top, size = deduplicate(lists.top(k)), 1
     if scale == "share" or outside == "ignore":
-        whole = (
-            _training_catalogue(popularity)
-            if items == "training"
-            else _require_catalogue(catalogue)
-        )
+        whole = require(catalogue, "catalogue") if items == "catalogue" else None
+        if whole is None:
+            training = require(popularity, "popularity").known
+            whole = Catalogue(int(np.count_nonzero(training)), training)
         if whole.item is not None and outside == "ignore":
             top = top.only(whole.item[top.item])
         size = whole.size if scale == "share" else 1
@@ -95,22 +93,6 @@ def coverage(
         return max(once, 1) / (max(once, 1) + twice)
 
     return Exposure(top, np.ones(top.item.size), of_counts(value, loss, share))
-
-
-def _require_catalogue(catalogue: Catalogue | None) -> Catalogue:
-    if catalogue is None:
-        raise UsageError(
-            "needs the items that could be shown, or their number: pass catalogue=",
-            option="catalogue",
-        )
-    return catalogue
-
-
-def _training_catalogue(popularity: Popularity | None) -> Catalogue:
-    """The items in the training data as a catalogue."""
-    if popularity is None:
-        raise UsageError("needs the training interactions: pass train=", option="train")
-    return Catalogue(int(np.count_nonzero(popularity.known)), popularity.known)
 
 
 @register("User coverage", needs_items=False)

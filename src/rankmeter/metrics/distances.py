@@ -10,7 +10,7 @@ import numpy as np
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray, ratio
 from rankmeter._evidence.lists import Features, Likeness, Lists, Profiles, Similarity
-from rankmeter.errors import UsageError
+from rankmeter.metrics._registry import require
 
 Distance = Literal["cosine", "jaccard", "hamming", "hamming_share", "euclidean", "users", "given"]
 
@@ -34,19 +34,13 @@ class Space:
         UsageError
             If what it needs was not given.
         """
-        source: Features | Similarity | None = likeness.features
-        argument, needed = "items", "features of the items"
         if distance == "users":
-            source, argument = likeness.together, "train"
-            needed = "the training interactions"
-        elif distance == "given":
-            source = likeness.given
-            needed = "pairwise similarities of the items, as a pair (ids, square matrix)"
-        if source is None:
-            raise UsageError(f"needs {needed}: pass {argument}=", option=argument)
-        if isinstance(source, Features) and distance in ("cosine", "jaccard"):
-            source = source.unit if distance == "cosine" else source.flags
-        return cls(source, distance)
+            return cls(require(likeness.together, "profiles"), distance)
+        if distance == "given":
+            return cls(require(likeness.given, "similarity"), distance)
+        features = require(likeness.features, "features")
+        source = {"cosine": "unit", "jaccard": "flags"}.get(distance)
+        return cls(features if source is None else getattr(features, source), distance)
 
     @property
     def known(self) -> BoolArray:

@@ -11,10 +11,9 @@ from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Likeness, Lists
 from rankmeter._evidence.steps import column, is_noting, note_sum
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import Relevance, relevance_weights
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import RankDiscount, discount_function
 from rankmeter.metrics.distances import CELLS, Distance, Space
+from rankmeter.metrics.weights import RankDiscount, Relevance, discount_function, relevance_weights
 
 
 @register("Intra-list diversity", high=math.inf, synonyms=("intra_list_diversity",))

@@ -11,14 +11,13 @@ import numpy as np
 from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Features, Lists, Popularity, Profiles
 from rankmeter._evidence.steps import column
-from rankmeter.errors import UsageError
 from rankmeter.errors._checks import integer
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import deduplicate, relevance_weights
-from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.category_diversity import category_counts
-from rankmeter.metrics.exposures import Exposure, Grouped, Statistic, of_groups
 from rankmeter.metrics.popularity import Border, tail_of
+from rankmeter.metrics.states import Exposure, Grouped, Statistic, of_groups
+from rankmeter.metrics.weights import deduplicate, relevance_weights
 
 Groups: TypeAlias = Literal["categories", "popularity"]
 
@@ -27,14 +26,20 @@ def _border(options: Mapping[str, Any]) -> list[Border]:
     return [("interactions", None)] if options["groups"] == "popularity" else []
 
 
+_OF_GROUPS: dict[str, Any] = {
+    "high": math.inf,
+    "aggregate": "micro",
+    "increasing": False,
+    "borders": _border,
+}
+"""What all these metrics are: one number for the lists of all users, where less is fairer."""
+
+
 @register(
     "Ranking-based statistical parity",
-    high=math.inf,
-    aggregate="micro",
-    increasing=False,
+    **_OF_GROUPS,
     needs_items=False,
     synonyms=("ranking_based_statistical_parity",),
-    borders=_border,
 )
 def rsp(
     lists: Lists,
@@ -79,12 +84,9 @@ def rsp(
 
 @register(
     "Ranking-based equal opportunity",
-    high=math.inf,
-    aggregate="micro",
-    increasing=False,
+    **_OF_GROUPS,
     needs_items=False,
     synonyms=("ranking_based_equal_opportunity",),
-    borders=_border,
 )
 def reo(
     lists: Lists,
@@ -125,7 +127,7 @@ def reo(
     return _grouped(top.only(top.relevant), members, category_counts(new, members), _spread)
 
 
-@register("Bias disparity", high=math.inf, aggregate="micro", increasing=False, borders=_border)
+@register("Bias disparity", **_OF_GROUPS)
 def bias_disparity(
     lists: Lists,
     profiles: Profiles,
@@ -166,15 +168,7 @@ def bias_disparity(
     return _grouped(top, members, category_counts(profiles, members), _mean_change)
 
 
-@register(
-    "Bias towards a group",
-    low=-1.0,
-    high=math.inf,
-    aggregate="micro",
-    increasing=False,
-    reached=False,
-    borders=_border,
-)
+@register("Bias towards a group", low=-1.0, **_OF_GROUPS, reached=False)
 def group_bias(
     lists: Lists,
     profiles: Profiles,
@@ -226,15 +220,7 @@ def group_bias(
     )
 
 
-@register(
-    "Gap between groups of items",
-    high=math.inf,
-    aggregate="micro",
-    increasing=False,
-    reached=False,
-    synonyms=("item_mad",),
-    borders=_border,
-)
+@register("Gap between groups of items", **_OF_GROUPS, reached=False, synonyms=("item_mad",))
 def item_gap(
     lists: Lists,
     popularity: Popularity | None,
@@ -315,15 +301,12 @@ def _members(
     groups: Groups, categories: Features | None, popularity: Popularity | None
 ) -> Features:
     """Which items belong to which group."""
-    if groups == "popularity":
-        if popularity is None:
-            raise UsageError("needs the training interactions: pass train=", option="train")
-        tail = tail_of(popularity, "interactions", None, "other")
-        matrix = np.column_stack([popularity.known & ~tail, tail]).astype(np.float64)
-        return Features(matrix, popularity.known)
-    if categories is None:
-        raise UsageError("needs categories of the items: pass items=", option="items")
-    return categories
+    if groups == "categories":
+        return require(categories, "categories")
+    popularity = require(popularity, "popularity")
+    tail = tail_of(popularity, "interactions", None, "other")
+    matrix = np.column_stack([popularity.known & ~tail, tail]).astype(np.float64)
+    return Features(matrix, popularity.known)
 
 
 def _grouped(

@@ -9,11 +9,10 @@ import numpy as np
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._evidence.lists import Catalogue, Lists
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import deduplicate
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import RankDiscount, discount_function
 from rankmeter.metrics.distances import CELLS
-from rankmeter.metrics.exposures import Exposure, Statistic
+from rankmeter.metrics.states import Exposure, Statistic
+from rankmeter.metrics.weights import RankDiscount, deduplicate, discount_function
 
 
 @register("Gini index", aggregate="micro", increasing=False, synonyms=("gini_index",))
@@ -63,15 +62,11 @@ def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) 
         return formula("1 - index", index=gini) if inverse else gini
 
     def count(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
-        """How often each item is shown; the same without zeros, ascending; the number of items."""
+        if items == "catalogue":
+            return _count(exposure, catalogue)
         counts = exposure.counts()
-        if catalogue.item is not None and items == "catalogue":
-            counts = np.where(catalogue.item, counts, 0.0)
         shown = np.sort(counts[counts > 0])
-        if items == "shown":
-            return counts, shown, shown.size
-        catalogue.check(shown.size)
-        return counts, shown, catalogue.size
+        return counts, shown, shown.size
 
     def value(exposure: Exposure) -> float:
         _, shown, n = count(exposure)
@@ -96,6 +91,16 @@ def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) 
         return index(differences - gone * left, left, n - gone)
 
     return Statistic(value, without)
+
+
+def _count(exposure: Exposure, catalogue: Catalogue) -> tuple[FloatArray, FloatArray, int]:
+    """How much each item of a catalogue is shown; the same without zeros, ascending; its size."""
+    counts = exposure.counts()
+    if catalogue.item is not None:
+        counts = np.where(catalogue.item, counts, 0.0)
+    ascending = np.sort(counts[counts > 0])
+    catalogue.check(ascending.size)
+    return counts, ascending, catalogue.size
 
 
 def _differences(ascending: FloatArray, n: int) -> float:
@@ -161,14 +166,9 @@ def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
 
     def exposures(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
         """The exposure of each item; that of the items that matter, ascending; their number."""
-        seen = exposure.counts()
-        if catalogue.item is not None:
-            seen = np.where(catalogue.item, seen, 0.0)
-        ascending = np.sort(seen[seen > 0])
-        catalogue.check(ascending.size)
-        zeros = np.zeros(catalogue.size - ascending.size)
-        ascending = np.concatenate([zeros, ascending])
-        return seen, ascending, max(ascending.size - (denominator == "n-1"), 1)
+        seen, positive, size = _count(exposure, catalogue)
+        ascending = np.concatenate([np.zeros(size - positive.size), positive])
+        return seen, ascending, max(size - (denominator == "n-1"), 1)
 
     def value(exposure: Exposure) -> float:
         _, ascending, n = exposures(exposure)

@@ -15,8 +15,8 @@ from rankmeter.errors._checks import fraction, number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.category_diversity import category_counts
-from rankmeter.metrics.discounts import DISCOUNTS, Discount, Weight, discount_function
 from rankmeter.metrics.distances import CELLS
+from rankmeter.metrics.weights import DISCOUNTS, Discount, Weight, discount_function
 
 _DEEPEST = 2**20
 """The largest rank whose weight is tabulated."""
@@ -119,8 +119,7 @@ def alpha_ndcg(
     """
     weight = DISCOUNTS[discount]
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    gain, best, bound = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
-    whole = bound if ideal == "bound" else best
+    gain, whole = _gains(lists, relevant, categories, k, stay, weight, ideal)
     return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
 
 
@@ -164,12 +163,10 @@ def err_ia(
     """
     alpha = number("alpha", alpha, above=0, most=1)
     weight = DISCOUNTS["reciprocal"]
-    gain, best, bound = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, greedy=ideal)
+    gain, whole = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, ideal)
     if ideal == "none":
-        n = np.count_nonzero(category_counts(relevant, categories), axis=1)
-        text = "alpha * sum / categories"
+        text, n = "alpha * sum / categories", _n_categories(relevant, categories)
         return formula(text, nothing=np.nan, alpha=alpha, sum=gain, categories=n)
-    whole = best if ideal == "greedy" else bound
     return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
 
 
@@ -213,12 +210,11 @@ def nrbp(
     """
     weight = discount_function("geometric", fraction("beta", beta))
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    gain, best, _ = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
+    gain, whole = _gains(lists, relevant, categories, k, stay, weight, ideal)
     if ideal == "greedy":
-        return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=best)
-    n_categories = np.count_nonzero(category_counts(relevant, categories), axis=1)
-    text = "sum * (1 - (1 - alpha) * beta) / asked"
-    return formula(text, nothing=np.nan, sum=gain, alpha=alpha, beta=beta, asked=n_categories)
+        return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
+    text, n = "sum * (1 - (1 - alpha) * beta) / asked", _n_categories(relevant, categories)
+    return formula(text, nothing=np.nan, sum=gain, alpha=alpha, beta=beta, asked=n)
 
 
 @register("Intent-aware precision", reached=False, synonyms=("p_ia",))
@@ -247,12 +243,9 @@ def precision_ia(
     0.25
     """
     top = lists.top(k)
-    n = lists.lengths if k is None else np.full(lists.n_users, k)
+    n = lists.length(k)
     each = column(category_counts(top.only(top.relevant), categories), "relevant items", categories)
-    shown, n_categories = (
-        each.sum(axis=1),
-        np.count_nonzero(category_counts(relevant, categories), axis=1),
-    )
+    shown, n_categories = each.sum(axis=1), _n_categories(relevant, categories)
     return formula("shown / k / asked", nothing=np.nan, shown=shown, k=n, asked=n_categories)
 
 
@@ -287,10 +280,17 @@ def ap_ia(
     for users, item, positions in top.blocks(CELLS // max(width, 1) + 1):
         rows = categories.rows(item.ravel()).reshape(*item.shape, width)
         sums[users] = (rows * np.cumsum(rows, axis=1) / top.rank[positions][:, :, None]).sum(axis=1)
-    relevant_items = category_counts(relevant, categories)
-    n_categories = np.count_nonzero(relevant_items, axis=1)
-    total = column(ratio(sums, relevant_items), "average precision", categories).sum(axis=1)
+    mean = column(
+        ratio(sums, category_counts(relevant, categories)), "average precision", categories
+    )
+    total, n_categories = mean.sum(axis=1), _n_categories(relevant, categories)
     return formula("sum / asked", nothing=np.nan, sum=total, asked=n_categories)
+
+
+def _n_categories(relevant: Lists, categories: Features) -> FloatArray:
+    """The number of categories of each user's relevant items."""
+    n = np.count_nonzero(category_counts(relevant, categories), axis=1)
+    return np.asarray(n, dtype=np.float64)
 
 
 def _gains(
@@ -300,10 +300,9 @@ def _gains(
     k: int | None,
     stay: float,
     weight: Weight,
-    *,
-    greedy: str,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What each list gains, what an ideal list does, and what no list can exceed."""
+    ideal: str,
+) -> tuple[FloatArray, FloatArray]:
+    """What each list gains; and what an ideal one does if `greedy`, else what none can exceed."""
     top = lists.top(k)
     depth = int(top.rank.max(initial=0)) if k is None else k
     top = top.only(top.relevant)
@@ -318,20 +317,20 @@ def _gains(
         column(gain[0], "new gain", top, top.rank[positions[0]])
         column(weights[0], "discount", top, top.rank[positions[0]])
         gains[users] = note_sum(terms.sum(axis=1), terms[0], top, top.rank[positions[0]])
-    if greedy == "greedy":
-        for users, item, _ in relevant.blocks(max(1, CELLS // width)):
-            rows = categories.rows(item.ravel()).reshape(*item.shape, width)
-            best[users] = _greedy_gains(rows, k, stay, weight)
-    n_categories = np.count_nonzero(category_counts(relevant, categories), axis=1)
-    n = lists.lengths if k is None else np.full(lists.n_users, k)
+    n = lists.length(k)
     if depth > _DEEPEST and stay**_DEEPEST > _NOTHING:
         raise UsageError(
             f"needs a cutoff of at most {_DEEPEST:,} with such an alpha, got {depth:,}"
         )
+    if ideal == "greedy":
+        for users, item, _ in relevant.blocks(max(1, CELLS // width)):
+            rows = categories.rows(item.ravel()).reshape(*item.shape, width)
+            best[users] = _greedy_gains(rows, k, stay, weight)
+        return gains, best
     depth = min(depth, _DEEPEST)  # deeper items of a category count nothing
     rank = np.arange(1.0, depth + 1.0)
     sums = np.concatenate(([0.0], np.cumsum(weight(rank) * stay ** (rank - 1.0))))
-    return gains, best, n_categories * sums[np.minimum(n, depth)]
+    return gains, _n_categories(relevant, categories) * sums[np.minimum(n, depth)]
 
 
 def _greedy_gains(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> FloatArray:

@@ -13,11 +13,11 @@ from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter.errors._checks import integer
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import cumulative_discount
 from rankmeter.metrics.mean_rank import mean_rank
 from rankmeter.metrics.precision_recall import hit_rate
 from rankmeter.metrics.reciprocal_rank import rr
 from rankmeter.metrics.states import Ratio, Standardised
+from rankmeter.metrics.weights import cumulative_discount
 
 _POOLED: dict[str, Any] = {"reached": False, "aggregate": "micro"}
 _STANDARDISED: dict[str, Any] = {"low": -math.inf, "high": math.inf, **_POOLED}

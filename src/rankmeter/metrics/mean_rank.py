@@ -15,8 +15,11 @@ from rankmeter.metrics.confusion_matrix import check_catalogue
 from rankmeter.metrics.reciprocal_rank import expected_first
 from rankmeter.metrics.states import Defined, Ratio
 
+_RANKS: dict[str, Any] = {"low": 1.0, "high": math.inf, "increasing": False}
+"""The range of ranks, and of their means."""
 
-@register("Mean rank", low=1.0, high=math.inf, increasing=False, synonyms=("mr",))
+
+@register("Mean rank", **_RANKS, synonyms=("mr",))
 def mean_rank(
     hits: Hits,
     k: int | None = None,
@@ -136,9 +139,7 @@ def percentile_rank(
 
 @register(
     "Relevance position",
-    low=1.0,
-    high=math.inf,
-    increasing=False,
+    **_RANKS,
     reached=False,
     aggregate="micro",
     synonyms=("average_relevance_position",),
@@ -172,9 +173,7 @@ def relevance_position(hits: Hits, *, gain: Weight = "linear") -> Ratio:
 
 @register(
     "Rank of the last relevant item",
-    low=1.0,
-    high=math.inf,
-    increasing=False,
+    **_RANKS,
     reached=False,
     synonyms=("coverage_error", "coverage_depth"),
 )
@@ -219,14 +218,7 @@ def last_rank(
     return formula(text, last_hit=result, absent=worst, **terms)
 
 
-@register(
-    "Median rank",
-    low=1.0,
-    high=math.inf,
-    increasing=False,
-    aggregate="median",
-    synonyms=("median_of_ranks",),
-)
+@register("Median rank", **_RANKS, aggregate="median", synonyms=("median_of_ranks",))
 def median_rank(hits: Hits) -> FloatArray:
     """Median rank of the first relevant item, over users. Lower is better.
 
@@ -245,14 +237,7 @@ def median_rank(hits: Hits) -> FloatArray:
     return mean_rank(hits)
 
 
-@register(
-    "Geometric mean rank",
-    low=1.0,
-    high=math.inf,
-    increasing=False,
-    aggregate="geometric",
-    synonyms=("geometric_mean_rank",),
-)
+@register("Geometric mean rank", **_RANKS, aggregate="geometric", synonyms=("geometric_mean_rank",))
 def gmr(hits: Hits) -> FloatArray:
     """Geometric mean rank (GMR) of the first relevant item, over users. Lower is better.
 
@@ -271,9 +256,7 @@ def gmr(hits: Hits) -> FloatArray:
 
 @register(
     "Harmonic mean rank",
-    low=1.0,
-    high=math.inf,
-    increasing=False,
+    **_RANKS,
     open_ties=False,
     aggregate="micro",
     synonyms=("harmonic_mean_rank",),

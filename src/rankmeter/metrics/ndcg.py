@@ -13,8 +13,8 @@ from rankmeter._evidence.steps import column, note_formula
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
-from rankmeter.metrics.discounts import DISCOUNTS, Discount, cumulative_discount
 from rankmeter.metrics.unjudged import number_above
+from rankmeter.metrics.weights import DISCOUNTS, Discount, cumulative_discount
 
 
 @register("Cumulative gain", high=math.inf)
@@ -138,7 +138,7 @@ def ndcg(
     """
     value = dcg(hits, k, gain=gain, discount=discount)
     if ideal == "ones":
-        depth = hits.n_ranked if k is None else np.full(hits.n_users, k)
+        depth = hits.length(k)
         best = cumulative_discount(discount, depth)
     elif ideal == "retrieved":
         best = dcg(Hits.perfect(hits.offsets, hits.gain), k, gain=gain, discount=discount)

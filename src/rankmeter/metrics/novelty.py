@@ -9,11 +9,16 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._evidence.lists import Likeness, Lists, Popularity, Profiles
-from rankmeter.metrics._item_weights import Relevance, mean_of, relevance_weights, weighted_mean
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import RankDiscount
 from rankmeter.metrics.distances import Distance, Space
 from rankmeter.metrics.states import Ratio
+from rankmeter.metrics.weights import (
+    RankDiscount,
+    Relevance,
+    mean_of,
+    relevance_weights,
+    weighted_mean,
+)
 
 
 @register("Novelty", high=math.inf, synonyms=("self_information", "surprisal", "miuf"))
@@ -59,9 +64,7 @@ def novelty(
     (2.0, 1.0)
     """
     top = lists.top(k)
-    n, whole = popularity.users, popularity.n_users
-    if of == "interactions":
-        n, whole = popularity.interactions, popularity.n_interactions
+    n, whole = popularity.counts(of)
     in_training = popularity.known
     log = np.log(whole) - np.log(np.maximum(n, 1))
     unit = {"2": math.log(2), "e": 1.0, "users": math.log(max(popularity.n_users, 2))}[base]

@@ -12,9 +12,9 @@ from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._evidence.lists import Lists, Popularity, Profiles
 from rankmeter.errors._checks import fraction, number, refused
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import mean_of
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Defined, Ratio
+from rankmeter.metrics.weights import mean_of
 
 Head = Literal["interactions", "over", "items", "least", "count"]
 
@@ -67,9 +67,7 @@ def popularity(
     2.5
     """
     top = lists.top(k)
-    n, whole = popularity.interactions, popularity.n_interactions
-    if of == "users":
-        n, whole = popularity.users, popularity.n_users
+    n, whole = popularity.counts(of)
     in_training = popularity.known
     if cold == "one":
         n = np.maximum(n, 1)
@@ -266,7 +264,7 @@ def popularity_lift(
     >>> rm.evaluate(lists, truth, "popularity_lift@2", train=train)["popularity_lift@2"].mean
     -0.5
     """
-    n = (popularity.users if of == "users" else popularity.interactions).astype(np.float64)
+    n = popularity.counts(of)[0].astype(np.float64)
     top = lists.top(k)
     if cold == "skip":
         top = top.only(popularity.known[top.item])

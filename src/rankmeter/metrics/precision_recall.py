@@ -20,7 +20,7 @@ def _length(hits: Hits, k: int | None, denominator: PrecisionDenominator) -> Int
     """Length of each user's list, as the denominator of precision has it."""
     if denominator == "ranked":
         return hits.depth(k)
-    length = hits.n_ranked if k is None else np.full(hits.n_users, k)
+    length = hits.length(k)
     return length if denominator == "k" else np.minimum(hits.n_relevant, length)
 
 
@@ -110,7 +110,7 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
         text = "first_hit < infinity" if k is None else "first_hit <= k"
         return formula(text, first_hit=hits.first, k=k, infinity=None)
     groups = hits.groups
-    in_top = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
+    in_top = groups.in_top(k)
     miss = column(_no_hit(groups.size, groups.hits, in_top), "no hit", hits, groups.above + 1)
     # A miss needs no hit in any group; only one group straddles the cutoff, the others are certain.
     result = np.ones(hits.n_users)
@@ -220,7 +220,7 @@ def mar(
     if over == "hits":
         pairs, n = _pairs_of_hits(hits, k), hits.n_relevant.astype(np.float64)
         return formula("pairs / relevant**2", pairs=pairs, relevant=n)
-    last = hits.n_ranked if k is None else np.full(hits.n_users, k)
+    last = hits.length(k)
     # A hit at rank r adds to the recall at ranks r, r + 1, …, k.
     late = hits.sum(hits.weigh(lambda rank: rank - 1.0, k))
     text = "(depth * hits - ranks_above) / (depth * relevant)"
@@ -236,7 +236,7 @@ def _pairs_of_hits(hits: Hits, k: int | None) -> FloatArray:
     # The number of hits in the first t places of a tied group is hypergeometric.
     groups = hits.groups
     n, m = groups.size.astype(np.float64), groups.hits
-    in_top = np.clip(k - groups.above, 0, groups.size)
+    in_top = groups.in_top(k)
     variance = in_top * m * (n - m) * (n - in_top) / (n * n * np.maximum(n - 1.0, 1.0))
     variances = hits.sum(variance, groups.user, groups.above + 1)
     text = "(hits * (hits + 1) + variance) / 2"

@@ -12,10 +12,10 @@ from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._evidence.lists import Popularity, Propensity
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import fraction, number, refused
-from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import RankDiscount, discount_function
+from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.popularity import Border, tail_of
 from rankmeter.metrics.states import Defined, Weighted
+from rankmeter.metrics.weights import RankDiscount, discount_function
 
 Cold = Literal["skip", "rarest"]
 
@@ -121,10 +121,7 @@ def ips(
     n_weighted = hits.best.sum((all_weights > 0).astype(np.float64), name="known")
     whole = np.ones_like(n_weighted)
     if denominator == "k":
-        whole = (
-            hits.n_ranked.astype(np.float64) if k is None else np.full(n_weighted.size, float(k))
-        )
-        whole = np.maximum(whole, 1.0)  # of an empty list
+        whole = np.maximum(hits.length(k), 1.0)  # 1 for an empty list
     elif denominator == "relevant":
         whole = n_weighted
     part = hits.sum(_discounts_in_top(hits, k, discount, p) * hit_weights)
@@ -152,7 +149,7 @@ def _weights(
     hit_items, all_items = _items(hits)
     if gamma is not None:
         power = (number("gamma", gamma, least=-1, most=20) + 1) / 2
-        n = _require_training(popularity).interactions
+        n = require(popularity, "popularity").interactions
         value = np.where(n > 0, n / max(int(n.max(initial=0)), 1), np.nan) ** power
     elif propensity is not None:
         value = propensity.value
@@ -175,12 +172,6 @@ def _items(hits: Hits) -> tuple[IntArray, IntArray]:
     if hits.item is None or hits.best.item is None:
         raise UsageError("needs the items of the hits, which scores and ranks do not have")
     return hits.item, hits.best.item
-
-
-def _require_training(popularity: Popularity | None) -> Popularity:
-    if popularity is None:
-        raise UsageError("needs the training interactions: pass train=", option="train")
-    return popularity
 
 
 def _borders(options: Mapping[str, Any]) -> list[Border]:

@@ -11,7 +11,7 @@ from rankmeter._evidence.steps import column
 from rankmeter.errors._checks import exact, refused
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import Geometric
+from rankmeter.metrics.weights import geometric
 
 
 def grade_share(hits: Hits, max_gain: float | None) -> FloatArray:
@@ -65,12 +65,12 @@ def rbp(
     """
     plain = gain == "linear" and max_gain is None
     worth = hits.gain if plain else grade_share(hits, max_gain)
-    weight = Geometric(p)
+    weight = geometric(p)
     column(worth, "worth", hits)
     if hits.tied:
         value = hits.sum(column(hits.weigh(weight, k), "weight", hits) * worth)
     else:
-        key = (rbp, weight, plain, max_gain)
+        key = (rbp, p, plain, max_gain)
         value = hits.sum_top(k, key, lambda: column(weight(hits.rank), "weight", hits) * worth)
     if not normalize:
         return value
@@ -110,7 +110,7 @@ def rbp_residual(
     >>> result["rbp_residual(p=0.5)"].mean
     0.125
     """
-    weight = Geometric(p)
+    weight = geometric(p)
     if unjudged == "nonrelevant":
         return formula("p**depth", p=p, depth=hits.depth(k).astype(np.float64))
     first, second = (ranked.sum(ranked.weigh(weight, k)) for ranked in (hits, nonrelevant))

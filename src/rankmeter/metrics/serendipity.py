@@ -10,12 +10,11 @@ import numpy as np
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray, ratio
 from rankmeter._evidence.lists import Catalogue, Likeness, Lists, Popularity, Profiles
 from rankmeter._evidence.steps import column
-from rankmeter.errors import UsageError
 from rankmeter.errors._checks import fraction, integer
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import Relevance, deduplicate, relevance_weights
-from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.distances import Distance, Space
+from rankmeter.metrics.weights import Relevance, deduplicate, relevance_weights
 
 
 @register("Serendipity", low=-math.inf, high=math.inf, reached=False)
@@ -85,15 +84,11 @@ def _ahead_of_popularity(
     top: Lists, popularity: Popularity, catalogue: Catalogue | None
 ) -> FloatArray:
     """How much better the rank of each item is than that of its popularity."""
-    if catalogue is None:
-        raise UsageError(
-            "needs the items that could be shown, or their number: pass catalogue=",
-            option="catalogue",
-        )
+    n_items = require(catalogue, "catalogue").size
     _, below = np.unique(-popularity.interactions[popularity.known], return_inverse=True)
-    nth = np.full(popularity.known.size, catalogue.size + 1)
+    nth = np.full(popularity.known.size, n_items + 1)
     nth[popularity.known] = below + 1
-    ahead: FloatArray = np.maximum(nth[top.item] - top.rank, 0) / catalogue.size
+    ahead: FloatArray = np.maximum(nth[top.item] - top.rank, 0) / n_items
     return ahead
 
 
@@ -155,7 +150,7 @@ def unexpectedness(
     user, first, second = _common(top, expected)
     column(second, "rank in the baseline", top, top.rank[top.offsets[user] + first - 1])
     if overlap == "share":
-        whole = top.lengths if k is None or denominator == "ranked" else np.full(top.n_users, k)
+        whole = top.lengths if denominator == "ranked" else top.length(k)
         common = _n_by_user(user, top.n_users)
         agreement = formula("common / length", name="overlap", common=common, length=whole)
     elif overlap == "rbo":
@@ -254,7 +249,7 @@ def least_item_promoted(lists: Lists, baseline: Lists, k: int | None = None) -> 
     1.0
     """
     user, _, second = _common(deduplicate(lists.top(k)), deduplicate(baseline))
-    n = lists.lengths if k is None else np.full(lists.n_users, k)
+    n = lists.length(k)
     deepest = n.copy()
     np.maximum.at(deepest, user, second - 1)
     return np.where(baseline.lengths > 0, formula("lowest - k", lowest=deepest, k=n), np.nan)

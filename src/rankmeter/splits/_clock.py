@@ -42,11 +42,7 @@ class Clock:
         """Read the time column; refuse values that are not times."""
         if unit is not None:
             choice("unit", unit, Unit)
-        if "time" not in frame.columns:
-            raise ColumnError(
-                f"{needed_by} needs a time column; the columns are {', '.join(frame.columns)}: "
-                "say which one with columns={'time': ...}"
-            )
+        require_column(frame, "time", needed_by=needed_by)
         time = _typed(frame["time"])
         if not (time.dtype.is_integer() or time.dtype.is_float() or time.dtype == pl.Datetime):
             raise InvalidValueError(
@@ -97,6 +93,15 @@ class Clock:
         moment = (_EPOCH + timedelta(seconds=tick / self.per_second)).astimezone(zone)
         text = f"{moment:%Y-%m-%d %H:%M:%S}"
         return f"{text} UTC ({tick})" if self.zone is None else f"{text} {self.zone}".rstrip()
+
+
+def require_column(frame: pl.DataFrame, role: str, *, needed_by: str) -> None:
+    """Refuse interactions without a column that a method needs."""
+    if role not in frame.columns:
+        raise ColumnError(
+            f"{needed_by} needs a {role} column; the columns are {', '.join(frame.columns)}: "
+            f"say which one with columns={{'{role}': ...}}"
+        )
 
 
 def share_of(ratio: float, n: NDArray[np.int64] | int) -> NDArray[np.int64]:

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from rankmeter._evidence.hits import FloatArray, Hits, IntArray, Span
-from rankmeter._evidence.lists import Popularity, Propensity
+from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter.errors import UsageError
-from rankmeter.metrics import METRICS, Spec
+from rankmeter.metrics import METRICS, Option, Spec, State
 from rankmeter.metrics._registry import describe
-from rankmeter.testing._list_laws import ROUNDING, are_close, check_list_metric, option_changes
+from rankmeter.testing._made_up import (
+    Evidence,
+    Rankings,
+    arrays,
+    evidence_of_hits,
+    evidence_of_lists,
+    of_users,
+    random_rankings,
+    renamed,
+)
 
 __all__ = ["check_metric", "random_hits", "variants"]
 
-Lists = list[tuple[FloatArray, FloatArray]]
-"""For each user: the gains of the ranked items, NaN if unjudged; the gains of missed items."""
-
-
 CUTOFFS = (None, 1, 3, 5, 10)
+ROUNDING = 1e-12
 
 
 def random_hits(rng: np.random.Generator, n_users: int = 50, *, max_gain: int = 3) -> Hits:
@@ -46,7 +54,7 @@ def random_hits(rng: np.random.Generator, n_users: int = 50, *, max_gain: int = 
     >>> random_hits(np.random.default_rng(0), 10).n_users
     10
     """
-    hits: Hits = _evidence(_random_lists(rng, n_users, max_gain=max_gain))["hits"]
+    hits: Hits = evidence_of_hits(random_rankings(rng, n_users, max_gain=max_gain))["hits"]
     return hits
 
 
@@ -135,25 +143,29 @@ def check_metric(
     chosen = {**spec.example, **(options or {})}
     missing = {o.name for o in spec.options.values() if o.required} - chosen.keys()
     assert not missing, f"{spec.name} needs {', '.join(missing)}: pass options=, or mark an Example"
-    if spec.of_lists:
-        check_list_metric(
-            spec, chosen, k if spec.cutoff else None, [] if options else variants(spec)
-        )
-        return
     subject = _Subject(spec, chosen, k if spec.cutoff else None)
-    rng = np.random.default_rng(seed)
-    lists = _random_lists(rng, 50)
-    _check_values(subject, lists)
-    _check_users(subject, lists)
+    rng, tried = np.random.default_rng(seed), [] if options else variants(spec)
+    if spec.of_lists:
+        evidence = evidence_of_lists(rng, 40)
+        _check_values(subject, evidence)
+        _check_codes(subject, evidence, rng)
+        _check_below(subject, evidence)
+        (_check_state if spec.whole else _check_users)(subject, evidence)
+        _check_options(spec, evidence, tried)
+        return
+    rankings = random_rankings(rng, 50)
+    evidence = evidence_of_hits(rankings)
+    _check_values(subject, evidence)
+    _check_users(subject, evidence)
     _check_ties(subject, rng)
     if registered is not None:
-        _check_direction(subject, lists, rng)
+        _check_direction(subject, rankings, rng)
         if not options:
-            _check_best(subject, lists)
-    _check_misses(subject, lists)
-    _check_negative_gains(subject, lists)
-    if not options:
-        _check_options(spec, rng)
+            _check_best(subject, rankings)
+    _check_misses(subject, rankings)
+    _check_negative_gains(subject, evidence)
+    many = [ranking for _ in range(4) for ranking in random_rankings(rng, 50)]
+    _check_options(spec, evidence_of_hits(many), tried)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,12 +180,21 @@ class _Subject:
     def name(self) -> str:
         return self.spec.name
 
-    def __call__(self, evidence: Mapping[str, Any]) -> FloatArray:
-        given = [evidence[need] for need in self.spec.needs]
-        return self.spec.function(*given, *([self.k] if self.spec.cutoff else []), **self.options)
+    def __call__(self, evidence: Evidence) -> FloatArray:
+        """The values of the users, or the number for the lists of all of them."""
+        if self.spec.whole:
+            return np.array([self.state(evidence).value()])
+        return self.spec.function(*self._arguments(evidence), **self.options)
 
-    def of(self, lists: Lists) -> FloatArray:
-        return self(_evidence(lists))
+    def state(self, evidence: Evidence) -> State:
+        assert self.spec.state is not None
+        return self.spec.state(*self._arguments(evidence), **self.options)
+
+    def of(self, rankings: Rankings) -> FloatArray:
+        return self(evidence_of_hits(rankings))
+
+    def _arguments(self, evidence: Evidence) -> list[Any]:
+        return [*(evidence[need] for need in self.spec.needs), *[self.k] * self.spec.cutoff]
 
 
 def _registered(metric: str | Callable[..., Any]) -> Spec | None:
@@ -184,111 +205,137 @@ def _registered(metric: str | Callable[..., Any]) -> Spec | None:
     return spec if same else None
 
 
-# ---------------------------------------------------------------------------------------------
-# Made-up users
-
-
-def _random_lists(rng: np.random.Generator, n_users: int, *, max_gain: int = 3) -> Lists:
-    lists = []
-    for length, relevant in zip(
-        rng.integers(0, 20, n_users).tolist(), rng.integers(0, 8, n_users).tolist(), strict=True
-    ):
-        n_hits = min(relevant, int(rng.integers(0, length + 1)))
-        gains = rng.integers(1, max_gain + 1, relevant).astype(np.float64)
-        ranked = np.full(length, np.nan)
-        ranked[: n_hits + 4] = np.concatenate([gains[:n_hits], [0.0, 0.0, -1.0, 0.0]])[:length]
-        missed = np.concatenate([gains[n_hits:], [0.0, -1.0]])
-        lists.append((rng.permutation(ranked), missed[: missed.size - int(rng.integers(0, 3))]))
-    return lists
-
-
-def _evidence(lists: Lists, groups: Sequence[IntArray] | None = None) -> dict[str, Any]:
-    """The evidence for metrics; given the number of each item's tied group, ties are unresolved.
-
-    Items of one gain are one item.
-    """
-    length = np.array([ranked.size for ranked, _ in lists], dtype=np.int64)
-    user = np.repeat(np.arange(length.size), length)
-    gain = np.concatenate([*(ranked for ranked, _ in lists), np.zeros(0)])
-    place = np.arange(gain.size) - np.repeat(np.cumsum(length) - length, length) + 1
-    low = high = place
-    if groups is not None:
-        group = np.concatenate([*groups, np.zeros(0, dtype=np.int64)])
-        _, run = np.unique(np.stack([user, group]), axis=1, return_inverse=True)
-        first = np.full(run.max(initial=-1) + 1, gain.size)
-        np.minimum.at(first, run, place)
-        low, high = first[run], first[run] + np.bincount(run)[run] - 1
-    rank = (low + high) / 2.0
-    every = [np.concatenate(pair) for pair in lists]
-    evidence: dict[str, Any] = {
-        "popularity": Popularity(_OCCURS, _OCCURS, 10, int(_OCCURS.sum())),
-        "propensity": Propensity(np.array([0.9, 0.8, 0.5, 0.2, np.nan])),
-    }
-    for name, belongs in (("hits", np.greater), ("nonrelevant", np.less_equal)):
-        ideal = [gains[belongs(gains, 0.0)] for gains in every]
-        ends = np.concatenate(([0], np.cumsum([gains.size for gains in ideal])))
-        perfect = _with_items(Hits.perfect(ends, np.concatenate([*ideal, np.zeros(0)])))
-        chosen = np.flatnonzero(belongs(gain, 0.0))
-        chosen = chosen[np.lexsort((-gain[chosen], rank[chosen], user[chosen]))]
-        offsets = np.searchsorted(user[chosen], np.arange(length.size + 1))
-        span = None if groups is None else Span(low[chosen], high[chosen])
-        evidence[name] = _with_items(
-            Hits(offsets, rank[chosen], gain[chosen], perfect.n_relevant, length, span, perfect)
-        )
-    return evidence
-
-
-_OCCURS = np.array([0, 1, 8, 6, 5])
-
-
-def _with_items(hits: Hits) -> Hits:
-    return dataclasses.replace(hits, item=(hits.gain + 1).astype(np.int64))
-
-
-def _arrays(evidence: Mapping[str, Any]) -> Iterator[Any]:
-    for hits in (evidence["hits"], evidence["nonrelevant"]):
-        for part in (hits, hits.best):
-            yield from (part.offsets, part.rank, part.gain, part.n_relevant, part.n_ranked)
-    yield from (evidence["popularity"].interactions, np.nan_to_num(evidence["propensity"].value))
+def are_close(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
+    """Whether numbers are equal but for rounding."""
+    return bool(np.allclose(a, b, rtol=1e-9, atol=ROUNDING, equal_nan=True))
 
 
 # ---------------------------------------------------------------------------------------------
-# The laws
+# The laws of all metrics
 
 
-def _check_values(subject: _Subject, lists: Lists) -> None:
+def _check_values(subject: _Subject, evidence: Evidence) -> None:
     name, spec = subject.name, subject.spec
-    evidence = _evidence(lists)
-    before = [array.copy() for array in _arrays(evidence)]
+    before = copy.deepcopy(evidence)
     got: Any = subject(evidence)
     assert isinstance(got, np.ndarray), f"{name} returned {type(got).__name__}, not an array"
     assert got.dtype == np.float64, f"{name} returned {got.dtype}, not float64"
-    assert got.shape == (len(lists),), f"{name} returned shape {got.shape} for {len(lists)} users"
+    n = 1 if spec.whole else evidence["hits"].n_users
+    assert got.shape == (n,), f"{name} returned shape {got.shape} for {n} users"
     defined = got[~np.isnan(got)]
     assert (defined >= spec.low - ROUNDING).all(), f"{name} fell below {spec.low}: {defined.min()}"
     inside = (defined <= spec.high + ROUNDING).all()
     assert inside, f"{name} rose above {spec.high}: {defined.max()}"
-    pairs = zip(_arrays(evidence), before, strict=True)
-    assert all(np.array_equal(a, b) for a, b in pairs), f"{name} changed what it was given"
+    pairs = zip(arrays(evidence), arrays(before), strict=True)
+    same = all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+    assert same, f"{name} changed what it was given"
 
 
-def _check_users(subject: _Subject, lists: Lists) -> None:
-    evidence, n = _evidence(lists), len(lists)
-    got = subject(evidence)
-    for users in (np.arange(1), np.arange(17, n), np.arange(n)[::-1], np.arange(0)):
-        of_users = {name: evidence[name].only(users) for name in ("hits", "nonrelevant")}
-        part = subject({**evidence, **of_users})
-        alike = np.array_equal(got[users], part, equal_nan=True)
-        assert alike, f"{subject.name} depends on the other users"
+def _check_users(subject: _Subject, evidence: Evidence) -> None:
+    got, n = subject(evidence), evidence["hits"].n_users
+    equal = functools.partial(np.array_equal, equal_nan=True)
+    alike = are_close if subject.spec.of_lists else equal
+    for users in (np.arange(1), np.arange(n // 3, n), np.arange(n)[::-1], np.arange(0)):
+        part = subject(of_users(evidence, users))
+        assert alike(got[users], part), f"{subject.name} depends on the other users"
+
+
+def _check_options(spec: Spec, evidence: Evidence, tried: Sequence[Mapping[str, Any]]) -> None:
+    """Each option and the cutoff change something; `tried` is empty if this is not checked."""
+
+    def outcome(options: Mapping[str, Any], k: int | None) -> FloatArray | None:
+        subject = _Subject(spec, options, k)
+        try:
+            values = subject(evidence)
+            if spec.whole or spec.state is None or spec.aggregate != "micro":
+                return values
+            return np.append(values, subject.state(evidence).value())
+        except UsageError:
+            return None
+
+    if not tried:
+        return
+    for option in spec.options.values():
+        assert len(option.values) > 1, (
+            f"option {option.name} of {spec.name} has only one value to try: give it another "
+            f"Example"
+        )
+        changes = option_changes(option, outcome, tried, CUTOFFS if spec.cutoff else (None,))
+        assert changes, f"the values of the option {option.name} of {spec.name} change nothing"
+    if spec.cutoff:
+        both = [(outcome(o, 1), outcome(o, None)) for o in (tried if spec.of_lists else tried[:1])]
+        same = all(a is not None and b is not None and are_close(a, b) for a, b in both)
+        assert not same, f"the cutoff of {spec.name} changes nothing"
+
+
+def option_changes(
+    option: Option,
+    outcome: Callable[[Mapping[str, Any], int | None], FloatArray | None],
+    tried: Iterable[Mapping[str, Any]],
+    cutoffs: Iterable[int | None],
+) -> bool:
+    """Whether values of an option have different outcomes, with any other options or cutoff."""
+    rests = [{n: v for n, v in options.items() if n != option.name} for options in tried]
+    different = {repr(sorted(rest.items())): rest for rest in rests}
+    for rest, k in itertools.product(different.values(), cutoffs):
+        outcomes = [outcome({**rest, option.name: value}, k) for value in option.values]
+        given = [values for values in outcomes if values is not None]
+        if 0 < len(given) < len(outcomes):
+            return True
+        if any(not are_close(given[0], values) for values in given[1:]):
+            return True
+    return False
+
+
+# ---------------------------------------------------------------------------------------------
+# The laws of metrics of lists
+
+
+def _check_codes(subject: _Subject, evidence: Evidence, rng: np.random.Generator) -> None:
+    codes = rng.permutation(evidence["lists"].n_items)
+    assert are_close(subject(evidence), subject(renamed(evidence, codes))), (
+        f"{subject.name} depends on the codes of the items"
+    )
+
+
+def _check_below(subject: _Subject, evidence: Evidence) -> None:
+    below = {**evidence, "lists": evidence["lists"].top(subject.k)}
+    same = are_close(subject(below), subject(evidence))
+    assert same, f"{subject.name} depends on items below k"
+
+
+def _check_state(subject: _Subject, evidence: Evidence) -> None:
+    """Users in any order and any parts have the same number; the values of users average to it."""
+    name, n = subject.name, evidence["lists"].n_users
+    backwards = np.arange(n)[::-1]
+    whole, turned, first, second = (
+        subject.state(of_users(evidence, users))
+        for users in (np.arange(n), backwards, np.arange(n // 3), np.arange(n // 3, n))
+    )
+    for other in (first + second, turned, whole.take(backwards)):
+        assert are_close(whole.value(), other.value()), (
+            f"{name} depends on the order of users, or on how they are divided"
+        )
+    influence = whole.influence()
+    assert influence.shape == (n,), f"{name} needs an influence of each user"
+    assert are_close(influence.mean(), whole.value()), (
+        f"the influences of the users on {name} do not average to it"
+    )
+    nothing = whole.take(np.arange(0))
+    assert np.isnan(nothing.value()), f"{name} of nothing is not NaN"
+
+
+# ---------------------------------------------------------------------------------------------
+# The laws of metrics of hits
 
 
 def _check_ties(subject: _Subject, rng: np.random.Generator) -> None:
-    lists, groups = [], []
-    for ranked, missed in _random_lists(rng, 40):
+    rankings, groups = [], []
+    for ranked, missed in random_rankings(rng, 40):
         few = ranked[:6]
-        lists.append((few, np.concatenate([missed, ranked[6:][~np.isnan(ranked[6:])]])))
+        rankings.append((few, np.concatenate([missed, ranked[6:][~np.isnan(ranked[6:])]])))
         groups.append(np.sort(rng.integers(0, 3, few.size)))
-    tied = _evidence(lists, groups)
+    tied = evidence_of_hits(rankings, groups)
     if not subject.spec.open_ties:
         try:
             subject(tied)
@@ -298,7 +345,7 @@ def _check_ties(subject: _Subject, rng: np.random.Generator) -> None:
             f"{subject.name} has a value for unresolved ties, but declares open_ties=False"
         )
     got = subject(tied)
-    for user, ((ranked, missed), group) in enumerate(zip(lists, groups, strict=True)):
+    for user, ((ranked, missed), group) in enumerate(zip(rankings, groups, strict=True)):
         runs = [np.flatnonzero(group == number) for number in np.unique(group)]
         orders = itertools.product(*(itertools.permutations(run.tolist()) for run in runs))
         every = [(ranked[[i for run in order for i in run]], missed) for order in orders]
@@ -311,26 +358,26 @@ def _check_ties(subject: _Subject, rng: np.random.Generator) -> None:
         )
 
 
-def _check_direction(subject: _Subject, lists: Lists, rng: np.random.Generator) -> None:
+def _check_direction(subject: _Subject, rankings: Rankings, rng: np.random.Generator) -> None:
     better = []
-    for ranked, missed in lists:
+    for ranked, missed in rankings:
         up = ranked.copy()
         rises = np.flatnonzero(np.isnan(up[:-1]) & (up[1:] > 0))
         if rises.size:
             rank = rng.choice(rises)
             up[[rank, rank + 1]] = up[[rank + 1, rank]]
         better.append((up, missed))
-    change = subject.of(better) - subject.of(lists)
+    change = subject.of(better) - subject.of(rankings)
     change = change[~np.isnan(change)] * (1 if subject.spec.increasing else -1)
     assert (change >= -1e-9).all(), f"{subject.name} gets worse if a relevant item moves up"
 
 
-def _check_best(subject: _Subject, lists: Lists) -> None:
+def _check_best(subject: _Subject, rankings: Rankings) -> None:
     best = subject.spec.best
     if best is None:
         return
     perfect = []
-    for pair in lists:
+    for pair in rankings:
         every = np.concatenate(pair)
         perfect.append((-np.sort(-every[every > 0]), every[every <= 0]))
     got = dataclasses.replace(subject, k=None).of(perfect)
@@ -341,11 +388,12 @@ def _check_best(subject: _Subject, lists: Lists) -> None:
     )
 
 
-def _check_misses(subject: _Subject, lists: Lists) -> None:
+def _check_misses(subject: _Subject, rankings: Rankings) -> None:
     if subject.k is None:
         return
     full = [
-        (np.pad(r, (0, 20), constant_values=np.nan)[: max(r.size, subject.k)], m) for r, m in lists
+        (np.pad(ranked, (0, max(subject.k - ranked.size, 0)), constant_values=np.nan), missed)
+        for ranked, missed in rankings
     ]
     longer = [(np.append(ranked, [np.nan, np.nan]), missed) for ranked, missed in full]
     assert are_close(subject.of(full), subject.of(longer)), (
@@ -353,39 +401,9 @@ def _check_misses(subject: _Subject, lists: Lists) -> None:
     )
 
 
-def _check_negative_gains(subject: _Subject, lists: Lists) -> None:
-    evidence = _evidence(lists)
-    hits = evidence["hits"]
+def _check_negative_gains(subject: _Subject, evidence: Evidence) -> None:
+    hits: Hits = evidence["hits"]
     lower = dataclasses.replace(hits, gain=hits.gain - 2.0)
     perfect = dataclasses.replace(hits.best, gain=hits.best.gain - 2.0)
     got = subject({**evidence, "hits": dataclasses.replace(lower, ideal=perfect)})
-    assert got.shape == (len(lists),), f"{subject.name} returned shape {got.shape}"
-
-
-def _check_options(spec: Spec, rng: np.random.Generator) -> None:
-    lists = [list_ for _ in range(4) for list_ in _random_lists(rng, 50)]
-    evidence = _evidence(lists)
-
-    def outcome(options: Mapping[str, Any], k: int | None) -> FloatArray | None:
-        try:
-            values = _Subject(spec, options, k)(evidence)
-            if spec.state is None or spec.aggregate != "micro":
-                return values
-            state: Any = spec.state
-            pooled: Any = _Subject(dataclasses.replace(spec, function=state), options, k)
-            return np.append(values, pooled(evidence).value())
-        except UsageError:
-            return None
-
-    tried = variants(spec)
-    for option in spec.options.values():
-        assert len(option.values) > 1, (
-            f"option {option.name} of {spec.name} has only one value to try: give it another "
-            f"Example"
-        )
-        changes = option_changes(option, outcome, tried, CUTOFFS if spec.cutoff else (None,))
-        assert changes, f"the values of the option {option.name} of {spec.name} change nothing"
-    if spec.cutoff:
-        cut, whole = (outcome(tried[0], k) for k in (1, None))
-        same = cut is not None and whole is not None and are_close(cut, whole)
-        assert not same, f"the cutoff of {spec.name} changes nothing"
+    assert got.shape == (hits.n_users,), f"{subject.name} returned shape {got.shape}"

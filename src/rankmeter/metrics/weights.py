@@ -1,17 +1,20 @@
-"""Discounts: the weights that metrics give to ranks."""
+"""Weights that metrics give to ranks and to the items of a list."""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._evidence.lists import Lists
+from rankmeter._evidence.steps import column
 from rankmeter.errors._checks import fraction
+from rankmeter.metrics._formula import formula
+from rankmeter.metrics.states import Defined, Ratio
 
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
 """Weights of 1-based ranks."""
@@ -81,24 +84,10 @@ def _integral(weight: Weight, low: float, high: float) -> float:
     return math.fsum((half * weights * weight(rank) * rank).ravel().tolist())
 
 
-@dataclass(frozen=True)
-class Geometric:
+def geometric(p: float) -> Weight:
     """A reader who continues to the next item with probability p: (1 - p) p^(rank - 1)."""
-
-    p: float
-
-    def __post_init__(self) -> None:
-        fraction("p", self.p)
-
-    def __call__(self, rank: FloatArray) -> FloatArray:
-        """Weights of ranks."""
-        weight: FloatArray = (1.0 - self.p) * self.p ** (rank - 1.0)
-        return weight
-
-    def below(self, depth: IntArray) -> FloatArray:
-        """Weight of all ranks below a depth together: p^depth."""
-        weight: FloatArray = self.p ** depth.astype(np.float64)
-        return weight
+    fraction("p", p)
+    return lambda rank: (1.0 - p) * p ** (rank - 1.0)
 
 
 RankDiscount = Literal["none", "log2", "reciprocal", "geometric"]
@@ -113,3 +102,66 @@ def discount_function(discount: RankDiscount, p: float) -> Weight:
     if discount == "geometric":
         return lambda rank: p ** (rank - 1.0)
     return DISCOUNTS[discount]
+
+
+# ---------------------------------------------------------------------------------------------
+# What an item of a list counts: its relevance, and the part of the list it makes up
+
+
+Relevance = Literal["none", "binary", "graded", "exp2"]
+
+
+def relevance_weights(lists: Lists, relevance: Relevance) -> FloatArray:
+    """The weight of each item in a list by its relevance."""
+    if relevance == "none":
+        return np.ones(lists.item.size)
+    if relevance == "graded":
+        return lists.gain
+    if relevance == "exp2":
+        return np.where(lists.relevant, np.exp2(lists.gain) - 1.0, 0.0)
+    return lists.relevant.astype(np.float64)
+
+
+def mean_of(top: Lists, values: FloatArray, k: int | None) -> Ratio:
+    """The mean over the items of each list, or their sum over k."""
+    n = top.length(k).astype(np.float64)
+    return Defined(top.sum(values), n, ("sum", "items" if k is None else "k"))
+
+
+def weighted_mean(
+    top: Lists, values: FloatArray, discount: RankDiscount, p: float, k: int | None
+) -> FloatArray:
+    """The sum of values times the weights of their ranks, over that of the weights.
+
+    With k, the weights of all ranks up to k.
+    """
+    weights = discount_function(discount, p)(top.rank.astype(np.float64))
+    column(values, "value", top)
+    column(weights, "weight", top)
+    total, whole = top.sum(weights * values), np.bincount(top.user, weights, top.n_users)
+    if k is not None:
+        whole = np.full(top.n_users, _sum_of_weights(k, discount, p))
+    return formula("sum / weights", nothing=np.nan, sum=total, weights=whole)
+
+
+def _sum_of_weights(k: int, discount: RankDiscount, p: float) -> float:
+    """The weights of all ranks up to k together."""
+    if discount == "none" or (discount == "geometric" and p == 1.0):
+        return float(k)
+    if discount == "geometric":
+        return float((1.0 - p**k) / (1.0 - p))
+    return float(cumulative_discount(discount, np.array([k]))[0])
+
+
+def deduplicate(lists: Lists) -> Lists:
+    """The lists with each item once per user."""
+    if lists.distinct:
+        return lists
+    keys = lists.user * max(lists.n_items, 1) + lists.item
+    ascending = np.sort(keys)
+    if not (ascending[1:] == ascending[:-1]).any():
+        return lists
+    _, first = np.unique(keys, return_index=True)
+    is_first = np.zeros(keys.size, dtype=bool)
+    is_first[first] = True
+    return lists.only(is_first)
