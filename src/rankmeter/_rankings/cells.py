@@ -93,12 +93,15 @@ class Cells:
         return np.bincount(self.row, minlength=n_rows)
 
     def in_columns(self, start: int, stop: int) -> tuple[IntArray, Cells]:
-        """Select the cells of some columns: their positions, and the cells within the block."""
+        """Select the cells of some columns, with their positions among all."""
         if start == 0 and self.column.max(initial=0) < stop:
             return np.arange(self.n), self
         chosen = np.flatnonzero((self.column >= start) & (self.column < stop))
-        part = self.only(chosen)
-        return chosen, Cells(part.row, part.column - start, part.gain)
+        return chosen, self.only(chosen)
+
+    def from_row(self, start: int) -> Cells:
+        """These cells with rows that are numbered from `start`."""
+        return Cells(self.row - start, self.column, self.gain)
 
 
 NO_CELLS = Cells.of([], [])
