@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._rankings.ground_truth import Judged
+from rankmeter._reading.by_user import InFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,3 +190,28 @@ def _add_facts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str,
     names = dict.fromkeys([*first, *second])
     how = {"columns": max}
     return {n: how.get(n, operator.add)(first.get(n, 0), second.get(n, 0)) for n in names}
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows(InFrame):
+    """Queries of which the only judged item, 0, is known by its counts, and no other item."""
+
+    is_index = is_counted = True
+    count: Callable[[bool], Queries]  # given whether scores are compared as float32
+
+    def only(self, chosen: IntArray) -> CountedRows:
+        return replace(super().only(chosen), count=lambda single: self.count(single).take(chosen))
+
+    def counts_at(self, code: IntArray, judged: Judged) -> tuple[RankCounts, BoolArray]:
+        """Counts at the judged items, given the user of each query, and which score above 0.
+
+        No rule about candidates can act on these.
+        """
+        queries = self.count(judged.choices.score_type == "float32")
+        query_of, n_ranked = np.full(judged.codes.n, -1), np.zeros(judged.codes.n, dtype=np.int64)
+        query_of[code], n_ranked[code] = np.arange(code.size), queries.counts.n_ranked
+        at = np.flatnonzero((query_of[judged.code] >= 0) & (judged.items.integers() == 0))
+        query = query_of[judged.code[at]]
+        counts = queries.counts.only(query)
+        counts = replace(counts, user=judged.code[at], gain=judged.gain[at], n_ranked=n_ranked)
+        return counts, queries.positive[query]
