@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._rankings.arrays import asarray, host, is_sparse, nonzero, take, type_name
+from rankmeter._rankings.parallel import Parallel, joined
 from rankmeter.errors import DataError, DuplicateError
 from rankmeter.errors._checks import counted
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(Parallel):
     """Cells of a matrix, ordered by row and column, each once.
 
     Attributes
@@ -25,6 +26,7 @@ class Cells:
         The value of each cell; 1 where only the cells are given.
     """
 
+    of_rows = ("row", "column", "gain")
     row: IntArray
     column: IntArray
     gain: FloatArray
@@ -46,21 +48,11 @@ class Cells:
         """Number of cells."""
         return self.row.size
 
-    def only(self, chosen: Any) -> Cells:
-        """Select cells by mask, position or slice; they keep their order."""
-        if isinstance(chosen, np.ndarray) and chosen.dtype == bool and chosen.all():
-            return self
-        return Cells(self.row[chosen], self.column[chosen], self.gain[chosen])
-
     def plus(self, other: Cells) -> Cells:
         """These cells and others, which must be different ones."""
         if not (self.n and other.n):
             return other if other.n else self
-        return Cells.of(
-            np.concatenate([self.row, other.row]),
-            np.concatenate([self.column, other.column]),
-            np.concatenate([self.gain, other.gain]),
-        )
+        return Cells.of(**joined([self, other], self.of_rows))
 
     def rows_with(self, n_rows: int) -> tuple[int, int]:
         """Numbers of rows without any cell, and of rows with several cells of a gain above 0."""
