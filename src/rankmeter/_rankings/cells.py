@@ -26,7 +26,7 @@ class Cells(Parallel):
         The value of each cell; 1 where only the cells are given.
     """
 
-    of_rows = ("row", "column", "gain")
+    arrays = ("row", "column", "gain")
     row: IntArray
     column: IntArray
     gain: FloatArray
@@ -52,7 +52,7 @@ class Cells(Parallel):
         """These cells and others, which must be different ones."""
         if not (self.n and other.n):
             return other if other.n else self
-        return Cells.of(**joined([self, other], self.of_rows))
+        return Cells.of(**joined([self, other], self.arrays))
 
     def rows_with(self, n_rows: int) -> tuple[int, int]:
         """Numbers of rows without any cell, and of rows with several cells of a gain above 0."""
@@ -91,9 +91,10 @@ class Cells(Parallel):
         chosen = np.flatnonzero((self.column >= start) & (self.column < stop))
         return chosen, self.only(chosen)
 
-    def from_row(self, start: int) -> Cells:
-        """These cells with rows that are numbered from `start`."""
-        return Cells(self.row - start, self.column, self.gain)
+    def of_rows(self, start: int, stop: int) -> tuple[slice, Cells]:
+        """Select the cells of some rows: their positions, and the cells with rows from 0."""
+        at = slice(*np.searchsorted(self.row, [start, stop]))
+        return at, Cells(self.row[at] - start, self.column[at], self.gain[at])
 
 
 NO_CELLS = Cells.of([], [])

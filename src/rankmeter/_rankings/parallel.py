@@ -16,7 +16,7 @@ from rankmeter._evidence.hits import BoolArray, IntArray
 class Parallel:
     """Fields of which some are arrays with a value for each row, or None."""
 
-    of_rows: ClassVar[tuple[str, ...]]
+    arrays: ClassVar[tuple[str, ...]]
 
     def only(self, chosen: BoolArray | IntArray | slice) -> Self:
         """Select rows by mask, place or slice."""
@@ -24,7 +24,7 @@ class Parallel:
             if chosen.all():
                 return self
             chosen = np.flatnonzero(chosen)
-        columns = {name: getattr(self, name) for name in self.of_rows}
+        columns = {name: getattr(self, name) for name in self.arrays}
         return replace(self, **{name: c if c is None else c[chosen] for name, c in columns.items()})
 
 

@@ -38,7 +38,7 @@ class RankCounts(Parallel):
         The code of each judged item.
     """
 
-    of_rows = ("user", "gain", "above", "equal", "before", "item")
+    arrays = ("user", "gain", "above", "equal", "before", "item")
     user: IntArray
     gain: FloatArray
     above: IntArray
@@ -146,7 +146,7 @@ class Queries:
         first = np.cumsum([0, *(part.n for part in blocks)])
         rows = np.cumsum([0, *(part.facts["rows"] for part in blocks)])
         all_counts = [part.counts for part in blocks]
-        counts = RankCounts(**joined(all_counts, (*RankCounts.of_rows, "n_ranked")))
+        counts = RankCounts(**joined(all_counts, (*RankCounts.arrays, "n_ranked")))
         user = counts.user + np.repeat(first[:-1], [part.user.size for part in all_counts])
         columns = joined(blocks, ("found", "positive", "row", "target", "column"))
         columns["row"] += np.repeat(rows[:-1], [part.n for part in blocks])

@@ -90,6 +90,13 @@ class Targets:
         high = low if self.high is self.low else self.high[at]
         return replace(self, cells=self.cells.only(chosen), low=low, high=high)
 
+    def of_rows(self, start: int, stop: int) -> tuple[slice, Targets]:
+        """Select the targets of some rows, as `Cells.of_rows` does."""
+        at, cells = self.cells.of_rows(start, stop)
+        low = self.low[at]
+        high = low if self.high is self.low else self.high[at]
+        return at, Targets(cells, low, high, stop - start)
+
     def counts(
         self, above: IntArray, equal: IntArray, before: IntArray, n_ranked: IntArray
     ) -> RankCounts:
@@ -115,28 +122,22 @@ def compare_rows(block: Block, targets: Targets) -> tuple[RankCounts, bool]:
 
 def _compare_compiled(block: Block, targets: Targets) -> tuple[IntArray, IntArray, bool]:
     """How many cells are above and equal to each target, and whether all are finite."""
-    scores, row = block.scores, targets.cells.row
-    (above, equal), n_rows = np.empty((2, row.size), dtype=np.int64), scores.shape[0]
-    as_is = (
-        scores.dtype in (np.float32, np.float64) and scores.flags.c_contiguous and not block.single
-    )
-    step = max(1, n_rows if as_is else CONVERTED // max(scores.shape[1], 1))
+    scores, (n_rows, width) = block.scores, block.scores.shape
+    above, equal = np.empty((2, targets.cells.n), dtype=np.int64)
+    as_is = scores.dtype in (np.float32, np.float64) and scores.flags.c_contiguous
+    step = max(1, n_rows if as_is and not block.single else CONVERTED // max(width, 1))
     finite = True
     for start in range(0, n_rows, step):
-        part = scores[start : start + step]
-        here = slice(*np.searchsorted(row, [start, start + len(part)]))
-        cells = comparable_scores(part, single=block.single)
-        above[here], equal[here], part_is_finite = _compare_part(cells, start, targets.only(here))
+        at, here = targets.of_rows(start, min(start + step, n_rows))
+        cells = comparable_scores(scores[start : start + step], single=block.single)
+        above[at], equal[at], part_is_finite = _compare_part(cells, here)
         finite &= part_is_finite
     return above, equal, finite
 
 
-def _compare_part(
-    cells: npt.NDArray[Any], start: int, targets: Targets
-) -> tuple[IntArray, IntArray, bool]:
-    """The same for some rows, the first of which is `start`."""
+def _compare_part(cells: npt.NDArray[Any], targets: Targets) -> tuple[IntArray, IntArray, bool]:
+    """The same for some rows."""
     n_rows, width = cells.shape
-    targets = replace(targets, cells=targets.cells.from_row(start))
     value = np.ascontiguousarray(cells, np.float32 if cells.dtype == np.float32 else np.float64)
     above, equal, finite = _count_compiled(value.ravel(), np.arange(n_rows + 1) * width, targets)
     if not finite and np.isnan(value).any():  # which is neither above nor equal
@@ -171,7 +172,8 @@ def _count_compiled(
     finite = count(targets.low, below)
     if targets.high is not targets.low:
         count(targets.high, np.empty_like(below))
-    return np.diff(offsets)[row] - upto, upto - below, finite
+    length = offsets[1:] - offsets[:-1]
+    return length[row] - upto, upto - below, finite
 
 
 def _compare_all(scores: Any, targets: Targets) -> tuple[IntArray, IntArray]:
@@ -260,9 +262,9 @@ def _meet(cells: Cells, value: Any, targets: Targets) -> tuple[IntArray, IntArra
     times = per_row[cells.row]
     cell = np.repeat(np.arange(cells.n), times)
     target = np.arange(cell.size) - np.repeat(np.cumsum(times) - times, times) + first[cell]
-    met, against = value[on_device_of(value, cell)], targets.only(target)
-    higher = host(met > against.high)
-    same = host(met >= against.low) & ~higher
+    met, at = value[on_device_of(value, cell)], on_device_of(value, target)
+    higher = host(met > targets.high[at])
+    same = host(met >= targets.low[at]) & ~higher
     lower = same & (cells.column[cell] < column[target])
     above, equal, before = (
         np.bincount(target[mask], minlength=row.size) for mask in (higher, same, lower)

@@ -87,17 +87,12 @@ class Problem:
 
     def rows(self, start: int, stop: int) -> Problem:
         """The problem of some rows."""
-
-        def part(cells: Cells) -> Cells:
-            low, high = np.searchsorted(cells.row, [start, stop])
-            return cells.only(slice(low, high)).from_row(start)
-
         return replace(
             self,
             n_rows=stop - start,
-            target=part(self.target),
-            excluded=part(self.excluded),
-            own=None if self.own is None else part(self.own),
+            target=self.target.of_rows(start, stop)[1],
+            excluded=self.excluded.of_rows(start, stop)[1],
+            own=None if self.own is None else self.own.of_rows(start, stop)[1],
             first=self.first + start,
         )
 

@@ -27,7 +27,7 @@ _AT_ONCE = 2**15  # numbers, so that the steps of a search stay in the cache
 class Marks(Parallel):
     """Rows of rankings at which counting is asked for, or which are candidates of their own."""
 
-    of_rows = ("user", "gain", "row", "value", "at", "given")
+    arrays = ("user", "gain", "row", "value", "at", "given")
     user: IntArray  # (n,) row of evaluation
     gain: FloatArray  # as judged
     row: IntArray  # the place of each among all rows of the rankings
@@ -48,7 +48,7 @@ class Marks(Parallel):
 
     def followed_by(self, more: Marks) -> Marks:
         """These and more, whose items are at places of the same ids."""
-        return replace(self, **joined([self, more], self.of_rows))
+        return replace(self, **joined([self, more], self.arrays))
 
 
 class Tally:

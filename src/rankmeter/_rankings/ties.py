@@ -27,7 +27,7 @@ def tie_order(ties: TieRule) -> TieRule | None:
 class Placed(Parallel):
     """Judged items with their ranks, ordered by user and rank."""
 
-    of_rows = ("user", "gain", "rank", "low", "high", "item")
+    arrays = ("user", "gain", "rank", "low", "high", "item")
     user: IntArray  # (n_found,)
     gain: FloatArray  # as judged
     rank: FloatArray  # 1-based
