@@ -359,10 +359,9 @@ class _Walker:
         grid, at = self._grid_of(step, values.size)
         at = at if len(at) == values.size else [-1] * values.size  # rows of another kind
         pairs = [(i, v) for i, v in zip(at, values.tolist(), strict=True) if i >= 0]
-        if isinstance(step, Column):
-            grid.put(step.name, pairs)
-            return
         grid.put(step.name, pairs)
+        if isinstance(step, Column):
+            return
         total, running = 0.0, []
         for i, value in sorted(pairs):
             total += value

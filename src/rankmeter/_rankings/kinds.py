@@ -128,8 +128,7 @@ class _Counted(Kind):
     def read(self, plan: Plan) -> Table:
         """The queries as users, whose only known item is 0."""
         n, tolerance = self.queries.n, load_convention(plan.tool).tolerance
-        columns = self.users.series().alias("user"), series(np.zeros(n, dtype=np.int64), "item")
-        frame = pl.DataFrame([*columns, series(np.zeros(n), "score")])
+        frame = self._frame_of_items(series(np.zeros(n), "score"))
         rows = CountedRows(frame, lambda single: self.count(single=single, tolerance=tolerance))
         facts = {name: n for name, n in self.queries.facts.items() if name == "mean_ranks"}
         counts = {"rows": n, **facts, **self._facts}
@@ -138,10 +137,12 @@ class _Counted(Kind):
 
     def judged(self) -> Table:
         """Item 0 of each query, which is relevant."""
-        n = self.queries.n
-        columns = [series(np.zeros(n, dtype=np.int64), "item"), series(np.ones(n), "gain")]
-        frame = pl.DataFrame([self.users.series().alias("user"), *columns])
+        frame = self._frame_of_items(series(np.ones(self.queries.n), "gain"))
         return _judgments(frame, self.users.series().head(0), type(self).__name__)
+
+    def _frame_of_items(self, numbers: pl.Series) -> pl.DataFrame:
+        item = series(np.zeros(self.queries.n, dtype=np.int64), "item")
+        return pl.DataFrame([self.users.series().alias("user"), item, numbers])
 
     def counted(self) -> Queries:
         return self.queries

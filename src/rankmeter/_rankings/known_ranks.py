@@ -124,8 +124,8 @@ def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries
     low = _numbers(ranks, "ranks")
     high = np.ceil(low)
     half = low != np.floor(low)
-    if np.any(half & (2 * low != np.floor(2 * low))):
-        place = int(np.flatnonzero(half & (2 * low != np.floor(2 * low)))[0])
+    if (wrong := np.flatnonzero(2 * low != np.floor(2 * low))).size:
+        place = int(wrong[0])
         raise InvalidValueError(
             f"rank {low[place]:g} of row {place} is neither an integer nor the mean of two ranks"
         )
