@@ -321,7 +321,7 @@ def _refuse_changed(block: Block, problem: Problem, value: Any) -> None:
 
 
 def _gathered(blocks: Blocks, problem: Problem, *each_cells: Cells) -> list[Any]:
-    """The scores of some cells, and of others."""
+    """The scores of each set of cells, in the order of the cells."""
     gathered: list[list[tuple[IntArray, Any]]] = [[] for _ in each_cells]
     for block in _candidate_blocks(blocks, problem):
         for cells, pieces in zip(each_cells, gathered, strict=True):
