@@ -1,5 +1,5 @@
 # make demo   set up, evaluate simple recommenders on real ratings, print the tables, write the results
-# make test   set up, run all tests
+# make test   set up, run the tests that prove the numbers (about 4 minutes)
 # make help   everything else
 
 PYTHON ?= python3
@@ -15,13 +15,15 @@ N ?= 20000
 SPARK := $(if $(CI)$(shell command -v java),--group spark)
 # A process that ends in a test is a failure: pytest-xdist would wait forever for those after it.
 PYTEST := python -m pytest -n auto --max-worker-restart=0
-GROUPS := --group test $(if $(CI),--group frameworks) $(SPARK)
+GROUPS := --group test-all $(if $(CI),--group frameworks) $(SPARK)
 
-.PHONY: help demo test fuzz test-floor lint types docs picture bench bench-quick build conformance sanitize clean
+.PHONY: help demo test test-all test-wheel fuzz test-floor lint types docs picture bench bench-quick build conformance sanitize clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
+	@echo "make test-all     run all tests: documentation, fuzzers, other libraries, Spark, hostile input, too"
+	@echo "make test-wheel   run README and documentation with an installed wheel, outside the checkout"
 	@echo "make test-floor   run the tests with the oldest supported dependencies"
 	@echo "make fuzz N=1000000 ARGS=readers.csv   run the fuzzers, or some of them, on N inputs each"
 	@echo "make lint types   check style; check types"
@@ -38,7 +40,13 @@ demo: $(VENV)/.demo
 	@$(BIN)/rankmeter demo --output demo
 
 test: $(VENV)/.test
+	$(BIN)/$(PYTEST) --quick $(ARGS)
+
+test-all: $(VENV)/.all
 	$(BIN)/$(PYTEST) $(ARGS)
+
+test-wheel: $(VENV)/.dev
+	sh .ci/pages "$(BIN)"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -54,22 +62,22 @@ docs: $(VENV)/.dev
 picture: $(VENV)/.demo
 	$(BIN)/python docs/picture.py
 
-bench: $(VENV)/.test
+bench: $(VENV)/.all
 	PYTHONPATH=benchmarks $(BIN)/python -m speed $(ARGS)
 
-bench-quick: $(VENV)/.test
+bench-quick: $(VENV)/.all
 	PYTHONPATH=benchmarks $(BIN)/python -m speed --quick $(ARGS)
 
 build: $(VENV)/.dev
 	sh .ci/build "$(BIN)"
 
-conformance: $(VENV)/.test
+conformance: $(VENV)/.all
 	$(BIN)/python tests/conformance/record.py --check $(ARGS)
 
-sanitize: $(VENV)/.test
+sanitize: $(VENV)/.all
 	sh .ci/sanitize "$(BIN)"
 
-fuzz: $(VENV)/.test
+fuzz: $(VENV)/.all
 	PYTHONPATH=tests $(BIN)/python -m fuzz --n $(N) $(ARGS)
 
 test-floor: $(FLOOR)/.test
@@ -92,14 +100,18 @@ $(VENV)/.demo: $(VENV)/.python $(BUILD)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo
-	$(BIN)/python $(PIP) $(GROUPS)
+	$(BIN)/python $(PIP) --group test
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.test
+$(VENV)/.all: $(VENV)/.demo
+	$(BIN)/python $(PIP) $(GROUPS)
+	@touch $@ $(VENV)/.test
+
+$(VENV)/.dev: $(VENV)/.all
 	$(BIN)/python $(PIP) --group dev
 	@touch $@
 
 $(FLOOR)/.test: $(BUILD)
 	@sh .ci/venv "$(PYTHON)" "$(FLOOR)"
-	$(FLOOR)/bin/python $(PIP) --editable '.[report]' --group test $(SPARK) --constraint .ci/floor.txt
+	$(FLOOR)/bin/python $(PIP) --editable '.[report]' --group test-all $(SPARK) --constraint .ci/floor.txt
 	@touch $@

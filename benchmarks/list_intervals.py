@@ -1,4 +1,4 @@
-"""How often the intervals of numbers of all lists hold the expected number.
+"""How often the intervals of aggregate metrics hold the expected number.
 
     python benchmarks/list_intervals.py --repetitions 2000
 

@@ -1,4 +1,4 @@
-"""Metrics of what was shown next to RecTools and LensKit, each in its own environment.
+"""List metrics next to RecTools and LensKit, each in its own environment.
 
     python benchmarks/list_speed.py --rectools PATH/bin/python --lenskit PATH/bin/python
 

@@ -22,11 +22,13 @@ extensions = [
     "sphinx_copybutton",
     "rankmeter_docs.mathml",
     "rankmeter_docs.names",
+    "rankmeter_docs.signatures",
     "rankmeter_docs.generated",
     "rankmeter_docs.shown",
     "rankmeter_docs.pages",
     "rankmeter_docs.korean",
     "rankmeter_docs.excerpts",
+    "rankmeter_docs.llms",
 ]
 # Pages include the tables of speed and size.
 exclude_patterns = ["_build", "_ext", "_templates", "speed/*", "size/*", "spark/*"]
@@ -53,6 +55,7 @@ copybutton_line_continuation_character = "\\"
 html_theme = "pydata_sphinx_theme"
 html_title = "rankmeter"
 html_static_path = ["_static"]
+html_extra_path = ["llms.txt"]  # of all metrics and options, for language models
 html_css_files = ["rankmeter.css"]
 html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_favicon = "_static/logo.svg"

@@ -24,6 +24,72 @@ TOGETHER = frozenset(
 """Files whose tests share something that takes long to make."""
 
 
+LATER = {
+    "docs": "documentation",
+    "fuzz": "fuzzers",
+    "rankings/test_spark.py": "Spark",
+    "rankings/test_spark_cluster.py": "Spark",
+    "evaluation/test_retrieval_tools.py": "other libraries",
+    "evaluation/test_trainers.py": "other libraries",
+    "evaluation/test_wrappers.py": "other libraries",
+    "results/test_track.py": "other libraries",
+    "results/test_charts.py": "reports in a browser and in LaTeX",
+    "results/test_paper.py": "reports in a browser and in LaTeX",
+    "results/test_report.py": "reports in a browser and in LaTeX",
+    "results/test_report_page.py": "reports in a browser and in LaTeX",
+    "results/test_worst.py": "reports in a browser and in LaTeX",
+    "cli/test_cli_compare.py": "processes, signals and full disks",
+    "cli/test_cli_process.py": "processes, signals and full disks",
+    "cli/test_cold_start.py": "processes, signals and full disks",
+    "cli/test_cli_help.py": "processes, signals and full disks",
+    "cli/test_gates_page.py": "processes, signals and full disks",
+    "cli/test_signals.py": "processes, signals and full disks",
+    "cli/test_spinner.py": "processes, signals and full disks",
+    "laws/test_forks.py": "processes, signals and full disks",
+    "rankings/test_disk_ends.py": "processes, signals and full disks",
+    "laws/test_hostile_names.py": "hostile input",
+    "laws/test_hostile_options.py": "hostile input",
+    "laws/test_limits.py": "hostile input",
+    "reading/test_ingest_limits.py": "hostile input",
+    "before/test_baselines.py": "the longest searches for counterexamples",
+    "evaluation/test_accumulator.py": "the longest searches for counterexamples",
+    "evaluation/test_explain.py": "the longest searches for counterexamples",
+    "laws/test_json.py": "the longest searches for counterexamples",
+    "laws/test_kinds.py": "the longest searches for counterexamples",
+    "laws/test_large_k.py": "the longest searches for counterexamples",
+    "laws/test_ranges.py": "the longest searches for counterexamples",
+    "laws/test_work.py": "the longest searches for counterexamples",
+    "rankings/test_disk_pieces.py": "the longest searches for counterexamples",
+    "rankings/test_order.py": "the longest searches for counterexamples",
+    "reading/test_ingest_lines.py": "the longest searches for counterexamples",
+    "results/test_results.py": "the longest searches for counterexamples",
+    "laws/test_english.py": "the language of the house",
+}
+"""Folders and files that ``--quick`` leaves to ``make test-all``, by what they are about.
+
+What proves the numbers stays: definitions, laws, conventions, statistics, every form of data.
+"""
+TESTS = Path(__file__).parent
+
+
+def is_later(path):
+    """Whether a file or folder of tests is one of `LATER`, or in one."""
+    if not path.is_relative_to(TESTS):
+        return False
+    name = path.relative_to(TESTS).as_posix()
+    return any(name == other or name.startswith(f"{other}/") for other in LATER)
+
+
+def pytest_addoption(parser):
+    """``--quick``: what `make test` runs."""
+    parser.addoption("--quick", action="store_true", help="leave out what make test-all runs")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Do not even import what is left out."""
+    return True if config.option.quick and is_later(collection_path) else None
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Each of these files goes to one worker; all other tests are distributed one by one.
@@ -55,7 +121,20 @@ def unprivileged(tmp_path):
     os.seteuid(0)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter):
+    """What was compared with other tools, and what ``--quick`` left out."""
+    compared_with_tools(terminalreporter)
+    if terminalreporter.config.option.quick:
+        files = [*TESTS.rglob("test_*.py")]
+        later = sum(map(is_later, files))
+        about = ", ".join(dict.fromkeys(LATER.values()))
+        terminalreporter.write_line(
+            f"not run: {later} of {len(files)} files ({about}); make test-all runs them"
+        )
+
+
+def compared_with_tools(terminalreporter):
     """Tool by tool: values compared and the largest deviation, metric by metric with ``-v``."""
     rows = [
         (report.nodeid.rpartition("[")[2].rstrip("]"), value)

@@ -1,6 +1,7 @@
 """Run by `test_spark_cluster.py` in a process of its own, since a process has one Spark.
 
-A driver and two executors, each a process. What was found is printed as JSON.
+A standalone cluster of Spark on the loopback address: a master, two workers and their executors,
+each a process. The results are printed as JSON.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import io
 import json
 import os
 import signal
+import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -18,17 +21,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
+import pyspark
 from pyspark.sql import SparkSession
 from test_disk import outcome, some
 from test_disk_pieces import assert_same
 from test_spark import CASES, SETTINGS, many
 
+import rankmeter as rm
 from rankmeter._engine.memory import Memory
 from rankmeter._rankings.spark import gather, judged_or_counted
+from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.spark import open_spark
 from rankmeter._reading.table import unify_all
 from rankmeter.conventions._plan import resolve
+from rankmeter.errors import NotEnoughMemoryError
 
 # The address of the host's name may be one at which executors do not reach the driver: they would
 # wait for each other.
@@ -36,6 +42,8 @@ SETTINGS |= {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.executor.memory": "512m",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.cores.max": "2",
     "spark.executor.extraJavaOptions": SETTINGS["spark.driver.extraJavaOptions"],
 }
 
@@ -45,11 +53,48 @@ RULES = [
 ]  # fmt: skip
 
 
-def start():
-    builder = SparkSession.builder.master("local-cluster[2,1,512]")
-    for setting in SETTINGS.items():
+SMALL = {"spark.executor.memory": "320m", "spark.testing.reservedMemory": str(64 << 20)}
+"""Settings of executors without room for the judgments of `without_memory`."""
+
+
+@contextlib.contextmanager
+def cluster(folder):
+    """The address of a master with two workers, all of which end with the block."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    program = [str(Path(pyspark.__file__).with_name("bin") / "spark-class")]
+    deploy = "org.apache.spark.deploy"
+    address = f"spark://127.0.0.1:{port}"
+    here = ["--host", "127.0.0.1", "--webui-port", "0"]
+    worker = [f"{deploy}.worker.Worker", *here, "--cores", "1", "--memory", "512m"]
+    worker += ["--work-dir", folder, address]
+    commands = [[f"{deploy}.master.Master", *here, "--port", port], worker, worker]
+    environment = {**os.environ, "SPARK_DAEMON_MEMORY": "128m", "SPARK_NO_DAEMONIZE": "1"}
+    with contextlib.ExitStack() as running:
+        for command in commands:
+            process = subprocess.Popen(
+                program + command,
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            running.callback(process.wait)
+            running.callback(process.kill)
+        yield address
+
+
+@contextlib.contextmanager
+def started(address, **settings):
+    """A session with an executor of each worker, as soon as all are there."""
+    builder = SparkSession.builder.master(address)
+    for setting in {**SETTINGS, **settings}.items():
         builder = builder.config(*setting)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
 
 
 def read(session, folder, frame, partitions=4):
@@ -61,14 +106,14 @@ def read(session, folder, frame, partitions=4):
     return session.read.parquet(str(path))
 
 
-def executor_processes():
-    """The numbers of the processes that run tasks."""
+def processes(name):
+    """The numbers of the processes of a class of Spark."""
     found = set()
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             words = (path / "cmdline").read_bytes().split(b"\0")
             mine = os.getsid(int(path.name)) == os.getsid(0)
-            if mine and any(word.endswith(b"CoarseGrainedExecutorBackend") for word in words):
+            if mine and any(word.endswith(name.encode()) for word in words):
                 found.add(int(path.name))
     return found
 
@@ -102,8 +147,8 @@ def plan_of_the_first_pass(session, folder):
     return [lines[at + 1] for at, line in enumerate(lines) if " Exchange " in line]
 
 
-def killed(session, folder):
-    """What is found if an executor is killed while it works, and whether it did and was."""
+def killed(session, folder, name):
+    """The result if a process is killed while a query runs, and whether it was and ran."""
     rankings, truth = some(1000)
     rankings = rankings.with_columns(pl.col("score").cast(pl.Float64))
     wanted = outcome(rankings, truth)
@@ -111,7 +156,7 @@ def killed(session, folder):
     rows = read(session, folder, rankings).repartition(8)
     slow = "java_method('java.lang.Thread', 'sleep', 2L) = ''"
     rows = rows.selectExpr("user", "item", f"if({slow}, 0, score) AS score")
-    before, done, found = executor_processes(), threading.Event(), {}
+    before, done, found = processes(name), threading.Event(), {}
 
     def kill():
         tracker = session.sparkContext.statusTracker()
@@ -130,22 +175,37 @@ def killed(session, folder):
     finally:
         done.set()
         thread.join()
-    found |= {"executors": len(before), "survived": len(before & executor_processes())}
+    found |= {"processes": len(before), "survived": len(before & processes(name))}
     return found | {"equal": result == wanted}
+
+
+def without_memory(session, folder):
+    """The error if executors have no room for the judgments, and if `memory=` leaves them room."""
+    truth = pl.DataFrame({"user": pl.int_range(1_500_000, eager=True)})
+    truth = truth.with_columns(item=pl.format("{}" + "-" * 90, pl.col("user")))
+    rankings = truth.with_columns(score=pl.lit(1.0))
+    rows = read(session, folder, rankings)
+    ends = []
+    for options in ({}, {"memory": "70MB"}):
+        try:
+            ends.append(rm.evaluate(rows, truth, "hit_rate@1", **options)["hit_rate@1"].mean)
+        except NotEnoughMemoryError as error:
+            ends.append(str(error))
+    return ends
 
 
 def main():
     began = time.monotonic()
-    session = start()
-    try:
-        with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, cluster(folder) as address:
+        with started(address) as session:
             found = {
                 "equal": equal_by_rules(session, folder),
                 "exchanges": plan_of_the_first_pass(session, folder),
-                "killed": killed(session, folder),
+                "executor": killed(session, folder, "CoarseGrainedExecutorBackend"),
+                "worker": killed(session, folder, "deploy.worker.Worker"),
             }
-    finally:
-        session.stop()
+        with started(address, **SMALL) as session:
+            found["without memory"] = without_memory(session, folder)
     json.dump(found | {"seconds": time.monotonic() - began}, sys.stdout)
 
 

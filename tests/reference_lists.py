@@ -1,4 +1,4 @@
-"""Slow definitions of metrics of what was shown, which share no code with the fast ones.
+"""Slow definitions of list metrics, which share no code with the fast ones.
 
 A metric of one list takes the ranked items of a user, the `Side`, and the user; a metric of all
 lists takes the ranked items of every user.

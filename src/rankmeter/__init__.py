@@ -56,15 +56,20 @@ _HOMES = {
     "metric": "metrics",
     "sample_size": "_evaluation.planning",
 }
-_MODULES = ("baselines", "datasets", "errors", "keras", "metrics", "splits", "testing", "torch")
+_MODULES = (
+    *("baselines", "datasets", "errors", "ir_measures", "keras", "metrics", "pyterrier", "splits"),
+    *("testing", "torch"),
+)
 if TYPE_CHECKING:
     from typing import Any
 
     from rankmeter import baselines as baselines
     from rankmeter import datasets as datasets
     from rankmeter import errors as errors
+    from rankmeter import ir_measures as ir_measures
     from rankmeter import keras as keras
     from rankmeter import metrics as metrics
+    from rankmeter import pyterrier as pyterrier
     from rankmeter import splits as splits
     from rankmeter import testing as testing
     from rankmeter import torch as torch

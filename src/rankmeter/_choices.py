@@ -208,8 +208,8 @@ class Averaging:
         "all",
         "Users to average: ``all`` in the ground truth; of these only those with something "
         "``relevant``, also for metrics that are defined without; only those with a ``hit`` (a "
-        "value above 0); or those with a ranking (``ranked``), which is the default of metrics of "
-        "what was shown.",
+        "value above 0); or those with a ranking (``ranked``), which is the default of list "
+        "metrics.",
         rare=True,
     )
     empty: Literal["score", "skip"] = choice(
@@ -262,8 +262,9 @@ class Setting:
         "How intervals are made: ``wilson`` (for means of metrics with a bounded scale, with an "
         "effective number of users; for all others ``t``, cut where the scale ends, and ``t`` for "
         "differences), Student's ``t``, or "
-        "by bootstrap ``bca`` (corrected for bias and skew) or ``percentile``. With clusters, the "
-        "variance of the first two is that of clusters, and the others draw whole clusters.",
+        "by bootstrap ``bca`` (corrected for bias and skew) or ``percentile``. With clusters, "
+        "``wilson`` and ``t`` use the variance between clusters, and the bootstraps draw whole "
+        "clusters.",
     )
     resamples: int = choice(2_000, "Bootstrap samples drawn for an interval.", rare=True)
     seed: int = choice(0, "Seed of all random draws: the same seed gives the same result.")

@@ -150,7 +150,7 @@ def writing_temporary() -> Iterator[None]:
     except OSError as error:
         raise DataError(
             f"A temporary file in {tempfile.gettempdir()} cannot be written: {error.strerror}. "
-            f"Name another folder in TMPDIR, or make room."
+            f"Set TMPDIR to a folder with more space, or free some."
         ) from error
 
 

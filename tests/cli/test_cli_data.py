@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 
 import rankmeter as rm
 from command_line import RATINGS, means, rankmeter, write_examples
+from json_schema import kind_of
 from rankmeter.baselines import BASELINES
 from rankmeter.splits import SPLITS
 
@@ -432,7 +433,9 @@ def test_demo_writes_its_data_rankings_and_results(demo):
 
 def test_demo_tells_what_evaluate_tells(demo):
     folder, done = demo
-    results = json.loads((folder / "results.json").read_text())["baselines"]
+    written = json.loads((folder / "results.json").read_text())
+    assert kind_of(written) == "demo"
+    results = written["baselines"]
     assert results.keys() == BASELINES.keys()
     files = [str(folder / "popularity.csv"), str(folder / "test.csv")]
     asked = ["-m", "ndcg@1,5,10,20,50,100", "--relevant", "4", "--json"]
@@ -460,7 +463,12 @@ def test_demo_shows_every_baseline_once_in_every_table(demo):
 
 def test_demo_shows_for_whom_at_what_price_and_under_which_convention(demo):
     _, done = demo
-    for title in ("By activity of the users", "The trade-off:", "four conventions", "One user:"):
+    for title in (
+        "By activity of the users",
+        "The trade-off:",
+        "four conventions",
+        "A typical user",
+    ):
         assert title in done.out
     assert re.search(r"^svd +0\.2\d+ +0\.06\d+ ", done.out, re.MULTILINE)
     assert re.search(r"^1 +Lord of the Rings.* \(2002\) +hit$", done.out, re.MULTILINE)
@@ -504,6 +512,7 @@ def test_demo_ends_with_a_comparison_and_its_report(demo):
     assert done.out.endswith(f"the report is {folder / 'report.html'}: open it in a browser\n")
     assert "Pulp Fiction (1994)" in (folder / "report.html").read_text("utf-8")
     told = rankmeter("report", "--read", folder / "report.html", "--json").json
+    assert kind_of(told) == "comparison"
     assert told["systems"] == list(BASELINES)
     assert told["baseline"] == "popularity"
 

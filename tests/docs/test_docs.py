@@ -17,6 +17,7 @@ import pytest
 
 import rankmeter as rm
 from pages import blocks, run_python
+from rankmeter._choices import CHOICES
 from rankmeter.conventions import convention_names
 from rankmeter.metrics import METRICS
 
@@ -160,6 +161,23 @@ def test_what_a_metric_needs(metric, needed):
     from rankmeter_docs.needs import needs
 
     assert needs(metric) == needed
+
+
+def test_the_page_for_language_models_is_that_of_the_registry():
+    pytest.importorskip("sphinx")
+    from rankmeter_docs import llms
+
+    made = llms.text()
+    assert llms.FILE.read_text("utf-8") == made, "`make docs` writes docs/llms.txt again"
+    for name, spec in METRICS.items():
+        assert f"\n- [{name}](metrics/{name}.html): " in made
+        assert all(f"`{option}` (" in made for option in spec.options), name
+    for name in convention_names():
+        assert f'`like="{name}"`' in made
+    for name in CHOICES:
+        assert f"\n- `{name}`" in made
+    for link in re.findall(r"\]\(((?:guide/)?[\w-]+)\.html\)", made):
+        assert (DOCS / f"{link}.md").is_file(), link
 
 
 def test_matrix_of_agreement_tells_full_partial_and_no_agreement():

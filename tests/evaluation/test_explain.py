@@ -116,6 +116,13 @@ class TestTarget:
         assert all(abs(m.value - round(value, 2)) <= 0.005000001 for m in found.matches)
         assert found.matches[0].convention == "rankmeter"
 
+    def test_tools_with_equal_values_share_a_line(self):
+        value = rm.evaluate(RANKINGS, TRUTH, "ndcg@5", like="sklearn")["ndcg@5"].mean
+        found = rm.explain(RANKINGS, TRUTH, "ndcg@5", target=f"{value:.8f}")
+        names = [m.convention for m in found.matches if not m.switches]
+        assert names[:2] == ["sklearn", "torchmetrics"]
+        assert found.table().rows[0][0].startswith("sklearn, torchmetrics")
+
     def test_the_nearest_settings_are_listed_when_nothing_matches(self, nothing):
         found = nothing
         assert found.matches == ()

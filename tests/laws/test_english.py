@@ -6,6 +6,7 @@ Checked are the pages, the texts in TOML files, and in Python the docstrings, co
 from __future__ import annotations
 
 import ast
+import inspect
 import io
 import itertools
 import re
@@ -13,6 +14,9 @@ import tokenize
 from pathlib import Path
 
 import pytest
+
+import rankmeter as rm
+from rankmeter.metrics import METRICS
 
 pytestmark = pytest.mark.once
 
@@ -54,6 +58,34 @@ PHRASES = {
     r"\bin silence\b": ("silently", "rows are dropped in silence"),
     r"\bnothing but\b": ("only", "it reads nothing but ranks"),
     r"[,;] found (?=[`'\"{\d]|\Z)": ("got, for the value that was given", "must be 1, found 0"),
+    r"\bcomes? about\b": ("is computed", "how a value comes about"),
+    r"\bhand(?:s|ed)? out\b": ("return", "the result hands out frames"),
+    r"\bthe house\b": ("rankmeter's, default", "the words of the house"),
+    r"\brows? of evaluation\b": ("users", "a row of evaluation"),
+    r"\b(?:is|are) there twice\b": ("is repeated, duplicate …", "user 3 is there twice"),
+    r"\bname (?:it|one|another) (?:once|instead|file|folder)\b": (
+        "use, pass, choose",
+        "name it once",
+    ),
+    r"\b(?:of|measures?) what was shown\b": (
+        "list metrics; of the recommended items",
+        "metrics of what was shown",
+    ),
+    r"\b(?:numbers? (?:of|for|made of) (?:all|the) lists|the lists of all users)\b": (
+        "computed over all lists at once",
+        "numbers of the lists",
+    ),
+    r"\b(?:of|between) each two\b": ("pairwise", "the distance of each two"),
+    r"\bas many as (?:there are|were)\b": ("name the number", "takes as many as were ranked"),
+    r"\bsuch (?:a page|a mean|a ranking)\b": ("repeat the noun", "if the file is such a page"),
+    r"\bnot have been met\b": ("the sample may have missed", "users may not have been met"),
+    r"\bwith equal numbers\b": ("giving the same numbers", "new code, with equal numbers"),
+    r"\bmakes? the choices of\b": ("applies the options of", "it makes the choices of a tool"),
+    r"\bread differences with care\b": (
+        "treat differences with caution",
+        "read differences with care",
+    ),
+    r"\bnever the right choice\b": ("say in which case", "it is never the right choice"),
 }
 RULES = [
     (re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE), better)
@@ -154,6 +186,19 @@ def test_each_rule_finds_its_example(pattern):
 )
 def test_plain_english_passes(text):
     assert not list(mistakes(1, text))
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_the_first_line_of_a_metric_begins_with_its_full_name(metric):
+    assert metric.summary.lower().startswith(metric.title.lower())
+
+
+def test_first_lines_of_public_docstrings_have_a_subject():
+    public = [getattr(rm, name) for name in rm.__all__ if name not in METRICS]
+    classes = [each for each in public if isinstance(each, type)]
+    methods = [each for cls in classes for name, each in vars(cls).items() if name[0] != "_"]
+    first = [(inspect.getdoc(each) or "").split("\n")[0] for each in [*public, *methods]]
+    assert not [line for line in first if re.match(r"(?:That|Those|The same|The one|What)\b", line)]
 
 
 def test_texts_are_read_with_their_lines():

@@ -1,15 +1,17 @@
-"""All JSON that rankmeter writes is JSON: numbers that are infinite or do not exist are null."""
+"""All JSON that rankmeter writes follows its schema: numbers that do not exist are null."""
 
 from __future__ import annotations
 
 import json
 import re
 
+import jsonschema
 import numpy as np
 import pytest
 
 import rankmeter as rm
 from command_line import RATINGS, RECS, TRUTH, rankmeter
+from json_schema import kind_of, kinds, schema
 from rankmeter.conventions import convention_names
 from rankmeter.metrics import METRICS
 
@@ -51,7 +53,7 @@ COMMANDS = {
         "compare nothing.csv a=one.csv b=one.csv -m rr -m yaap --json --no-overlap allow",
     ],
     "compare-values": ["compare-values values.csv --json", "compare-values alone.csv --json"],
-    "plan": ["plan values.csv --difference 0.1 --json"],
+    "sample-size": ["sample-size values.csv --difference 0.1 --json"],
     "explain": [
         "explain recs.csv truth.csv -m ap@2 --between rankereval evidently --json",
         "explain recs.csv truth.csv -m ndcg@3 --target 0.123456789 --json",
@@ -65,7 +67,22 @@ COMMANDS = {
     "split": ["split ratings.csv --method leave-one-out --output parts --json"],
     "doctor": ["doctor --json"],
     "report": [],
+    "schema": [],
     "demo": [],
+}
+KINDS = {
+    "evaluate": {"evaluation"},
+    "evaluate-ranks": {"evaluation"},
+    "evaluate-scores": {"evaluation"},
+    "compare": {"comparison"},
+    "compare-values": {"comparison"},
+    "plan": {"sample_size"},
+    "explain": {"steps", "search"},
+    "metrics": {"metrics", "metric"},
+    "conventions": {"conventions", "convention"},
+    "describe": {"description"},
+    "split": {"splits"},
+    "doctor": {"machine"},
 }
 
 
@@ -97,7 +114,7 @@ def test_what_a_command_writes_is_json(command, tmp_path, monkeypatch):
     for call in COMMANDS[command]:
         done = rankmeter(*call.split())
         assert done.code in (0, 1), done
-        assert strict(done.out)["schema"] == 1
+        assert kind_of(strict(done.out)) in KINDS[command]
 
 
 @pytest.mark.parametrize("undefined", ["skip", "nan", "one"])
@@ -111,8 +128,58 @@ def test_what_a_result_gives_is_json(undefined):
             both = {"a": ranked, "b": rankings}
             results.append(rm.compare(both, truth, metrics, **some))
         for result in results:
-            strict(result.to_json())
-            assert "schema" in result.to_dict()
+            assert kind_of(strict(result.to_json())) in {"evaluation", "comparison"}
     for pair in (("rankereval", "evidently"), ("evidently", "rankereval")):
-        strict(rm.explain(rankings, truth, "ap@2", between=pair).to_json())
-    strict(rm.explain(rankings, truth, "ap@2", target="0.77").to_json())
+        found = rm.explain(rankings, truth, "ap@2", between=pair)
+        assert kind_of(strict(found.to_json())) == "steps"
+    found = rm.explain(rankings, truth, "ap@2", target="0.77")
+    assert kind_of(strict(found.to_json())) == "search"
+
+
+A = {"u": {"a": 3.0, "b": 2.0}, "v": {"c": 1.0}, "w": {"a": 1.0}}
+B = {"u": {"b": 3.0, "a": 2.0}, "v": {"a": 1.0}, "w": {"a": 1.0}}
+T = {"u": {"b": 2}, "v": {"c": 1, "a": 0}, "w": {"b": 1}}
+SEGMENTS = {"u": "old", "v": "old", "w": "new"}
+RESULTS = {
+    "evaluation": [
+        lambda: rm.evaluate(A, T, "ndcg@2 recall(aggregate=micro)@2", n_items=9, interval="bca"),
+        lambda: rm.evaluate(A, T, "mr", like="pykeen", no_overlap="allow"),
+        lambda: rm.evaluate(A, None, "coverage gini personalization@2", catalogue=["a", "b", "c"]),
+        lambda: rm.evaluate_ranks([1, 4, 2], groups={"side": ["head", "tail", "tail"]}),
+        lambda: rm.Evaluator(T, "rr").evaluate(B),
+    ],
+    "comparison": [
+        lambda: rm.compare({"A": A, "B": B}, T, "ndcg@2 rr", segments=SEGMENTS, margin=0.1),
+        lambda: rm.compare({"A": [A, B], "B": B}, T, "rr", baseline="B", n_items=9),
+        lambda: rm.compare({"A": A, "B": B}, T, "rr", clusters=SEGMENTS, test="bootstrap"),
+        lambda: rm.compare_values({"A": {"u": 0.0, "v": 1.0}, "B": {"u": 1.0, "v": 1.0}}),
+    ],
+    "curve": [
+        lambda: rm.curve(A, T, "ndcg", max_k=2),
+        lambda: rm.compare({"A": A, "B": B}, T, "ndcg@2").curve("ndcg@2", max_k=2),
+    ],
+    "walkthrough": [
+        lambda: rm.evaluate(A, T, "ndcg@2 ap rr mean_rank").show("u"),
+        lambda: rm.evaluate(A, T, "mean_rank").show("w"),
+        lambda: rm.compare({"A": A, "B": B}, T, "ndcg@2").show("u"),
+    ],
+    "description": [lambda: rm.describe({"u": ["a"], "v": ["a"]})],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "make"), [(kind, make) for kind, makers in RESULTS.items() for make in makers]
+)
+def test_every_kind_of_result_follows_the_schema(kind, make):
+    result = make()
+    assert kind_of(strict(result.to_json())) == kind
+    assert result.to_dict() == json.loads(result.to_json())
+
+
+def test_the_schema_is_one_and_every_kind_of_it_is_written_by_a_test():
+    jsonschema.Draft202012Validator.check_schema(schema())
+    tested = {*RESULTS, "steps", "search", "demo"}.union(*KINDS.values())
+    assert {*kinds()} == tested
+    assert rankmeter("--version").out.split()[1] == rm.__version__
+    with pytest.raises(AssertionError, match="'typo' was unexpected"):
+        kind_of({**rm.evaluate(A, T, "rr").to_dict(), "typo": 1})

@@ -290,7 +290,7 @@ def test_a_user_without_candidates_has_an_empty_ranking():
         (lambda: rm.Scores([1.0, 2.0]), DataError, "a row for each user"),
         (lambda: rm.Scores([["a", "b"]]), DataError, "must be numbers"),
         (lambda: rm.Scores([[1.0, 2.0]], items=["a", "a"]), DuplicateError, "item 'a' is there"),
-        (lambda: rm.Scores([[1.0], [2.0]], users=[3, 3]), DuplicateError, "user 3 is there twice"),
+        (lambda: rm.Scores([[1.0], [2.0]], users=[3, 3]), DuplicateError, "duplicate user 3"),
         (lambda: rm.Scores([[1.0], [2.0]], users=[3]), DataError, "one label for each of 2 rows"),
         (lambda: rm.Scores([[1.0, 2.0]], exclude=[[5]]), DataError, "outside the 2 columns"),
         (lambda: rm.Scores(iter([[1.0]])), UsageError, "a generator cannot"),
@@ -400,7 +400,7 @@ def test_grades_are_gains():
         (lambda: rm.Grades([[1, 1]], n_relevant=1), DataError, "but the list has 2 relevant items"),
         (lambda: rm.Grades([[1]], n_relevant=[1, 2]), DataError, "one for each of 1 list"),
         (lambda: rm.Ranks([0]), InvalidValueError, "is not a rank"),
-        (lambda: rm.Ranks([1, 2], users=[1, 1]), DuplicateError, "user 1 is there twice"),
+        (lambda: rm.Ranks([1, 2], users=[1, 1]), DuplicateError, "duplicate user 1"),
         (lambda: rm.Sampled([1.0], [[np.nan]]), InvalidValueError, "NaN or infinite"),
         (
             lambda: rm.evaluate(rm.Ranks([1]), None, "rr", exclude="self"),

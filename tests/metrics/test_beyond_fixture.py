@@ -19,7 +19,7 @@ TRUTH = {"u1": {"d"}, "u2": {"b", "e"}, "u3": {"f"}}
 GENRES = {"a": ["x"], "b": ["x", "y"], "c": ["y"], "d": ["y", "z"], "e": ["z"], "f": ["x"]}
 SIDE = {"train": TRAIN, "items": GENRES, "catalogue": list("abcdef")}
 
-# metric → the values of u1, u2, u3; for one number of all lists, that number
+# metric → the values of u1, u2, u3; for an aggregate metric, one number
 VALUES = {
     # novelty
     "novelty@3": (2, 1.6666667, 2),  # RecTools

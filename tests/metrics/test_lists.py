@@ -1,4 +1,4 @@
-"""Metrics of what was shown: lists, side data, numbers of all lists together."""
+"""List metrics: lists, side data, aggregate metrics."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def test_the_report_draws_accuracy_against_what_was_shown(tmp_path):
         ("coverage@3", {"catalogue": 0}, "`catalogue` must be an integer ≥ 1, got 0"),
         ("coverage@3", {"catalogue": []}, "catalogue= has no items"),
         ("coverage@3", {"catalogue": np.zeros((2, 2))}, "one dimension, got 2"),
-        ("coverage@3", {"catalogue": 9, "aggregate": "median"}, "one number for the lists of all"),
+        ("coverage@3", {"catalogue": 9, "aggregate": "median"}, "computed over all lists at once"),
         ("ild@3", {"items": {}}, "items= is empty"),
         ("ild@3", {"items": 7}, "items= must be a mapping from item"),
         ("ild@3", {"items": {"a": [1.0], "b": [1.0, 2.0]}}, "different lengths"),

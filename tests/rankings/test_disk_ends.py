@@ -89,6 +89,6 @@ def test_a_disk_that_fills_up_is_named_and_nothing_is_left(tmp_path):
         text=True,
         check=False,
     )
-    said = f"A temporary file in {temporary} cannot be written: File too large. Name another"
+    said = f"A temporary file in {temporary} cannot be written: File too large. Set TMPDIR"
     assert [line.startswith(said) for line in ended.stdout.splitlines()] == [True] * 4, ended
     assert [*temporary.iterdir()] == []

@@ -24,7 +24,7 @@ from rankmeter._engine import choose
 from rankmeter._engine.memory import Memory
 from rankmeter._files import listening, with_progress
 from rankmeter._rankings.pieces import Repeats, Sizes, collect_judged
-from rankmeter._reading.pieces import Cut, InPieces
+from rankmeter._reading.pieces import CanonicalPieces, InPieces
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import unify_all
 from rankmeter.conventions import convention_names
@@ -108,7 +108,9 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
         wanted = error
     asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
     for size in (1, chance.randint(2, 9), 1000):
-        some = replace(whole, rows=InPieces(whole.frame.head(2), Cut(whole.frame, size)))
+        some = replace(
+            whole, rows=InPieces(whole.frame.head(2), CanonicalPieces.cut(whole.frame, size))
+        )
         sifted = {"": collect_judged(some, judged, asked, room=2**21)}
         for blocks in (1, 3):
             run = Memory(blocks).open(judged, sifted).run
@@ -262,7 +264,7 @@ def test_a_file_that_changes_between_the_passes_is_refused(tmp_path, monkeypatch
         rm.evaluate(path, truth, engine="disk")
 
 
-class Changing(Cut):
+class Changing(CanonicalPieces):
     """Rows that are others in the second pass."""
 
     passes = 0
@@ -287,7 +289,7 @@ class Changing(Cut):
 def test_rows_that_change_between_the_passes_are_refused(change):
     rankings, truth = some()
     judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
-    pieces = Changing(tables[""].frame, 900)
+    pieces = Changing.cut(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=change)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     unchecked = resolve("rr(duplicates=unchecked)")
@@ -350,7 +352,7 @@ def test_progress_has_speed_and_time_left():
 def test_all_metrics_share_the_two_passes():
     rankings, truth = some()
     judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
-    pieces = Changing(tables[""].frame, 900)
+    pieces = Changing.cut(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=lambda rows: rows)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     rules = ("item", "expected", "text-descending", "realistic")

@@ -398,7 +398,7 @@ def test_nan_is_ranked_last_or_not_at_all():
         ({"scores": (SCORES, SCORES.T)}, "must be factors of shapes"),
         ({"scores": SCORES.astype(complex)}, "must be numbers"),
         ({"scores": "scores.npy"}, "must be numbers|cannot be read as an array|a row for each"),
-        ({"users": ["a"] * 6, "each": False}, "user 'a' is there twice"),
+        ({"users": ["a"] * 6, "each": False}, "duplicate user 'a'"),
         ({"users": ["a"]}, "`users` must have one label for each of 6 rows, got 1"),
         (
             {"groups": ["a", None, "b", "c", "d", "e"]},
@@ -413,7 +413,7 @@ def test_bad_input_is_an_error_that_names_the_row(options, message):
 
 
 def test_a_target_given_twice_is_an_error():
-    with pytest.raises(DuplicateError, match="target 2 of row 0 is there twice"):
+    with pytest.raises(DuplicateError, match="duplicate target 2 in row 0"):
         rm.evaluate_scores(SCORES[:1], [[2, 3, 2]])
 
 
@@ -594,7 +594,7 @@ def test_frames_of_ranks():
             {"candidates": np.array([9, 2**63], np.uint64)},
             "`candidates` of row 1 is 9223372036854775808: pass",
         ),
-        ([3, 9], {"upper": [3, 8]}, "`upper` must have an integer for each of the ranks"),
+        ([3, 9], {"upper": [3, 8]}, "`upper` must give the last rank of each tie"),
     ],
 )
 def test_what_is_not_a_rank_is_an_error(ranks, options, message):

@@ -34,7 +34,7 @@ OTHER = np.eye(9, dtype=int)[(TARGET + 1) % 9]
         ({"target": TARGET == TARGET}, "must have ids of columns .integers."),
         ({"target": HOT[:, :8] == 1}, "must have ids of columns .integers."),
         ({"target": [[2, -100]] * 6}, "`target` -100 of row 0 is outside"),
-        ({"target": [[2, 0, 0]] * 6}, "target 0 of row 0 is there twice.*padding is -1"),
+        ({"target": [[2, 0, 0]] * 6}, "duplicate target 0 in row 0.*padding is -1"),
         ({"target": 2 * HOT - 1}, "may have ids or labels: pass `target > 0` for labels"),
         ({"target": np.where(HOT, 1.0, np.nan)}, "label nan in row 0 and column 0"),
         ({"exclude": 0.5 * OTHER}, "label 0.5 in row 0 .*must be 0 or 1; pass `exclude != 0`"),

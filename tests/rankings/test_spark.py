@@ -32,9 +32,9 @@ from rankmeter._choices import CHOICES
 from rankmeter._engine.memory import Memory
 from rankmeter._rankings.spark import beyond, gather, judged_or_counted, preceding, repeated
 from rankmeter._rankings.ties import ORDERED
-from rankmeter._reading.forms import _query_errors
+from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.spark import open_spark
+from rankmeter._reading.spark import _query_errors
 from rankmeter._reading.table import unify_all
 from rankmeter.conventions._plan import resolve
 from rankmeter.errors import (
@@ -383,7 +383,7 @@ def test_rankings_that_change_between_the_passes_are_refused(
 
 
 def test_small_tables_arrive_whole(spark, monkeypatch):
-    monkeypatch.setattr("rankmeter._reading.forms._PER_ARRAY", 2)
+    monkeypatch.setattr("rankmeter._reading.spark._PER_ARRAY", 2)
     rows = open_spark(in_spark(spark, some(300)[0])).rows.query
     table = pl.DataFrame({"user": ["a", "Ä", "c"], "n": [1, None, 2**62], "x": [0.1, -0.0, None]})
     for height in range(4):
@@ -434,7 +434,7 @@ def test_a_query_that_fails_is_an_error_with_the_root_of_its_causes(spark):
             NotEnoughMemoryError,
             "Spark has not enough memory for a query of pyspark DataFrame: ",
             "[UNABLE_TO_ACQUIRE_MEMORY] Unable to acquire 119074000 bytes of memory",
-            "choose less, such as memory='100MB', or give more to spark.executor.memory",
+            "give a smaller `memory` (67.1 MB at least), or give more to spark.executor.memory",
         ),
     ):
         score = f"if(user < 0, 1.0, double(raise_error('{text}'))) AS score"
@@ -459,6 +459,12 @@ class Java:
             "org.apache.spark.memory.SparkOutOfMemoryError: [UNABLE_TO_ACQUIRE_MEMORY] 9",
             ": org.apa",
         ),
+        (
+            "SparkException: Could not allocate memory to grow BytesToBytesMap",
+            ": SparkException: C",
+        ),
+        ("SparkException: Can't acquire 1048576 bytes memory to build a relation", ": SparkExc"),
+        ("SparkException: [CANNOT_ACQUIRE_MEMORY_TO_BUILD_LONG_HASHED_RELATION] 9", ": SparkE"),
         ("java.lang.OutOfMemoryError: Java heap space", ": java.lang.OutOfMemoryError: Java heap"),
         (
             (
@@ -502,7 +508,7 @@ def test_the_command_line_reads_parquet_files_in_spark(tmp_path):
 
 
 # ---------------------------------------------------------------------------------------------
-# Frames that are handed out
+# Frames that are returned
 
 
 def polars_of(frame):
@@ -564,7 +570,7 @@ def test_frames_of_spark_are_made_when_they_are_asked_for(spark, tmp_path, monke
     def made(kind, frame):
         raise AssertionError(f"a frame of {type(kind)} with {frame.columns}")
 
-    monkeypatch.setattr("rankmeter._reading.forms._InSpark.frame", made)
+    monkeypatch.setattr("rankmeter._reading.spark._InSpark.frame", made)
     frame, segments = in_spark(spark, rankings), {user: "xy"[user % 2] for user in range(60)}
     found = rm.evaluate(frame, truth)
     found.report(tmp_path / "one.html", segments=segments)
@@ -583,7 +589,7 @@ def test_frames_of_spark_are_made_when_they_are_asked_for(spark, tmp_path, monke
 
 def test_frames_of_several_arrays_arrive_whole(spark, monkeypatch):
     kind = rm.evaluate(in_spark(spark, some(300)[0]), some(300)[1], "rr").kind
-    monkeypatch.setattr("rankmeter._reading.forms._PER_ARRAY", 8)
+    monkeypatch.setattr("rankmeter._reading.spark._PER_ARRAY", 8)
     users = pl.Series("user", [1, 2, None, 2**40, 5], pl.Int64)
     frame = pl.DataFrame([users, pl.Series("a`b", ["x", None, "z", "", "Ä"])])
     frame = frame.with_columns(pl.Series("1/2 @x", [0.1, None, -0.0, float("nan"), 2.0]))

@@ -60,7 +60,7 @@ def test_a_document_is_at_the_place_of_its_best_chunk(rule, order, engine):
     documents = sum(map(len, plain.values()))
     assert found.counts["collapsed_items"] == frame.height - documents
     assert found.counts["rows"] == frame.height
-    assert any("the best part of each" in note for note in found.plan.notes)
+    assert any("the best chunk counts" in note for note in found.plan.notes)
     assert "collapsed items" in found.facts()
 
 
@@ -92,7 +92,7 @@ def test_the_document_of_the_query_is_left_out_after_collapsing():
 
 def test_the_notes_of_a_curve_have_the_rule():
     found = rm.curve({"q": {"d#1": 1.0}}, {"q": {"d"}}, "rr", max_k=1, collapse="before:#")
-    assert any("collapsed by before:#" in note for note in found.notes)
+    assert any("grouped by the text before .#." in note for note in found.notes)
 
 
 def test_compare_curve_and_explain_collapse():

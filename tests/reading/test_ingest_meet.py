@@ -42,7 +42,7 @@ MANY_RANKINGS = {
 def test_one_item_per_user_written_flat_is_not_taken_for_one_user(rankings, truth):
     with pytest.raises(DataError) as caught:
         unify_types(read_rankings(rankings), read_truth(truth))
-    for word in ("3 items are those of one user", "rankings side", "3 users", "[[5], [7], [9]]"):
+    for word in ("collection of 3 items", "rankings side", "3 users", "[[5], [7], [9]]"):
         assert word in str(caught.value)
 
 
@@ -76,9 +76,7 @@ def test_numbers_that_are_no_ids_have_one_reading():
 
 @pytest.mark.parametrize("many", NAMED_RANKINGS.values(), ids=NAMED_RANKINGS)
 def test_a_flat_list_is_not_taken_for_the_items_of_a_named_user(many):
-    with pytest.raises(
-        DataError, match=r"flat, so its 2 items are those of one user; .* \[1, 2\]\}"
-    ):
+    with pytest.raises(DataError, match=r"flat collection of 2 items, .* \[1, 2\]\}"):
         unify_types(read_rankings(many), read_truth([1, 2]))
 
 
@@ -91,7 +89,9 @@ def test_the_only_user_may_be_an_item_too():
 
 
 def test_a_flat_ranking_beside_many_truths_is_refused_too():
-    with pytest.raises(DataError, match=r"The rankings side \(list\) names no users.* \[\[5\]\]"):
+    with pytest.raises(
+        DataError, match=r"The rankings side \(list\) is a flat collection.* \[\[5\]\]"
+    ):
         unify_types(read_rankings([5]), read_truth([[5], [7]]))
 
 

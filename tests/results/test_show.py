@@ -1,4 +1,4 @@
-"""How the number of one user comes about: what is shown leads to the value, for every metric."""
+"""How the number of one user is computed: what is shown leads to the value, for every metric."""
 
 from __future__ import annotations
 
@@ -144,6 +144,18 @@ def test_long_lists_are_folded():
     shown = rm.evaluate([items], [{"i60", "gone"}], "rr").show(0)
     folded = [" ".join(row[:2]) for row in shown.table().rows[9:]]
     assert folded == ["10 i9", "… 50 more", "61 i60", "… 39 more", "– gone"]
+    assert "parentheses" not in repr(shown)
+
+
+def test_relevant_items_that_add_nothing_are_folded():
+    items, metrics = [f"i{n}" for n in range(100)], "ndcg@10 map@10 mrr@10 recall@10 precision@10"
+    truth = {f"i{n}": 1 for n in range(5, 200)}
+    shown = rm.evaluate([items], [truth], metrics).show(0)
+    assert [" ".join(row[:2]) for row in shown.table().rows[9:]] == [
+        "10 i9", "11 i10", "12 i11", "13 i12", "… 187 more, 187 relevant",
+    ]  # fmt: skip
+    assert len(repr(shown)) < 5_000
+    assert len(shown._repr_html_()) < 30_000
 
 
 def test_ids_can_be_given_as_text():

@@ -113,10 +113,18 @@ def test_an_alpha_without_a_quantile_is_refused_by_its_name():
 
 
 def test_the_command(tmp_path):
-    done = rankmeter("plan", "--sd", "1", "--difference", "0.5")
+    done = rankmeter("sample-size", "--sd", "1", "--difference", "0.5")
     assert done.code == 0, done.err
     assert done.out.startswith("34 users are needed to detect a difference of 0.5")
     (tmp_path / "pilot.csv").write_text("system,user,value\nA,1,1\nA,2,0\nB,1,0\nB,2,1\n")
-    done = rankmeter("plan", str(tmp_path / "pilot.csv"), "--difference", "0.5", "--json")
+    done = rankmeter("sample-size", str(tmp_path / "pilot.csv"), "--difference", "0.5", "--json")
     assert json.loads(done.out)["sd"] == pytest.approx(np.std([1, -1], ddof=1))
-    assert rankmeter("plan", "--difference", "0.5").code == 2
+    assert rankmeter("sample-size", "--difference", "0.5").code == 2
+
+
+def test_the_old_name_of_the_command_still_works():
+    new, old = (
+        rankmeter(name, "--sd", "1", "--difference", "0.5") for name in ("sample-size", "plan")
+    )
+    assert (old.code, old.out) == (0, new.out)
+    assert old.err == "warning: rankmeter plan is now called rankmeter sample-size\n"

@@ -62,8 +62,13 @@ def values(*metrics: Metric) -> list[float]:
 
 
 def steps(metric: Metric) -> str:
-    """How the value of the list comes about, as HTML."""
-    return f'<div class="rm-scroll">{_result(metric).show("u")._repr_html_()}</div>'
+    """How the value of the list is computed, as HTML."""
+    return f"{_scrolling('The steps')}{_result(metric).show('u')._repr_html_()}</div>"
+
+
+def _scrolling(label: str) -> str:
+    """The start of a part that a keyboard can scroll."""
+    return f'<div class="rm-scroll" tabindex="0" role="region" aria-label="{label}">'
 
 
 def _result(*metrics: Metric) -> rm.Summary:
@@ -93,7 +98,8 @@ def picture(spec: Spec | None = None) -> str:
         found = values(*(metric @ k for k in ranks))
         rows.append(_bars(f"{spec.name}@k", found, spec))
     body = "".join(rows)
-    return f'<div class="rm-scroll"><table class="rm-list"><tbody>{body}</tbody></table></div>'
+    table = f'<table class="rm-list"><tbody>{body}</tbody></table>'
+    return f"{_scrolling('The example list')}{table}</div>"
 
 
 def _known(spec: Spec | None, item: str) -> bool:

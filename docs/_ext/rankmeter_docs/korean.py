@@ -1,4 +1,4 @@
-"""Marks Korean words as Korean, for screen readers, fonts and line breaks."""
+"""Marks Korean words and pages as Korean, for screen readers, fonts and line breaks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def _span(run: re.Match[str]) -> str:
 def _mark_page(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object
 ) -> None:
-    if "body" in context:
+    if page.startswith("ko/"):
+        context["language"] = "ko"
+    elif "body" in context:
         context["body"] = mark(context["body"])
 
 

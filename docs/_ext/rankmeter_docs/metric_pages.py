@@ -109,7 +109,7 @@ def page(spec: Spec) -> str:
         _formula(extra),
         heading("On the example list", "-"),
         _on_the_list(spec),
-        f"How the value of {code(_at(spec, K))} comes about ({code('result.show')}):",
+        f"How the value of {code(_at(spec, K))} is computed ({code('result.show')}):",
         raw_html(steps(_at(spec, K))),
         *_options(spec, doc),
         heading("Edge cases and notes", "-") + "\n" + notes if notes else "",

@@ -40,7 +40,7 @@ def _value(spec: Spec, known: dict[str, Any]) -> str:
 
 
 def overview() -> str:
-    """The metrics of what was shown by what they need."""
+    """The list metrics by what they need."""
     found = defaultdict(list)
     for name, spec in METRICS.items():
         if spec.of_lists or spec.named:

@@ -38,7 +38,10 @@ def results(page: Path) -> tuple[dict[str, Any], tempfile.TemporaryDirectory[str
 
 
 def drawing(chart: Any, name: str) -> str:
-    """An Altair chart as SVG whose ink follows the light and dark theme of the page."""
+    """An Altair chart as SVG whose ink follows the light and dark theme of the page.
+
+    To a screen reader it is one image with the title of the chart.
+    """
     import vl_convert
 
     spec = chart.to_dict()
@@ -55,8 +58,19 @@ def drawing(chart: Any, name: str) -> str:
     svg = re.sub(
         r'(\bid="|url\(#)', rf"\g<1>{name}-", svg
     )  # ids are those of a page, not of a chart
+    title = spec.get("title", name)
+    texts = [title.get("text"), title.get("subtitle")] if isinstance(title, dict) else [title]
+    label = escape(", ".join(str(text) for text in texts if text), quote=True)
+    svg = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", svg)
+    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
     width = float(re.search(r'\bwidth="([\d.]+)"', svg)[1])
-    return f'<div class="rm-drawing{" rm-wide" if width > WIDE else ""}">{svg}</div>'
+    wide = f' rm-wide" {scrollable(label)}' if width > WIDE else '"'
+    return f'<div class="rm-drawing{wide}>{svg}</div>'
+
+
+def scrollable(label: str) -> str:
+    """The attributes of a part that a keyboard can scroll."""
+    return f'tabindex="0" role="region" aria-label="{label}, scrollable"'
 
 
 class Shown(SphinxDirective):
@@ -70,7 +84,7 @@ class Shown(SphinxDirective):
         value = results(Path(self.env.doc2path(self.env.docname)))[0][name]
         self.env.note_reread()  # the library can change without the page
         if hasattr(value, "_repr_html_"):
-            body = f'<div class="rm-output">{value._repr_html_()}</div>'
+            body = f'<div class="rm-output" {scrollable(name)}>{value._repr_html_()}</div>'
         else:
             body = drawing(value, name)
         return [nodes.raw("", body, format="html")]

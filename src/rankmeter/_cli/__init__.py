@@ -32,7 +32,7 @@ _FIRST = (
     "evaluate-ranks",
     "compare",
     "compare-values",
-    "plan",
+    "sample-size",
     "report",
     "explain",
     "split",
@@ -41,6 +41,8 @@ _FIRST = (
     "metrics",
 )
 """The commands that the help lists first, in this order."""
+RENAMED = {"plan": "sample-size"}
+"""The new name of a command by its old one, which still works."""
 
 
 @functools.cache
@@ -86,12 +88,14 @@ class CommandLine(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; offer the nearest ones if no command has that name."""
-        name = args[0]
+        name = RENAMED.get(args[0], args[0])
+        if name != args[0]:
+            click.echo(f"warning: rankmeter {args[0]} is now called rankmeter {name}", err=True)
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             from rankmeter.errors._checks import unknown
 
             raise click.UsageError(str(unknown("command", name, commands())), ctx)
-        return super().resolve_command(ctx, args)
+        return super().resolve_command(ctx, [name, *args[1:]])
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands without importing any."""

@@ -113,7 +113,7 @@ def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()
             # A folder of Parquet files is one input, and a file in it would become part of it.
             inside = what == "an input" and other in real.parents
             if real == other or inside or _is_hard_link(real, other):
-                raise UsageError(f"{output} is {what} already: name another file to write to")
+                raise UsageError(f"{output} is {what} already: choose another file to write to")
         taken.append((real, "an output"))
 
 

@@ -40,7 +40,7 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # of malloc.h
 def keep_freed_memory() -> None:
     """Let the C library keep what large arrays leave, instead of asking the system every time.
 
-    Pages that the system hands out are cleared first, which is a quarter of the CPU time of reading
+    Pages that the system provides are cleared first, which is a quarter of the CPU time of reading
     a large run. The peak of the memory grows by about a tenth. Only glibc has the call.
     """
     if sys.platform != "linux":

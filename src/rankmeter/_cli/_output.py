@@ -73,7 +73,7 @@ def page_option() -> Option:
 def check_page(path: str | None) -> None:
     """Refuse the name of another kind of file for a page."""
     if path is not None and not path.lower().endswith((".html", ".htm")):
-        raise UsageError(f"--report {path}: the report is a page: name an .html file")
+        raise UsageError(f"--report {path}: the report must be an .html file")
 
 
 def print_result(result: Mapping[str, Any], text: str, *, as_json: bool) -> None:

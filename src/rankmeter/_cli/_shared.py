@@ -15,7 +15,7 @@ from rankmeter._cli._files import STDIN, TABLES, check_paths, format_of, write_f
 from rankmeter._cli._gates import exit_on, read_gate
 from rankmeter._cli._output import Formats, check_page
 from rankmeter._cli._terminal import print_table, print_walk
-from rankmeter._reading.forms import spark_session
+from rankmeter._reading.spark import spark_session
 from rankmeter._results.summary import Summary
 from rankmeter._results.tables import Table
 from rankmeter._results.walkthrough import Walkthrough
@@ -49,7 +49,7 @@ def show_option(where: str = "") -> Option:
     """The option; `where` says more about the values."""
     return Option(
         "--show",
-        f"Show how the values of a user come about{where}: rank, item, gain, discount, term, sum, "
+        f"Show how a user's values are computed{where}: rank, item, gain, discount, term, sum, "
         "ideal. May be repeated.",
         multiple=True,
         metavar="USER",
@@ -64,7 +64,7 @@ def check_show(show: Iterable[str], form: str, output: str | None) -> None:
 
 
 def print_walks(walks: Iterable[Walkthrough]) -> None:
-    """Write on standard output how the values of some users come about."""
+    """Write on standard output how the values of some users are computed."""
     for walk in walks:
         print_walk(walk)
 

@@ -62,7 +62,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
 
 
 def print_walk(walk: Walkthrough) -> None:
-    """Write on stdout how the values of a user come about."""
+    """Write on stdout how the values of a user are computed."""
     if not _is_terminal():
         click.echo(repr(walk))
         return

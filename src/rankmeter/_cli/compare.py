@@ -27,10 +27,27 @@ Runs = dict[str, str | list[Path]]
 """By system, its file, or those of its training runs."""
 
 
+_MOST_UNDECIDED = 3
+"""Undecided differences that have a sentence each; more of them have one together."""
+
+
 def _show(comparison: Comparison) -> None:
     print_table(comparison.table())
     print_table(comparison.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
-    click.echo("\n".join(map(one_line, comparison.sentences())))
+    click.echo("\n".join(map(one_line, _sentences(comparison))))
+
+
+def _sentences(comparison: Comparison) -> list[str]:
+    """A sentence for each difference, but a single one for many that are undecided."""
+    undecided = [d.verdict == "undecided" for d in comparison.differences]
+    if sum(undecided) <= _MOST_UNDECIDED:
+        return [*comparison.sentences()]
+    decided = [s for s, no in zip(comparison.sentences(), undecided, strict=True) if not no]
+    together = (
+        f"The data do not decide {sum(undecided):,} of {len(undecided):,} comparisons: the table "
+        "has their intervals, and the difference that this study would have found in 4 of 5 cases."
+    )
+    return [*decided, together]
 
 
 FORMATS: Formats[Comparison] = Formats(
@@ -121,7 +138,7 @@ def fail_if_option() -> Option:
     return Option(
         "conditions --fail-if",
         "Exit with code 1 if this holds: 'new shown worse than prod on ndcg@10', 'new not shown "
-        "within 1% of prod on ndcg@10' (a loss of 1% is not excluded; or 'within 0.005'), 'new "
+        "within 1% of prod on ndcg@10' (a loss of 1% cannot be ruled out; or 'within 0.005'), 'new "
         "not shown better than prod on ndcg@10'. May be repeated.",
         multiple=True,
         metavar="CONDITION",

@@ -74,7 +74,7 @@ def _check_destination(
         )
     for path in (train, test):
         if path == STDIN:
-            raise UsageError("the parts are written to files: name one instead of -")
+            raise UsageError("the parts are written to files: pass a file instead of -")
         if path is not None:
             format_of(path, TABLES)
 
@@ -106,7 +106,7 @@ def _refuse_old_parts(folder: Path, paths: list[tuple[str, str]]) -> None:
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
         raise UsageError(
             f"{folder} holds another split, of which {others[0]}{more} would remain: delete it, or "
-            "name another folder"
+            "choose another folder"
         )
 
 

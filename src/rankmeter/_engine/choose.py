@@ -14,13 +14,12 @@ from rankmeter._rankings.kind import Kind
 from rankmeter._rankings.pieces import collect_judged
 from rankmeter._rankings.spark import gather
 from rankmeter._reading.by_user import AnyRows
-from rankmeter._reading.forms import in_spark, is_spark
 from rankmeter._reading.memory import at_most, size
 from rankmeter._reading.memory import available as available_memory
-from rankmeter._reading.opened import needed_memory, open_rankings
-from rankmeter._reading.pieces import InPieces, InSpark
+from rankmeter._reading.opened import needed_memory, open_rankings, open_spark
+from rankmeter._reading.pieces import InPieces
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.spark import open_spark
+from rankmeter._reading.spark import InSpark, in_spark, is_spark
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import NotEnoughMemoryError, UsageError

@@ -177,7 +177,7 @@ class Engine(Protocol):
     ) -> Data:
         """Prepare rankings, by name of the system, and ground truth with ids of the same types.
 
-        The `side` is for metrics of what was shown.
+        The `side` is for list metrics.
 
         With `keep`, several plans with the same alignments follow, so that hits are worth keeping.
         """

@@ -65,7 +65,7 @@ class Averaged:
 
 
 def _values(values: FloatArray, state: State | None) -> FloatArray:
-    """The values of users, who have only parts of a number for the lists of all users."""
+    """The values of users, who have only parts of a number that is computed over all lists."""
     return values if state is None or state.alone else state.influence()
 
 
@@ -90,7 +90,7 @@ class Scores:
 
     @property
     def n_users(self) -> int:
-        """Number of rows of evaluation."""
+        """Number of users (queries, triples)."""
         return len(self.matrix)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""How the value of one user comes about: the list, what each item adds, the steps to the value.
+"""How the value of one user is computed: the list, what each item adds, the steps to the value.
 
 The metric is computed once more for this user alone, by the same function, while its steps are
 noted (`metrics._steps`); so what is shown is what was computed.
@@ -116,7 +116,7 @@ class Walk:
     facts : tuple of str
         What is special about the user.
     whole : bool
-        Whether the value is one number for the lists of all users.
+        Whether the value is computed over all lists at once.
     """
 
     label: str
@@ -479,7 +479,7 @@ def _facts_that_hold(desk: _Desk | _Counts) -> tuple[str, ...]:
 
 
 def _state_steps(state: Exposure, desk: _Desk, inside: Any) -> list[Step]:
-    """The steps to a number of the lists of all users, and how often this user's items are in them.
+    """The steps to a number computed over all lists, and how often they contain this user's items.
 
     The number without the user comes first.
     """

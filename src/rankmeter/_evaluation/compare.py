@@ -21,10 +21,10 @@ from rankmeter._results.compared import Compared
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.notes import clusters_by_metric
 from rankmeter._results.paired import PairedTests
+from rankmeter._results.reread import reopen_source
 from rankmeter._results.segments import Population, clusters_of, labels_of, users_by_segment
 from rankmeter._results.settings import Settings, Values, mean_of_runs, values_of
 from rankmeter._results.summary import Summary, average_scores, summarise, with_metrics
-from rankmeter._results.summary_page import reopen_source
 from rankmeter._statistics import CAUTIONS
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError

@@ -61,7 +61,7 @@ def evaluate(
         Judged items per user, in any form: a frame with columns user, item and optionally gain; a
         dict from user to set, list or {item: gain}; a list of these; a path. May be left out if
         `rankings` are records of the form ``{"predict_list": …, "ground_truth": …}``, or if all
-        metrics measure what was shown, whatever is relevant. Left out for `rankmeter.Sampled`,
+        metrics are list metrics, which need no ground truth. Left out for `rankmeter.Sampled`,
         `rankmeter.Ranks` and `rankmeter.Grades`, which have their own.
     metrics : str, Metric or iterable of them
         ``"ndcg@10"``, ``"map@5,10"``, ``rm.NDCG(gain="exp2") @ 10``. A choice inside the
@@ -106,10 +106,10 @@ def evaluate(
         Spark DataFrames, and Parquet files that Spark can read. ``auto`` chooses ``spark`` for
         Spark DataFrames, and ``disk`` for files and queries that do not fit into memory.
     memory : str or int, optional
-        What ``disk`` may use besides the ground truth and the rows with judged items: ``"2GiB"``,
-        ``"500MB"``, or a number of bytes; ``auto`` chooses ``disk`` for what does not fit into it.
-        ``spark`` broadcasts that much at a time. Default: what is free, of which ``disk`` and
-        ``spark`` use at most 2 GiB.
+        Memory limit of ``disk``, ground truth and rows with judged items excluded: ``"2GiB"``,
+        ``"500MB"``, or a number of bytes. Data above it makes ``auto`` choose ``disk``, and
+        ``spark`` broadcasts this much at a time. Default: the free memory, but at most 2 GiB for
+        ``disk`` and ``spark``.
     {choices}
 
     Returns
@@ -236,4 +236,4 @@ def curve_of(question: Question, rankings: object, max_k: int) -> Curve:
     scored = open_data(judged, systems, side=side).run
     counts = {name: counts_of(table, judged) for name, table in systems.items()}
     (entry,) = plan.metrics
-    return curves_of(Curve, plan, [entry], scored, max_k, question.clusters, counts)[entry.label]
+    return curves_of(plan, [entry], scored, max_k, question.clusters, counts)[entry.label]

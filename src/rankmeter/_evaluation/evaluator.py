@@ -36,7 +36,7 @@ class Evaluator:
     ----------
     truth : object
         As in `evaluate`. It may be left out for `accumulator`, for rankings that are records of
-        both, and if all metrics measure what was shown, whatever is relevant.
+        both, and if all metrics are list metrics, which need no ground truth.
     metrics : str, Metric or iterable of them
         As in `evaluate`.
     like, columns, clusters, train, items, catalogue, baseline_lists, propensity, collapse

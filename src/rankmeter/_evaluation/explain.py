@@ -268,11 +268,11 @@ def _most_changed_users(
     moved = moved.sort(["change", "user"], descending=[True, False]).head(SHOWN_USERS)
     users = []
     for row in moved.iter_rows(named=True):
-        mine = pl.col("user") == row["user"]
-        judged = bench.truth.frame.filter(mine)
+        of_user = pl.col("user") == row["user"]
+        judged = bench.truth.frame.filter(of_user)
         relevant = judged.filter(pl.Series(entry.alignment.is_relevant(judged["gain"].to_numpy())))
         gains = dict(relevant.select("item", "gain").iter_rows())
-        ranked = _in_order(bench.rankings.frame.filter(mine), bench.rankings.order, gains, entry)
+        ranked = _in_order(bench.rankings.frame.filter(of_user), bench.rankings.order, gains, entry)
         items = tuple(
             f"{item} ({exact(gains[item])})" if item in gains else str(item)
             for item in ranked["item"].head(SHOWN_ITEMS)

@@ -56,7 +56,7 @@ def adjust(
     ------
     UsageError
         If a metric cannot be adjusted, or a value is out of its range: no ranks among so many
-        candidates have such a mean, rounded or not.
+        candidates have this mean, rounded or not.
 
     Notes
     -----
@@ -89,7 +89,7 @@ def adjust(
     for name, mean in results.items():
         (metric,) = read_metric(str(name))
         if (twice := named.setdefault(metric, str(name))) != str(name):
-            raise UsageError(f"{twice} and {name} are the same metric: name it once")
+            raise UsageError(f"{twice} and {name} are the same metric: pass one of them")
         if metric.name == "gmr":
             value = number(str(name), mean, least=1)
             _refuse_mean(str(name), value, most=math.exp(float(np.log(n_ranked).mean())))
@@ -311,19 +311,15 @@ def link_queries(
         target = 0 if side == "head" else 2
         other = 2 - target
         degree = times[np.searchsorted(every, test[:, target])]
-        given = [test[:, 1], test[:, other]] if side == "head" else [test[:, other], test[:, 1]]
-        key = pl.DataFrame(given, schema=["one", "two"])
+        query = ("relation", "tail") if side == "head" else ("head", "relation")
         frames.append(
             pl.DataFrame(test, schema=["head", "relation", "tail"]).select(
                 pl.lit(side).alias("side"),
                 "head",
                 "relation",
                 "tail",
-                target=pl.Series(test[:, target]),
-                key=pl.lit(f"{side}:")
-                + key["one"].cast(pl.String)
-                + "/"
-                + key["two"].cast(pl.String),
+                target=pl.col(side),
+                key=pl.format(f"{side}:{{}}/{{}}", *query),
                 degree=pl.Series(degree),
             )
         )

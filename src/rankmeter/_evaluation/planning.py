@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -150,7 +151,7 @@ def sample_size(
     if assurance is not None:
         number("assurance", assurance, least=0.5, below=1)
         if pilot is None:
-            raise UsageError("assurance= is about a pilot: name one")
+            raise UsageError("assurance= is about a pilot: pass one")
     step = 1.0
     if pilot is not None:
         sd, differing, step = _vary(_differences(pilot), assurance)
@@ -172,6 +173,13 @@ def sample_size(
             least = step * st.detectable_share(n, differing, power=power, alpha=level)
         return least <= smallest * (1 + 1e-9)
 
+    n = _least_users(finds)
+    power, alpha = float(power), float(alpha)
+    return SampleSize(n, smallest, spread, power, alpha, comparisons, differing, assurance)
+
+
+def _least_users(finds: Callable[[int], bool]) -> int:
+    """The smallest number of users, from 2 on, with which a study finds the difference."""
     high = 2
     while not finds(high):
         high *= 2
@@ -181,9 +189,7 @@ def sample_size(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if finds(middle) else (middle, high)
-    return SampleSize(
-        high, smallest, spread, float(power), float(alpha), comparisons, differing, assurance
-    )
+    return high
 
 
 def _differences(pilot: object) -> FloatArray:

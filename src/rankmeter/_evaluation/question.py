@@ -271,7 +271,7 @@ class Question:
 
 
 def vocabulary_of(judged: Table, systems: Mapping[str, Table]) -> Words:
-    """The words of the ground truth, or of rankings, if they differ from those of the house."""
+    """The vocabulary of the ground truth, or of rankings, if it differs from the default one."""
     words = (table.origin.words for table in (judged, *systems.values()))
     return next((w for w in words if w != USERS), USERS)
 

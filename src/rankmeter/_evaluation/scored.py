@@ -315,7 +315,7 @@ def query_ids(queries: Queries, labels: pl.Series) -> Ids:
         ids = ids.cast(pl.String) + "/" + pl.Series(queries.target).cast(pl.String)
     if ids.n_unique() != len(ids):
         twice = ids.filter(ids.is_duplicated())[0]
-        raise DuplicateError(f"user {shown(twice)} is there twice: give each row its own id")
+        raise DuplicateError(f"duplicate user {shown(twice)}: give each row its own id")
     return IdSeries(ids)
 
 
@@ -339,27 +339,7 @@ def summary_of(
     elif clusters is not None:
         labels = row_labels(clusters, "clusters", n_rows)
         cluster_ids = labels.rank("dense").to_numpy().astype(np.int64)[queries.row] - 1
-    n, tied = int(np.count_nonzero(queries.found)), queries.tied
-    remarks, cautions = [], []
-    if tied and not queries.facts.get("mean_ranks"):
-        remarks.append(tie_bounds(plan, lambda plan: score_queries(plan, queries), tied, n))
-    cautions += half_caution(queries.half, tied, n)
-    remarks += query_remark(plan, queries.facts)
-    if any(tolerance):
-        remarks.append(f"tied within {tolerance[0]:g} + {tolerance[1]:g} · |score of the target|")
-    if n_rows and not queries.found.size:
-        remarks.append("no row has a target: nothing was evaluated")
-    if n >= PAIRED and tied == n and queries.counts.equal.max() == 1:
-        cautions.append(
-            "every target is tied with exactly one other candidate: if that is the target itself, "
-            "take it out of its negatives"
-        )
-    whole = [e.label for e in plan.metrics if e.metric.name == "hit_rate" and e.metric.k is None]
-    if whole and n == queries.n:
-        cautions.append(
-            f"{', '.join(whole)} has no cutoff, so it is 1 for every item that was ranked: write "
-            "hits@10"
-        )
+    cautions, remarks = _query_cautions(plan, queries), _query_remarks(plan, queries, tolerance)
     warn(*cautions)
     labels_of_groups = None
     if groups is not None:
@@ -377,6 +357,37 @@ def summary_of(
         source=Source(data.opened, "", lists=False),
         kind=kind,
     )
+
+
+def _query_cautions(plan: Plan, queries: Queries) -> list[str]:
+    """Reasons to doubt that the targets and their candidates are what was meant."""
+    n, tied = int(np.count_nonzero(queries.found)), queries.tied
+    cautions = half_caution(queries.half, tied, n)
+    if n >= PAIRED and tied == n and queries.counts.equal.max() == 1:
+        cautions.append(
+            "every target is tied with exactly one other candidate: if that is the target itself, "
+            "take it out of its negatives"
+        )
+    whole = [e.label for e in plan.metrics if e.metric.name == "hit_rate" and e.metric.k is None]
+    if whole and n == queries.n:
+        cautions.append(
+            f"{', '.join(whole)} has no cutoff, so it is 1 for every item that was ranked: write "
+            "hits@10"
+        )
+    return cautions
+
+
+def _query_remarks(plan: Plan, queries: Queries, tolerance: tuple[float, float]) -> list[str]:
+    """How much ties matter, and what a query is."""
+    n, tied = int(np.count_nonzero(queries.found)), queries.tied
+    remarks = query_remark(plan, queries.facts)
+    if tied and not queries.facts.get("mean_ranks"):
+        remarks.insert(0, tie_bounds(plan, lambda plan: score_queries(plan, queries), tied, n))
+    if any(tolerance):
+        remarks.append(f"tied within {tolerance[0]:g} + {tolerance[1]:g} · |score of the target|")
+    if queries.facts["rows"] and not queries.found.size:
+        remarks.append("no row has a target: nothing was evaluated")
+    return remarks
 
 
 def query_remark(plan: Plan, facts: Mapping[str, int]) -> list[str]:

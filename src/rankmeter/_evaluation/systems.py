@@ -101,8 +101,8 @@ def compare(
         is repeated within each, and these are corrected over segments, metrics and pairs.
     gatekeeping : bool
         Whether a difference within a segment is significant only if it is also significant over
-        all users; the segments then share the alpha that remains after that step. It finds more
-        where segments agree, and hides what harms one of them where they do not.
+        all users, with one alpha for both. It finds more where segments agree, and hides what
+        harms one of them where they do not.
     n_resamples : int
         Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
         p-value close to alpha needs them.
@@ -170,17 +170,14 @@ def compare(
         segments=segments, clusters=clusters,
     )  # fmt: skip
     stored = truth is None and any(map(holds_values, systems.values()))
+    side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     if (results := named_results(systems)) or stored:
         _refuse_rankings(systems, results)
-        only_rankings: dict[str, Any] = {
-            "truth": truth, "like": like, "columns": columns, "train": train, "items": items,
-            "catalogue": catalogue, "baseline_lists": baseline_lists, "propensity": propensity,
-            "collapse": collapse, "memory": memory, "engine": None if engine == "auto" else engine,
-        }  # fmt: skip
-        _refuse_options(only_rankings | choices)
+        before, after = {"truth": truth, "like": like, "columns": columns}, {"memory": memory}
+        after["engine"] = None if engine == "auto" else engine
+        _refuse_options({**before, **side_data.arguments(), **after, **choices})
         asked = None if metrics is DEFAULT_METRICS else metrics
         return _compare_values(systems, results, asked, settings)
-    side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     how = parse_engine(engine, memory)
     question = Question(truth, metrics, like, choices, side_data, columns, how, clusters)
     return compare_question(question, systems, settings)

@@ -1,1 +1,1 @@
-"""What metrics get: hits, lists, and a way to note how a number comes about."""
+"""What metrics get: hits, lists, and a way to note how a number is computed."""

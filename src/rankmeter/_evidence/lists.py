@@ -287,7 +287,7 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """How similar each two items are.
+    """Pairwise similarities of items.
 
     Parameters
     ----------

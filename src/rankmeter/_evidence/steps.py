@@ -1,4 +1,4 @@
-"""How a number comes about: what metrics note on the way while someone wants to see it.
+"""How a number is computed: what metrics note on the way while someone wants to see it.
 
 A metric says what it adds up, item by item (`column`, `note_sum`), and how parts make a number
 (`note_formula`). Values pass through unchanged, and nothing is kept unless `note_steps` is open.
@@ -40,7 +40,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Formula:
-    """A number that was made of named parts: an expression of Python, and the parts."""
+    """A number computed from named parts: an expression of Python, and the parts."""
 
     text: str
     parts: dict[str, float]
@@ -99,7 +99,7 @@ def note_sum(total: T, values: Any, of: Any, at: Any = None, name: str = "term")
 
 
 def note_formula(value: T, text: str, name: str = "", /, **terms: Any) -> T:
-    """Note how a number is made of its parts, and return the number.
+    """Note how a number is computed from its parts, and return the number.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     if same.any() and name == "target":
         first = np.flatnonzero(same)[0]
         raise DuplicateError(
-            f"target {cells.column[first]} of row {cells.row[first]} is there twice; "
+            f"duplicate target {cells.column[first]} in row {cells.row[first]}; "
             f"{counted(int(same.sum()), 'such id')} in all. Remove the repetitions; padding is -1"
         )
     return cells.only(~same)

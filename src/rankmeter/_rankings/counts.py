@@ -29,7 +29,7 @@ from rankmeter._reading.by_user import Ids, IdSeries, places
 class Candidates:
     """Ranking rows, or some of them, grouped by user without being moved."""
 
-    user: IntArray  # (n_rows,) row of evaluation of each ranking row
+    user: IntArray  # (n_rows,) code of the user of each ranking row
     row: IntArray | None  # its number among all ranking rows, ascending; None if these are all
     value: FloatArray  # sort key of the rows of a user; smaller is better unless `falling`
     order: str  # "score": value is a negated score; "rank": a given rank; "list": the row number
@@ -48,7 +48,7 @@ class Candidates:
         *,
         falling: bool = False,
     ) -> Candidates:
-        """All rows of a ranking, in `groups` by `user`, the row of evaluation of each ranking row.
+        """All rows of a ranking, in `groups` by `user`, the code of the user of each ranking row.
 
         Rows that are only some have a ``number``. If `falling`, scores are left as they are.
         """

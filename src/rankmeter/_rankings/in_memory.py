@@ -106,7 +106,11 @@ class Kept(Rows):
 
     def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:
         if depth is None or depth > self.rest.depth:
-            raise UsageError("rankings on disk were listed down to a smaller rank", option="engine")
+            raise UsageError(
+                f"rankings on disk were read only down to rank {self.rest.depth}, and rank "
+                f"{depth or 'of the last item'} is needed: choose engine='memory'",
+                option="engine",
+            )
         frame, code = self.rest.tops, self.codes.find(self.rest.tops["user"])
         frame, code = frame.filter(series(code >= 0)), code[code >= 0]
         groups = Groups.of(code, self.n_users)
@@ -119,7 +123,7 @@ class Kept(Rows):
         if n_gone.max() > (self.order == "rank"):
             user = self.codes.users.series()[int(n_gone.argmax())]
             raise UsageError(
-                f"metrics of what was shown: {self.source} repeats an item of user {user!r}, and "
+                f"list metrics: {self.source} repeats an item of user {user!r}, and "
                 "items that were not kept would move up. Remove repeated items, or choose "
                 "engine='memory'",
                 option="duplicates",

@@ -264,7 +264,7 @@ class Grades(Kind):
 
     Notes
     -----
-    Items have no ids, so metrics of what was shown do not apply.
+    Items have no ids, so list metrics do not apply.
 
     Examples
     --------
@@ -384,5 +384,5 @@ def _different_ids(given: Any, n: int, counts: Counter[str], role: str = "user")
     checked = ids(column, role, f"{role}s=", counts)
     if checked.n_unique() < len(checked):
         twice = checked.filter(checked.is_duplicated())[0]
-        raise DuplicateError(f"{role} {shown(twice)} is there twice in {role}s=")
+        raise DuplicateError(f"duplicate {role} {shown(twice)} in {role}s=")
     return checked

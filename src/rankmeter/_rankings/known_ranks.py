@@ -133,8 +133,8 @@ def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries
         high = _numbers(upper, "upper")
         if high.shape != low.shape or np.any(high < low) or np.any(half | (high != np.floor(high))):
             raise DataError(
-                "`upper` must have an integer for each of the ranks, not below it: the last rank "
-                "of the tie whose first one is in `ranks`"
+                "`upper` must give the last rank of each tie: integers, one for each of the ranks, "
+                "and not below the first rank, which is in `ranks`"
             )
     first, last = np.floor(low).astype(np.int64), high.astype(np.int64)
     n_ranked = _candidates(candidates, last)

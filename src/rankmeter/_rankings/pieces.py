@@ -59,7 +59,7 @@ class Repeats:
         if size > free:
             raise DataError(
                 f"Finding repeated items among {n:,} rows needs {shown(size)} in {folder}, "
-                f"and {shown(free)} are free. Name another folder in TMPDIR, allow more "
+                f"and {shown(free)} are free. Set TMPDIR to a folder with more space, allow more "
                 f"memory, or choose duplicates='unchecked' if no item is repeated."
             )
         # Without names where the system has such files, so that they end with the process.

@@ -23,7 +23,7 @@ class RankCounts(Parallel):
     Attributes
     ----------
     user : int64 array of shape (n_found,)
-        Row of evaluation of each judged item that the ranking holds, from 0 to n_users - 1.
+        Code of the user of each judged item that the ranking holds, from 0 to n_users - 1.
     gain : float64 array of shape (n_found,)
         Its gain as judged, before any threshold.
     above : int64 array of shape (n_found,)

@@ -23,7 +23,8 @@ from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.remainder import Counts, Order, Remainder, changed_error, needs
 from rankmeter._rankings.tally import Marks
 from rankmeter._reading.by_user import IdSeries, series
-from rankmeter._reading.pieces import InSpark, KeptRows, Query
+from rankmeter._reading.pieces import KeptRows
+from rankmeter._reading.spark import InSpark, Query
 from rankmeter._reading.table import Table
 from rankmeter.errors import IdTypeError
 

@@ -28,7 +28,7 @@ class Marks(Parallel):
     """Rows of rankings at which counting is asked for, or which are candidates of their own."""
 
     arrays = ("user", "gain", "row", "value", "at", "given")
-    user: IntArray  # (n,) row of evaluation
+    user: IntArray  # (n,) code of the user
     gain: FloatArray  # as judged
     row: IntArray  # the place of each among all rows of the rankings
     value: FloatArray  # its sort key, as that of the candidates

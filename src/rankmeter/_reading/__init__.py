@@ -14,6 +14,7 @@ Three steps, each in one place:
    `keyed` reads what is known of some users or items: segments, clusters, selected users, with
    `items` categories and features.
    `per_user` reads values that were computed elsewhere.
+   `opened` opens rankings that are not read as a whole: `pieces`, `chunks` of text, `spark`.
    `by_user` also has the order of ids, by which ties are decided.
 
 A new input form needs one function and one row of `forms.FORMS`.

@@ -79,21 +79,17 @@ class Objects(Ids):
         return len(self.values)
 
     def take(self, chosen: npt.NDArray[np.int64]) -> Objects:
-        """See `Ids.take`."""
         return Objects([self.values[at] for at in chosen.tolist()], self.type)
 
     def series(self) -> pl.Series:
-        """See `Ids.series`."""
         if self.type == "String":
             return pl.Series(map(str.__str__, self.values), dtype=pl.String)
         return series(self.integers())
 
     def to_list(self) -> list[Any]:
-        """See `Ids.to_list`."""
         return [*map(str.__str__ if self.type == "String" else int, self.values)]
 
     def integers(self) -> npt.NDArray[Any]:
-        """See `Ids.integers`."""
         return np.fromiter(self.values, self.type.lower(), len(self.values))
 
 
@@ -105,22 +101,19 @@ class IdSeries(Ids):
 
     @property
     def type(self) -> IdType:
-        """See `Ids.type`."""
         return cast("IdType", str(self.ids.dtype))
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def ends(self) -> tuple[int, int]:
-        """See `Ids.ends`; chunks of the series are not joined."""
+        """Chunks of the series are not joined."""
         return cast("int", self.ids.min()), cast("int", self.ids.max())
 
     def take(self, chosen: npt.NDArray[np.int64]) -> IdSeries:
-        """See `Ids.take`."""
         return IdSeries(self.ids.gather(series(chosen)))
 
     def series(self) -> pl.Series:
-        """See `Ids.series`."""
         return self.ids
 
 
@@ -173,7 +166,7 @@ class Stored(ABC):
         return self.in_memory and not self.is_counted
 
     def listed(self) -> list[pl.Series]:
-        """All items that metrics of what was shown may see."""
+        """All items that list metrics may see."""
         return [self.frame()["item"]]
 
     def cast(self, role: str, dtype: pl.DataType) -> InFrame:
@@ -191,7 +184,6 @@ class InFrame(Stored):
         return self.rows.height
 
     def frame(self) -> pl.DataFrame:
-        """See `Stored.frame`."""
         return self.rows
 
     @property
@@ -231,7 +223,6 @@ class InFrame(Stored):
         return int(self.rows.select("user", number=series(numbers)).is_duplicated().sum())
 
     def cast(self, role: str, dtype: pl.DataType) -> Self:
-        """See `Stored.cast`."""
         return replace(self, rows=self.rows.with_columns(pl.col(role).cast(dtype)))
 
 
@@ -313,19 +304,15 @@ class ByUser(Stored):
         return np.diff(self.offsets)
 
     def numbers_of(self, column: str) -> npt.NDArray[np.float64]:
-        """See `InFrame`."""
         return self.frame()[column].to_numpy() if self.numbers is None else self.numbers
 
     def by_row(self, of_users: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """See `InFrame`."""
         return np.repeat(of_users, self.lengths)
 
     def sizes(self) -> pl.Series:
-        """See `InFrame`."""
         return series(self.lengths)
 
     def tied(self, numbers: npt.NDArray[np.float64]) -> int:
-        """See `InFrame`."""
         user = self.by_row(np.arange(len(self.users)))
         order = np.lexsort((numbers, user))
         same = (np.diff(user[order]) == 0) & (np.diff(numbers[order]) == 0)
@@ -337,7 +324,6 @@ class ByUser(Stored):
         return replace(self, numbers=gains, column="gain")
 
     def frame(self) -> pl.DataFrame:
-        """See `Stored.frame`."""
         users = self.users.series()[np.repeat(np.arange(len(self.users)), self.lengths)]
         numbers = [] if self.numbers is None else [series(self.numbers, self.column)]
         return pl.DataFrame([users.alias("user"), self.items().series().alias("item"), *numbers])

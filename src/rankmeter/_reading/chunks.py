@@ -83,7 +83,7 @@ def check_space(needed: int, what: str) -> None:
     if needed > free:
         raise DataError(
             f"{what} needs about {size(needed)} in the folder for temporary files, {folder}, where "
-            f"{size(free)} are free. Name another folder in TMPDIR, or make room."
+            f"{size(free)} are free. Set TMPDIR to a folder with more space, or free some."
         )
 
 

@@ -17,7 +17,8 @@ from rankmeter._reading.columns import Columns
 from rankmeter._reading.forms import find, is_accepted
 from rankmeter._reading.ids import ids
 from rankmeter._reading.keyed import column_of, keyed
-from rankmeter._reading.pieces import InPieces, InSpark, Piece, Query
+from rankmeter._reading.pieces import CanonicalPieces, InPieces
+from rankmeter._reading.spark import InSpark, Query
 from rankmeter._reading.table import Table, some
 from rankmeter.errors import ColumnError, DataError, DuplicateError
 from rankmeter.errors._checks import counted, refused, shown
@@ -107,13 +108,9 @@ def _collapsed(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
     """The rankings of whole items, by the kind of their rows."""
     frame = collapse.renamed(rankings.frame, rankings)
     rows = best_parts(frame, rankings.order, rankings.source)
-    counts = {**rankings.counts, **_merged_counts(frame.height - rows.height)}
-    origin = replace(rankings.origin, counts=counts)
+    counts = Counter(rankings.counts) + Counter(collapsed_items=frame.height - rows.height)
+    origin = replace(rankings.origin, counts=dict(counts))
     return replace(rankings.with_rows(rows), origin=origin)
-
-
-def _merged_counts(n: int) -> dict[str, int]:
-    return {"collapsed_items": n} if n else {}
 
 
 @_collapsed.register
@@ -136,35 +133,13 @@ def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table
     for spool in by_user:
         rows = pl.concat([spool.read(n) for n in range(len(spool))])
         whole.write(best_parts(rows, rankings.order, rankings.source))
-    counts.update(_merged_counts(sum(sum(spool.heights) for spool in by_user) - sum(whole.heights)))
+    n_parts = sum(sum(spool.heights) for spool in by_user)
+    counts["collapsed_items"] = n_parts - sum(whole.heights)
     renamed = collapse.renamed(examples.rows, rankings).drop("part")
     origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
-    everyone, collapsed = IdSeries(pl.concat(empty)), InPieces(renamed, _Whole(whole))
+    collapsed = InPieces(renamed, CanonicalPieces(whole.heights, whole.read))
+    everyone = IdSeries(pl.concat(empty))
     return replace(rankings, rows=collapsed, origin=origin, empty_users=everyone)
-
-
-@dataclass(frozen=True, eq=False)
-class _Whole:
-    """Whole items in pieces, each with all rows of its users."""
-
-    spool: Spool
-
-    @property
-    def n_rows(self) -> int:
-        """See `Pieces`."""
-        return sum(self.spool.heights)
-
-    def __len__(self) -> int:
-        return len(self.spool)
-
-    def read(self, n: int, *, items: bool = True) -> Piece:  # noqa: ARG002 - they cost nothing
-        """See `Pieces`."""
-        rows, start = self.spool.read(n), sum(self.spool.heights[:n])
-        number = pl.int_range(start, start + rows.height, eager=True)
-        return Piece(rows.with_columns(number=number), rows["user"].clear(), {})
-
-    def check(self) -> None:
-        """Nobody else can change the file."""
 
 
 @_collapsed.register
@@ -201,7 +176,7 @@ def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
         wholes = wholes.selectExpr("user", "item", closed)
 
     def merged(n: int) -> dict[str, int]:
-        return {**counts, **_merged_counts(n_parts - n)}
+        return dict(Counter(counts) + Counter(collapsed_items=n_parts - n))
 
     return replace(rankings, rows=InSpark(renamed, rows.instead(wholes, merged)))
 
@@ -239,8 +214,9 @@ def read_collapse(data: object) -> Collapse | None:
     if isinstance(data, str) and re.fullmatch(r"[#:_|@~+-]+", data):
         data = f"before:{data}"
     if isinstance(data, str) and (rule := re.fullmatch(r"(before|regex):(.+)", data, re.DOTALL)):
+        by = f"the text before {rule[2]!r}" if rule[1] == "before" else data
         return Collapse(
-            f"items are collapsed by {data}, the best part of each",
+            f"chunks are grouped by {by}; the best chunk counts",
             _parse_rule(*rule.groups()),
             before=rule[2] if rule[1] == "before" else None,
         )
@@ -249,7 +225,7 @@ def read_collapse(data: object) -> Collapse | None:
         raise DataError(
             f"{shown(table.filter(twice)['item'][0])} of {source} is part of two items."
         )
-    return Collapse(f"items are collapsed by {source}, the best part of each", table=table)
+    return Collapse(f"chunks are grouped by {source}; the best chunk counts", table=table)
 
 
 def _table(data: object) -> tuple[pl.DataFrame, str]:
@@ -270,7 +246,7 @@ def _table(data: object) -> tuple[pl.DataFrame, str]:
                 f"{some(names, 4)}. Its columns are {some(read.names, 12)}."
             )
     rows = keyed(read, {"item": roles["part"], "whole": roles["whole"]})
-    whole = ids(rows.columns["whole"], "item", rows.source, Counter(), untyped=rows.untyped)
+    whole = ids(rows.columns["whole"], "item", rows.source, untyped=rows.untyped)
     table = pl.DataFrame([rows.keys, whole.alias("whole")])
     return table.unique(maintain_order=True), rows.source
 

@@ -33,8 +33,7 @@ from rankmeter._reading.values import (
     are_scored,
     is_only_hit,
     is_pair,
-    items_of,
-    numbers_of_all,
+    items_of_all,
     refuse_twice,
 )
 from rankmeter.errors import ColumnError, DataError
@@ -328,8 +327,8 @@ def _flatten(given: Collection[Any], values: Sequence[Any], side: Side, source: 
     """Long columns ``user``, ``item`` and, if any value has numbers, ``value``.
 
     Users that are a range are numbers of rows, and those that are keys differ. Values are lists of
-    items, or mappings item → number and `Numbered`. A user must not occur twice, except in
-    interactions. Rankings and truth whose values need no closer look stay where they are.
+    items, or mappings item → number. A user must not occur twice, except in interactions. Rankings
+    and truth whose values need no closer look stay where they are.
     """
     users = given if isinstance(given, range) else [*given]
     if not users:
@@ -338,15 +337,14 @@ def _flatten(given: Collection[Any], values: Sequence[Any], side: Side, source: 
         refuse_twice(users, source)
     if side in ("rankings", "truth") and (in_place := _as_lists(users, values, side, source)):
         return in_place
-    pairs = [items_of(user, value, side, source) for user, value in zip(users, values, strict=True)]
-    lengths = [len(items) for items, _ in pairs]
+    lengths, items, numbers = items_of_all(users, values, side, source)
     columns: dict[str, Column] = {
         "user": pl.Series(np.repeat(np.arange(len(users)), lengths))
         if isinstance(users, range)
-        else list(chain.from_iterable(map(repeat, users, lengths))),
-        "item": list(chain.from_iterable(items for items, _ in pairs)),
+        else list(chain.from_iterable(map(repeat, users, lengths.tolist()))),
+        "item": items,
     }
-    if (numbers := numbers_of_all(users, pairs, side, source)) is not None:
+    if numbers is not None:
         columns["value"] = numbers
     empty = [user for user, n in zip(users, lengths, strict=True) if n == 0]
     return Columns.by_role(columns, source, empty_users=empty)

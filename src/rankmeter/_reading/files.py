@@ -99,7 +99,7 @@ def is_parquet(path: Path) -> bool:
             if _extension(file) not in PARQUET and read_first(file, 4) != b"PAR1":
                 raise FileFormatError(
                     f"{path} matches {file.name}, which is not a Parquet file; only Parquet "
-                    f"files can be read by a pattern. Name one file, or pass "
+                    f"files can be read by a pattern. Pass one file, or "
                     f"polars.scan_csv({str(path)!r})."
                 )
         return bool(files)

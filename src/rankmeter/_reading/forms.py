@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib import import_module
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from rankmeter._reading.columns import Column, Columns, Side
+from rankmeter._reading.columns import Columns, Side
 from rankmeter._reading.containers import (
     from_array,
     from_listing,
@@ -23,10 +18,9 @@ from rankmeter._reading.containers import (
     from_sparse,
     records_of,
 )
-from rankmeter._reading.files import from_path, is_parquet
+from rankmeter._reading.files import from_path
 from rankmeter._reading.frames import (
     describe_type,
-    expand_home,
     from_arrow,
     from_dataset,
     from_duckdb,
@@ -35,200 +29,10 @@ from rankmeter._reading.frames import (
     from_polars,
     made_by,
 )
-from rankmeter._reading.table import Kind, polars_errors, reason
-from rankmeter.errors import DataError, NotEnoughMemoryError, RankmeterError, UsageError
+from rankmeter._reading.spark import from_spark, is_spark
+from rankmeter._reading.table import reason
+from rankmeter.errors import DataError, MissingDependencyError, RankmeterError
 from rankmeter.errors._checks import shown
-
-_PER_ARRAY = 2**18  # values of a table that is sent
-
-
-@functools.cache
-def _types() -> dict[str, Any]:
-    """Types of Polars by the name in Spark."""
-    return {
-        "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32, "bigint": pl.Int64,
-        "float": pl.Float32, "double": pl.Float64, "string": pl.String, "boolean": pl.Boolean,
-    }  # fmt: skip
-
-
-_NO_MEMORY = re.compile(
-    r"OutOfMemory|OUT_OF_MEMORY|UNABLE_TO_ACQUIRE_MEMORY|(?i:not enough memory)|GC overhead"
-    r"|[Cc]annot broadcast the table|[Ee]xit(?:ed with)? (?:code|status):? (?:52|137)\b"
-)
-"""What Spark says where memory is missing; executors end with 52, or with 137 if they are ended."""
-_IN_TASK = re.compile(r"(?s).*most recent failure: [^\n]*?\): ")
-
-
-@contextmanager
-def _query_errors(source: str) -> Iterator[None]:
-    """Turn any error of Spark into one that names the query and the root of its causes."""
-    try:
-        yield
-    except RankmeterError:
-        raise
-    except (Exception, *polars_errors()) as error:
-        causes = [*_causes(error)]
-        why = reason(_IN_TASK.sub("", causes[-1])).rstrip(".")
-        if any(map(_NO_MEMORY.search, causes)):
-            raise NotEnoughMemoryError(
-                f"Spark has not enough memory for a query of {source}: {why}. The ground truth and "
-                f"the rows with judged items are broadcast, `memory` at a time (2 GiB if it is not "
-                f"named): choose less, such as memory='100MB', or give more to "
-                f"spark.executor.memory and spark.driver.memory."
-            ) from error
-        raise DataError(
-            f"The {source} cannot be computed: {why}. Run the query by itself to see more."
-        ) from error
-
-
-def _causes(error: Any) -> Iterator[str]:
-    """The messages of an error of Spark, from what was called to the root of its causes."""
-    yield f"{type(error).__name__}: {error}"
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    while java is not None:
-        yield str(java.toString())
-        java = java.getCause()
-
-
-def is_spark(data: object) -> bool:
-    """Whether this is a DataFrame of Spark."""
-    return any(
-        kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
-        for kind in type(data).__mro__
-    )
-
-
-def from_spark(data: Any, side: Side) -> Columns:
-    """A Spark DataFrame, of which only the needed columns are brought to the driver."""
-
-    def fetch(names: Sequence[str]) -> Mapping[str, Column]:
-        frame = collect_rows(data.select([quoted(name) for name in names]), describe_type(data))
-        return from_polars(frame, side).fetch(names)
-
-    return Columns(data.columns, fetch, describe_type(data))
-
-
-def in_spark(data: object) -> object:
-    """The path of a Parquet file, a folder or a URL as a Spark DataFrame; all else unchanged."""
-    if not isinstance(data, str | PathLike):
-        return data
-    path = fspath(data)
-    if "://" not in path:
-        if not is_parquet(expand_home(path)):
-            return data
-        path = str(expand_home(path).absolute())
-    session = spark_session()
-    with _query_errors(path):
-        return session.read.parquet(path)
-
-
-def spark_session(master: str | None = None) -> Any:
-    """The session of Spark that is running, or a new one."""
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise UsageError("engine='spark' needs PySpark: pip install 'rankmeter[spark]'") from None
-    builder = SparkSession.builder.appName("rankmeter")
-    if master is not None:
-        builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
-    try:
-        return builder.getOrCreate()
-    except Exception as error:
-        raise UsageError(
-            f"Spark does not start: {reason(error)}. It needs Java 17 and, as `master`, a cluster "
-            f"that answers."
-        ) from error
-
-
-def quoted(name: str) -> str:
-    """The name of a column in SQL."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def expression(data: Any, sql: str) -> Any:
-    """An expression of the client that a Spark DataFrame belongs to."""
-    connect = ".connect." in type(data).__module__
-    return import_module(f"pyspark.sql{'.connect' if connect else ''}.functions").expr(sql)
-
-
-def collect_rows(query: Any, source: str) -> pl.DataFrame:
-    """The rows of a query on the driver."""
-    with _query_errors(source):
-        if hasattr(query, "toArrow"):
-            return pl.DataFrame(pl.from_arrow(query.toArrow()))
-        types = {name: _types().get(kind) for name, kind in query.dtypes}
-        rows = [tuple(row) for row in query.collect()]
-        return pl.DataFrame(rows, types, orient="row", infer_schema_length=None)
-
-
-def broadcast(rows: pl.DataFrame, data: Any, source: str) -> Any:
-    """A small table of integers, strings and floats, broadcast where `data` is joined with it."""
-    return _local(rows, data.sparkSession, source).hint("broadcast")
-
-
-def _local(rows: pl.DataFrame, session: Any, source: str) -> Any:
-    """A table of the driver as a Spark DataFrame.
-
-    It is sent as a few rows of arrays: Spark looks at each row of a local table many times while
-    it plans a query.
-    """
-    from pyspark.sql import DataFrame
-
-    plain = pl.DataFrame([column.alias(f"c{n}") for n, column in enumerate(rows)])
-    size = max(_PER_ARRAY // rows.width, 1)
-    starts = range(0, max(rows.height, 1), size)
-    arrays = pl.concat(plain[at : at + size].select(pl.all().implode()) for at in starts)
-    with _query_errors(source):
-        if hasattr(DataFrame, "toArrow"):  # since PySpark 4.0
-            packed = session.createDataFrame(arrays.to_arrow(compat_level=pl.CompatLevel.oldest()))
-        else:
-            schema = (f"{name} array<{_named(kind)}>" for name, kind in plain.schema.items())
-            packed = session.createDataFrame(arrays.rows(), ", ".join(schema))
-        return packed.selectExpr(f"inline(arrays_zip({', '.join(plain.columns)}))").toDF(
-            *rows.columns
-        )
-
-
-def _named(kind: Any) -> str:
-    """A type of Polars in SQL."""
-    if isinstance(kind, pl.Decimal):
-        return f"decimal({kind.precision},{kind.scale})"
-    return next(name for name, dtype in _types().items() if dtype == kind)
-
-
-@dataclass(frozen=True)
-class _InSpark(Kind):
-    """Spark, with the names and types that the data had for users and items."""
-
-    session: Any = None
-
-    def frame(self, frame: pl.DataFrame) -> Any:
-        """See `Kind`; the rows are sent when Spark needs them. Names differ in more than case."""
-        columns = [_typed(column, self.types.get(column.name)) for column in frame]
-        names = [str(self.names.get(name, name)) for name in frame.columns]
-        if len({name.lower() for name in names}) < len(names):
-            names = frame.columns
-        return _local(pl.DataFrame(columns), self.session, "frame of the result").toDF(*names)
-
-
-def kind_in_spark(data: Any, roles: Mapping[str, str]) -> Kind:
-    """The kind of a Spark DataFrame whose roles are known."""
-    names = {role: roles[role] for role in roles.keys() & {"user", "item"}}
-    kinds = dict(data.dtypes)
-    types = {role: _types()[kinds[name]] for role, name in names.items() if kinds[name] in _types()}
-    return _InSpark(names=names, types=types, session=data.sparkSession)
-
-
-def _typed(column: pl.Series, dtype: Any) -> pl.Series:
-    """A column in a type, if that holds all its values, or else in one that Spark has."""
-    if dtype is None:
-        dtype = column.dtype
-    if dtype not in _types().values():
-        dtype = pl.Int64 if column.dtype.is_integer() else pl.String
-    typed = column.cast(dtype, strict=False)
-    if typed.cast(column.dtype, strict=False).equals(column, null_equal=True):
-        return typed
-    return column if column.dtype != pl.UInt64 else column.cast(pl.Decimal(20, 0))
 
 
 class Form(NamedTuple):
@@ -268,6 +72,25 @@ def _from_series(data: pl.Series, side: Side) -> Columns:
 # Objects of retrieval libraries, which are recognised without importing these
 
 
+def _of_ir_dataset(data: Any, side: Side) -> Any:
+    name = "scoreddocs" if side == "rankings" else "qrels"
+    if not getattr(data, f"has_{name}")():
+        raise DataError(f"The dataset of ir_datasets has no {name}, so it has no {side}.")
+    return getattr(data, f"{name}_iter")()
+
+
+_FOREIGN: Mapping[tuple[str, str], Callable[[Any, Side], Any]] = {
+    ("ranx", "Run"): lambda run, _: run.to_dict(),
+    ("ranx", "Qrels"): lambda qrels, _: qrels.to_dict(),
+    ("ir_datasets", "Dataset"): _of_ir_dataset,
+    ("sentence_transformers", "InformationRetrievalEvaluator"): lambda data, _: data.relevant_docs,
+    ("ragas", "EvaluationDataset"): lambda dataset, _: dataset.samples,
+}
+"""Package and class → what an object holds for a side, in Python's own containers."""
+_JUDGMENTS = frozenset({"Qrels", "InformationRetrievalEvaluator"})
+"""Classes of objects without rankings."""
+
+
 def _is_foreign(data: object) -> bool:
     """Whether this is an object of a retrieval library."""
     return any(made_by(*kind)(data) for kind in _FOREIGN)
@@ -275,48 +98,41 @@ def _is_foreign(data: object) -> bool:
 
 def _from_foreign(data: Any, side: Side) -> Columns:
     """What the object holds for the side."""
-    return next(read for kind, read in _FOREIGN.items() if made_by(*kind)(data))(data, side)
+    kind, source = next(kind for kind in _FOREIGN if made_by(*kind)(data)), describe_type(data)
+    if side == "rankings" and kind[1] in _JUDGMENTS:
+        raise DataError(f"{source} holds judgments and no rankings. Pass it as the ground truth.")
+    values = _FOREIGN[kind](data, side)
+    read = from_mapping if isinstance(values, Mapping) else from_listing
+    return read(values, side, source)
 
 
-def _from_run(data: Any, side: Side) -> Columns:
-    return from_mapping(data.to_dict(), side, describe_type(data))
+_IRDS = "irds:"
+"""How the name of a data set of ir_datasets begins."""
 
 
-def _from_qrels(data: Any, side: Side) -> Columns:
-    _refuse_rankings(data, side)
-    return _from_run(data, side)
+def _is_irds(data: object) -> bool:
+    return isinstance(data, str) and data.startswith(_IRDS)
 
 
-def _from_ir_dataset(data: Any, side: Side) -> Columns:
-    name = "scoreddocs" if side == "rankings" else "qrels"
-    if not getattr(data, f"has_{name}")():
-        raise DataError(f"The dataset of ir_datasets has no {name}, so it has no {side}.")
-    return from_listing(getattr(data, f"{name}_iter")(), side, describe_type(data))
-
-
-def _from_evaluator(data: Any, side: Side) -> Columns:
-    _refuse_rankings(data, side)
-    return from_mapping(data.relevant_docs, side, describe_type(data))
-
-
-def _from_samples(data: Any, side: Side) -> Columns:
-    return from_listing(data.samples, side, describe_type(data))
-
-
-def _refuse_rankings(data: object, side: Side) -> None:
-    if side == "rankings":
+def _from_irds(data: str, side: Side) -> Columns:
+    """What a data set of ir_datasets holds for the side, by its name there."""
+    try:
+        import ir_datasets
+    except ImportError:
+        raise MissingDependencyError(f"{data} needs ir_datasets: pip install ir_datasets") from None
+    try:
+        dataset = ir_datasets.load(data.removeprefix(_IRDS))
+    except KeyError:
         raise DataError(
-            f"{describe_type(data)} holds judgments and no rankings. Pass it as the ground truth."
-        )
-
-
-_FOREIGN: Mapping[tuple[str, str], Callable[[Any, Side], Columns]] = {
-    ("ranx", "Run"): _from_run,
-    ("ranx", "Qrels"): _from_qrels,
-    ("ir_datasets", "Dataset"): _from_ir_dataset,
-    ("sentence_transformers", "InformationRetrievalEvaluator"): _from_evaluator,
-    ("ragas", "EvaluationDataset"): _from_samples,
-}
+            f"ir_datasets has no data set {shown(data.removeprefix(_IRDS))}. Its catalogue lists "
+            "the names, such as irds:beir/scifact/test."
+        ) from None
+    try:
+        return from_listing(_of_ir_dataset(dataset, side), side, describe_type(dataset))
+    except RankmeterError:
+        raise
+    except Exception as error:  # it downloads, verifies and extracts
+        raise DataError(f"ir_datasets cannot read {data}: {reason(error)}") from error
 
 
 # ---------------------------------------------------------------------------------------------
@@ -325,6 +141,7 @@ _FOREIGN: Mapping[tuple[str, str], Callable[[Any, Side], Columns]] = {
 # be a dict, a reader of Arrow batches is an iterator, a Series is an array. So containers of
 # Python come after the named packages, and arrays last.
 FORMS = (
+    Form("irds:NAME of ir_datasets", _is_irds, _from_irds),
     Form("a path", _is(str, PathLike), from_path),
     Form("a Polars DataFrame", made_by("polars", "DataFrame"), from_polars),
     Form("a Polars LazyFrame", made_by("polars", "LazyFrame"), from_lazy),

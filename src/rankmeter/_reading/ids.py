@@ -21,11 +21,9 @@ from rankmeter.errors._checks import shown
 
 _T = TypeVar("_T")
 
-# The largest integer up to which a float type has every integer; Float16 exists since Polars 2.
-_EXACT = {"Float64": 2**53, "Float32": 2**24}
-_EXACT_FLOAT16 = 2**11
-# The same for narrow types whose values arrive as wider floats.
-_NARROW = {"bfloat16": 2**8, "float16": _EXACT_FLOAT16, "float32": 2**24}
+_EXACT = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float64": 2**53}
+"""The largest integer up to which a float type has every integer."""
+_NARROW = _EXACT.keys() - {"float64"}  # types whose values arrive as wider floats
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _NULLS = frozenset({"NoneType", "NAType", "NaTType"})
 # The first kind that fits: a bool is an integer to Python, and a timedelta64 to NumPy.
@@ -43,7 +41,7 @@ def ids(
     column: Column,
     role: str,
     source: str,
-    counts: Counter[str],
+    counts: Counter[str] | None = None,
     *,
     untyped: bool = False,
     otherwise: str = "",
@@ -54,6 +52,7 @@ def ids(
     integers came as floats. Values that cannot be ids, mixed types and missing values are refused;
     `otherwise` is the advice for booleans and numbers that are not integers.
     """
+    counts = Counter() if counts is None else counts
     if isinstance(column, list):
         series = _from_python(column, role, source, counts, otherwise)
     else:
@@ -115,32 +114,30 @@ def _whole_numbers(series: pl.Series, role: str, source: str, otherwise: str) ->
     refuse(broken, f"{role} ids", source, wrong, remedy, values=series, error=IdTypeError)
     if series.dtype.is_decimal():
         return series.cast(pl.Int128)
-    limit = _EXACT.get(str(series.dtype), _EXACT_FLOAT16)
-    _refuse_inexact(series, limit, str(series.dtype), role, source)
+    _refuse_inexact(series, str(series.dtype), role, source)
     return series.cast(pl.Int64)
 
 
-def _refuse_inexact(series: pl.Series, limit: int, kind: str, role: str, source: str) -> None:
-    wide = series.filter(series.is_finite() & (series.abs() >= limit))
+def _refuse_inexact(series: pl.Series, kind: str, role: str, source: str) -> None:
+    wide = series.filter(series.is_finite() & (series.abs() >= _EXACT[kind.lower()]))
     if len(wide):
-        raise _rounded(role, source, wide[0], kind, limit)
+        raise _rounded(role, source, wide[0], kind)
 
 
 def refuse_rounded(items: list[Any], dtype: object, source: str) -> None:
     """Refuse items of an array whose type, if it is a narrow float, cannot hold every integer."""
     kind = str(dtype).rpartition(".")[2].lower()  # torch.float16, Float32
-    limit = _NARROW.get(kind)
-    if limit is not None:
+    if kind in _NARROW:
         for item in items:
-            if isinstance(item, float) and abs(item) >= limit:
-                raise _rounded("item", source, item, kind, limit)
+            if isinstance(item, float) and abs(item) >= _EXACT[kind]:
+                raise _rounded("item", source, item, kind)
 
 
-def _rounded(role: str, source: str, value: object, kind: str, limit: int) -> IdTypeError:
+def _rounded(role: str, source: str, value: object, kind: str) -> IdTypeError:
     return IdTypeError(
-        f"The {role} ids of {source} are floats of {limit} or more, for example {shown(value)}, "
-        f"where {kind} cannot hold every integer: some ids may already be wrong. Keep them as "
-        f"integers or strings from the start."
+        f"The {role} ids of {source} are floats of {_EXACT[kind.lower()]} or more, for example "
+        f"{shown(value)}, where {kind} cannot hold every integer: some ids may already be wrong. "
+        f"Keep them as integers or strings from the start."
     )
 
 
@@ -242,8 +239,8 @@ def _python_floats(
             counts[f"float_{role}_ids"] += len(values)
             return _python_integers(whole, role, source)
     series = floats(values, kinds_of)
-    for kind in {type_.__name__ for type_ in types} & _NARROW.keys():
-        _refuse_inexact(series, _NARROW[kind], kind, role, source)
+    for kind in {type_.__name__ for type_ in types} & _NARROW:
+        _refuse_inexact(series, kind, role, source)
     return series
 
 

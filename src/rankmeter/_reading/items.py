@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -71,7 +70,7 @@ def read_items(data: object) -> Items:
             raise DataError("items= is empty: pass the categories or features of the items")
         lists = [[value] if isinstance(value, str) else _listed(value) for value in data.values()]
         if all(isinstance(value, str) for of_item in lists for value in of_item):
-            item = ids([*data], "item", "items=", Counter())
+            item = ids([*data], "item", "items=")
             column = pl.Series("category", lists, dtype=pl.List(pl.String))
             return _with_categories(Keyed(item, {}, "items="), column)
         _refuse_lengths({*map(len, lists)}, "items=")
@@ -102,7 +101,7 @@ def read_item_ids(data: object, what: str) -> Keyed:
     if isinstance(data, Mapping | set | frozenset | list | tuple | range | np.ndarray):
         data = list(data)
     if isinstance(data, list | pl.Series):
-        rows = Keyed(ids(data, "item", f"{what}=", Counter()), {}, f"{what}=")
+        rows = Keyed(ids(data, "item", f"{what}="), {}, f"{what}=")
     else:
         rows = _read(find(data, "items"))
     return rows._replace(keys=rows.keys.unique(maintain_order=True))
@@ -135,7 +134,7 @@ def _of_pair(names: Any, values: Any, what: str, expected: str, *, ndim: int) ->
     source = f"{what}="
     column = pl.Series(names) if isinstance(names, np.ndarray) else names
     column = column if isinstance(column, pl.Series) else list(column)
-    item = ids(column, "item", source, Counter())
+    item = ids(column, "item", source)
     sparse = type(values).__module__.startswith("scipy.sparse")
     matrix: Any = values.tocsr() if sparse else np.asarray(values)
     if matrix.ndim != ndim or matrix.dtype.kind not in "fiub" or not len(item):
@@ -187,17 +186,17 @@ def _of_columns(rows: Keyed) -> Items:
 def _described(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
     """The categories or features of the items in some columns."""
     item, source = rows.keys, rows.source
-    kinds: dict[str, dict[str, pl.Series]] = {"text": {}, "number": {}, "vector": {}, "other": {}}
-    for name, column in columns.items():
-        kinds[_kind(column.dtype)][name] = column
-    text, vectors, numbers = kinds["text"], kinds["vector"], kinds["number"]
+    text, numbers, vectors, other = (
+        {name: column for name, column in columns.items() if _kind(column.dtype) == kind}
+        for kind in ("text", "number", "vector", "other")
+    )
     categories = {name: column for name, column in text.items() if plain(name) in _CATEGORIES}
     if len(text) > 1 and len(categories) == 1:
         text = categories
     if len(text) > 1 or len(vectors) > 1 or (vectors and numbers):
         raise DataError(
             f"{source} has several columns that could describe the items: "
-            f"{some([n for k in kinds.values() for n in k], 12)}. Keep the item and one column of "
+            f"{some([*text, *numbers, *vectors, *other], 12)}. Keep the item and one column of "
             "categories, or one vector, or columns of numbers."
         )
     if not (text or vectors or numbers):
@@ -217,7 +216,6 @@ def _described(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
         return _of_text(
             rows, *next(iter(text.items())), [name for name in columns if name not in text]
         )
-    other = kinds["other"]
     notes = (f"{source}: not used: {some(other, 6)}",) if other else ()
     return Items(item, None, features, source, rows.textual, notes)
 

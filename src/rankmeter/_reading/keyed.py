@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -46,7 +45,7 @@ def keyed(read: Columns, roles: Mapping[str, str]) -> Keyed:
     key, *others = roles
     columns = read.fetch([*roles.values()])
     column = columns[roles[key]] if others else read.everyone(columns[roles[key]])
-    keys = ids(column, key, read.source, Counter(), untyped=read.untyped)
+    keys = ids(column, key, read.source, untyped=read.untyped)
     rest = {role: columns[roles[role]] for role in others}
     return Keyed(keys, rest, read.source, read.textual, read.untyped)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -44,19 +44,15 @@ class Spans(Ids):
 
     @property
     def type(self) -> IdType:
-        """See `Ids.type`."""
         return "String"
 
     def take(self, chosen: npt.NDArray[np.int64]) -> Spans:
-        """See `Ids.take`."""
         return replace(self, places=self.places[chosen])
 
     def to_list(self) -> list[str]:
-        """See `Ids.to_list`."""
         return self._lines().decode().split("\n")[:-1]
 
     def series(self) -> pl.Series:
-        """See `Ids.series`."""
         lines = self._lines()
         # No id has a control character.
         rows = pl.read_csv(b"id\n" + lines, separator="\x1f", quote_char=None, infer_schema=False)
@@ -82,8 +78,8 @@ class Lines(ByUser):
     spans: Spans
     trimmed: bool = False  # whether no id has white space at its ends, as in `Columns`
 
-    @classmethod
-    def of(cls, file: Text, fields: Sequence[str], roles: Sequence[str]) -> Lines | None:
+    @staticmethod
+    def of(file: Text, fields: Sequence[str], roles: Sequence[str]) -> Lines | None:
         """The lines of a file, or None where any needs a closer look.
 
         The `fields` are those of a line. Of those `wanted` the first is the user, which begins the
@@ -92,48 +88,35 @@ class Lines(ByUser):
         user, item, number = (fields.index(role) for role in roles)
         if _native.native is None or (user, item) != (0, 2):
             return None
-        form = (len(fields), number)
-        lines = _in_pieces(file, form)
+        form, is_unread = (len(fields), number), file.is_unread
+        lines = _Scan.of(file, form).lines() if is_unread else None
+        if is_unread and file.has_changed:  # while it was read in pieces
+            lines = None
         if lines is None and file.content:  # which may have no comments, for example
-            lines = _Scan.of(file, form).found()
-        if lines is None:
-            return None
-        return cls(
-            users=lines.users,
-            empty_users=lines.users.take(lines.offsets[:0]),
-            offsets=lines.offsets,
-            numbers=lines.numbers,
-            item_type="String",
-            spans=lines.spans,
-            trimmed=lines.is_ascii,
-        )
+            lines = _Scan.of(file, form).lines()
+        return lines
 
     def items(self) -> Spans:
         """All items, by user."""
         return self.spans
 
     def take(self, places: npt.NDArray[np.int64]) -> Spans:
-        """See `ByUser.take`."""
         return self.spans.take(places)
 
     def sought(self, items: Ids) -> Spans:
-        """See `ByUser.sought`."""
         return items if isinstance(items, Spans) else Spans.of([*items], self.spans.encoding)
 
     def look_up(self, at: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
-        """See `ByUser.look_up`."""
         numbers = np.empty(at.size)
         lists = self.spans.content, self.spans.places, self.numbers, self.offsets
         _native.native.find_in_lines(*lists, at, items.content, items.places, numbers)
         return numbers
 
     def places(self, at: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
-        """See `ByUser.places`."""
         rows = np.arange(len(self), dtype=np.float64)
         return replace(self, numbers=rows).look_up(at, items) - self.offsets[at]
 
     def _own_fields(self, kept: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        """See `ByUser`."""
         return {"spans": self.spans.take(np.flatnonzero(kept))}
 
     def where(self, kept: npt.NDArray[np.bool_]) -> Lines:
@@ -149,24 +132,6 @@ class Lines(ByUser):
             numbers=self.numbers[kept],
             spans=self.spans.take(np.flatnonzero(kept)),
         )
-
-
-def _in_pieces(file: Text, form: tuple[int, int]) -> _Found | None:
-    """The lines of a file that is not in memory, if all of them are of one state of the file."""
-    if not file.is_unread:
-        return None
-    lines = _Scan.of(file, form).found()
-    return None if file.has_changed else lines
-
-
-class _Found(NamedTuple):
-    """The lines of a file."""
-
-    users: Ids
-    spans: Spans
-    numbers: npt.NDArray[np.float64]
-    offsets: npt.NDArray[np.int64]
-    is_ascii: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +150,7 @@ class _Scan:
             cuts = [_cut(piece, file.size * i // n, file.size) for i in range(1, n)]
         return cls(file, form, [*pairwise([*sorted({0, *cuts, file.size})])])
 
-    def found(self) -> _Found | None:
+    def lines(self) -> Lines | None:
         """All lines; None where any needs a closer look."""
         counts = self._each(self._count)
         is_ascii = all(ascii_only for _, ascii_only in counts)
@@ -210,7 +175,15 @@ class _Scan:
         users = few(replace(spans, places=topics))
         if not items.size or not _differ(users):
             return None
-        return _Found(users, spans, numbers, np.append(first + before, items.size), is_ascii)
+        return Lines(
+            users=users,
+            empty_users=users.take(first[:0]),
+            offsets=np.append(first + before, items.size),
+            numbers=numbers,
+            item_type="String",
+            spans=spans,
+            trimmed=is_ascii,
+        )
 
     def _count(self, i: int) -> tuple[int, bool]:
         """The number of lines of a part, and whether all of it is ASCII."""

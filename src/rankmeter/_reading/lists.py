@@ -65,7 +65,6 @@ class Lists(ByUser):
         )
 
     def _own_fields(self, kept: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        """See `ByUser`."""
         return {"containers": [*compress(self.containers, kept[self.offsets[:-1]].tolist())]}
 
     def items(self) -> Objects:
@@ -77,11 +76,9 @@ class Lists(ByUser):
 
     @property
     def changed(self) -> bool:
-        """See `Stored.changed`."""
         return not np.array_equal(_sizes(self.containers), self.lengths)
 
     def take(self, places: npt.NDArray[np.int64]) -> Objects:
-        """See `ByUser.take`."""
         taken: list[Any] = []
         at = np.searchsorted(self.offsets, places, side="right") - 1
         starts = np.flatnonzero(np.diff(at, prepend=-1))
@@ -92,11 +89,9 @@ class Lists(ByUser):
         return Objects(taken, self.item_type)
 
     def sought(self, items: Ids) -> Objects:
-        """See `ByUser.sought`."""
         return items if isinstance(items, Objects) else Objects(items.to_list(), self.item_type)
 
     def look_up(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
-        """See `ByUser.look_up`."""
         if _native.native is not None:
             compiled = np.empty(at.size)
             _native.native.find(at, compiled, self.containers, items.values)
@@ -107,7 +102,6 @@ class Lists(ByUser):
         return np.array(numbers, dtype=np.float64)  # None is NaN
 
     def places(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
-        """See `ByUser.places`."""
         before, places, looked_up = -1, dict[Any, int](), list[float | None]()
         for number, item in zip(at.tolist(), items.values, strict=True):
             if number != before:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from numbers import Integral
 from typing import Any
@@ -45,7 +45,7 @@ def numbers(
     column: Column,
     role: str,
     source: str,
-    counts: Counter[str],
+    counts: Counter[str] | None = None,
     *,
     untyped: bool = False,
     textual: bool = False,
@@ -59,22 +59,21 @@ def numbers(
     series = (
         _from_python(column, role, source, textual=textual) if isinstance(column, list) else column
     )
-    dtype = series.dtype
-    if dtype in (pl.String, pl.Categorical, pl.Enum) and role in ("gain", "rating"):
+    dtype, is_gain = series.dtype, role in ("gain", "rating")
+    if dtype in (pl.String, pl.Categorical, pl.Enum) and is_gain:
         series = series.cast(pl.String)
         if (words := _of_words(series)) is not None:
             return words.alias(role)
     if untyped:
-        values = _from_text(series, role, source).fill_nan(None).alias(role)
-        counts[f"rounded_{role}s"] += count_rounded(column, values)
-        return values
-    if dtype == pl.Boolean and role in ("gain", "rating"):
-        return series.cast(pl.Float64).alias(role)
-    if not (dtype.is_numeric() or dtype == pl.Null):
+        values = _from_text(series, role, source)
+    elif dtype.is_numeric() or dtype == pl.Null or (dtype == pl.Boolean and is_gain):
+        values = series.cast(pl.Float64)
+    else:
         first = next((value for value in series if value is not None), None)
         raise _not_a_number(role, source, first, series.is_not_null().arg_true())
-    values = series.cast(pl.Float64).fill_nan(None).alias(role)
-    counts[f"rounded_{role}s"] += count_rounded(column, values)
+    values = values.fill_nan(None).alias(role)
+    if counts is not None:
+        counts[f"rounded_{role}s"] += count_rounded(column, values)
     return values
 
 
@@ -111,7 +110,7 @@ def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
     other = "columns={'score': ...}"
     bad = values.is_null() | values.is_infinite() | (values < 1)
     hint = "Ranks start at 1: add 1 to ranks that start at 0. " if values.min() == 0 else ""
-    remedy = f"{hint}To order by the score instead, name it: {other}."
+    remedy = f"{hint}To order by the score instead, pass {other}."
     refuse(bad, "ranks", source, "not finite numbers ≥ 1", remedy, values=values)
     remedy = "If they mark items that were not ranked, drop these rows; if higher is better, it "
     remedy += f"is a score: {other}."
@@ -120,6 +119,18 @@ def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
     remedy = f"If higher is better, it is a score: {other}."
     broken = values != values.floor()
     refuse(broken, "ranks", source, "not integers ≥ 1", remedy, values=values)
+
+
+def missing_scores(
+    n: int, n_all: int, source: str, pairs: Iterable[tuple[Any, ...]], where: str = ""
+) -> InvalidValueError:
+    """The error of scores that are missing or NaN, with users and items of the first ones."""
+    named = ", ".join(f"user {shown(user)} item {shown(item)}" for user, item, *_ in pairs)
+    return InvalidValueError(
+        f"{n} of {n_all} scores of {source} are missing or NaN: {named}{where}. Tools differ in "
+        f"where they sort NaN, so it is refused; bad_scores='drop' leaves these rows out, "
+        f"bad_scores='worst' ranks them last."
+    )
 
 
 LOOKED_AT = 1000
@@ -210,7 +221,7 @@ def _not_a_number(
     words = " (or all to words: yes, no)" if role == "gain" else ""
     return InvalidValueError(
         f"The {role} {shown(value)} of {source} is not a number ({type(value).__name__}), first at "
-        f"{rows(where)}. Convert the {role}s to numbers{words}, or name another column: "
+        f"{rows(where)}. Convert the {role}s to numbers{words}, or choose another column: "
         f"columns={{{role!r}: ...}}."
     )
 

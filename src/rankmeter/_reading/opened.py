@@ -1,4 +1,4 @@
-"""Rankings of a form that can be read in pieces → a `Table` that has not been read."""
+"""Rankings in pieces or in Spark → a `Table` that has not been read."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from functools import cached_property
 from itertools import accumulate
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import polars as pl
 
-from rankmeter._reading.by_user import Objects
+from rankmeter._reading.by_user import IdSeries, Objects
 from rankmeter._reading.chunks import Spool, read_chunks
 from rankmeter._reading.columns import Columns, resolve_roles
 from rankmeter._reading.files import is_parquet, is_text
@@ -23,26 +23,22 @@ from rankmeter._reading.frames import describe_type, expand_home, from_polars, m
 from rankmeter._reading.memory import PER_ROW, text_needs
 from rankmeter._reading.numbers import LOOKED_AT, numbers, rank_conflicts, refuse_unused_numbers
 from rankmeter._reading.parquet import ParquetFiles
-from rankmeter._reading.pieces import Cut, InPieces, Piece
+from rankmeter._reading.pieces import CanonicalPieces, InPieces, Piece
 from rankmeter._reading.read import BadScores, rankings_of, read_rankings
-from rankmeter._reading.table import Table
-from rankmeter.errors import DataError
+from rankmeter._reading.spark import (
+    InSpark,
+    Query,
+    canonical_columns,
+    collect_rows,
+    kind_in_spark,
+    quoted,
+)
+from rankmeter._reading.table import Origin, Table, some
+from rankmeter._reading.text import state_of
+from rankmeter.errors import ColumnError, DataError
 
 _EXAMPLES = 1000  # rows
 _PER_LINE = 16  # bytes of text that are read for a row; most lines are longer
-
-
-class _Frames(Protocol):
-    """Rows as frames of all or some columns, with the types of the source."""
-
-    @property
-    def heights(self) -> Sequence[int]: ...
-
-    def __len__(self) -> int: ...
-
-    def read(self, n: int, names: Sequence[str]) -> pl.DataFrame: ...
-
-    def check(self) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +57,12 @@ class _Checked:
 
     @property
     def n_rows(self) -> int:
-        """See `Pieces`."""
         return self.starts[-1]
 
     def __len__(self) -> int:
         return len(self.frames)
 
     def read(self, n: int, *, items: bool = True) -> Piece:
-        """See `Pieces`."""
         try:
             table = self.table(n, items=items)
         except DataError:
@@ -91,7 +85,6 @@ class _Checked:
         return rankings_of(read, roles, self.bad_scores)
 
     def check(self) -> None:
-        """See `Pieces`."""
         self.frames.check()
 
 
@@ -101,13 +94,13 @@ class _Parts:
 
     files: ParquetFiles
     parts: Sequence[tuple[Path, int, int]]
-    stamps: Mapping[Path, tuple[int, int]]
+    states: Mapping[Path, tuple[int, ...]]
     owner: object  # of the files, if they are to end with it
 
     @classmethod
     def of(cls, files: ParquetFiles, rows: int, owner: object = None) -> _Parts:
-        stamps = {file: _stamp(file) for file in files.files}
-        return cls(files, files.parts(rows), stamps, owner)
+        states = {file: _state_of(file) for file in files.files}
+        return cls(files, files.parts(rows), states, owner)
 
     @cached_property
     def heights(self) -> Sequence[int]:
@@ -120,20 +113,23 @@ class _Parts:
         return self.files.read(names, self.parts[n])
 
     def check(self) -> None:
-        for file, stamp in self.stamps.items():
-            if _stamp(file) != stamp:
+        for file, state in self.states.items():
+            if _state_of(file) != state:
                 raise DataError(
                     f"{file} changed while it was read. Repeat the evaluation when nothing writes "
                     f"to it."
                 )
 
 
-def _stamp(file: Path) -> tuple[int, int]:
-    try:
-        status = file.stat()
-    except OSError:
-        return -1, -1
-    return status.st_size, status.st_mtime_ns
+_Frames: TypeAlias = Spool | _Parts
+"""Rows as frames of all or some columns, with the types of the source."""
+
+
+def _state_of(file: Path) -> tuple[int, ...]:
+    """The state of a file; empty if there is none any more."""
+    with suppress(OSError):
+        return state_of(file)
+    return ()
 
 
 def open_rankings(
@@ -163,7 +159,8 @@ def open_rankings(
     if opened is None:
         table = read_rankings(data, columns=columns, bad_scores=bad_scores)
         frame = table.frame
-        return replace(table, rows=InPieces(frame.head(_EXAMPLES), Cut(frame, rows)))
+        pieces = CanonicalPieces.cut(frame, rows)
+        return replace(table, rows=InPieces(frame.head(_EXAMPLES), pieces))
     return _open_pieces(*opened, columns, bad_scores)
 
 
@@ -211,8 +208,7 @@ def _of_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) 
     n = 1 + sum(total < LOOKED_AT for total in accumulate(frames.heights[:-1]))
     rows = pl.concat([frames.read(at, list(names)).rename(names) for at in range(n)])
     values = [
-        numbers(rows[role], role, read.source, Counter(), untyped=read.untyped)
-        for role in ("rank", "score")
+        numbers(rows[role], role, read.source, untyped=read.untyped) for role in ("rank", "score")
     ]
     against = rank_conflicts(rows["user"], *values)
     return Counter(scores_beside_ranks=sum(frames.heights), scores_against_ranks=against)
@@ -266,6 +262,41 @@ def _of_batches(data: Any) -> tuple[_Frames, Columns]:
 def _typed_columns(names: Sequence[str], source: str) -> Columns:
     """What is known of columns with types."""
     return Columns(names, lambda _: {}, source)
+
+
+def open_spark(
+    data: Any, *, columns: Mapping[str, str] | None = None, bad_scores: BadScores = "error"
+) -> Table:
+    """Rankings in Spark, of which only a few rows are read; see `read_rankings`."""
+    source = describe_type(data)
+    read = Columns(data.columns, lambda _: {}, source)
+    names = resolve_roles(read, "rankings", columns)
+    if not names.keys() & {"score", "rank"}:
+        raise ColumnError(
+            f"{source} has no score and no rank, and the rows of Spark have no order. Its columns "
+            f"are {some(data.columns, 12)}. Name one: columns={{'score': ...}} (the highest comes "
+            f"first) or columns={{'rank': ...}} (1 comes first)."
+        )
+    unused = names.pop("score", None) if "rank" in names else None
+    order: Literal["score", "rank"] = "rank" if "rank" in names else "score"
+    columns_of = canonical_columns(data, names, order)
+    roles = {role: column for role, column in columns_of.items() if column is not None}
+    good = " AND ".join(f"{column.sql} IS NOT NULL" for column in roles.values()) or "true"
+    fetched = [*names.values(), *([] if unused is None else [unused])]
+    some_rows = data.where(good).select([quoted(name) for name in fetched])
+    sample = collect_rows(some_rows.limit(_EXAMPLES), source)
+    against = None
+    if unused is not None:
+        against = rank_conflicts(*(sample[name] for name in (names["user"], names["rank"], unused)))
+    if sample.height or len(roles) < len(columns_of):
+        # What is wrong with the type of a column is reported as for any other frame.
+        examples = rankings_of(from_polars(sample, "rankings", source), names, bad_scores).frame
+    else:
+        examples = pl.DataFrame(schema={role: column.dtype for role, column in roles.items()})
+    rows = Query(data, names, roles, order, source, bad_scores, against)
+    empty = IdSeries(examples["user"].clear())
+    kind = kind_in_spark(data, names)
+    return Table(InSpark(examples, rows), rows.order, empty, Origin(source, kind=kind))
 
 
 def needed_memory(data: object, most: float) -> int:

@@ -191,9 +191,9 @@ def _refuse_pooled(
         if len(several) > 1 and key not in chosen:
             folders = [f"{key}={value}" for value in several]
             raise FileFormatError(
-                f"{path} holds {len(several)} parts, {some(folders)}, and {key!r} is not a column "
-                f"that is read here: together they would be read as one table. Pass one of the "
-                f"folders, or the frame that polars.scan_parquet makes of those that are meant."
+                f"{path} has {len(several)} partitions, {some(folders)}, and {key!r} is not read, "
+                f"so they would be pooled. Pass one of the folders, or a filtered "
+                f"polars.scan_parquet(…)."
             )
 
 

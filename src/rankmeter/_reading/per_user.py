@@ -6,7 +6,6 @@ What ``--per-user`` writes is such a form.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -14,11 +13,12 @@ import numpy as np
 import polars as pl
 
 from rankmeter._reading.columns import SYNONYMS, Columns, frame_kind
-from rankmeter._reading.forms import find, is_spark, kind_in_spark
+from rankmeter._reading.forms import find
 from rankmeter._reading.frames import made_by
 from rankmeter._reading.ids import ids
 from rankmeter._reading.keyed import Keyed, as_text, column_of, keyed
 from rankmeter._reading.numbers import typed
+from rankmeter._reading.spark import is_spark, kind_in_spark
 from rankmeter._reading.table import POLARS, Kind, some
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
 from rankmeter.errors._caution import refuse_dead_threads
@@ -118,7 +118,7 @@ def _run(name: str, seed: str, data: Any, columns: Mapping[str, str]) -> tuple[p
         users, data = data.index.tolist(), data.tolist()
     values = _numbers(data, name)
     column = pl.Series(np.arange(len(values))) if users is None else users
-    keys = ids(column, "user", f"the values of {name}", Counter())
+    keys = ids(column, "user", f"the values of {name}")
     return _rows([keys], {VALUE: values}, texts), kind
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -41,71 +41,6 @@ class Pieces(Protocol):
 
     def check(self) -> None:
         """Raise a DataError if the rows may have changed since they were opened."""
-        ...
-
-
-class Query(Protocol):
-    """Rankings in another machine, which answers queries; a query is a Spark DataFrame.
-
-    Ids are of the type int, bigint or string, numbers double. Bad values are null in `all`.
-    """
-
-    @property
-    def ids(self) -> pl.Schema:
-        """The types of user and item, of Polars."""
-        ...
-
-    @property
-    def order(self) -> str:
-        """``score`` or ``rank``."""
-        ...
-
-    @property
-    def bad_scores(self) -> str:
-        """What happens to rows without a score."""
-        ...
-
-    @property
-    def all(self) -> Any:
-        """All rows: user, item, score or rank, and ``rounded``, which is 1 or 0."""
-        ...
-
-    @property
-    def candidates(self) -> Any:
-        """The rows that are ranked: user, item, score or rank."""
-        ...
-
-    @property
-    def usable(self) -> str:
-        """The score or rank of a row of `all` as a candidate, in SQL; null if it is dropped."""
-        ...
-
-    def grouped(self, query: Any, by: Sequence[str], *sql: str) -> Any:
-        """A query for aggregates of each group."""
-        ...
-
-    def condition(self, sql: str) -> Any:
-        """A condition of a join."""
-        ...
-
-    def collect(self, query: Any) -> pl.DataFrame:
-        """The result of a query."""
-        ...
-
-    def send(self, rows: pl.DataFrame) -> Any:
-        """A small table as a query; it is copied to wherever it is joined."""
-        ...
-
-    def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """What an `Origin` counts, given the numbers of bad values; or a DataError."""
-        ...
-
-    def within(self, sql: str) -> Query:
-        """Only the rows for which a condition on the columns of `all` holds; empty for no one."""
-        ...
-
-    def instead(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> Query:
-        """Rows that were made of these, and what an `Origin` counts given their number."""
         ...
 
 
@@ -146,14 +81,6 @@ class InPieces(InFrame):
 
 
 @dataclass(frozen=True, eq=False)
-class InSpark(InFrame):
-    """Rankings in Spark: a few rows are examples with the types of all."""
-
-    query: Query
-    in_memory = False
-
-
-@dataclass(frozen=True, eq=False)
 class KeptRows(InFrame):
     """The rows that matter, each with a ``number``: its place among all. Others are the rest."""
 
@@ -162,25 +89,20 @@ class KeptRows(InFrame):
 
     @property
     def room(self) -> int:
-        """See `Rest`."""
         return self.rest.room
 
     @property
     def n_rows(self) -> int:
-        """See `Stored.n_rows`."""
         return len(self) + int(self.rest.n_rows.sum())
 
     def tied(self, numbers: npt.NDArray[np.float64]) -> int:
-        """See `InFrame`."""
         rows = self.rows.select("user", number=series(numbers))
         return int(np.count_nonzero(rows.is_duplicated().to_numpy() | self.rest.tied()))
 
     def listed(self) -> list[pl.Series]:
-        """See `Stored.listed`."""
         return [*super().listed(), self.rest.tops["item"]]
 
     def sizes(self) -> pl.Series:
-        """See `InFrame`."""
         counted = self.rows["user"].value_counts(name="n").cast({"n": pl.Int64})
         others = pl.DataFrame({"user": self.rest.users, "n": self.rest.n_rows})
         sizes: pl.Series = pl.concat([counted, others]).group_by("user").agg(pl.col("n").sum())["n"]
@@ -188,26 +110,29 @@ class KeptRows(InFrame):
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
-    """Rows in memory, cut into pieces."""
+class CanonicalPieces:
+    """Rows that are checked already and that nobody else can change, as frames of known heights."""
 
-    rows: pl.DataFrame
-    size: int
+    heights: Sequence[int]
+    frame: Callable[[int], pl.DataFrame]
+
+    @classmethod
+    def cut(cls, rows: pl.DataFrame, size: int) -> Self:
+        """Rows in memory, cut into pieces."""
+        heights = [min(size, rows.height - start) for start in range(0, rows.height, size)]
+        return cls(heights, lambda n: rows.slice(n * size, size))
 
     @property
     def n_rows(self) -> int:
-        """See `Pieces`."""
-        return self.rows.height
+        return sum(self.heights)
 
     def __len__(self) -> int:
-        return (self.rows.height + self.size - 1) // self.size
+        return len(self.heights)
 
     def read(self, n: int, *, items: bool = True) -> Piece:  # noqa: ARG002 - they cost nothing
-        """See `Pieces`."""
-        start = n * self.size
-        rows = self.rows.slice(start, self.size)
+        rows, start = self.frame(n), sum(self.heights[:n])
         number = pl.int_range(start, start + rows.height, eager=True).alias("number")
         return Piece(rows.with_columns(number), rows["user"].clear(), {})
 
     def check(self) -> None:
-        """Rows in memory do not change."""
+        """There is nothing to check."""

@@ -24,19 +24,21 @@ from rankmeter._reading.columns import (
 from rankmeter._reading.containers import starts_with_record
 from rankmeter._reading.doubts import instead_of_values, refuse_labels
 from rankmeter._reading.files import holds_records
-from rankmeter._reading.forms import find, is_spark, kind_in_spark
+from rankmeter._reading.forms import find
 from rankmeter._reading.ids import ids
 from rankmeter._reading.numbers import (
     gains,
+    missing_scores,
     numbers,
     rank_conflicts,
     ranks,
     refuse_unused_numbers,
     typed,
 )
+from rankmeter._reading.spark import is_spark, kind_in_spark
 from rankmeter._reading.table import POLARS, Frame, Kind, Origin, Table, rows, some
 from rankmeter._reading.values import unnested
-from rankmeter.errors import ColumnError, DataError, InvalidValueError
+from rankmeter.errors import ColumnError, DataError
 from rankmeter.errors._checks import choice, shown
 
 BadScores = Literal["error", "drop", "worst"]
@@ -74,16 +76,15 @@ def rankings_of(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) 
     roles = dict(roles)
     unused = roles.pop("score", None) if "rank" in roles else None
     others = [] if unused is None else [unused]
-    users, items, empty, counts, values = _checked(read, roles, "rankings", others)
-    scores = None if unused is None else values.pop(unused)
-    frame = pl.DataFrame([users, items, *values.values()])
-    if "rank" in values:
-        ranks(values["rank"], read.source, rounded=counts["rounded_ranks"])
-        if scores is not None:
-            counts["scores_beside_ranks"] = len(users)
-            counts["scores_against_ranks"] = rank_conflicts(users, values["rank"], scores)
+    frame, empty, counts = _checked(read, roles, "rankings", others)
+    if "rank" in roles:
+        ranks(frame["rank"], read.source, rounded=counts["rounded_ranks"])
+        if unused is not None:
+            against = rank_conflicts(frame["user"], frame["rank"], frame[unused])
+            counts.update(scores_beside_ranks=frame.height, scores_against_ranks=against)
+            frame = frame.drop(unused)
         return _table(InFrame(frame), "rank", empty, read, counts)
-    if "score" in values:
+    if "score" in frame.columns:
         frame, empty = _settle_scores(frame, empty, bad_scores, read.source, counts)
         return _table(InFrame(frame), "score", empty, read, counts)
     return _table(InFrame(frame), "list", empty, read, counts)
@@ -101,13 +102,7 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
         return _judged(read, read.lists)
     if "gain" not in roles:
         refuse_unused_numbers(read, "truth", roles.values())
-    users, items, empty, counts, values = _checked(read, roles, "truth")
-    frame = pl.DataFrame([users, items, *values.values()])
-    return _with_gains(frame, empty, read, counts)
-
-
-def _with_gains(frame: pl.DataFrame, empty: Ids, read: Columns, counts: Counter[str]) -> Table:
-    """Judgments whose gains are checked, or 1 each."""
+    frame, empty, counts = _checked(read, roles, "truth")
     if "gain" in frame.columns:
         gains(frame["gain"].to_numpy(), read.source)
     else:
@@ -148,8 +143,7 @@ class Interactions:
                 f"{some(table.names, 12)}, of which {some(roles.items(), 4)} are named after "
                 f"their roles. Rename one of the two."
             )
-        users, items, _, _, values = _checked(table, roles, "interactions", others)
-        frame = pl.DataFrame([users, items, *values.values()])
+        frame, _, _ = _checked(table, roles, "interactions", others)
         renamed, order = (roles, table.names) if table.roles is None else ({}, frame.columns)
         nested = table.roles is not None or roles["item"] in table.nested
         given = None if nested else table.pandas
@@ -187,8 +181,8 @@ def is_records(data: object) -> bool:
 
 def _checked(
     read: Columns, roles: Mapping[str, str], side: Side, others: Sequence[str] = ()
-) -> tuple[pl.Series, pl.Series, Ids, Counter[str], dict[str, pl.Series]]:
-    """Users and items of the rows, users without rows, counts, other columns by role or name.
+) -> tuple[pl.DataFrame, Ids, Counter[str]]:
+    """Rows of users, items and other columns, by role or name; users without rows; counts.
 
     All are fetched at once, because a query may order its rows differently each time.
     """
@@ -210,13 +204,14 @@ def _checked(
     if listed and side != "interactions":
         refuse_labels(users.slice(0, len(items)), items, side, source)
     counts["rows"] = len(items)
-    values = {}
+    values: list[pl.Series] = []
     for role in roles.keys() - {"user", "item", "time"}:
         column = columns[roles[role]]
-        values[role] = numbers(column, role, source, counts, untyped=untyped, textual=textual)
+        values += [numbers(column, role, source, counts, untyped=untyped, textual=textual)]
     for name in (["time"] if "time" in roles else []) + list(others):
-        values[name] = typed(columns[roles.get(name, name)], name, untyped=untyped)
-    return users.slice(0, len(items)), items, IdSeries(users.slice(len(items))), counts, values
+        values += [typed(columns[roles.get(name, name)], name, untyped=untyped)]
+    frame = pl.DataFrame([users.slice(0, len(items)), items, *values])
+    return frame, IdSeries(users.slice(len(items))), counts
 
 
 def _judged(read: Columns, lists: ByUser) -> Table:
@@ -263,14 +258,8 @@ def _settle_scores(
         return frame, empty
     bad = frame.filter(scores.is_null())
     if bad_scores == "error":
-        pairs = ", ".join(
-            f"user {shown(user)} item {shown(item)}" for user, item, _ in bad.head(3).rows()
-        )
-        raise InvalidValueError(
-            f"{missing} of {frame.height} scores of {source} are missing or NaN: {pairs}; first at "
-            f"{rows(scores.is_null().arg_true())}. Tools differ in where they sort NaN, so it is "
-            f"refused; bad_scores='drop' leaves these rows out, bad_scores='worst' ranks them last."
-        )
+        where = f"; first at {rows(scores.is_null().arg_true())}"
+        raise missing_scores(missing, frame.height, source, bad.head(3).rows(), where)
     if bad_scores == "worst":
         counts["worst_scores"] = missing
         return frame.with_columns(pl.col("score").fill_null(float("-inf"))), empty

@@ -1,28 +1,232 @@
-"""Rankings in a Spark DataFrame stay there: a query for their canonical form.
+"""Frames of Spark, and rankings that stay there as a query for their canonical form.
 
-It has built-in expressions only.
+The queries have built-in expressions only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
+from os import PathLike, fspath
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from rankmeter._reading.by_user import IdSeries
-from rankmeter._reading.columns import Columns, resolve_roles
-from rankmeter._reading.forms import broadcast, collect_rows, expression, kind_in_spark, quoted
-from rankmeter._reading.frames import describe_type, from_polars
-from rankmeter._reading.numbers import rank_conflicts
-from rankmeter._reading.pieces import InSpark
-from rankmeter._reading.read import BadScores, rankings_of
-from rankmeter._reading.table import Origin, Table, some
-from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError
-from rankmeter.errors._checks import shown
+from rankmeter._reading.by_user import InFrame
+from rankmeter._reading.columns import Column, Columns, Side
+from rankmeter._reading.files import is_parquet
+from rankmeter._reading.frames import describe_type, expand_home, from_polars
+from rankmeter._reading.numbers import missing_scores
+from rankmeter._reading.table import Kind, polars_errors, reason
+from rankmeter.errors import (
+    DataError,
+    IdTypeError,
+    InvalidValueError,
+    NotEnoughMemoryError,
+    RankmeterError,
+    UsageError,
+)
 
-_EXAMPLES = 1000  # rows
+_PER_ARRAY = 2**18  # values of a table that is sent
+
+
+@functools.cache
+def _types() -> dict[str, Any]:
+    """Types of Polars by the name in Spark."""
+    return {
+        "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32, "bigint": pl.Int64,
+        "float": pl.Float32, "double": pl.Float64, "string": pl.String, "boolean": pl.Boolean,
+    }  # fmt: skip
+
+
+_NO_MEMORY = re.compile(
+    r"OutOfMemory|OUT_OF_MEMORY|(?:UNABLE_TO|CANNOT)_ACQUIRE_MEMORY|(?i:not enough memory)"
+    r"|GC overhead|(?i:(?:can ?no|can'|could no)t (?:allocate|acquire) [^\n]{0,30}\bmemory)"
+    r"|[Cc]annot broadcast the table|[Ee]xit(?:ed with)? (?:code|status):? (?:52|137)\b"
+)
+"""What Spark says where memory is missing; executors end with 52, or with 137 if they are ended."""
+_IN_TASK = re.compile(r"(?s).*most recent failure: [^\n]*?\): ")
+
+
+@contextmanager
+def _query_errors(source: str) -> Iterator[None]:
+    """Turn any error of Spark into one that names the query and the root of its causes."""
+    try:
+        yield
+    except RankmeterError:
+        raise
+    except (Exception, *polars_errors()) as error:
+        causes = [*_causes(error)]
+        why = reason(_IN_TASK.sub("", causes[-1])).rstrip(".")
+        if any(map(_NO_MEMORY.search, causes)):
+            raise NotEnoughMemoryError(
+                f"Spark has not enough memory for a query of {source}: {why}. The ground truth and "
+                f"the rows with judged items are broadcast, `memory` at a time (2 GiB if it is not "
+                f"given): give a smaller `memory` (67.1 MB at least), or give more to "
+                f"spark.executor.memory and spark.driver.memory."
+            ) from error
+        raise DataError(
+            f"The {source} cannot be computed: {why}. Run the query by itself to see more."
+        ) from error
+
+
+def _causes(error: Any) -> Iterator[str]:
+    """The messages of an error of Spark, from what was called to the root of its causes."""
+    yield f"{type(error).__name__}: {error}"
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    while java is not None:
+        yield str(java.toString())
+        java = java.getCause()
+
+
+def is_spark(data: object) -> bool:
+    """Whether this is a DataFrame of Spark."""
+    return any(
+        kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
+        for kind in type(data).__mro__
+    )
+
+
+def from_spark(data: Any, side: Side) -> Columns:
+    """A Spark DataFrame, of which only the needed columns are brought to the driver."""
+
+    def fetch(names: Sequence[str]) -> Mapping[str, Column]:
+        frame = collect_rows(data.select([quoted(name) for name in names]), describe_type(data))
+        return from_polars(frame, side).fetch(names)
+
+    return Columns(data.columns, fetch, describe_type(data))
+
+
+def in_spark(data: object) -> object:
+    """The path of a Parquet file, a folder or a URL as a Spark DataFrame; all else unchanged."""
+    if not isinstance(data, str | PathLike):
+        return data
+    path = fspath(data)
+    if "://" not in path:
+        if not is_parquet(expand_home(path)):
+            return data
+        path = str(expand_home(path).absolute())
+    session = spark_session()
+    with _query_errors(path):
+        return session.read.parquet(path)
+
+
+def spark_session(master: str | None = None) -> Any:
+    """The session of Spark that is running, or a new one."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise UsageError("engine='spark' needs PySpark: pip install 'rankmeter[spark]'") from None
+    builder = SparkSession.builder.appName("rankmeter")
+    if master is not None:
+        builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        raise UsageError(
+            f"Spark does not start: {reason(error)}. It needs Java 17 and, as `master`, a cluster "
+            f"that answers."
+        ) from error
+
+
+def quoted(name: str) -> str:
+    """The name of a column in SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def expression(data: Any, sql: str) -> Any:
+    """An expression of the client that a Spark DataFrame belongs to."""
+    connect = ".connect." in type(data).__module__
+    return import_module(f"pyspark.sql{'.connect' if connect else ''}.functions").expr(sql)
+
+
+def collect_rows(query: Any, source: str) -> pl.DataFrame:
+    """The rows of a query on the driver."""
+    with _query_errors(source):
+        if hasattr(query, "toArrow"):
+            return pl.DataFrame(pl.from_arrow(query.toArrow()))
+        types = {name: _types().get(kind) for name, kind in query.dtypes}
+        rows = [tuple(row) for row in query.collect()]
+        return pl.DataFrame(rows, types, orient="row", infer_schema_length=None)
+
+
+def broadcast(rows: pl.DataFrame, data: Any, source: str) -> Any:
+    """A small table of integers, strings and floats, broadcast where `data` is joined with it."""
+    return _local(rows, data.sparkSession, source).hint("broadcast")
+
+
+def _local(rows: pl.DataFrame, session: Any, source: str) -> Any:
+    """A table of the driver as a Spark DataFrame.
+
+    It is sent as a few rows of arrays: Spark looks at each row of a local table many times while
+    it plans a query.
+    """
+    from pyspark.sql import DataFrame
+
+    plain = pl.DataFrame([column.alias(f"c{n}") for n, column in enumerate(rows)])
+    size = max(_PER_ARRAY // rows.width, 1)
+    starts = range(0, max(rows.height, 1), size)
+    arrays = pl.concat(plain[at : at + size].select(pl.all().implode()) for at in starts)
+    with _query_errors(source):
+        if hasattr(DataFrame, "toArrow"):  # since PySpark 4.0
+            packed = session.createDataFrame(arrays.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        else:
+            schema = (f"{name} array<{_named(kind)}>" for name, kind in plain.schema.items())
+            packed = session.createDataFrame(arrays.rows(), ", ".join(schema))
+        return packed.selectExpr(f"inline(arrays_zip({', '.join(plain.columns)}))").toDF(
+            *rows.columns
+        )
+
+
+def _named(kind: Any) -> str:
+    """A type of Polars in SQL."""
+    if isinstance(kind, pl.Decimal):
+        return f"decimal({kind.precision},{kind.scale})"
+    return next(name for name, dtype in _types().items() if dtype == kind)
+
+
+@dataclass(frozen=True)
+class _InSpark(Kind):
+    """Spark, with the names and types that the data had for users and items."""
+
+    session: Any = None
+
+    def frame(self, frame: pl.DataFrame) -> Any:
+        """The rows are sent when Spark needs them. Names differ in more than case."""
+        columns = [_typed(column, self.types.get(column.name)) for column in frame]
+        names = [str(self.names.get(name, name)) for name in frame.columns]
+        if len({name.lower() for name in names}) < len(names):
+            names = frame.columns
+        return _local(pl.DataFrame(columns), self.session, "frame of the result").toDF(*names)
+
+
+def kind_in_spark(data: Any, roles: Mapping[str, str]) -> Kind:
+    """The kind of a Spark DataFrame whose roles are known."""
+    names = {role: roles[role] for role in roles.keys() & {"user", "item"}}
+    kinds = dict(data.dtypes)
+    types = {role: _types()[kinds[name]] for role, name in names.items() if kinds[name] in _types()}
+    return _InSpark(names=names, types=types, session=data.sparkSession)
+
+
+def _typed(column: pl.Series, dtype: Any) -> pl.Series:
+    """A column in a type, if that holds all its values, or else in one that Spark has."""
+    if dtype is None:
+        dtype = column.dtype
+    if dtype not in _types().values():
+        dtype = pl.Int64 if column.dtype.is_integer() else pl.String
+    typed = column.cast(dtype, strict=False)
+    if typed.cast(column.dtype, strict=False).equals(column, null_equal=True):
+        return typed
+    return column if column.dtype != pl.UInt64 else column.cast(pl.Decimal(20, 0))
+
+
+# ---------------------------------------------------------------------------------------------
+# Rankings that stay in Spark
+
 _SHORT = frozenset({"tinyint", "smallint", "int"})
 _WHOLE = _SHORT | {"bigint"}
 _EXACT = {"float": 2**24, "double": 2**53}  # up to where a type has every integer
@@ -37,7 +241,7 @@ class _Role(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class Query:
     """Rankings as a query with the columns ``user``, ``item`` and ``score`` or ``rank``.
 
     Ids are of the type int, bigint or string, numbers double. Bad values are null; `checked` finds
@@ -49,26 +253,26 @@ class _Rows:
     roles: Mapping[str, _Role]
     order: Literal["score", "rank"]
     source: str
-    bad_scores: BadScores
+    bad_scores: str
     against: int | None  # of the first scores, those against the ranks, if these are used instead
     inside: str = ""  # a condition on the columns of `all`
     counted: Callable[[int], dict[str, int]] | None = None  # if they were made of others
 
     @property
     def ids(self) -> pl.Schema:
-        """See `Query`."""
+        """The types of user and item, of Polars."""
         return pl.Schema({role: self.roles[role].dtype for role in ("user", "item")})
 
     @property
     def all(self) -> Any:
-        """See `Query`."""
+        """All rows: user, item, score or rank, and ``rounded``, which is 1 or 0."""
         columns = [f"{column.sql} AS {role}" for role, column in self.roles.items()]
         rows = self.data.selectExpr(*columns, f"{self._rounded} AS rounded")
         return rows.where(self.inside) if self.inside else rows
 
     @property
     def candidates(self) -> Any:
-        """See `Query`."""
+        """The rows that are ranked: user, item, score or rank."""
         kept = self.all.drop("rounded")
         if self.bad_scores == "worst":
             return kept.selectExpr("user", "item", f"{self.usable} AS {self.order}")
@@ -76,7 +280,7 @@ class _Rows:
 
     @property
     def usable(self) -> str:
-        """See `Query`."""
+        """The score or rank of a row of `all` as a candidate, in SQL; null if it is dropped."""
         if self.bad_scores == "worst" and self.order == "score":
             return "coalesce(score, double('-Infinity'))"
         return self.order
@@ -90,23 +294,23 @@ class _Rows:
         return f"int(NOT (try_cast(double({name}) AS bigint) <=> {name}))"
 
     def grouped(self, query: Any, by: Sequence[str], *sql: str) -> Any:
-        """See `Query`."""
+        """A query for aggregates of each group."""
         return query.groupBy(*by).agg(*(expression(query, aggregate) for aggregate in sql))
 
     def condition(self, sql: str) -> Any:
-        """See `Query`."""
+        """A condition of a join."""
         return expression(self.data, sql)
 
     def collect(self, query: Any) -> pl.DataFrame:
-        """See `Query`."""
+        """The result of a query."""
         return collect_rows(query, self.source)
 
     def send(self, rows: pl.DataFrame) -> Any:
-        """See `Query`."""
+        """A small table as a query; it is copied to wherever it is joined."""
         return broadcast(rows, self.data, self.source)
 
     def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """See `Query`."""
+        """What an `Origin` counts, given the numbers of bad values; or a DataError."""
         n = counts["rows"]
         if self.counted is not None:
             return self.counted(n - counts["missing"])
@@ -130,12 +334,12 @@ class _Rows:
             checked |= {"scores_beside_ranks": n, "scores_against_ranks": self.against}
         return {name: n for name, n in checked.items() if n}
 
-    def within(self, sql: str) -> _Rows:
-        """See `Query`."""
+    def within(self, sql: str) -> Query:
+        """Only the rows for which a condition on the columns of `all` holds; empty for no one."""
         return replace(self, inside=sql)
 
-    def instead(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> _Rows:
-        """See `Query`."""
+    def instead(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> Query:
+        """Rows that were made of these, and what an `Origin` counts given their number."""
         kinds = dict(rows.dtypes)
         ids = {role: _id(role, kinds[role]) for role in ("user", "item")}
         roles = {role: column for role, column in ids.items() if column is not None}
@@ -164,66 +368,35 @@ class _Rows:
         )
 
     def _bad_ranks(self, bad: int, n: int) -> DataError:
-        raw = self.data.selectExpr(f"{quoted(self.names['rank'])} AS raw", *self._as("rank"))
-        example = self.collect(raw.where("rank IS NULL").selectExpr("string(raw)").limit(1)).item()
+        rank, column = self.roles["rank"].sql, quoted(self.names["rank"])
+        bad_rows = self.data.where(f"{rank} IS NULL").selectExpr(f"string({column})")
+        example = self.collect(bad_rows.limit(1)).item()
         hint = " Ranks start at 1: add 1 to ranks that start at 0." if example == "0" else ""
         return InvalidValueError(
             f"{bad} of {n} ranks of {self.source} are not integers from 1 to 2^53, for example "
-            f"{example}.{hint} To order by the score instead, name it: columns={{'score': ...}}."
+            f"{example}.{hint} To order by the score instead, pass columns={{'score': ...}}."
         )
 
     def _bad_scores(self, missing: int, n: int) -> DataError:
         bad = self.all.where("score IS NULL").select("user", "item")
         first = self.collect(bad.orderBy("user", "item").limit(3)).rows()
-        pairs = ", ".join(f"user {shown(user)} item {shown(item)}" for user, item in first)
-        return InvalidValueError(
-            f"{missing} of {n} scores of {self.source} are missing or NaN: {pairs}. Tools differ "
-            f"in where they sort NaN, so it is refused; bad_scores='drop' leaves these rows out, "
-            f"bad_scores='worst' ranks them last."
-        )
-
-    def _as(self, *roles: str) -> list[str]:
-        return [f"{self.roles[role].sql} AS {role}" for role in roles]
+        return missing_scores(missing, n, self.source, first)
 
 
-def open_spark(
-    data: Any, *, columns: Mapping[str, str] | None = None, bad_scores: BadScores = "error"
-) -> Table:
-    """Rankings in Spark, of which only a few rows are read; see `read_rankings`."""
-    source = describe_type(data)
-    read = Columns(data.columns, lambda _: {}, source)
-    names = resolve_roles(read, "rankings", columns)
-    if not names.keys() & {"score", "rank"}:
-        raise ColumnError(
-            f"{source} has no score and no rank, and the rows of Spark have no order. Its columns "
-            f"are {some(data.columns, 12)}. Name one: columns={{'score': ...}} (the highest comes "
-            f"first) or columns={{'rank': ...}} (1 comes first)."
-        )
-    unused = names.pop("score", None) if "rank" in names else None
-    order: Literal["score", "rank"] = "rank" if "rank" in names else "score"
-    types = dict(data.dtypes)
-    columns_of = {
-        "user": _id(names["user"], types[names["user"]]),
-        "item": _id(names["item"], types[names["item"]]),
-        order: (_rank if order == "rank" else _number)(names[order], types[names[order]]),
-    }
-    roles = {role: column for role, column in columns_of.items() if column is not None}
-    good = " AND ".join(f"{column.sql} IS NOT NULL" for column in roles.values()) or "true"
-    fetched = [*names.values(), *([] if unused is None else [unused])]
-    some_rows = data.where(good).select([quoted(name) for name in fetched])
-    sample = collect_rows(some_rows.limit(_EXAMPLES), source)
-    against = None
-    if unused is not None:
-        against = rank_conflicts(*(sample[name] for name in (names["user"], names["rank"], unused)))
-    if sample.height or len(roles) < len(columns_of):
-        # What is wrong with the type of a column is reported as for any other frame.
-        examples = rankings_of(from_polars(sample, "rankings", source), names, bad_scores).frame
-    else:
-        examples = pl.DataFrame(schema={role: column.dtype for role, column in roles.items()})
-    rows = _Rows(data, names, roles, order, source, bad_scores, against)
-    empty = IdSeries(examples["user"].clear())
-    kind = kind_in_spark(data, names)
-    return Table(InSpark(examples, rows), rows.order, empty, Origin(source, kind=kind))
+@dataclass(frozen=True, eq=False)
+class InSpark(InFrame):
+    """Rankings in Spark: a few rows are examples with the types of all."""
+
+    query: Query
+    in_memory = False
+
+
+def canonical_columns(
+    data: Any, names: Mapping[str, str], order: Literal["score", "rank"]
+) -> dict[str, _Role | None]:
+    """The columns of the roles, by their names; None where a type has no ids, or no numbers."""
+    read, types = {"user": _id, "item": _id, "score": _number, "rank": _rank}, dict(data.dtypes)
+    return {role: read[role](names[role], types[names[role]]) for role in ("user", "item", order)}
 
 
 def _id(name: str, kind: str) -> _Role | None:

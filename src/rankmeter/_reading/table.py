@@ -168,7 +168,7 @@ class Origin:
     trimmed: bool = False  # no id has white space at its ends
     engine: str = ""  # how the data are read if they are, or seem, too large for memory
     words: Words = USERS  # what the names of its columns call users and items
-    kind: Kind = POLARS  # that of the frames that are handed out
+    kind: Kind = POLARS  # that of the frames that are returned
 
 
 @dataclass(frozen=True)
@@ -354,8 +354,8 @@ def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
         if only and not (single.origin.shape == "pairs" and items.to_list() == users.to_list()):
             continue
         raise DataError(
-            f"The {flat} side ({single.source}) names no users and is flat, so its "
-            f"{counted(len(items), 'item is that', 'items are those')} of one user; the {named} "
+            f"The {flat} side ({single.source}) is a flat collection of "
+            f"{counted(len(items), 'item')}, so it can only belong to one user, but the {named} "
             f"side ({many.source}) has {counted(len(users), 'user')}"
             f"{', a list for each' if many.origin.shape == 'rows' else f': {some(users)}'}. "
             f"{_both_readings(single, users[0], rows=many.origin.shape == 'rows')}"

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankmeter._reading.columns import (
@@ -30,34 +31,28 @@ from rankmeter.errors._checks import counted, shown
 _is_pandas_series = made_by("pandas", "Series")
 
 
-class Numbered(NamedTuple):
-    """Items with a number each, where an item may occur twice (which a dict would merge)."""
+def items_of_all(
+    users: Iterable[Any], values: Iterable[Any], side: Side, source: str
+) -> tuple[npt.NDArray[np.int64], list[Any], list[Any] | None]:
+    """How many items each user has, the items and, if users have some, their numbers.
 
-    items: list[Any]
-    numbers: list[Any]
-
-
-def numbers_of_all(
-    users: Iterable[object],
-    pairs: Iterable[tuple[list[Any], list[Any] | None]],
-    side: Side,
-    source: str,
-) -> list[Any] | None:
-    """The numbers of all items, or None if no user has some; some users without them are refused.
-
-    A user without items needs no numbers.
+    Some users without numbers are refused; a user without items needs none.
     """
+    pairs = [items_of(user, value, side, source) for user, value in zip(users, values, strict=True)]
+    lengths = np.array([len(items) for items, _ in pairs], dtype=np.int64)
+    all_items = [*chain.from_iterable(items for items, _ in pairs)]
     full = [(user, numbers) for user, (items, numbers) in zip(users, pairs, strict=True) if items]
     bare = [user for user, numbers in full if numbers is None]
     if len(bare) == len(full):
-        return None
+        return lengths, all_items, None
     if bare:
         raise DataError(
             f"{source} has {_number(side)}s for the items of some users, and none for those of "
             f"{counted(len(bare), 'other user')}: {some(bare)}. Give every item its "
             f"{_number(side)}, or no item."
         )
-    return [*chain.from_iterable(numbers for _, numbers in full if numbers is not None)]
+    numbers = chain.from_iterable(numbers for _, numbers in full if numbers is not None)
+    return lengths, all_items, [*numbers]
 
 
 def items_of(
@@ -67,8 +62,6 @@ def items_of(
     if isinstance(value, Mapping):
         pairs = list(value.items())
         return [item for item, _ in pairs], [number for _, number in pairs]
-    if isinstance(value, Numbered):
-        return value
     if hasattr(value, "iloc") and _is_pandas_series(value):
         return _from_series(user, value, side, source)
     items = _listed(user, value, side, source)
@@ -77,7 +70,7 @@ def items_of(
     if items and (name := _id_of(items[0][0] if is_pair(items[0]) else items[0])):
         return _from_documents(user, items, name, source), None
     if items and is_pair(items[0]) and are_scored(items, named=True):
-        return Numbered(*map(list, zip(*items, strict=True)))
+        return [item for item, _ in items], [number for _, number in items]
     return items, None
 
 
@@ -322,10 +315,7 @@ def _parts(
     for number, value in enumerate(lists):
         if value is None:
             raise _no_list(source, number)
-    pairs = [items_of(user, value, side, source) for user, value in zip(users, lists, strict=True)]
-    lengths = np.array([len(items) for items, _ in pairs], dtype=np.int64)
-    items = [*chain.from_iterable(items for items, _ in pairs)]
-    return lengths, items, numbers_of_all(users, pairs, side, source)
+    return items_of_all(users, lists, side, source)
 
 
 def _no_list(source: str, number: int) -> DataError:

@@ -19,10 +19,11 @@ from rankmeter._reading.table import POLARS, Frame, Kind
 from rankmeter._results.differences import Difference, Heterogeneity, seen_from, segment_notes
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.notes import cluster_notes, missing_users, unused_labels
+from rankmeter._results.reread import no_ranks
 from rankmeter._results.result import Logged, bootstrap_notes, plain_mean
 from rankmeter._results.settings import Values
 from rankmeter._results.summary import Summary
-from rankmeter._results.tables import Style, Table
+from rankmeter._results.tables import MeanCell, Style, Table
 from rankmeter._results.verdicts import (
     Headline,
     Verdict,
@@ -31,26 +32,9 @@ from rankmeter._results.verdicts import (
     segments_clause,
     verdict,
 )
-from rankmeter._results.wording import change, level, number, p_value
+from rankmeter._results.wording import by_key, change, level, number, p_value
 from rankmeter.conventions._plan import Plan
-from rankmeter.errors import UsageError
 from rankmeter.errors._checks import counted, in_words, in_words_of_result, unknown
-
-
-def marks_of(
-    differences: Sequence[Difference], systems: Sequence[str], baseline: str
-) -> dict[str, str]:
-    """By system: ▲ or ▼ against the baseline, or the letters of the systems that it beats.
-
-    The differences are those on one metric over all users.
-    """
-    letters, marks = letters_of(systems), dict.fromkeys(systems, "")
-    for d in differences:
-        if d.significant and baseline:
-            marks[d.a] = "▲" if d.better == d.a else "▼"
-        elif d.significant and d.better:
-            marks[d.better] += letters[d.b if d.better == d.a else d.a]
-    return marks
 
 
 def letters_of(systems: Sequence[str]) -> dict[str, str]:
@@ -58,85 +42,6 @@ def letters_of(systems: Sequence[str]) -> dict[str, str]:
     alphabet = "abcdefghijklmnopqrstuvwxyz"
     pairs = ("".join(two) for two in itertools.product(alphabet, repeat=2))
     return dict(zip(systems, itertools.chain(alphabet, pairs), strict=False))
-
-
-def mean_styles(
-    places: Mapping[str, Mapping[str, int]], marks: Mapping[str, Mapping[str, str]]
-) -> dict[tuple[int, int], tuple[Style, ...]]:
-    """The styles of the best and the second mean of each metric, and of those with ▲ or ▼.
-
-    Letters have no colour, as a mean may win and lose.
-    """
-    of_place: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
-    of_mark: dict[str, tuple[Style, ...]] = {"▲": ("better",), "▼": ("worse",)}
-    return {
-        (row, column): (*of_place.get(place, ()), *of_mark.get(marks[label][name], ()))
-        for column, (label, by_system) in enumerate(places.items(), 1)
-        for row, (name, place) in enumerate(by_system.items())
-    }
-
-
-def significance_note(
-    differences: Sequence[Difference], baseline: str, settings: Mapping[str, Any]
-) -> str:
-    """A note on the markers, and on how differences were tested."""
-    correction = f", {settings['correction']} over {settings['family']}"
-    marks = (
-        f"▲ ▼ significantly better, worse than {baseline}"
-        if baseline
-        else "letters: the systems that are significantly worse"
-    )
-    if not any(d.significant for d in differences):
-        marks = "no significant difference"
-    methods = sorted({d.method.split(" (")[0] for d in differences if not math.isnan(d.p)})
-    corrected = "" if settings["correction"] == "none" else correction
-    return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, alpha {settings['alpha']:g})"
-
-
-def difference_notes(differences: Sequence[Difference], metrics: Sequence[str]) -> list[str]:
-    """The notes of single differences, with the metrics and segments if they are of some."""
-    noted: dict[str, list[Difference]] = {}
-    for d in differences:
-        if d.note:
-            noted.setdefault(d.note, []).append(d)
-    notes = []
-    for note, where in sorted(noted.items()):
-        labels = dict.fromkeys(d.metric for d in where)
-        segments = dict.fromkeys(d.segment for d in where)
-        of = "" if len(labels) == len(metrics) else f"{', '.join(labels)}: "
-        notes.append(f"{of}{note}" + ("" if "" in segments else f" ({', '.join(segments)})"))
-    return notes
-
-
-def table_of_differences(differences: Sequence[Difference], confidence: float) -> Table:
-    """Every comparison: difference, interval, p, effect size, wins and losses."""
-    rows = tuple(
-        (
-            f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
-            d.metric,
-            change(d.difference),
-            f"[{change(d.low)}, {change(d.high)}]",
-            p_value(d.p),
-            p_value(d.p_adjusted),
-            change(d.d_z, digits=2),
-            f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
-            number(d.detectable),
-        )
-        for d in differences
-    )
-    interval = f"{level(confidence)} interval"
-    columns = ("difference", "metric", "mean", interval, "p", "adjusted p", "d_z")
-    styles: dict[tuple[int, int], tuple[Style, ...]] = {
-        (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)
-        for row, d in enumerate(differences)
-        if d.significant and d.better
-    }
-    return Table((*columns, "win/tie/loss", "detectable"), rows, styles=styles)
-
-
-def no_ranks(_: Plan) -> Mapping[str, Scores]:
-    """The scores under another plan of systems of which only values are known."""
-    raise UsageError("this needs the ranks of each user: pass the rankings to rm.compare")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -173,7 +78,7 @@ class Compared(Logged):
     summaries : mapping of str to Summary
         The result of each system alone; empty for values of any origin.
     kind : Kind
-        That of the frames that are handed out, as that of the first data that came in.
+        Data frame library (Polars, pandas, Spark) of the returned frames: that of the first input.
     scored : callable
         Gives the scores of every system under another plan: the values behind curves.
     """
@@ -231,16 +136,12 @@ class Compared(Logged):
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
-        return self._over_all.get(self.label(metric), ())
+        return (*self._over_all.get(self.label(metric), ()),)
 
     @cached_property
-    def _over_all(self) -> dict[str, tuple[Difference, ...]]:
+    def _over_all(self) -> dict[str, list[Difference]]:
         """The comparisons over all users, by metric."""
-        by_metric: dict[str, list[Difference]] = {}
-        for d in self.differences:
-            if not d.segment:
-                by_metric.setdefault(d.metric, []).append(d)
-        return {label: (*of,) for label, of in by_metric.items()}
+        return by_key((d.metric, d) for d in self.differences if not d.segment)
 
     @in_words_of_result
     def sentences(self) -> tuple[str, ...]:
@@ -257,26 +158,32 @@ class Compared(Logged):
 
         Without a baseline, a marker is the letter of every system that is significantly worse.
         """
-        letters = letters_of(self.systems)
-        marks = {label: self.marks(label) for label in self.labels}
-        places = {label: self.places(self.means_of(label), label) for label in self.labels}
-        rows = tuple(
-            (
-                name if self.baseline else f"{letters[name]} {name}",
-                *(
-                    f"{number(self.estimates[label, name].mean)} {marks[label][name]}".rstrip()
-                    for label in self.labels
-                ),
-            )
-            for name in self.systems
-        )
-        return Table(("system", *self.labels), rows, self.notes, styles=mean_styles(places, marks))
+        rows = self.mean_cells()
+        styles = {
+            (at, column): cell.styles
+            for at, row in enumerate(rows.values())
+            for column, cell in enumerate(row, 1)
+        }
+        texts = [(title, *map(str, row)) for title, row in rows.items()]
+        return Table(("system", *self.labels), texts, self.notes, styles=styles)
 
-    def places(self, means: Mapping[str, Estimate], label: str) -> dict[str, int]:
+    def mean_cells(self, digits: int = 4) -> dict[str, list[MeanCell]]:
+        """By system, behind its letter if all pairs are compared, the mean of each metric."""
+        rows: dict[str, list[MeanCell]] = {name: [] for name in self.systems}
+        for label in self.labels:
+            means, marks = self.means_of(label), self.marks(label)
+            place = self.places(means, label, digits)
+            for name, row in rows.items():
+                row.append(MeanCell(means[name], place[name], marks[name]))
+        if self.baseline:
+            return rows
+        letters = letters_of(self.systems)
+        return {f"{letters[name]} {name}": row for name, row in rows.items()}
+
+    def places(self, means: Mapping[str, Estimate], label: str, digits: int = 4) -> dict[str, int]:
         """By system, 1 for the best mean of a metric as it is printed, 2 for the second, else 0."""
-        place = printed_places(
-            [number(e.mean) for e in means.values()], increasing=self.by_metric[label].increasing
-        )
+        printed = [number(e.mean, digits) for e in means.values()]
+        place = printed_places(printed, increasing=self.by_metric[label].increasing)
         return dict(zip(means, place, strict=True))
 
     def means(self) -> Frame:
@@ -289,7 +196,13 @@ class Compared(Logged):
 
     def marks(self, metric: str) -> dict[str, str]:
         """By system: ▲ or ▼ against the baseline, or the letters of the systems that it beats."""
-        return marks_of(self[metric], self.systems, self.baseline)
+        letters, marks = letters_of(self.systems), dict.fromkeys(self.systems, "")
+        for d in self[metric]:
+            if d.significant and self.baseline:
+                marks[d.a] = "▲" if d.better == d.a else "▼"
+            elif d.significant and d.better:
+                marks[d.better] += letters[d.b if d.better == d.a else d.a]
+        return marks
 
     def segment_notes(self) -> list[str]:
         """How segments were tested, and which differences are not the same in all of them."""
@@ -305,12 +218,52 @@ class Compared(Logged):
 
     def significance_note(self) -> str:
         """A note on the markers, and on how differences were tested."""
-        return significance_note(self.differences, self.baseline, self.settings)
+        s = self.settings
+        marks = "letters: the systems that are significantly worse"
+        if not any(d.significant for d in self.differences):
+            marks = "no significant difference"
+        elif self.baseline:
+            marks = f"▲ ▼ significantly better, worse than {self.baseline}"
+        methods = sorted({d.method.split(" (")[0] for d in self.differences if not math.isnan(d.p)})
+        corrected = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
+        return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, alpha {s['alpha']:g})"
+
+    def _difference_notes(self) -> list[str]:
+        """The notes of single differences, with the metrics and segments if they are of some."""
+        noted = by_key((d.note, d) for d in self.differences if d.note)
+        notes = []
+        for note, where in sorted(noted.items()):
+            labels = dict.fromkeys(d.metric for d in where)
+            segments = dict.fromkeys(d.segment for d in where)
+            of = "" if len(labels) == len(self.labels) else f"{', '.join(labels)}: "
+            notes.append(f"{of}{note}" + ("" if "" in segments else f" ({', '.join(segments)})"))
+        return notes
 
     @in_words_of_result
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
-        return table_of_differences(self.differences, self.confidence)
+        rows = [
+            (
+                f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
+                d.metric,
+                change(d.difference),
+                f"[{change(d.low)}, {change(d.high)}]",
+                p_value(d.p),
+                p_value(d.p_adjusted),
+                change(d.d_z, digits=2),
+                f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
+                number(d.detectable),
+            )
+            for d in self.differences
+        ]
+        interval = f"{level(self.confidence)} interval"
+        columns = ("difference", "metric", "mean", interval, "p", "adjusted p", "d_z")
+        styles: dict[tuple[int, int], tuple[Style, ...]] = {
+            (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)
+            for row, d in enumerate(self.differences)
+            if d.significant and d.better
+        }
+        return Table((*columns, "win/tie/loss", "detectable"), rows, styles=styles)
 
     def paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
         """The users with a value of a metric in both of two systems, and these values."""
@@ -395,7 +348,7 @@ class Compared(Logged):
             *self.cautions,
             *notes,
             *self.segment_notes(),
-            *difference_notes(self.differences, self.labels),
+            *self._difference_notes(),
         )
 
     def _content(self) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class Comparison(Compared):
         *,
         systems: str | Iterable[str] | None = None,
     ) -> Walkthrough:
-        """How the values of one user come about in each system, rank by rank.
+        """How the values of one user are computed in each system, rank by rank.
 
         Parameters
         ----------
@@ -137,18 +137,9 @@ class Comparison(Compared):
         return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
 
     def _paper_means(self, digits: int, *, intervals: bool) -> Means:
-        labels, table = self.labels, self.table()
-        marks = {label: self.marks(label) for label in labels}
-        return Means(
-            dict(zip(self.systems, [row[0] for row in table.rows], strict=True)),
-            self.estimates,
-            {label: self.by_metric[label].increasing for label in labels},
-            {(label, name): marks[label][name] for label in labels for name in self.systems},
-            self.significance_note(),
-            table.notes,
-            decimals(digits),
-            flag("intervals", intervals),
-        )
+        digits, intervals = decimals(digits), flag("intervals", intervals)
+        rows, tested = self.mean_cells(digits), self.significance_note()
+        return Means(self.labels, rows, tested, self.notes, digits, intervals)
 
     def worst(
         self,
@@ -221,7 +212,7 @@ class Comparison(Compared):
         label = self.label(self.labels[0] if metric is None else metric)
         a, b = self._two_systems(label, system, against)
         if self.by_metric[label].whole:
-            raise UsageError(f"{label} is one number for the lists of all users: no user has one")
+            raise UsageError(f"{label} is computed over all lists at once: no user has one")
         most = None if n is None else integer("n", n, least=1)
         return most_moved_users(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
                      falling=worst == self.by_metric[label].increasing)  # fmt: skip
@@ -275,7 +266,7 @@ class Comparison(Compared):
         ----------
         kind : {"forest", "curve", "differences", "segments", "tradeoff"}
             Differences with intervals, metric against k, the distribution of per-user differences,
-            means by segment, or metrics of what was shown against the first metric of accuracy.
+            means by segment, or list metrics against the first metric of accuracy.
             Curves and trade-offs need rankings or results of evaluations.
         metric : str, optional
             Only this metric; default: all of them, side by side.

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from rankmeter._engine.walk import Place
 from rankmeter._results import charts
 from rankmeter._results.compared import Compared
 from rankmeter._results.curves import Curve, curves_of, distinct_curves, usual_k
+from rankmeter._results.reread import curves_and_shares, tops_of_lists
 from rankmeter._results.result import Name, written_call
-from rankmeter._results.shares import first_hits, popularity_shown
 from rankmeter._results.tables import MeanCell, Table
 from rankmeter._results.verdicts import (
     MAX_SYSTEMS,
@@ -28,17 +27,12 @@ from rankmeter._results.verdicts import (
     pairs_shown,
     scattered,
 )
-from rankmeter._results.walkthrough import top_of_list
-from rankmeter._results.wording import p_value
+from rankmeter._results.wording import by_key, number, p_value, signed
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 
 ChartKind: TypeAlias = Literal["forest", "curve", "differences", "segments", "tradeoff"]
 """The kinds of charts."""
-
-Extremes: TypeAlias = Mapping[str, Sequence[tuple[str, float, float]]]
-"""For each of two systems the users that gain most from it, with the values of both."""
-
 
 MAX_CARDS = 6
 """Cards in one row."""
@@ -50,7 +44,7 @@ def curves(result: Compared, labels: Sequence[str], max_k: int | None = None) ->
     entries = [plan[label] for label in labels]
     largest = usual_k(plan) if max_k is None else max_k
     read = {name: summary.read for name, summary in result.summaries.items()}
-    return curves_of(Curve, plan, entries, result.scored, largest, result.clusters, read)
+    return curves_of(plan, entries, result.scored, largest, result.clusters, read)
 
 
 def plan_of(result: Compared) -> Plan:
@@ -103,26 +97,19 @@ def page_of(result: Compared) -> dict[str, Any]:
     plan, labels, shown = plan_of(result), result.labels, systems_shown(result)
     verdicts = {label: result.verdict_on(label) for label in labels}
     charted, left_out = drawn_of(labels)
+    sources = {name: (each.source, each.scores) for name, each in result.summaries.items()}
     extreme = {
         label: _extremes(result, verdicts[label])
         for label in charted
         if not result.by_metric[label].whole
     }
-    first_of = {x: first for x, first in distinct_curves(plan).items() if x in charted}
-    try:
-        by_k = curves(result, [*dict.fromkeys(first_of.values())]) if first_of else {}
-    except UsageError:  # results without ranks
-        by_k = {}
-    hits, popular = first_hits(plan, result.scored), popularity_shown(plan, result.scored)
-    curve_charts = {label: charts.curve(label, curve.frame, shown) for label, curve in by_k.items()}
+    read = {name: summary.read for name, summary in result.summaries.items()}
+    by_k, again = curves_and_shares(plan, result.scored, charted, shown, result.clusters, read)
     figures: dict[str, dict[str, list[Any]]] = {
         kind: {label: panels(result, kind, label) for label in charted}
         for kind in get_args(ChartKind)
         if kind != "curve"
     }
-    figures["curve"] = {label: curve_charts.get(first, []) for label, first in first_of.items()}
-    figures["hits"] = {"": charts.first_hits(hits, shown)} if hits else {}
-    figures["popularity"] = {"": charts.popularity(*popular, shown)} if popular else {}
     figures["scatter"] = {label: _scatter(result, verdicts[label]) for label in charted}
     rivals = near_the_best(result.means_of(labels[0]), verdicts[labels[0]].best)
     cards = [verdicts[labels[0]], *(result.verdict_on(label, rivals) for label in labels[1:])]
@@ -135,13 +122,15 @@ def page_of(result: Compared) -> dict[str, Any]:
         "differences": result.difference_table(),
         "shown": shown,
         "good_k": _good_k(result, by_k),
-        "hits": hits,
-        "popularity": popular,
+        **again,
         "segments": _segment_cells(result),
         "heterogeneity": _heterogeneity_table(result),
         "extremes": extreme,
-        "lists": {label: _lists(result, label, sides) for label, sides in extreme.items()},
-        "figures": figures,
+        "lists": {
+            label: tops_of_lists({name: sources[name] for name in names}, plan[label], groups)
+            for label, (names, groups) in extreme.items()
+        },
+        "figures": again["figures"] | figures,
         "plan": plan.describe(),
         "call": _python_call(result),
         "n_users": max(e.n for e in result.estimates.values()),
@@ -155,19 +144,18 @@ def _means_and_notes(result: Compared, more: Sequence[str]) -> dict[str, Any]:
     tested = result.significance_note()
     apart = {*result.segment_notes()[1:]}  # has a table
     notes = [tested, *(note for note in result.notes if note not in {tested, *apart}), *more]
+    cells = result.mean_cells()
     if crowded:
         notes[0] = tested.replace("letters: the", "beats: how many")
-    cells: dict[str, list[MeanCell]] = {name: [] for name in result.systems}
-    for label in result.labels:
-        means, marks = result.means_of(label), result.marks(label)
-        place = result.places(means, label)
-        beats = Counter(d.better for d in result[label] if d.significant)
-        for name, e in means.items():
-            mark, n = ("", beats[name]) if crowded else (marks[name], None)
-            cells[name].append(MeanCell(e, place[name], mark, n))
-    titles = result.systems if crowded else [row[0] for row in result.table().rows]
-    rows = [(title, *row) for title, row in zip(titles, cells.values(), strict=True)]
-    return {"means": rows, "notes": notes}
+        beats = {
+            label: Counter(d.better for d in result[label] if d.significant)
+            for label in result.labels
+        }
+        cells = {
+            name: [replace(cell, mark="", beats=beats[cell.estimate.label][name]) for cell in row]
+            for name, row in zip(result.systems, cells.values(), strict=True)
+        }
+    return {"means": [(title, *row) for title, row in cells.items()], "notes": notes}
 
 
 def _python_call(result: Compared) -> str:
@@ -222,20 +210,21 @@ def _good_k(result: Compared, by_k: Mapping[str, Curve]) -> Table:
 
 def _segment_cells(result: Compared) -> dict[str, list[tuple[str | MeanCell, ...]]]:
     """By metric, a row for each segment: its users, and the mean of each system."""
-    rows: dict[str, list[tuple[str | MeanCell, ...]]] = {}
-    for segment, label in dict.fromkeys(key[:2] for key in result.segment_estimates):
+
+    def row(segment: str, label: str) -> tuple[str | MeanCell, ...]:
         means = {name: result.segment_estimates[segment, label, name] for name in result.systems}
         place = result.places(means, label)
-        cells = [MeanCell(e, place[name]) for name, e in means.items()]
-        n = max(e.n for e in means.values())
-        rows.setdefault(label, []).append((segment, f"{n:,}", *cells))
-    return rows
+        cells = (MeanCell(e, place[name]) for name, e in means.items())
+        return segment, f"{max(e.n for e in means.values()):,}", *cells
+
+    keys = dict.fromkeys(key[:2] for key in result.segment_estimates)
+    return by_key((label, row(segment, label)) for segment, label in keys)
 
 
 def _heterogeneity_table(result: Compared) -> Table:
     """For each comparison over all users, whether the segments have the same difference."""
     rows = [
-        (f"{h.a} − {h.b}", h.metric, f"{h.n}", f"{h.statistic:.1f}", p_value(h.p))
+        (f"{h.a} − {h.b}", h.metric, f"{h.n}", number(h.statistic, 1), p_value(h.p))
         for h in result.heterogeneity
     ]
     return Table(("difference", "metric", "segments", "Q", "p"), rows)
@@ -249,32 +238,18 @@ def _scatter(result: Compared, verdict: Verdict) -> list[Any]:
     return charts.scatter(d, scattered(*result.paired(d.metric, d.a, d.b)[1:]))
 
 
-def _extremes(result: Compared, verdict: Verdict) -> Extremes:
-    """For each system of a verdict, the users that gain most from it."""
+def _extremes(
+    result: Compared, verdict: Verdict
+) -> tuple[Sequence[str], dict[str, list[tuple[str, ...]]]]:
+    """The two systems of a verdict, and the users that gain most from each, as rows."""
     d = verdict.difference
     if d is None:
-        return {}
+        return (), {}
     sides = extremes(*result.paired(d.metric, d.a, d.b), increasing=d.increasing)
-    return dict(zip((d.a, d.b), sides, strict=True)) if any(sides) else {}
-
-
-def _lists(result: Compared, label: str, sides: Extremes) -> dict[str, dict[str, Sequence[Place]]]:
-    """By user of some extremes, the tops of the lists of both systems."""
-    entry = plan_of(result)[label]
-    sources = {
-        name: (result.summaries[name].source, result.summaries[name].scores) for name in sides
+    return (d.a, d.b), {
+        f"{name} is better for them": [
+            (user, f"{x:.4f}", f"{y:.4f}", signed(x - y)) for user, x, y in side
+        ]
+        for name, side in zip((d.a, d.b), sides, strict=True)
+        if side
     }
-    users = [user for side in sides.values() for user, *_ in side]
-    if any(source is None or not source.lists for source, _ in sources.values()):
-        return {}
-    try:
-        return {
-            user: {
-                name: top_of_list(source, scores, user, entry)
-                for name, (source, scores) in sources.items()
-                if source is not None
-            }
-            for user in users
-        }
-    except UsageError:  # the rankings of a result have changed
-        return {}

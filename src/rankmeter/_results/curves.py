@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from rankmeter._results.notes import Facts, facts_of, notes_of
 from rankmeter._results.result import Result
 from rankmeter._results.segments import clusters_of
 from rankmeter._results.tables import Table
-from rankmeter._results.wording import number
+from rankmeter._results.wording import interval_text, number
 from rankmeter._statistics import cluster_sums, covariance, share_of_ties, spread, t_quantile
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import UsageError
@@ -45,7 +45,7 @@ UNSEEN_CHANGES = 2.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CurveNumbers:
+class Curve(Result):
     """``metric@1``, ``metric@2``, … of one or more systems.
 
     Attributes
@@ -108,7 +108,7 @@ class CurveNumbers:
         tolerance makes sense for them.
 
         Tests in an order that is fixed before need no correction: Maurer, Hothorn and Lehmacher
-        (1995). Users who lose most may just not have been met, so the variance of the loss counts
+        (1995). The sample may have missed users who lose most, so the variance of the loss counts
         two more of them, half of them as gains, with the largest change seen. Where fewer than six
         users differ, that is the one of the next shorter list, or else the span of the metric. The
         variance is at least that of a loss of exactly the tolerance by users who lose so much.
@@ -181,8 +181,55 @@ class CurveNumbers:
         row = order.row(0, named=True)
         return row["k"], row["mean"]
 
+    def __repr__(self) -> str:
+        return f"{self._title()}\n{self.frame}"
 
-C = TypeVar("C", bound=CurveNumbers)
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<p>{html.escape(self._title())}</p>{self.frame._repr_html_()}"
+
+    def _title(self) -> str:
+        return f"Curve of {self.metric}, k from 1 to {max(self.frame['k'], default=0)}"
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per system and k: system, k, mean, low, high, se."""
+        return self.frame
+
+    def table(self) -> Table:
+        """The mean of each system at each k, with its interval."""
+        rows = [
+            (system, f"{k}", number(mean), interval_text(low, high))
+            for system, k, mean, low, high, _ in self.frame.rows()
+        ]
+        return Table(("system", "k", self.metric, "interval"), rows, self.notes)
+
+    def plot(self) -> Any:
+        """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
+
+        Raises
+        ------
+        MissingDependencyError
+            If Altair is not installed.
+        UsageError
+            If no system has a mean.
+        """
+        systems = self.frame["system"].unique(maintain_order=True).to_list()
+        panes = charts.curve(self.metric, self.frame, systems)
+        if not panes:
+            raise UsageError("nothing to draw: no system has a mean")
+        return charts.side_by_side(panes)
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "metric": self.metric,
+            "increasing": self.increasing,
+            "confidence": self.confidence,
+            "points": self.frame.to_dicts(),
+            "best_k": self.best_k(),
+            "smallest_good_k": self.smallest_good_k(),
+            "notes": list(self.notes),
+        }
 
 
 def distinct_curves(plan: Plan) -> dict[str, str]:
@@ -205,15 +252,14 @@ def usual_k(plan: Plan) -> int:
 
 
 def curves_of(
-    kind: type[C],
     plan: Plan,
     entries: Sequence[MetricPlan],
     scored: Callable[[Plan], Mapping[str, Scores]],
     max_k: int,
     clusters: object = None,
     counts: Mapping[str, Mapping[str, int]] | None = None,
-) -> dict[str, C]:
-    """Curves of a `kind` by label, computed all at once: a curve is a plan with more cutoffs.
+) -> dict[str, Curve]:
+    """Curves by label, computed all at once: a curve is a plan with more cutoffs.
 
     The cutoffs of `entries` are replaced; intervals are made as the plan says. `scored` gives the
     scores of every system for a plan; `clusters` are as in `evaluate`; `counts` are the counts of
@@ -249,7 +295,7 @@ def curves_of(
             rows[label].append((name, k, e.mean, e.low, e.high, se))
     columns = ["system", "k", "mean", "low", "high", "se"]
     return {
-        entry.label: kind(
+        entry.label: Curve(
             entry.metric.name,
             pl.DataFrame(rows[entry.label], schema=columns, orient="row"),
             entry.spec.increasing,
@@ -330,58 +376,3 @@ def _se_of_kept(
     mean, other = reversed(two) if reverse else two
     variance = mean - 2.0 * share * pair["covariance"] + share * share * other
     return math.sqrt(max(variance, 0.0) + unseen * pair["unseen"])
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Curve(CurveNumbers, Result):
-    __doc__ = CurveNumbers.__doc__
-
-    def __repr__(self) -> str:
-        return f"{self._title()}\n{self.frame}"
-
-    def _repr_html_(self) -> str:
-        import html
-
-        return f"<p>{html.escape(self._title())}</p>{self.frame._repr_html_()}"
-
-    def _title(self) -> str:
-        return f"Curve of {self.metric}, k from 1 to {max(self.frame['k'], default=0)}"
-
-    def to_polars(self) -> pl.DataFrame:
-        """One row per system and k: system, k, mean, low, high, se."""
-        return self.frame
-
-    def table(self) -> Table:
-        """The mean of each system at each k, with its interval."""
-        rows = [
-            (system, f"{k}", number(mean), f"[{number(low)}, {number(high)}]")
-            for system, k, mean, low, high, _ in self.frame.rows()
-        ]
-        return Table(("system", "k", self.metric, "interval"), rows, self.notes)
-
-    def plot(self) -> Any:
-        """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
-
-        Raises
-        ------
-        MissingDependencyError
-            If Altair is not installed.
-        UsageError
-            If no system has a mean.
-        """
-        systems = self.frame["system"].unique(maintain_order=True).to_list()
-        panes = charts.curve(self.metric, self.frame, systems)
-        if not panes:
-            raise UsageError("nothing to draw: no system has a mean")
-        return charts.side_by_side(panes)
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "metric": self.metric,
-            "increasing": self.increasing,
-            "confidence": self.confidence,
-            "points": self.frame.to_dicts(),
-            "best_k": self.best_k(),
-            "smallest_good_k": self.smallest_good_k(),
-            "notes": list(self.notes),
-        }

@@ -17,8 +17,7 @@ Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
 """The answers of a comparison; empty without an answer."""
 SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
 GATED_NOTE = (
-    "within a segment, a difference is significant only if it is also significant over all users; "
-    "the segments share the alpha that remains after that step"
+    "within a segment, a difference is significant only if it is also significant over all users"
 )
 MAX_UNEQUAL = 10
 """Differences that the note about segments names; the result has all of them."""
@@ -316,29 +315,31 @@ def seen_from(d: Difference, system: str) -> Difference:
     """Swap the systems unless `system` is a; the relative gain of the other has no bounds."""
     if d.a == system:
         return d
+    swapped = {x: getattr(d, y) for pair in _SWAPPED for x, y in (pair, pair[::-1])}
+    negated = {name: -getattr(d, name) for name in _NEGATED}
     return replace(
         d,
-        a=d.b,
-        b=d.a,
-        mean_a=d.mean_b,
-        mean_b=d.mean_a,
-        difference=-d.difference,
+        **swapped,
+        **negated,
         low=-d.high,
         high=-d.low,
-        statistic=-d.statistic,
-        d_z=-d.d_z,
-        hedges_g=-d.hedges_g,
         superiority=1 - d.superiority,
         gain=d.mean_b / d.mean_a - 1 if d.mean_a else math.nan,
         gain_low=math.nan,
         gain_high=math.nan,
-        wins=d.losses,
-        losses=d.wins,
-        p_not_worse=d.p_not_better,
-        p_not_better=d.p_not_worse,
-        p_not_worse_alone=d.p_not_better_alone,
-        p_not_better_alone=d.p_not_worse_alone,
     )
+
+
+_SWAPPED = (
+    ("a", "b"),
+    ("mean_a", "mean_b"),
+    ("wins", "losses"),
+    ("p_not_worse", "p_not_better"),
+    ("p_not_worse_alone", "p_not_better_alone"),
+)
+"""Attributes of a difference that change places if it is seen from the other system."""
+_NEGATED = ("difference", "statistic", "d_z", "hedges_g")
+"""Attributes of a difference that change their sign."""
 
 
 def most_moved_users(

@@ -11,7 +11,7 @@ import numpy as np
 from rankmeter._choices import GEOMETRIC_FLOOR, Setting
 from rankmeter._engine.scores import Averaged
 from rankmeter._evidence.hits import FloatArray, IntArray
-from rankmeter._results.wording import number
+from rankmeter._results.wording import interval_text, number
 from rankmeter._statistics import (
     Crossed,
     Moments,
@@ -76,8 +76,7 @@ class Estimate:
         return self.mean
 
     def __str__(self) -> str:
-        bounds = f"[{number(self.low)}, {number(self.high)}]"
-        return f"{self.label} {number(self.mean)} {bounds} n={self.n}"
+        return f"{self.label} {number(self.mean)} {interval_text(*self.interval)} n={self.n}"
 
     __repr__ = __str__
 

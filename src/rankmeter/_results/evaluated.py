@@ -29,7 +29,7 @@ from rankmeter._results.notes import (
 from rankmeter._results.result import Logged, bootstrap_notes, decimals, plain_mean
 from rankmeter._results.segments import part_frame, part_means
 from rankmeter._results.tables import Table
-from rankmeter._results.wording import level, number
+from rankmeter._results.wording import interval_text, level, number
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import refuse_dead_threads
@@ -266,4 +266,4 @@ class Evaluated(Logged):
 
 def mean_cells(mean: float, low: float, high: float, n: int, digits: int = 4) -> list[str]:
     """A mean, its interval and its number of users as text."""
-    return [number(mean, digits), f"[{number(low, digits)}, {number(high, digits)}]", f"{n:,}"]
+    return [number(mean, digits), interval_text(low, high, digits), f"{n:,}"]

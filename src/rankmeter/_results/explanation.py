@@ -169,7 +169,11 @@ class Explanation(Result):
     def table(self) -> Table:
         """The steps, or the matches, as a table."""
         if self.target:
-            rows = [(str(m), f"{m.value:.10g}") for m in self.matches or self.nearest]
+            tools: dict[tuple[str, str], list[str]] = {}  # those with equal values share a line
+            for match in self.matches or self.nearest:
+                options = str(match).removeprefix(match.convention)
+                tools.setdefault((options, f"{match.value:.10g}"), []).append(match.convention)
+            rows = [(", ".join(names) + options, v) for (options, v), names in tools.items()]
             first = "setting" if self.matches else "nearest setting"
             remarks = (self.verdict(), *self.notes, *self.cautions)
             return Table((first, self.metric), tuple(rows), remarks)

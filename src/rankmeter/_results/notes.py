@@ -17,7 +17,7 @@ from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter._rankings.align import Facts as AlignmentFacts
 from rankmeter._reading.table import Table
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.wording import number
+from rankmeter._results.wording import by_key, number
 from rankmeter._statistics import effective_clusters, skewed
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors._checks import counted, in_words
@@ -137,11 +137,7 @@ def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
     relevant = next(iter(facts.values()))["relevant"]
     convention = f"convention {plan.convention}, relevant {relevant}"
     whole = [entry.label for entry in plan.metrics if entry.spec.whole]
-    together = (
-        [in_words("computed over the lists of all users at once: ") + ", ".join(whole)]
-        if whole
-        else []
-    )
+    together = [in_words("computed over all lists at once: ") + ", ".join(whole)] if whole else []
     others = _by_fact(
         {
             entry.label: f"{AGGREGATES[entry.averaging.aggregate]} in place of mean"
@@ -225,10 +221,11 @@ def chance_notes(random: Mapping[str, float], plan: Plan) -> list[str]:
 
 def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], what: str) -> list[str]:
     """Notes on the numbers of clusters by metric, and on those with few."""
-    notes: dict[str, list[str]] = {}
-    for label, counts in by_metric.items():
-        for note in _cluster_notes(counts, what):
-            notes.setdefault(note, []).append(label)
+    notes = by_key(
+        (note, label)
+        for label, counts in by_metric.items()
+        for note in _cluster_notes(counts, what)
+    )
     return [
         note if len(labels) == len(by_metric) else f"{', '.join(labels)}: {note}"
         for note, labels in notes.items()
@@ -261,10 +258,7 @@ def _behind_names(facts: Mapping[str, str]) -> str:
 
 
 def _by_fact(facts: Mapping[str, str]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for name, fact in facts.items():
-        groups.setdefault(fact, []).append(name)
-    return groups
+    return by_key((fact, name) for name, fact in facts.items())
 
 
 def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:

@@ -16,9 +16,7 @@ from xml.etree import ElementTree as ET
 
 from rankmeter._files import replacing
 from rankmeter._results.charts import BETTER, BLUES, COLOURS, NEITHER, WORSE, as_svg
-from rankmeter._results.estimates import Estimate
-from rankmeter._results.shares import Shares
-from rankmeter._results.tables import MeanCell, Table, visible
+from rankmeter._results.tables import Table, visible
 from rankmeter._results.walks import item_with_title
 from rankmeter._results.wording import level, number, signed
 from rankmeter._version import __version__
@@ -171,7 +169,7 @@ def read_page(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     FileFormatError
-        If the file is not such a page.
+        If the file is not a report of rankmeter.
     """
     text = Path(path).read_bytes().decode("utf-8", errors="replace")
     script = re.search(
@@ -273,10 +271,6 @@ def render(template: str, content: Mapping[str, Any], result: Mapping[str, Any])
             max_printed=MAX_PRINTED,
             max_rows=MAX_ROWS,
             rows_on_paper=ROWS_ON_PAPER,
-            share_rows=_share_rows,
-            user_rows=_user_rows,
-            mean_rows=_mean_rows,
-            value_rows=_value_rows,
             systems=[(f"{i}", SIGNS[i], name) for i, name in enumerate(shown)],
             classes=[(f"p{i}", "■", kind) for i, kind in enumerate(popular[1].classes)]
             if popular
@@ -339,33 +333,6 @@ def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
     names = list(dict.fromkeys(name for by_name in counts.values() for name in by_name))
     rows = [(s, *(f"{by_name.get(name, 0):,}" for name in names)) for s, by_name in counts.items()]
     return Table(("system", *(in_words(name.replace("_", " ")) for name in names)), rows)
-
-
-def _user_rows(
-    sides: Mapping[str, Sequence[tuple[str, float, float]]],
-) -> dict[str, list[tuple[str, ...]]]:
-    """The rows of users under the system that is better for them."""
-    return {
-        f"{name} is better for them": [
-            (user, f"{x:.4f}", f"{y:.4f}", signed(x - y)) for user, x, y in side
-        ]
-        for name, side in sides.items()
-        if side
-    }
-
-
-def _mean_rows(estimates: Mapping[str, Estimate]) -> list[tuple[str | MeanCell, ...]]:
-    return [(label, MeanCell(e), f"{e.n:,}", f"{e.undefined:,}") for label, e in estimates.items()]
-
-
-def _value_rows(
-    sides: Mapping[str, Sequence[tuple[str, float]]],
-) -> dict[str, list[tuple[str, ...]]]:
-    return {name: [(user, number(value)) for user, value in side] for name, side in sides.items()}
-
-
-def _share_rows(shares: Shares) -> list[tuple[str, ...]]:
-    return [(name, *(f"{share:.1%}" for share in of)) for name, of in shares.of.items()]
 
 
 def _drawn(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:

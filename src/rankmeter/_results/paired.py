@@ -19,6 +19,7 @@ from rankmeter._results.differences import Difference, Heterogeneity
 from rankmeter._results.estimates import Estimate, clip, mean_interval
 from rankmeter._results.notes import SKEWED
 from rankmeter._results.settings import Settings, Values
+from rankmeter._results.wording import by_key
 from rankmeter.errors import InvalidValueError, RankmeterWarning
 from rankmeter.errors._checks import in_words
 
@@ -233,7 +234,7 @@ class _Pair:
         """A note on differences that are few or skewed; empty for others."""
         if self.changes.size < FEW_USERS:
             what = in_words("users" if self.group.clusters is None else "clusters")
-            return f"only {self.changes.size} {what}: read differences with care"
+            return f"only {self.changes.size} {what}: treat differences with caution"
         return f"differences {SKEWED}" if self._is_skewed() else ""
 
     def _is_skewed(self) -> bool:
@@ -476,10 +477,10 @@ class PairedTests:
         All groups are one family if they are tested `together`. In a `single` step some of alpha
         can be left: its share by family.
         """
-        families: dict[str, list[int]] = {}
-        for at, group in enumerate(groups):
-            name = "" if together else self._family_of(group.values.label)
-            families.setdefault(name, []).append(at)
+        families = by_key(
+            ("" if together else self._family_of(group.values.label), at)
+            for at, group in enumerate(groups)
+        )
         if together:
             n_segments *= len(self.values)
         by_group: dict[int, list[Difference]] = {}
@@ -604,9 +605,7 @@ class PairedTests:
 
 def _stack_groups(groups: Sequence[_Group]) -> list[st.Hypotheses]:
     """The groups as tables with disjoint rows: a table for each segment, or one of clusters."""
-    tables: dict[str, list[_Group]] = {}
-    for group in groups:
-        tables.setdefault(group.segment if group.clusters is None else "", []).append(group)
+    tables = by_key((group.segment if group.clusters is None else "", group) for group in groups)
     hypotheses = []
     for members in tables.values():
         rows = np.unique(np.concatenate([group.rows for group in members]))

@@ -333,7 +333,7 @@ def gap_frame(
 
 
 def gap_values(values: FloatArray, group: IntArray) -> FloatArray:
-    """Jackknife values of the mean absolute difference between the means of each two groups.
+    """Jackknife values of the mean absolute pairwise difference between the means of the groups.
 
     Their mean is the number, and their spread its uncertainty; NaN with fewer than two groups.
     """

@@ -150,7 +150,7 @@ class Values:
     pooled: bool = False
     """Whether the number is not a mean over users: they are pooled, or their lists are."""
     whole: bool = False
-    """Whether it is one number for the lists of all users."""
+    """Whether it is computed over all lists at once."""
     runs: Sequence[Sequence[Averaged]] = ()
     """Those of each system, if any has several; `averaged` is then their mean."""
 

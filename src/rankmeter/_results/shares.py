@@ -35,6 +35,10 @@ class Shares:
     classes: tuple[str, ...]
     of: Mapping[str, Sequence[float]]
 
+    def rows(self) -> list[tuple[str, ...]]:
+        """The rows of a table: the system, and each share in percent."""
+        return [(name, *(f"{share:.1%}" for share in of)) for name, of in self.of.items()]
+
     def summed(self) -> dict[str, list[float]]:
         """By system, the share of each part together with all before it."""
         return {name: [sum(of[: i + 1]) for i in range(len(of))] for name, of in self.of.items()}
@@ -121,14 +125,15 @@ def tie_bounds(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -
     `score` gives the scores of another plan for the same data, of whose `n` targets `tied` are
     tied.
     """
-    bounds = [_means_of_rule(plan, score, rule) for rule in ("pessimistic", "optimistic")]
-    shown = [
-        f"{label} {number(min(pair))}–{number(max(pair))}"
-        for label, pair in ((label, (bounds[0][label], bounds[1][label])) for label in bounds[0])
-        if pair[0] != pair[1]
+    last = _means_of_rule(plan, score, "pessimistic")
+    first = _means_of_rule(plan, score, "optimistic")
+    bounds = [
+        f"{label} {number(min(mean, first[label]))}–{number(max(mean, first[label]))}"
+        for label, mean in last.items()
+        if mean != first[label]
     ]
     text = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)"
-    return text + (f"; ranked last or first: {', '.join(shown)}" if shown else "")
+    return text + (f"; ranked last or first: {', '.join(bounds)}" if bounds else "")
 
 
 def _means_of_rule(plan: Plan, score: Callable[[Plan], Scores], rule: TieRule) -> dict[str, float]:

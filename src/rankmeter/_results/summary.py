@@ -65,8 +65,8 @@ class Summary(Evaluated, Mapping[str, Estimate]):
     source : Source or None
         What was given to evaluate, for `show`: references, no copies.
     kind : Kind
-        That of the frames that the result hands out: those of pandas or Spark, with the name and
-        type of its users, if the rankings came in such a frame, and else those of Polars.
+        Data frame library of the returned frames: pandas or Spark, with the name and type of
+        their users, if the rankings are such a frame, and otherwise Polars.
     """
 
     best = Lacking("the means of perfect rankings are called `perfect`")
@@ -96,7 +96,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
 
     @in_words_of_result
     def show(self, user: object, metrics: str | Iterable[str] | None = None) -> Walkthrough:
-        """How the values of one user come about, rank by rank.
+        """How the values of one user are computed, rank by rank.
 
         Rankings and ground truth are read once more from what was given to `evaluate`, to which the
         result refers, and the metrics are computed again for this user while their steps are noted.
@@ -181,7 +181,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         return self.kind.frame(part_frame(means))
 
     def gap(self, segments: object) -> Frame:
-        """How far apart the means of segments are: the mean absolute difference of each two.
+        """How far apart the means of segments are: the mean absolute pairwise difference.
 
         Parameters
         ----------

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from rankmeter._engine.memory import Source
 from rankmeter._engine.scores import Scores
-from rankmeter._engine.walk import Place
 from rankmeter._results import charts
-from rankmeter._results.curves import Curve, curves_of, distinct_curves, usual_k
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.evaluated import Evaluated
+from rankmeter._results.reread import (
+    curves_and_shares,
+    no_ranks,
+    reopen_source,
+    tops_of_lists,
+)
 from rankmeter._results.result import Name, written_call
 from rankmeter._results.segments import labels_of, part_means
-from rankmeter._results.shares import Shares, first_hits, popularity_shown
 from rankmeter._results.tables import MeanCell, Table
 from rankmeter._results.verdicts import (
     Spread,
@@ -27,29 +26,12 @@ from rankmeter._results.verdicts import (
     spread_of,
     worst_and_best_users,
 )
-from rankmeter._results.walkthrough import top_of_list
 from rankmeter._results.wording import number
 from rankmeter.conventions._plan import MetricPlan, Plan
-from rankmeter.errors import RankmeterError
 from rankmeter.errors._checks import in_words
 
 OWN = "rankings"
 """What the rankings of one evaluation are called."""
-
-
-def reopen_source(result: Evaluated) -> Source | None:
-    """The data of a result opened once more; None if they are gone, or give other values."""
-    if result.source is None:
-        return None
-    try:
-        data = result.source.open()
-        values = data.run(result.plan)[result.source.system].values
-    except (RankmeterError, OSError):
-        return None
-    labels = [entry.label for entry in result.plan.metrics]
-    before = result.scores.values
-    same = all(np.array_equal(before[x], values[x], equal_nan=True) for x in labels)
-    return replace(result.source, open=lambda: data) if same else None
 
 
 def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
@@ -67,34 +49,34 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
     source, tables = reopen_source(result), _means_by_part(result, segments)
     first = plan.metrics[0].label
     random = result.random.get(first)
-    by_part = {
-        f"by {name}": {
-            label: charts.segments(label, {(part, OWN): row[label] for part, row in rows.items()},
-                                   [OWN])
-            for label in charted
-        }
-        for name, rows in tables.items()
-    }  # fmt: skip
-    hits, popular, again = _read_rankings_again(result, source, charted)
+
+    def scored(plan: Plan) -> Mapping[str, Scores]:
+        return {OWN: source.open().run(plan)[source.system]} if source else no_ranks(plan)
+
+    nameless = {"": (source, scores)}
+    _, again = curves_and_shares(plan, scored, charted, [OWN], None, {OWN: result.read})
     return {
         "headline": headline_of(
             result.estimates[first], spreads.get(first), result.confidence, random
         ),
         "estimates": result.estimates,
+        "means": [
+            (label, MeanCell(e), f"{e.n:,}", f"{e.undefined:,}")
+            for label, e in result.estimates.items()
+        ],
         "notes": [*result.notes, *left_out],
         "spread": _spread_table(spreads),
-        "hits": hits,
-        "popularity": popular,
+        **again,
         "parts": {name: _part_rows(rows) for name, rows in tables.items()},
         "extremes": extremes,
-        "lists": {e.label: _lists(result, e, extremes[e.label], source) for e in by_user},
+        "lists": {e.label: tops_of_lists(nameless, e, extremes[e.label]) for e in by_user},
         "figures": {
             "distribution": {
                 label: [charts.distribution(label, *shape)] if sum(shape[0]) else []
                 for label, shape in bins.items()
             },
-            **again,
-            **by_part,
+            **again["figures"],
+            **{f"by {name}": _part_charts(rows, charted) for name, rows in tables.items()},
         },
         "plan": plan.describe(),
         "call": _python_call(result),
@@ -111,38 +93,20 @@ def _part_rows(means: Mapping[str, Mapping[str, Estimate]]) -> list[tuple[Any, .
     ]
 
 
+def _part_charts(
+    means: Mapping[str, Mapping[str, Estimate]], labels: Sequence[str]
+) -> dict[str, list[Any]]:
+    """By metric, the means within parts of the users."""
+    by_part = {label: {(part, OWN): row[label] for part, row in means.items()} for label in labels}
+    return {label: charts.segments(label, by_part[label], [OWN]) for label in labels}
+
+
 def _python_call(result: Evaluated) -> str:
     """The call in Python that gives this result from the same rankings, or nothing."""
     if result.source is None or not result.source.system:
         return ""  # of scores, ranks or batches
     clusters = None if result.clusters is None else Name("clusters")
     return written_call(result.plan, "evaluate", "rankings, truth", clusters=clusters)
-
-
-def _read_rankings_again(
-    result: Evaluated, source: Source | None, charted: Sequence[str]
-) -> tuple[Shares | None, tuple[int, Shares] | None, dict[str, Any]]:
-    """The ranks of first hits, the popularity of what is shown, and charts with curves."""
-    if source is None:
-        return None, None, {"curve": {}}
-
-    def scored(plan: Plan) -> Mapping[str, Scores]:
-        return {OWN: source.open().run(plan)[source.system]}
-
-    plan = result.plan
-    hits, popular = first_hits(plan, scored), popularity_shown(plan, scored)
-    first_of = distinct_curves(plan)
-    firsts = [plan[label] for label in dict.fromkeys(first_of[x] for x in charted if x in first_of)]
-    read = {OWN: result.read}
-    curves = curves_of(Curve, plan, firsts, scored, usual_k(plan), None, read) if firsts else {}
-    figures: dict[str, Any] = {
-        "curve": {
-            label: charts.curve(label, curve.frame, [OWN]) for label, curve in curves.items()
-        },
-        "hits": {"": charts.first_hits(hits, [OWN])} if hits else {},
-        "popularity": {"": charts.popularity(*popular, [OWN])} if popular else {},
-    }
-    return hits, popular, figures
 
 
 def _means_by_part(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
@@ -162,28 +126,13 @@ def _means_by_part(result: Evaluated, segments: object) -> dict[str, dict[str, A
     }
 
 
-def _worst_and_best(scores: Scores, entry: MetricPlan) -> dict[str, list[tuple[str, float]]]:
-    """The users with the worst values and with the best ones."""
+def _worst_and_best(scores: Scores, entry: MetricPlan) -> dict[str, list[tuple[str, str]]]:
+    """The users with the worst values and with the best ones, as rows."""
     averaged = scores.averaged(entry)
     users = scores.users.gather(averaged.users)
     sides = worst_and_best_users(users, averaged.values, increasing=entry.spec.increasing)
-    return {name: side for name, side in zip(("worst", "best"), sides, strict=True) if side}
-
-
-def _lists(
-    result: Evaluated,
-    entry: MetricPlan,
-    sides: Mapping[str, list[tuple[str, float]]],
-    source: Source | None,
-) -> dict[str, dict[str, list[Place]]]:
-    """By user of some extremes, the top of the list, of a system without a name."""
-    if source is None or not source.lists:
-        return {}
-    users = [user for side in sides.values() for user, _ in side]
-    try:
-        return {user: {"": top_of_list(source, result.scores, user, entry)} for user in users}
-    except RankmeterError:  # read in pieces
-        return {}
+    rows = ([(user, number(value)) for user, value in side] for side in sides)
+    return {name: side for name, side in zip(("worst", "best"), rows, strict=True) if side}
 
 
 def _spread_table(spreads: Mapping[str, Spread]) -> Table:

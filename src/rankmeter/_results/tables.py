@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.verdicts import printed_places
-from rankmeter._results.wording import number
+from rankmeter._results.wording import interval_text, number
 from rankmeter.errors import LONGEST_NAME, shortened
 
 # Line breaks, control characters of a terminal, and characters that change the direction of text.
@@ -171,7 +170,7 @@ class Table:
         def line(row: Sequence[str], tag: str, at: int = -1) -> str:
             cells = [
                 f'<{tag} style="text-align:{"left" if i < self.left else "right"};'
-                'padding:.2em .8em;font-variant-numeric:tabular-nums">'
+                'padding:.2em .8em">'
                 f"{_emphasised(html.escape(visible(cell)), self.styles.get((at, i), ()))}</{tag}>"
                 for i, cell in enumerate(row)
             ]
@@ -181,7 +180,8 @@ class Table:
             f"<small>{html.escape(visible(' · '.join(self.notes)))}</small>" if self.notes else ""
         )
         return (
-            '<table style="border-collapse:collapse"><thead style="border-bottom:1px solid">'
+            '<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">'
+            '<thead style="border-bottom:1px solid">'
             f"{line(self.columns, 'th')}</thead><tbody>"
             f"{''.join(line(row, 'td', at) for at, row in enumerate(self.rows))}</tbody></table>"
             f"{notes}"
@@ -201,6 +201,18 @@ class MeanCell:
     place: int = 0
     mark: str = ""
     beats: int | None = None
+
+    def __str__(self) -> str:
+        return f"{number(self.estimate.mean)} {self.mark}".rstrip()
+
+    @property
+    def styles(self) -> tuple[Style, ...]:
+        """The styles in a table; letters have no colour, as a mean may win and lose."""
+        return _OF_PLACE.get(self.place, ()) + _OF_MARK.get(self.mark, ())
+
+
+_OF_PLACE: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
+_OF_MARK: dict[str, tuple[Style, ...]] = {"▲": ("better",), "▼": ("worse",)}
 
 
 def _emphasised(cell: str, styles: Collection[Style]) -> str:
@@ -246,14 +258,9 @@ class Means:
 
     Attributes
     ----------
-    titles : mapping of str to str
-        What each system is called, in the order of the rows.
-    estimates : mapping of (str, str) to Estimate
-        By metric and system.
-    increasing : mapping of str to bool
-        By metric, whether larger is better, in the order of the columns.
-    marks : mapping of (str, str) to str
-        ▲ or ▼, or letters, of what is significant.
+    metrics : sequence of str
+    rows : mapping of str to sequence of MeanCell
+        By what a system is called, the mean of each metric.
     meaning : str
         What the marks mean.
     notes : sequence of str
@@ -261,10 +268,8 @@ class Means:
     intervals : bool
     """
 
-    titles: Mapping[str, str]
-    estimates: Mapping[tuple[str, str], Estimate]
-    increasing: Mapping[str, bool]
-    marks: Mapping[tuple[str, str], str]
+    metrics: Sequence[str]
+    rows: Mapping[str, Sequence[MeanCell]]
     meaning: str
     notes: Sequence[str]
     digits: int = 4
@@ -275,32 +280,32 @@ class Means:
 
         Cutoffs of one metric are under one head. What the marks mean is below the last rule.
         """
-        aligned = f"l{'r' * len(self.increasing)}"
+        aligned = f"l{'r' * len(self.metrics)}"
         lines = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", *self._heads(), r"\midrule"]
         lines += [
-            " & ".join([as_latex(title), *self._cells(name, _latex_cell)]) + r" \\"
-            for name, title in self.titles.items()
+            " & ".join([as_latex(title), *self._cells(row, _latex_cell)]) + r" \\"
+            for title, row in self.rows.items()
         ]
         lines += [r"\bottomrule", *self._below(), r"\end{tabular}"]
         return floated(lines, self.notes, caption, label)
 
     def _below(self) -> list[str]:
         """Rows that explain the marks, about as wide as the others."""
-        if not any(self.marks.values()):
+        if not any(cell.mark for row in self.rows.values() for cell in row):
             return []
-        rows = [[title, *self._cells(name, _plain_cell)] for name, title in self.titles.items()]
-        columns = zip(*[["", *self.increasing], *rows], strict=True)
+        rows = [[title, *self._cells(row, _plain_cell)] for title, row in self.rows.items()]
+        columns = zip(*[["", *self.metrics], *rows], strict=True)
         width = sum(max(map(len, column)) + 2 for column in columns)
         lines = textwrap.wrap(self.meaning, max(40, width))
         escaped = (" ".join(map(as_latex, line.split())) for line in lines)
-        all_columns = rf"\multicolumn{{{1 + len(self.increasing)}}}{{@{{}}l@{{}}}}"
+        all_columns = rf"\multicolumn{{{1 + len(self.metrics)}}}{{@{{}}l@{{}}}}"
         return [rf"{all_columns}{{\footnotesize {line}}} \\" for line in escaped]
 
     def _heads(self) -> list[str]:
         """The names of the metrics, in two lines if cutoffs of one metric follow each other."""
-        runs = [(base, [*labels]) for base, labels in itertools.groupby(self.increasing, _base)]
+        runs = [(base, [*labels]) for base, labels in itertools.groupby(self.metrics, _base)]
         if all(len(labels) == 1 for _, labels in runs):
-            return [" & ".join(["system", *map(as_latex, self.increasing)]) + r" \\"]
+            return [" & ".join(["system", *map(as_latex, self.metrics)]) + r" \\"]
         upper, rules, lower, at = [""], "", ["system"], 2
         for base, labels in runs:
             n = len(labels)
@@ -317,38 +322,28 @@ class Means:
     def to_markdown(self) -> str:
         """A pipe table, with the notes as a line below."""
         lines = [
-            " | ".join(["| system", *map(as_markdown, self.increasing)]) + " |",
-            "|:--|" + "--:|" * len(self.increasing),
+            " | ".join(["| system", *map(as_markdown, self.metrics)]) + " |",
+            "|:--|" + "--:|" * len(self.metrics),
         ]
         lines += [
-            " | ".join([f"| {as_markdown(title)}", *self._cells(name, _markdown_cell)]) + " |"
-            for name, title in self.titles.items()
+            " | ".join([f"| {as_markdown(title)}", *self._cells(row, _markdown_cell)]) + " |"
+            for title, row in self.rows.items()
         ]
         return "\n".join([*lines, "", as_markdown(" · ".join(self.notes))])
 
-    def _cells(self, name: str, cell: Callable[[str, str, str, int], str]) -> list[str]:
+    def _cells(
+        self, row: Sequence[MeanCell], write: Callable[[str, str, str, int], str]
+    ) -> list[str]:
         """The cells of a system: the mean, the interval, the mark, and whether it is 1st or 2nd."""
         return [
-            cell(
-                self._number(self.estimates[label, name].mean),
-                self._interval(self.estimates[label, name]),
-                self.marks[label, name],
-                self._place(label, name),
+            write(
+                number(cell.estimate.mean, self.digits),
+                interval_text(*cell.estimate.interval, self.digits) if self.intervals else "",
+                cell.mark,
+                cell.place,
             )
-            for label in self.increasing
+            for cell in row
         ]
-
-    def _number(self, value: float) -> str:
-        return number(value, self.digits)
-
-    def _interval(self, e: Estimate) -> str:
-        return f"[{self._number(e.low)}, {self._number(e.high)}]" if self.intervals else ""
-
-    def _place(self, label: str, name: str) -> int:
-        """1 for the best mean as it is printed, 2 for the second of at least three, else 0."""
-        means = [self._number(self.estimates[label, system].mean) for system in self.titles]
-        place = printed_places(means, increasing=self.increasing[label])
-        return dict(zip(self.titles, place, strict=True))[name]
 
 
 def _base(label: str) -> str:

@@ -12,11 +12,11 @@ import polars as pl
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._results.differences import Difference, seen_from
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.wording import level, number, p_text, signed
+from rankmeter._results.wording import by_key, level, number, p_text, signed
 from rankmeter.errors._checks import counted, in_words
 
 MAX_SYSTEMS = 10
-"""Systems in one chart: as many as there are distinct colours."""
+"""Systems in one chart: the number of distinct colours."""
 MAX_METRICS = 30
 """Metrics with charts and lists on a page; its tables have all."""
 MAX_NAMED = 3
@@ -90,14 +90,16 @@ def verdict(
     """
     ranked = _ranked(means, increasing=increasing)
     best = ranked[0]
-    mine = [seen_from(d, best) for d in differences if best in (d.a, d.b)]
+    of_best = [seen_from(d, best) for d in differences if best in (d.a, d.b)]
     # The baseline first, then the others by rank.
     place = {name: place for place, name in enumerate(ranked)}
-    mine.sort(key=lambda d: (d.b != baseline, place.get(d.b, len(ranked))))
-    beaten = sum(d.significant and d.better == best for d in mine)
+    of_best.sort(key=lambda d: (d.b != baseline, place.get(d.b, len(ranked))))
+    beaten = sum(d.significant and d.better == best for d in of_best)
     mean = means[best].mean
     first = leaders(means, increasing=increasing)
-    return Verdict(metric, ranked, first, mean, mine[0] if mine else None, beaten, len(mine))
+    return Verdict(
+        metric, ranked, first, mean, of_best[0] if of_best else None, beaten, len(of_best)
+    )
 
 
 def near_the_best(means: Mapping[str, Estimate], best: str) -> list[str]:
@@ -320,9 +322,7 @@ def by_segment(
 
     `best` is by segment; `p` is that of equal differences, NaN if they were not tested.
     """
-    where: dict[str, list[str]] = {}
-    for segment, names in best.items():
-        where.setdefault(", ".join(names), []).append(segment)
+    where = by_key((", ".join(names), segment) for segment, names in best.items())
     if len(where) == 1:
         (name,) = where
         has = "has" if all(len(names) == 1 for names in best.values()) else "have"
@@ -434,5 +434,5 @@ def headline_of(
         )
     if random is not None:
         sentences.append(f"Random rankings of all candidates reach {number(random)}.")
-    over = in_words("the lists of all users") if spread is None else counted(e.n, "user")
+    over = "all lists" if spread is None else counted(e.n, "user")
     return Headline(f"{e.label} is {number(e.mean)} over {over}", tuple(sentences))

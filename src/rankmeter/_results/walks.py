@@ -1,4 +1,4 @@
-"""How a number comes about, as tables and lines of text."""
+"""How a number is computed, as tables and lines of text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from rankmeter.errors._checks import exact, in_words
 
 FIRST = 10
 """Ranks that are always shown; of the others only items that count."""
-_MOST = 50
+_MOST = 25
+_MOST_IN_VAIN = 3
+"""Relevant items that are shown although they add nothing: further down, or not in the list."""
 _LONGEST_ITEM = 40
 _SIGNS = [
     ("**2", "²"), ("**", "^"), (" * ", " · "), ("<=", "≤"), (">=", "≥"), ("infinity", "∞"),
@@ -71,30 +73,38 @@ def _table(grid: Grid, k: int | None, *, of: str = "item", end: int | None = Non
     first = ["rank", *[in_words("item")] * named_items, "gain"] if of == "item" else [of]
     rows: list[list[str]] = []
     hidden: list[list[str]] = []
+    relevant = in_vain = 0
     for i, place in enumerate(grid.places):
         item = item_with_title(place)
         cells = [item]
         if of == "item":
             cells = [place.rank or "–", *[item] * named_items, _gain(place)]
         row = [*cells, *(_plain(place.numbers.get(c)) for c in grid.columns)]
-        if (end is None or i < end) and _matters(place, i, k, len(rows)):
-            rows += [*_hidden_row(hidden), row]
-            hidden = []
+        is_first, adds = i < min(k or FIRST, FIRST), _adds(place)
+        counts = adds or (place.relevant and in_vain < _MOST_IN_VAIN)
+        in_vain += place.relevant and not (is_first or adds)
+        if (end is None or i < end) and (is_first or (counts and len(rows) < _MOST)):
+            rows += [*_hidden_row(hidden, relevant), row]
+            hidden, relevant = [], 0
         else:
             hidden.append(row)
-    return Table([*first, *grid.columns], [*rows, *_hidden_row(hidden)], left=min(2, len(first)))
+            relevant += place.relevant and of == "item" and end is None
+    last = _hidden_row(hidden, relevant)
+    return Table([*first, *grid.columns], [*rows, *last], left=min(2, len(first)))
 
 
-def _hidden_row(hidden: Sequence[list[str]]) -> Sequence[list[str]]:
-    """Rows that are left out, as one row that counts them."""
+def _hidden_row(hidden: Sequence[list[str]], relevant: int) -> Sequence[list[str]]:
+    """Rows that are left out, as one row that counts them and the relevant ones among them."""
     if len(hidden) < 2:
         return hidden
-    return [["…", f"{len(hidden):,} more", *[""] * (len(hidden[0]) - 2)][: len(hidden[0])]]
+    count = f"{len(hidden):,} more" + (f", {relevant:,} relevant" if relevant else "")
+    return [["…", count, *[""] * (len(hidden[0]) - 2)][: len(hidden[0])]]
 
 
-def _matters(place: Place, i: int, k: int | None, shown: int) -> bool:
-    counts = place.relevant or any(place.numbers.values())
-    return i < min(k or FIRST, FIRST) or (counts and shown < _MOST)
+def _adds(place: Place) -> bool:
+    """Whether a place adds something to the value: its term, or any number without terms."""
+    terms = [place.numbers[name] for name in ("term", "hit") if name in place.numbers]
+    return any(terms or place.numbers.values())
 
 
 def _gain(place: Place) -> str:

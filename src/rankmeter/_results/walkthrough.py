@@ -1,4 +1,4 @@
-"""How the numbers of one user come about."""
+"""How the numbers of one user are computed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TOP, MOST = 10, 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Walkthrough(Result):
-    """How the values of some metrics come about for one user.
+    """How the values of some metrics are computed for one user.
 
     Attributes
     ----------
@@ -61,12 +61,16 @@ class Walkthrough(Result):
         return [*self._parts()]
 
     def _parts(self) -> Iterator[str | Table]:
+        has_parentheses = False
         for system, walk in self.walks:
             whose = f"{in_words('user')} {one_line(str(self.user))}"
-            yield from filter(None, parts_of(walk, f"{system}, {whose}" if system else whose))
-        judged = (p for _, walk in self.walks for p in walk.ranking.places if not p.relevant)
-        has_judged = not all(math.isnan(place.gain) for place in judged)
-        notes = [*self.notes, *["in parentheses: judged, not relevant"] * has_judged]
+            for part in parts_of(walk, f"{system}, {whose}" if system else whose):
+                if isinstance(part, Table) and "gain" in part.columns:
+                    gain = part.columns.index("gain")
+                    has_parentheses |= any(row[gain].startswith("(") for row in part.rows)
+                if part:
+                    yield part
+        notes = [*self.notes, *["in parentheses: judged, not relevant"] * has_parentheses]
         yield from filter(None, [" · ".join(notes)])
 
     def table(self) -> Table:

@@ -1,11 +1,22 @@
-"""Numbers as tables, sentences and JSON show them."""
+"""Numbers, and what is said of several names, as tables, sentences and JSON show them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def by_key(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """The values of each key; keys are in the order in which they come first."""
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -13,6 +24,11 @@ def number(value: float | None, digits: int = 4) -> str:
     if value is None or math.isnan(value):
         return "–"
     return f"{value:z,.1f}" if digits == 4 and abs(value) >= 1000 else f"{value:z.{digits}f}"
+
+
+def interval_text(low: float, high: float, digits: int = 4) -> str:
+    """An interval as tables show it."""
+    return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
 def level(confidence: float) -> str:

@@ -129,8 +129,8 @@ class Spread(NamedTuple):
     def steadied(self, change: float, weight: float = 1.0) -> Spread:
         """Add one unit to the variance, half at +change and half at -change; the mean stays.
 
-        Units that differ rarely may just not have been met, so that the variance of differences
-        is too small, or 0. Agresti and Min (Statistics in Medicine 24, 2005) add such
+        If units rarely differ, the sample may have missed those that do, so that the variance of
+        differences is too small, or 0. Agresti and Min (Statistics in Medicine 24, 2005) add such
         observations to paired shares.
         """
         if self.units < 2:

@@ -508,7 +508,7 @@ def _mean_ratings(frame: pl.DataFrame, damping: float, *, needed_by: str) -> pl.
     if "rating" not in frame.columns:
         raise ColumnError(
             f"{needed_by} needs a rating column; the columns are {', '.join(frame.columns)}: "
-            "name it with columns={'rating': ...}"
+            "say which one with columns={'rating': ...}"
         )
     if bad := frame.height - int(frame["rating"].is_finite().sum()):
         raise InvalidValueError(

@@ -127,7 +127,7 @@ def _read_name(text: str, profile: Convention) -> tuple[Metric, ...]:
         if cutoff := _CUTOFF.fullmatch(option):
             points, left = [*points, int(cutoff[1])], left - {option}
     if len(points) > len(labels):
-        raise UsageError(f"{shown(text)} has two cutoffs: name one")
+        raise UsageError(f"{shown(text)} has two cutoffs: use one")
     return tuple(
         replace(_to_metric(ours, left, k, profile), label=label)
         for k, label in zip(points or [None], labels, strict=True)
@@ -186,7 +186,7 @@ def _to_metric(ours: str, options: frozenset[str], k: float | None, profile: Con
         name, _, value = (option + "=true" if option == ADJUSTED else option).partition("=")
         means = profile.options.get(option, {name.strip(): value.strip()})
         if twice := given & means.keys():
-            raise UsageError(f"{ours} has the option {min(twice)!r} twice: name it once")
+            raise UsageError(f"{ours} has the option {min(twice)!r} twice: use it once")
         given |= means.keys()
         metric = metric(**means)
     return metric

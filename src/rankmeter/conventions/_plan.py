@@ -417,7 +417,7 @@ def _resolve_metric(
     averaging = _build(Averaging, switches)
     if spec.whole and averaging.aggregate != "micro":
         raise UsageError(
-            f"{metric} is one number for the lists of all users, so it has no "
+            f"{metric} is computed over all lists at once, so it has no "
             f"{averaging.aggregate} (aggregate=)"
         )
     candidates = _candidates(metric, setting, data) if ADJUSTED in metric_choices else None

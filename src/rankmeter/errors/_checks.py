@@ -49,7 +49,7 @@ def use_words(words: Words) -> Iterator[None]:
 
 
 def in_words(text: str) -> str:
-    """A text of the house in the words that are spoken; names of systems must not be in it."""
+    """Rankmeter's own text in the vocabulary in use; names of systems must not be in it."""
     words = _spoken.get()
     return text if words == USERS else _OWN.sub(lambda match: _translate(match[0], words), text)
 

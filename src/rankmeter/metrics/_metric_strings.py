@@ -249,12 +249,12 @@ def read_metric(text: str) -> list[Metric]:
                 f"cannot read the option {shown(pair)} of {shown(text)}: write name=value"
             )
         if key in options:
-            raise UsageError(f"{shown(text)} has the option {shown(key)} twice: name it once")
+            raise UsageError(f"{shown(text)} has the option {shown(key)} twice: use it once")
         options[key] = value
     if cutoffs and base.spec.at in options:
         raise UsageError(
             f"{shown(text)} has the option {base.spec.at!r} twice, in parentheses and after @: "
-            "name it once"
+            "use it once"
         )
     base = base(**options)
     metrics = [base @ k for k in cutoffs] or [base]

@@ -176,7 +176,7 @@ class Spec:
 
     @property
     def of_lists(self) -> bool:
-        """Whether the metric measures what was shown, whatever is relevant."""
+        """Whether it is a list metric, which needs no ground truth."""
         return "lists" in self.needs
 
     @property
@@ -196,7 +196,7 @@ class Spec:
 
     @property
     def whole(self) -> bool:
-        """Whether the metric is one number for the lists of all users, who have none alone."""
+        """Whether the metric is computed over all lists at once, so that no user has a value."""
         return self.of_lists and self.pools and self.aggregate == "micro"
 
     @property

@@ -68,7 +68,7 @@ def gauc(
     smooth: bool = False,
     weight: Literal["relevant", "candidates"] = "relevant",
 ) -> Ratio:
-    """Mean of the users' AUC, weighted by their relevant items.
+    """AUC weighted by user (GAUC): mean of the users' AUC, weighted by their relevant items.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def lauc(
     chosen: Literal["ranked", "k"] = "ranked",
     smooth: bool = False,
 ) -> FloatArray:
-    """AUC of a ranking of which only the top k is known.
+    """AUC of the top k (LAUC): AUC of a ranking of which only the top k is known.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def pauc(
     positives: Literal["all", "top"] = "all",
     insufficient: Literal["score", "undefined"] = "score",
 ) -> FloatArray:
-    """AUC of the relevant items against the k irrelevant items that are ranked best.
+    """Partial AUC: AUC of the relevant items against the k irrelevant items that are ranked best.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def _expected_left_of_nth(j: int, hits: int, misses: int, terms: int, left: floa
 
 @register("Ordered pair accuracy", reached=False, synonyms=("ordered_pair_accuracy",))
 def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) -> Ratio:
-    """Share of the pairs of candidates with different gains that are ranked in this order.
+    """Ordered pair accuracy (OPA): share of the pairs with different gains in the right order.
 
     Parameters
     ----------

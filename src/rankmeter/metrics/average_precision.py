@@ -159,7 +159,7 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
 
 @register("Set average precision", synonyms=("set_map",))
 def set_ap(hits: Hits) -> FloatArray:
-    """Precision times recall of the ranking as a set: every hit has the precision of the whole.
+    """Set average precision: precision times recall; every hit has the precision of the whole list.
 
     Notes
     -----
@@ -187,7 +187,7 @@ def set_ap(hits: Hits) -> FloatArray:
     open_ties=False,
 )
 def yaap(hits: Hits) -> FloatArray:
-    """Average precision on a scale that treats bad and good rankings alike: smoothed log odds.
+    """Smoothed average precision (yaAP): log odds of AP, which treat bad and good rankings alike.
 
     Notes
     -----

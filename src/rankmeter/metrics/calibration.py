@@ -52,7 +52,7 @@ def calibration(
     p: Annotated[float, Example(0.5)] = 0.85,
     weights: Literal["none", "rating"] = "none",
 ) -> FloatArray:
-    """How far the categories of the top k are from those that the user has: 0 is calibrated.
+    """Miscalibration: divergence of the top k's categories from those of the user; 0 is calibrated.
 
     Parameters
     ----------

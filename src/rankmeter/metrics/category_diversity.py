@@ -43,7 +43,7 @@ def categorical_diversity(
     *,
     denominator: Literal["k", "ranked", "categories"] = "k",
 ) -> FloatArray:
-    """Number of different categories in the top k, per item.
+    """Categorical diversity: number of different categories in the top k, per item.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def category_entropy(
     smoothing: Annotated[float, Example(1e-6, 0.1)] = 0.0,
     base: Literal["2", "e"] = "2",
 ) -> FloatArray:
-    """Entropy of the categories of the top k: larger is more even.
+    """Entropy of categories: how evenly the top k covers its categories; larger is more even.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def binomial_diversity(
     alpha: Annotated[float, Example(0.8)] = 0.5,
     part: Literal["both", "coverage", "non_redundancy"] = "both",
 ) -> FloatArray:
-    """How well the categories of the top k fit a random list: none missing, none too often.
+    """Binomial diversity: how well the categories fit a random list, none missing, none too often.
 
     Parameters
     ----------

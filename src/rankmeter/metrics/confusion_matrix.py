@@ -32,7 +32,7 @@ def accuracy(
     n_items: Annotated[int, Example(100, 50, 16)],
     chosen: Literal["ranked", "k"] = "ranked",
 ) -> FloatArray:
-    """Share of the catalogue that is correctly recommended or correctly left out.
+    """Accuracy: share of the catalogue that is correctly recommended or correctly left out.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def accuracy(
 def fallout(
     hits: Hits, k: int | None = None, *, n_items: Annotated[int | None, Example(100, 50)]
 ) -> Ratio:
-    """Share of the irrelevant candidates that are in the top k.
+    """Fall-out: share of the irrelevant candidates that are in the top k. Lower is better.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from rankmeter.metrics._registry import register
 
 @register("Items ranked", high=math.inf, synonyms=("num_ret", "num_ranked"), needs_relevant=False)
 def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
-    """Number of items in the ranking, or in its top k.
+    """Items ranked: number of items in the ranking, or in its top k.
 
     Notes
     -----
@@ -41,7 +41,7 @@ def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
     needs_relevant=False,
 )
 def n_relevant(hits: Hits) -> FloatArray:
-    """Number of relevant items in the truth, found or not.
+    """Items relevant: number of relevant items in the ground truth, found or not.
 
     Notes
     -----
@@ -59,7 +59,7 @@ def n_relevant(hits: Hits) -> FloatArray:
 
 @register("Hits", high=math.inf, synonyms=("num_rel_ret", "num_hits"), needs_relevant=False)
 def n_hits(hits: Hits, k: int | None = None) -> FloatArray:
-    """Number of relevant items in the top k.
+    """Hits: number of relevant items in the top k.
 
     Notes
     -----
@@ -77,7 +77,7 @@ def n_hits(hits: Hits, k: int | None = None) -> FloatArray:
 
 @register("List length", high=math.inf, reached=False, needs_items=False)
 def list_length(lists: Lists, k: int | None = None) -> FloatArray:
-    """Count the items in the top k.
+    """List length: number of items in the top k.
 
     Notes
     -----
@@ -95,7 +95,7 @@ def list_length(lists: Lists, k: int | None = None) -> FloatArray:
 
 @register("Sufficiency", needs_items=False, synonyms=("sufficient",))
 def sufficiency(lists: Lists, k: int | None = None, *, partial: bool = False) -> FloatArray:
-    """Whether a list has k items: 1 or 0. Without a cutoff, no list is too short.
+    """Sufficiency: 1 if a list has k items, else 0. Without a cutoff, no list is too short.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def repetition(
     scale: Literal["share", "any"] = "share",
     inverse: bool = False,
 ) -> FloatArray:
-    """Share of the top k that is in the list a second time, or more often.
+    """Repetition: share of the top k that is in the list a second time, or more often.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Coverage: how much of the catalogue the lists of all users show together."""
+"""Coverage: how much of the catalogue all lists show together."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def coverage(
     outside: Literal["ignore", "count"] = "ignore",
     items: Literal["catalogue", "training"] = "catalogue",
 ) -> Exposure:
-    """Share of the catalogue that is in the top k of at least one user.
+    """Catalogue coverage: share of the catalogue that is in the top k of at least one user.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _training_catalogue(popularity: Popularity | None) -> Catalogue:
 def user_coverage(
     lists: Lists, k: int | None = None, *, least: Annotated[int, Example(1, 3)] = 1
 ) -> FloatArray:
-    """Share of the users with at least so many items in their top k.
+    """User coverage: share of the users with at least `least` items in their top k.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def entropy(
     per: Literal["all", "item"] = "all",
     weights: Literal["items", "lists"] = "items",
 ) -> Exposure:
-    """Entropy of the items in the top k of all users: larger is more even.
+    """Entropy of items: Shannon entropy of the top k of all users; larger is more even.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def entropy(
 
 @register("Effective number of items", low=1.0, high=math.inf, aggregate="micro")
 def effective_items(lists: Lists, k: int | None = None) -> Exposure:
-    """How many items, each shown equally often, have the same entropy.
+    """Effective number of items: how many items, each shown equally often, have the same entropy.
 
     Notes
     -----
@@ -241,7 +241,7 @@ def _entropy(unit: float = 1.0, *, per_item: bool = False, exponential: bool = F
 def personalization(
     lists: Lists, k: int | None = None, *, similarity: Literal["cosine", "overlap"] = "cosine"
 ) -> Exposure:
-    """How different the lists of two users are, on average over all pairs of users.
+    """Personalization: mean dissimilarity of two users' lists, over all pairs of users.
 
     Parameters
     ----------

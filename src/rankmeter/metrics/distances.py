@@ -41,7 +41,7 @@ class Space:
             needed = "the training interactions"
         elif distance == "given":
             source = likeness.given
-            needed = "a similarity of each two items, as a pair (ids, square matrix)"
+            needed = "pairwise similarities of the items, as a pair (ids, square matrix)"
         if source is None:
             raise UsageError(f"needs {needed}: pass {argument}=", option=argument)
         if isinstance(source, Features) and distance in ("cosine", "jaccard"):

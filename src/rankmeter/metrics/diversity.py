@@ -95,7 +95,7 @@ def eild(
     unknown: Literal["skip", "zero"] = "skip",
     single: Literal["undefined", "zero"] = "undefined",
 ) -> FloatArray:
-    """Intra-list diversity for a reader who may stop early, with discounts of rank and relevance.
+    """Rank- and relevance-aware intra-list diversity (EILD): that of a reader who may stop early.
 
     Parameters
     ----------

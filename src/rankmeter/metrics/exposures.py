@@ -1,4 +1,4 @@
-"""How much the lists of all users together show each item: a state, and the numbers made of it."""
+"""How much all lists together show each item: a state, and the metrics computed from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _all(_: object) -> float:
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number made of the lists of some users.
+    """A number computed from the lists of some users.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Statistic:
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """The items that were shown to each user, with weights, and a number made of all of them.
+    """The items in each list, with weights, and a number computed from all of them.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ def bias_disparity(
     *,
     groups: Groups = "categories",
 ) -> Grouped:
-    """How much the lists change the share that each group of items has in the training data.
+    """Bias disparity: relative change of each item group's share, from training data to lists.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def group_bias(
     groups: Groups = "categories",
     group: Annotated[int, Example(2)] = 1,
 ) -> Grouped:
-    """How much more of the lists than of the training data one group of items makes up.
+    """Bias towards a group of items: relative change of its share, from training data to lists.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def item_gap(
     groups: Groups = "categories",
     relevance: Literal["binary", "graded", "exp2"] = "binary",
 ) -> Exposure:
-    """Mean absolute difference between item groups in mean relevance when recommended.
+    """Gap between groups of items: mean absolute difference in mean relevance when recommended.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Inequality: how evenly the lists of all users show the items of the catalogue."""
+"""Inequality: how evenly all lists together show the items of the catalogue."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def gini(
     items: Literal["catalogue", "shown"] = "catalogue",
     inverse: bool = False,
 ) -> Exposure:
-    """Inequality of how often items are in the top k: 0 if equally often, near 1 if few are.
+    """Gini index: how unevenly items are in the top k; 0 if equally often, near 1 if few are.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def exposure_gini(
     p: Annotated[float, Example(0.5)] = 0.85,
     denominator: Literal["n", "n-1"] = "n",
 ) -> Exposure:
-    """Inequality of how much items are seen in the top k, where lower ranks are seen less.
+    """Gini index of exposure: inequality between items when lower ranks are seen less.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def subtopic_recall(
     denominator: Literal["relevant", "all"] = "relevant",
     relevance: Literal["binary", "none"] = "binary",
 ) -> FloatArray:
-    """Share of the categories that the relevant items of the top k cover.
+    """Subtopic recall: share of the categories that the relevant items of the top k cover.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def err_ia(
     alpha: Annotated[float, Example(0.2)] = 0.5,
     ideal: Literal["bound", "greedy", "none"] = "bound",
 ) -> FloatArray:
-    """Expected reciprocal rank of a reader who looks for one of the categories.
+    """Intent-aware ERR (ERR-IA): ERR of a reader who looks for one of the categories.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def nrbp(
     beta: Annotated[float, Example(0.8)] = 0.5,
     ideal: Literal["bound", "greedy"] = "bound",
 ) -> FloatArray:
-    """Rank-biased precision in which a category counts less each time it is seen again.
+    """Novelty- and rank-biased precision (NRBP): RBP in which a category seen again counts less.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def precision_ia(
     categories: Features,
     k: int | None = None,
 ) -> FloatArray:
-    """Mean over the categories of the share of the top k that is relevant and of the category.
+    """Intent-aware precision: precision for the items of each category, averaged.
 
     Notes
     -----
@@ -263,7 +263,7 @@ def ap_ia(
     categories: Features,
     k: int | None = None,
 ) -> FloatArray:
-    """Mean over the categories of the average precision of the relevant items of the category.
+    """Intent-aware average precision (AP-IA): average precision of each category's items, averaged.
 
     Notes
     -----

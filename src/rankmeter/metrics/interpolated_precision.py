@@ -75,7 +75,7 @@ def iprec(
 
 @register("Eleven-point average", open_ties=False, synonyms=("11pt", "11pt_avg", "11_point"))
 def eleven_point(hits: Hits, *, rounding: Rounding = "trec9") -> FloatArray:
-    """Interpolated precision averaged over the recall levels 0, 0.1, …, 1.
+    """Eleven-point average: interpolated precision averaged over the recall levels 0, 0.1, …, 1.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def eleven_point(hits: Hits, *, rounding: Rounding = "trec9") -> FloatArray:
 def rprec_mult(
     hits: Hits, *, multiple: Annotated[float, Example(0.5, 0.0, 0.2, 1.0, 2.5)]
 ) -> FloatArray:
-    """Precision at a multiple of the user's number of relevant items.
+    """Precision at a multiple of R, the user's number of relevant items.
 
     Parameters
     ----------

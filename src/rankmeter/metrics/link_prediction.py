@@ -38,7 +38,7 @@ class Chance(NamedTuple):
     synonyms=("aamr", "adjusted_mean_rank", "adjusted_arithmetic_mean_rank"),
 )
 def amr(hits: Hits) -> Ratio:
-    """Mean rank of the first relevant item, over that of a random order. Lower is better.
+    """Adjusted mean rank (AMR) of the first relevant item, over a random order's. Lower is better.
 
     Notes
     -----
@@ -65,7 +65,7 @@ def amr(hits: Hits) -> Ratio:
     synonyms=("aamri", "adjusted_mean_rank_index", "adjusted_arithmetic_mean_rank_index"),
 )
 def amri(hits: Hits) -> Ratio:
-    """Mean rank of the first relevant item, from 0 (a random order) to 1 (always first).
+    """Adjusted mean rank index (AMRI) of the first hit: 0 in a random order, 1 if always first.
 
     Notes
     -----
@@ -88,7 +88,7 @@ def amri(hits: Hits) -> Ratio:
     synonyms=("adjusted_mrr", "adjusted_inverse_harmonic_mean_rank"),
 )
 def amrr(hits: Hits) -> Ratio:
-    """Reciprocal rank, from 0 (a random order) to 1 (always first).
+    """Adjusted reciprocal rank: from 0 (a random order) to 1 (always first).
 
     Notes
     -----
@@ -111,7 +111,7 @@ def amrr(hits: Hits) -> Ratio:
     "Adjusted hit rate", low=-math.inf, **_POOLED, at="top", synonyms=("ah", "adjusted_hits_at_k")
 )
 def adjusted_hits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
-    """Hit rate, from 0 (a random order) to 1 (always a hit).
+    """Adjusted hit rate: from 0 (a random order) to 1 (always a hit).
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def adjusted_hits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Rat
     "Standardised mean rank", **_STANDARDISED, synonyms=("z_arithmetic_mean_rank", "z_mean_rank")
 )
 def zmr(hits: Hits) -> Ratio:
-    """How many standard deviations the mean rank is better than that of a random order.
+    """Standardised mean rank: number of standard deviations better than a random order.
 
     Notes
     -----
@@ -165,7 +165,7 @@ def zmr(hits: Hits) -> Ratio:
     synonyms=("z_inverse_harmonic_mean_rank", "z_mrr"),
 )
 def zmrr(hits: Hits) -> Ratio:
-    """How many standard deviations the reciprocal rank is above that of a random order.
+    """Standardised reciprocal rank: number of standard deviations above a random order.
 
     Notes
     -----
@@ -183,7 +183,7 @@ def zmrr(hits: Hits) -> Ratio:
 
 @register("Standardised hit rate", **_STANDARDISED, at="top", synonyms=("z_hits", "z_hits_at_k"))
 def zhits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
-    """How many standard deviations the hit rate is above that of a random order.
+    """Standardised hit rate: number of standard deviations above a random order.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def mean_rank(
     of: Literal["first", "all"] = "first",
     absent: Annotated[Literal["undefined", "next"] | float, Example(100.0)] = "undefined",
 ) -> FloatArray:
-    """Rank of the first relevant item, or the mean rank of all of them. Lower is better.
+    """Mean rank (MR): rank of the first relevant item, or mean rank of all. Lower is better.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def _weights(hits: Hits, gain: Weight) -> FloatArray:
 def percentile_rank(
     hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None, gain: Weight = "binary"
 ) -> Ratio:
-    """Mean position of the relevant items, in percent of all candidates. Lower is better.
+    """Percentile rank: mean position of relevant items in percent of candidates. Lower is better.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def percentile_rank(
     synonyms=("average_relevance_position",),
 )
 def relevance_position(hits: Hits, *, gain: Weight = "linear") -> Ratio:
-    """Mean rank of the ranked relevant items, weighted by their gains. Lower is better.
+    """Relevance position: mean rank of the relevant items, weighted by gain. Lower is better.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def last_rank(
     *,
     absent: Annotated[Literal["undefined", "next"] | float, Example(100.0)] = "undefined",
 ) -> FloatArray:
-    """How far down a reader must go to see every relevant item. Lower is better.
+    """Rank of the last relevant item: how far down a reader must go to see all. Lower is better.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def last_rank(
     synonyms=("median_of_ranks",),
 )
 def median_rank(hits: Hits) -> FloatArray:
-    """Rank of the first relevant item; the median over users. Lower is better.
+    """Median rank of the first relevant item, over users. Lower is better.
 
     Notes
     -----
@@ -254,7 +254,7 @@ def median_rank(hits: Hits) -> FloatArray:
     synonyms=("geometric_mean_rank",),
 )
 def gmr(hits: Hits) -> FloatArray:
-    """Rank of the first relevant item; the geometric mean over users. Lower is better.
+    """Geometric mean rank (GMR) of the first relevant item, over users. Lower is better.
 
     Notes
     -----
@@ -279,7 +279,7 @@ def gmr(hits: Hits) -> FloatArray:
     synonyms=("harmonic_mean_rank",),
 )
 def hmr(hits: Hits) -> Ratio:
-    """Rank of the first relevant item; the harmonic mean over users. Lower is better.
+    """Harmonic mean rank (HMR) of the first relevant item, over users. Lower is better.
 
     Notes
     -----

@@ -19,7 +19,7 @@ from rankmeter.metrics.unjudged import number_above
 
 @register("Cumulative gain", high=math.inf)
 def cg(hits: Hits, k: int | None = None) -> FloatArray:
-    """Sum of the gains in the top k.
+    """Cumulative gain (CG): sum of the gains in the top k.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def ndcg(
     Notes
     -----
     Edge cases: no hit is 0; an ideal without gain is 0 with ``ranked`` and ``retrieved``, and
-    undefined otherwise. Without a cutoff ``ones`` takes as many as were ranked. Sources: as `dcg`.
+    undefined otherwise. Without a cutoff ``ones`` has one item per ranked item. Sources: as `dcg`.
 
     Examples
     --------
@@ -212,7 +212,7 @@ class _Ideal:
 def ideal_dcg(
     hits: Hits, k: int | None = None, *, gain: Gain = "linear", discount: Discount = "log2"
 ) -> FloatArray:
-    """DCG of the perfect ranking of the user's truth: the denominator of `ndcg`.
+    """Ideal discounted cumulative gain (IDCG): DCG of the perfect ranking, denominator of `ndcg`.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def ideal_dcg(
 
 @register("NDCG over hits", open_ties=False)
 def ndcg_rel(hits: Hits) -> FloatArray:
-    """NDCG at the rank of each relevant item, averaged over these.
+    """NDCG over hits: NDCG at the rank of each relevant item, averaged.
 
     Notes
     -----
@@ -270,7 +270,7 @@ def ndcg_rel(hits: Hits) -> FloatArray:
 
 @register("NDCG over gain levels", open_ties=False)
 def rndcg(hits: Hits) -> FloatArray:
-    """NDCG at the ranks at which the ideal ranking goes from one gain to the next, averaged.
+    """NDCG over gain levels: NDCG at the last rank of each level in the ideal ranking, averaged.
 
     Notes
     -----

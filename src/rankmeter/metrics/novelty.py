@@ -27,7 +27,7 @@ def novelty(
     cold: Literal["one", "skip", "zero"] = "one",
     denominator: Literal["ranked", "k"] = "ranked",
 ) -> Ratio:
-    """Mean self-information of the top k: how rare its items are in the training data.
+    """Novelty: mean self-information of the top k, or how rare its items are in the training data.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def unseen(
     *,
     denominator: Literal["ranked", "k"] = "ranked",
 ) -> Ratio:
-    """Share of the top k that is not in the user's training data.
+    """Unseen share: share of the top k that is not in the user's training data.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def popularity(
     cold: Literal["zero", "skip", "one"] = "zero",
     denominator: Literal["ranked", "k"] = "ranked",
 ) -> Ratio:
-    """Mean popularity of the top k in the training data.
+    """Popularity: mean popularity of the top k in the training data.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def tail_share(
     cold: Literal["tail", "other"] = "tail",
     denominator: Literal["ranked", "k"] = "ranked",
 ) -> Ratio:
-    """Share of the items in the top k that are in the long tail: those that are not popular.
+    """Share of the long tail: share of the items in the top k that are not popular.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def tail_count(
     size: Annotated[float | None, Example(0.5, 2.0)] = None,
     cold: Literal["tail", "other"] = "tail",
 ) -> FloatArray:
-    """Count the items in the top k that are in the long tail: those that are not popular.
+    """Count of the long tail: number of items in the top k that are not popular.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def popularity_lift(
     of: Literal["users", "interactions"] = "users",
     cold: Literal["zero", "skip"] = "zero",
 ) -> Ratio:
-    """How much more popular the top k is than the user's training items: 0.5 is half as much again.
+    """Popularity lift of the top k over the user's training items: 0.5 is half as much again.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def _length(hits: Hits, k: int | None, denominator: PrecisionDenominator) -> Int
 def precision(
     hits: Hits, k: int | None = None, *, denominator: PrecisionDenominator = "k"
 ) -> Ratio:
-    """Share of the top k that is relevant.
+    """Precision: share of the top k that is relevant.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def precision(
 def recall(
     hits: Hits, k: int | None = None, *, denominator: Literal["relevant", "min"] = "relevant"
 ) -> Ratio:
-    """Share of the relevant items that the top k contains.
+    """Recall: share of the relevant items that the top k contains.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def recall(
 
 @register("Hit rate", synonyms=("hr", "hits", "hit", "hit_ratio", "hitrate", "success"))
 def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
-    """Whether the top k contains anything relevant; averaged, the share of users served.
+    """Hit rate: whether the top k contains anything relevant; averaged, the share of users served.
 
     Also known as hit ratio, success@k and, for link prediction, Hits@k.
 
@@ -136,7 +136,7 @@ def f_beta(
     beta: Annotated[float, Example(2.0, 0.5)] = 1.0,
     denominator: PrecisionDenominator = "k",
 ) -> FloatArray:
-    """Weighted harmonic mean of precision and recall: (1 + β²)PR / (β²P + R).
+    """F-measure: weighted harmonic mean of precision and recall, (1 + β²)PR / (β²P + R).
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def f_beta(
 
 @register("R-precision", synonyms=("rprec", "r_prec", "rprecision"))
 def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
-    """Precision at rank R, where R is the user's number of relevant items.
+    """R-precision: precision at rank R, where R is the user's number of relevant items.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
 def mar(
     hits: Hits, k: int | None = None, *, over: Literal["ranks", "hits"] = "ranks"
 ) -> FloatArray:
-    """Recall at several ranks of the top k, averaged.
+    """Mean average recall (MAR): recall at several ranks of the top k, averaged.
 
     Parameters
     ----------

@@ -198,7 +198,7 @@ def stratum_recall(
     head: Annotated[float, Example(0.6)] = 0.2,
     tail: Annotated[float, Example(0.7)] = 0.8,
 ) -> Defined:
-    """Share of the user's relevant items in a stratum, such as the long tail, that the top k has.
+    """Recall of a popularity stratum, such as the long tail: share of its items in the top k.
 
     Parameters
     ----------

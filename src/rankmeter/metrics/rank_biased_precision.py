@@ -87,7 +87,7 @@ def rbp_residual(
     p: Annotated[float, Example(0.5)] = 0.8,
     unjudged: Literal["nonrelevant", "unknown"] = "nonrelevant",
 ) -> FloatArray:
-    """How much rank-biased precision could still gain from unseen items.
+    """Residual of rank-biased precision: how much it could still gain from unseen items.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ _PLACES_AT_ONCE = 2**22
 
 @register("Reciprocal ranks", reached=False)
 def rr_all(hits: Hits, k: int | None = None) -> FloatArray:
-    """Mean reciprocal rank of all relevant items of a user; 0 for those not in the top k.
+    """Reciprocal ranks: mean over all relevant items of the user; 0 for those not in the top k.
 
     Notes
     -----
@@ -275,7 +275,7 @@ def pfound(
     max_gain: Annotated[float, Example(3.0, 4.0)],
     decay: Annotated[float, Example(0.5)] = 0.85,
 ) -> FloatArray:
-    """Probability that a reader, who may stop looking after each item, finds what is relevant.
+    """PFound: probability that a reader, who may stop after each item, finds what is relevant.
 
     Parameters
     ----------

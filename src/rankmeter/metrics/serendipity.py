@@ -31,7 +31,7 @@ def serendipity(
     distance: Distance = "cosine",
     relevance: Relevance = "binary",
 ) -> FloatArray:
-    """How many items of the top k are relevant and at the same time not to be expected.
+    """Serendipity: how many items of the top k are both relevant and unexpected.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def unexpectedness(
     absent: Literal["undefined", "unexpected", "expected"] = "undefined",
     inverse: bool = False,
 ) -> FloatArray:
-    """How little the top k has in common with what a baseline, such as popularity, would show.
+    """Unexpectedness: how little the top k shares with the list of a baseline, such as popularity.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def _extrapolated(
 
 @register("Least item promoted", high=math.inf, reached=False)
 def least_item_promoted(lists: Lists, baseline: Lists, k: int | None = None) -> FloatArray:
-    """How many ranks are between rank k of a baseline and its lowest item that is in the top k.
+    """Least item promoted: ranks between rank k of a baseline and its lowest item in the top k.
 
     Notes
     -----

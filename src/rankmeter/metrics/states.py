@@ -48,7 +48,7 @@ class Ratio:
     whole : array of shape (n_users,)
         0 or more.
     names : pair of str, optional
-        What the two are, for those who want to see how the number comes about.
+        What the two are, for those who want to see how the number is computed.
 
     Examples
     --------

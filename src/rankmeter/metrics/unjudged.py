@@ -45,7 +45,7 @@ def _judged(nonrelevant: Hits, negative: Negative) -> Hits:
 def n_nonrelevant(
     nonrelevant: Hits, k: int | None = None, *, negative: Negative = "unjudged"
 ) -> FloatArray:
-    """Number of items in the top k that are judged as not relevant.
+    """Nonrelevant items: number of items in the top k that are judged as not relevant.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def judged(
     denominator: Literal["ranked", "k"] = "ranked",
     negative: Negative = "unjudged",
 ) -> FloatArray:
-    """Share of the top k that has a judgment, good or bad.
+    """Judged: share of the top k that has a judgment, good or bad.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def unjudged(
     denominator: Literal["ranked", "k"] = "k",
     negative: Negative = "unjudged",
 ) -> FloatArray:
-    """Share of the top k that is unjudged.
+    """Unjudged: share of the top k that is unjudged.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> 
 def infap(
     hits: Hits, nonrelevant: Hits, *, epsilon: Annotated[float, Example(0.1)] = 1e-5
 ) -> FloatArray:
-    """Average precision inferred from a pool of which only a random part was judged.
+    """Inferred average precision (infAP): AP estimated from a pool that was judged only in part.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class Clock:
         if "time" not in frame.columns:
             raise ColumnError(
                 f"{needed_by} needs a time column; the columns are {', '.join(frame.columns)}: "
-                "name it with columns={'time': ...}"
+                "say which one with columns={'time': ...}"
             )
         time = _typed(frame["time"])
         if not (time.dtype.is_integer() or time.dtype.is_float() or time.dtype == pl.Datetime):

@@ -110,10 +110,6 @@ class Description(Result):
     times: Times | None = None
     missing_times: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers, strings, dictionaries and None."""
-        return asdict(self)
-
     def to_polars(self) -> pl.DataFrame:
         """How interactions per user, per item and ratings are distributed: a row for each."""
         return pl.DataFrame(
@@ -126,7 +122,7 @@ class Description(Result):
         return Table(("", *_COLUMNS), self._spreads(), (self._headline(), *facts))
 
     def _content(self) -> dict[str, Any]:
-        return self.to_dict()
+        return asdict(self)
 
     def __repr__(self) -> str:
         rows = [("", *_COLUMNS), *self._spreads()]

@@ -122,8 +122,8 @@ def check_metric(
         * fails on negative gains, or on users without any evidence;
         * has an option whose values change nothing.
 
-        A metric of lists must not depend on the codes of the items either, and one number for all
-        lists must be the same for any division of the users.
+        A metric of lists must not depend on the codes of the items either, and an aggregate
+        metric must be the same for any division of the users.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The laws of metrics of what was shown; `rankmeter.testing` checks them."""
+"""The laws of list metrics; `rankmeter.testing` checks them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elliot: metrics of what was shown, as ``record/elliot.py`` loads them.
+"""Elliot: list metrics, as ``record/elliot.py`` loads them.
 
 Popularity is counted by its own class, over the items of the training data. Items are numbers, as
 its files of topics and of clusters of items want them; these are the categories, the clusters only

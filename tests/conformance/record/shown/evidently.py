@@ -1,4 +1,4 @@
-"""Evidently: ``Report(metrics=[...]).run(...)`` with the legacy metrics of what was shown.
+"""Evidently: ``Report(metrics=[...]).run(...)`` with the legacy list metrics.
 
 Predictions are places in the list, the target is the gain, training data are additional data; the
 categories are columns of 0 and 1. An empty list is an absence of rows. Means only.

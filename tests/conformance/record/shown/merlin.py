@@ -1,4 +1,4 @@
-"""Merlin Models: metrics of what was shown, ``merlin.models.tf.metrics.evaluation``.
+"""Merlin Models: list metrics, ``merlin.models.tf.metrics.evaluation``.
 
 They get a matrix of item numbers, so the lists of a case are cut to the shortest one. The frequency
 of an item is its count in the training data. All float32.

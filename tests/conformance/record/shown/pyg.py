@@ -1,4 +1,4 @@
-"""PyTorch Geometric: link prediction metrics of what was shown, ``metric.update`` and ``compute``.
+"""PyTorch Geometric: link prediction list metrics, ``metric.update`` and ``compute``.
 
 They take a matrix of k items for each user, so only cases with lists of 10 and more are recorded;
 diversity takes one category per item.

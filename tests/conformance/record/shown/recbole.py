@@ -1,4 +1,4 @@
-"""RecBole: metrics of what was shown, from the matrix of the items of each user.
+"""RecBole: list metrics, from the matrix of the items of each user.
 
 The matrix needs lists of one length, so only cases with lists of 10 and more are recorded. Items
 are numbers; the number of items is that of the catalogue, without the padding item.

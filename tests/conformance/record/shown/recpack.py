@@ -1,4 +1,4 @@
-"""RecPack: metrics of what was shown; matrices as in ``record/recpack.py``.
+"""RecPack: list metrics; matrices as in ``record/recpack.py``.
 
 Rows are the users of the ground truth; ``IntraListDiversityK`` is fitted on the categories, as a
 matrix of 0 and 1, where an item without any has zeros.

@@ -1,4 +1,4 @@
-"""RecTools: metrics of what was shown, ``metric.calc(...)`` and ``calc_per_user``.
+"""RecTools: list metrics, ``metric.calc(...)`` and ``calc_per_user``.
 
 ``reco`` holds user, item and the place in the list; train is ``prev_interactions``, the categories
 are columns of 0 and 1, and an item without any has no row. Catalogue coverage has no values per

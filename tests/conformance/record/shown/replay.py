@@ -1,4 +1,4 @@
-"""RePlay: metrics of what was shown, fed dictionaries; categories are in a frame of pandas.
+"""RePlay: list metrics, fed dictionaries; categories are in a frame of pandas.
 
 An empty list is an empty list, and in the frame an absence of rows. Categorical diversity is asked
 where each item has one category.

@@ -1,4 +1,4 @@
-"""rexmex: metrics of what was shown, from lists cut at k.
+"""rexmex: list metrics, from lists cut at k.
 
 Only novelty has a cutoff of its own; it wants every list to be so long, and a popularity for every
 item: the number of its training users. Coverage is asked of the users of the ground truth.

@@ -1,4 +1,4 @@
-"""WarpRec: metrics of what was shown, as ``record/warprec.py`` feeds them.
+"""WarpRec: list metrics, as ``record/warprec.py`` feeds them.
 
 It ranks whole catalogues, so only cases with a list of 10 and more for every user and without seen
 items are recorded. Seen items have the score -inf, as its evaluator gives them, and unlisted ones

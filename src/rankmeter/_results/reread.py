@@ -1,0 +1,93 @@
+"""What a page shows of rankings that are read once more: curves, first hits, popularity, lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rankmeter._engine.memory import Source
+from rankmeter._engine.scores import Scores
+from rankmeter._engine.walk import Place
+from rankmeter._results import charts
+from rankmeter._results.curves import Curve, curves_of, distinct_curves, usual_k
+from rankmeter._results.evaluated import Evaluated
+from rankmeter._results.shares import first_hits, popularity_shown
+from rankmeter._results.walkthrough import top_of_list
+from rankmeter.conventions._plan import MetricPlan, Plan
+from rankmeter.errors import RankmeterError, UsageError
+
+
+def reopen_source(result: Evaluated) -> Source | None:
+    """The data of a result opened once more; None if they are gone, or give other values."""
+    if result.source is None:
+        return None
+    try:
+        data = result.source.open()
+        values = data.run(result.plan)[result.source.system].values
+    except (RankmeterError, OSError):
+        return None
+    labels = [entry.label for entry in result.plan.metrics]
+    before = result.scores.values
+    same = all(np.array_equal(before[x], values[x], equal_nan=True) for x in labels)
+    return replace(result.source, open=lambda: data) if same else None
+
+
+def no_ranks(_: Plan) -> Mapping[str, Scores]:
+    """The scores under another plan of systems of which only values are known."""
+    raise UsageError("this needs the ranks of each user: pass the rankings to rm.compare")
+
+
+def curves_and_shares(
+    plan: Plan,
+    scored: Callable[[Plan], Mapping[str, Scores]],
+    labels: Sequence[str],
+    systems: Sequence[str],
+    clusters: object,
+    read: Mapping[str, Mapping[str, int]],
+) -> tuple[dict[str, Curve], dict[str, Any]]:
+    """The curves of some metrics by the first of each curve, and the content of a page.
+
+    `scored` gives the scores of every system under another plan, and charts have some of the
+    `systems`. What cannot be computed is left out.
+    """
+    first_of = {label: first for label, first in distinct_curves(plan).items() if label in labels}
+    entries = [plan[first] for first in dict.fromkeys(first_of.values())]
+    try:
+        curves = curves_of(plan, entries, scored, usual_k(plan), clusters, read) if entries else {}
+    except UsageError:  # results without ranks
+        curves = {}
+    hits, popular = first_hits(plan, scored), popularity_shown(plan, scored)
+    figures = {
+        "curve": {label: charts.curve(label, x.frame, systems) for label, x in curves.items()},
+        "hits": {"": charts.first_hits(hits, systems)} if hits else {},
+        "popularity": {"": charts.popularity(*popular, systems)} if popular else {},
+    }
+    return curves, {"hits": hits, "popularity": popular, "figures": figures}
+
+
+def tops_of_lists(
+    sources: Mapping[str, tuple[Source | None, Scores]],
+    entry: MetricPlan,
+    groups: Mapping[str, Iterable[tuple[str, ...]]],
+) -> dict[str, dict[str, list[Place]]]:
+    """By user and system, the top of the list; empty if the lists are gone, or were in pieces.
+
+    The users are at the start of the rows of `groups`.
+    """
+    opened = {name: (source, scores) for name, (source, scores) in sources.items() if source}
+    if len(opened) < len(sources) or not all(source.lists for source, _ in opened.values()):
+        return {}
+    try:
+        return {
+            user: {
+                name: top_of_list(source, scores, user, entry)
+                for name, (source, scores) in opened.items()
+            }
+            for rows in groups.values()
+            for user, *_ in rows
+        }
+    except RankmeterError:
+        return {}

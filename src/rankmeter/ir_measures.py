@@ -1,0 +1,99 @@
+"""A provider for ir_measures, which computes its measures with rankmeter."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rankmeter._evaluation.evaluator import Evaluator
+from rankmeter.conventions import translate
+from rankmeter.errors import MissingDependencyError, RankmeterError
+
+__all__ = ["provider"]
+
+
+def provider() -> Any:
+    """The provider ``rankmeter`` of ir_measures, registered under this name.
+
+    It supports the measures of ir_measures that ``like="ir_measures"`` reads, with the values that
+    ir_measures has for them.
+
+    Returns
+    -------
+    ir_measures.Provider
+        Its ``calc_aggregate(measures, qrels, run)``, ``iter_calc`` and ``evaluator`` take what
+        those of ir_measures take.
+
+    Raises
+    ------
+    MissingDependencyError
+        If ir_measures is not installed.
+
+    Examples
+    --------
+    The only relevant document is second::
+
+        qrels, run = {"q1": {"d2": 1}}, {"q1": {"d1": 0.9, "d2": 0.8}}
+        rankmeter.ir_measures.provider().calc_aggregate([nDCG @ 10, RR], qrels, run)
+        # {nDCG@10: 0.6309..., RR: 0.5}
+    """
+    try:
+        from ir_measures.providers import register
+    except ImportError:
+        raise MissingDependencyError(
+            "provider() needs ir_measures: pip install ir_measures"
+        ) from None
+    return register(_class()())
+
+
+@functools.cache
+def _class() -> type[Any]:
+    """The class of the provider, made when ir_measures is there."""
+    from ir_measures.providers import Provider
+
+    return type("RankmeterProvider", (_Provided, Provider), {})
+
+
+class _Provided:
+    """What the provider does, without the base class of ir_measures."""
+
+    NAME = "rankmeter"
+
+    def supports(self, measure: Any) -> bool:
+        """Whether rankmeter reads the measure as ir_measures prints it."""
+        measure.validate_params()
+        try:
+            translate(str(measure), "ir_measures", ours=False)
+        except RankmeterError:
+            return False
+        return True
+
+    def _evaluator(self, measures: Iterable[Any], qrels: Any) -> Any:
+        from ir_measures.providers import Evaluator as Base
+        from ir_measures.util import QrelsConverter, RunConverter
+
+        truth = QrelsConverter(qrels).as_dict_of_dict()
+        asked = {str(measure): measure for measure in measures}
+        question = Evaluator(truth, list(asked), like="ir_measures")
+
+        class Bound(Base):  # type: ignore[misc]
+            """The measures of some judgments."""
+
+            def _iter_calc(self, run: Any) -> Iterator[Any]:
+                return _values(question, asked, RunConverter(run).as_dict_of_dict())
+
+        return Bound(list(asked.values()), set(truth))
+
+
+def _values(question: Evaluator, asked: dict[str, Any], run: dict[str, Any]) -> Iterator[Any]:
+    """The value of each retrieved query and measure, if defined; ir_measures adds all others."""
+    from ir_measures import Metric
+
+    result = question.evaluate(run)
+    frame = result.per_user
+    for name, measure in asked.items():
+        for query, value in zip(frame["user"], frame[result[name].label], strict=True):
+            if query in run and value is not None and not math.isnan(value):
+                yield Metric(query_id=query, measure=measure, value=value)

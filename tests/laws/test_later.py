@@ -1,0 +1,41 @@
+"""`make test` leaves files to `make test-all`, and nothing is left to nobody."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.once
+
+ROOT = Path(__file__).parents[2]
+CONFTEST = runpy.run_path(str(ROOT / "tests" / "conftest.py"), run_name="conftest_of_the_house")
+
+
+@pytest.mark.parametrize("name", CONFTEST["LATER"])
+def test_what_is_left_out_exists(name):
+    path = ROOT / "tests" / name
+    assert path.exists()
+    assert CONFTEST["is_later"](path)
+
+
+def test_what_proves_the_numbers_is_not_left_out():
+    for room in ("metrics", "conformance", "statistics"):
+        files = [*(ROOT / "tests" / room).glob("test_*.py")]
+        assert files
+        assert not [file.name for file in files if CONFTEST["is_later"](file)]
+    for name in ("contract", "laws", "invariants", "house", "costs"):
+        assert not CONFTEST["is_later"](ROOT / "tests" / "laws" / f"test_{name}.py")
+    assert not CONFTEST["is_later"](ROOT / "README.md")
+
+
+def test_everything_runs_in_ci():
+    make = (ROOT / "Makefile").read_text("utf-8")
+    targets = dict(re.findall(r"^([\w-]+): .*\n\t(.*)$", make, re.MULTILINE))
+    assert "--quick" in targets["test"]
+    assert "--quick" not in targets["test-all"]
+    steps = (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
+    assert {"make test-all", "make test-floor", "make test-wheel"} <= {*steps}
+    assert "make test" not in steps
