@@ -95,12 +95,10 @@ class SideTables:
         for table in (self.truth, *self.systems.values()):
             for items in table.rows.listed():
                 named[self.items.encode(items)] = True
-        evidence = [self.popularity, self.propensity, self.features, self.categories]
-        names = ("popularity", "propensity", "features", "categories")
         about = {
             name: bool((table.known & named).any())
-            for name, table in zip(names, evidence, strict=True)
-            if table is not None
+            for name in ("popularity", "propensity", "features", "categories")
+            if (table := getattr(self, name)) is not None
         }
         if self.catalogue is not None and self.catalogue.item is not None:
             about["catalogue"] = bool((self.catalogue.item & named).any())

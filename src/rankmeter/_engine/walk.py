@@ -25,6 +25,7 @@ from rankmeter._evidence.hits import Hits
 from rankmeter._evidence.lists import Features, Lists
 from rankmeter._evidence.steps import Column, Formula, Step, Sum, Value, note_steps
 from rankmeter._rankings.align import Aligned
+from rankmeter._rankings.rank_counts import CountedRows
 from rankmeter.conventions._plan import MetricPlan
 from rankmeter.errors._caution import refuse_dead_threads
 from rankmeter.errors._checks import counted, exact
@@ -358,10 +359,9 @@ class _Walker:
         grid, at = self._grid_of(step, values.size)
         at = at if len(at) == values.size else [-1] * values.size  # rows of another kind
         pairs = [(i, v) for i, v in zip(at, values.tolist(), strict=True) if i >= 0]
-        if isinstance(step, Column):
-            grid.put(step.name, pairs)
-            return
         grid.put(step.name, pairs)
+        if isinstance(step, Column):
+            return
         total, running = 0.0, []
         for i, value in sorted(pairs):
             total += value
@@ -413,9 +413,8 @@ def _desk(block: Block | Counted, name: str, choices: Alignment) -> _Desk | _Cou
     if isinstance(block, Counted):
         return _Counts(block, choices)
     rows = block.systems[name].rows
-    if rows.is_counted:
-        ranking = rows.ranking(np.zeros(1, dtype=np.int64), 1, choices.score_type)
-        return _Counts(Counted(ranking.queries), choices)
+    if isinstance(rows, CountedRows):
+        return _Counts(Counted(rows.count(choices.score_type == "float32")), choices)
     return _Desk(block, name, choices)
 
 

@@ -17,8 +17,8 @@ from rankmeter._rankings.ground_truth import Judged, gains_of, offsets_of, perfe
 from rankmeter._rankings.in_memory import Kept, Lookup, Rows
 from rankmeter._rankings.listing import Listing
 from rankmeter._rankings.pairs import Refused
-from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._rankings.rules import Ranking, count_candidates
+from rankmeter._rankings.rank_counts import CountedRows, RankCounts
+from rankmeter._rankings.rules import Counted, Ranking, count_candidates
 from rankmeter._rankings.ties import Placed, assign_ranks
 from rankmeter._reading.by_user import AnyRows, ByUser
 from rankmeter._reading.pieces import KeptRows
@@ -76,8 +76,12 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     in_rankings = codes.mark(rankings.empty_users)
     user = codes.encode(rankings.users)
     in_rankings[user] = True
-    ranking = _ranking(rankings.rows, rankings, user, truth, listing)
-    counts, positive, repeated, shown = count_candidates(ranking, truth, notes, listing)
+    if isinstance(rankings.rows, CountedRows):
+        counted = Counted(*rankings.rows.counts_at(user, truth))
+    else:
+        ranking = _ranking(rankings.rows, rankings, user, truth, listing)
+        counted = count_candidates(ranking, truth, notes, listing)
+    counts, positive, repeated, shown = counted
     hits, nonrelevant, tied = to_hits(counts, (truth.relevant, truth.others), choices, positive)
     if shown is not None:
         shown = replace(shown, gain=np.where(shown.relevant, gains_of(shown.gain, choices), 0.0))
@@ -114,9 +118,7 @@ def _(
     rows: ByUser, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
 ) -> Ranking:
     if listing is None:
-        given = user, truth.codes.n, truth.choices.score_type
-        counted: Ranking | None = rows.ranking(*given)
-        return counted or Lookup(rows, *given)
+        return Lookup(rows, user, truth.codes.n, truth.choices.score_type)
     return Rows(rankings, rows.by_row(user), truth, truth.choices.score_type, falling=False)
 
 

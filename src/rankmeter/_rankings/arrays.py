@@ -126,10 +126,18 @@ def floating(array: Any) -> Any:
     """The array with integers as float64."""
     if "int" not in type_name(array) and "bool" not in type_name(array):
         return array
-    if isinstance(array, np.ndarray):
-        return array.astype(np.float64)
+    return converted(array, "float64")
+
+
+def converted(array: Any, kind: Any) -> Any:
+    """The array with numbers of another type of its library, or of the type of this name."""
     library = namespace(array)
-    return array.double() if is_torch(array) else library.astype(array, library.float64)
+    kind = getattr(library, kind) if isinstance(kind, str) else kind
+    if is_torch(array):
+        return array.to(kind)
+    if hasattr(array, "astype"):
+        return array.astype(kind, copy=False)
+    return library.astype(array, kind, copy=False)
 
 
 def is_number(array: Any) -> bool:
@@ -166,15 +174,8 @@ def places_in(ordered: Any, values: Any, side: str) -> IntArray:
     """Search an ascending vector, on its device, for the places of values."""
     library = namespace(ordered)
     kind = library.result_type(ordered, values)
-
-    def converted(array: Any) -> Any:
-        if is_torch(array):
-            return array.to(kind)
-        if hasattr(array, "astype"):
-            return array.astype(kind, copy=False)
-        return library.astype(array, kind, copy=False)
-
-    return host(library.searchsorted(converted(ordered), converted(values), side=side))  # type: ignore[no-any-return]
+    both = converted(ordered, kind), converted(values, kind)
+    return host(library.searchsorted(*both, side=side))  # type: ignore[no-any-return]
 
 
 def ascending(array: Any) -> Any:

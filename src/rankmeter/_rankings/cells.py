@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._rankings.arrays import asarray, host, is_sparse, nonzero, take, type_name
+from rankmeter._rankings.parallel import Parallel, joined
 from rankmeter.errors import DataError, DuplicateError
 from rankmeter.errors._checks import counted
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(Parallel):
     """Cells of a matrix, ordered by row and column, each once.
 
     Attributes
@@ -25,6 +26,7 @@ class Cells:
         The value of each cell; 1 where only the cells are given.
     """
 
+    arrays = ("row", "column", "gain")
     row: IntArray
     column: IntArray
     gain: FloatArray
@@ -46,21 +48,11 @@ class Cells:
         """Number of cells."""
         return self.row.size
 
-    def only(self, chosen: Any) -> Cells:
-        """Select cells by mask, position or slice; they keep their order."""
-        if isinstance(chosen, np.ndarray) and chosen.dtype == bool and chosen.all():
-            return self
-        return Cells(self.row[chosen], self.column[chosen], self.gain[chosen])
-
     def plus(self, other: Cells) -> Cells:
         """These cells and others, which must be different ones."""
         if not (self.n and other.n):
             return other if other.n else self
-        return Cells.of(
-            np.concatenate([self.row, other.row]),
-            np.concatenate([self.column, other.column]),
-            np.concatenate([self.gain, other.gain]),
-        )
+        return Cells.of(**joined([self, other], self.arrays))
 
     def rows_with(self, n_rows: int) -> tuple[int, int]:
         """Numbers of rows without any cell, and of rows with several cells of a gain above 0."""
@@ -93,12 +85,16 @@ class Cells:
         return np.bincount(self.row, minlength=n_rows)
 
     def in_columns(self, start: int, stop: int) -> tuple[IntArray, Cells]:
-        """Select the cells of some columns: their positions, and the cells within the block."""
+        """Select the cells of some columns, with their positions among all."""
         if start == 0 and self.column.max(initial=0) < stop:
             return np.arange(self.n), self
         chosen = np.flatnonzero((self.column >= start) & (self.column < stop))
-        part = self.only(chosen)
-        return chosen, Cells(part.row, part.column - start, part.gain)
+        return chosen, self.only(chosen)
+
+    def of_rows(self, start: int, stop: int) -> tuple[slice, Cells]:
+        """Select the cells of some rows: their positions, and the cells with rows from 0."""
+        at = slice(*np.searchsorted(self.row, [start, stop]))
+        return at, Cells(self.row[at] - start, self.column[at], self.gain[at])
 
 
 NO_CELLS = Cells.of([], [])

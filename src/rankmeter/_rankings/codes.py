@@ -67,7 +67,7 @@ class Codes:
     @classmethod
     def of_tables(cls, *tables: Table) -> Codes:
         """All users named in any of the tables, ascending."""
-        columns = [part for table in tables for part in (table.users, table.empty_users)]
+        columns = _users_of(tables)
         named = [ids for ids in columns if len(ids)]
         if _are_few(named) or _dense_ends(named) is not None:
             return cls(distinct(columns))
@@ -222,54 +222,39 @@ def partitions(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
     not: then no user is looked up before the rows are divided.
     """
     longest = max(tables, key=lambda table: table.height)
-    return _split_neighbours(n, tables, longest) if is_grouped(longest) else _split_by_id(n, tables)
-
-
-def _split_neighbours(n: int, tables: Sequence[Table], longest: Table) -> list[Callable[[], Share]]:
-    codes = Codes.of_tables(*tables)
-    user = codes.encode(longest.users)
-    first = np.flatnonzero(np.diff(user, prepend=-1))
-    of_user = np.arange(codes.n) * n // codes.n  # of those who are not in the longest table
-    of_user[user[first[::-1]]] = first[::-1] * n // user.size  # of several places, the first one
-    of_user = of_user.astype(np.min_scalar_type(n))
-    divisions = [_Parts(of_user[codes.encode(ids)]) for table in tables for ids in _users_of(table)]
+    codes = Codes.of_tables(*tables) if is_grouped(longest) else None
+    if codes is not None:
+        part_of_user = _number_by_place(n, codes, longest)
+        division = [_Parts(part_of_user[codes.encode(ids)]) for ids in _users_of(tables)]
+    else:
+        part_of = _number_by_range(n, tables) or partial(_number_by_hash, n)
+        division = [_Parts(part_of(ids)) for ids in _users_of(tables)]
 
     def build(number: int) -> Share:
-        chosen = of_user == number
-        place_in_part = np.cumsum(chosen) - 1
-        known_codes, divided = list[tuple[Ids, IntArray]](), list[Table]()
-        for table, rows, empty in zip(tables, divisions[::2], divisions[1::2], strict=True):
-            places = rows.at(number), empty.at(number)
-            divided.append(table.only(*places))
-            for all_ids, ids, at in zip(
-                _users_of(table), _users_of(divided[-1]), places, strict=True
-            ):
-                known_codes.append((ids, place_in_part[codes.encode(all_ids)[at]]))
-        return Codes(codes.users.where(chosen), known_codes), divided
-
-    return [partial(build, number) for number in np.unique(of_user).tolist()]
-
-
-def _split_by_id(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
-    part_of = _number_by_range(n, tables) or partial(_number_by_hash, n)
-    divisions = [_Parts(part_of(ids)) for table in tables for ids in _users_of(table)]
-
-    def build(number: int) -> Share:
+        places = [part.at(number) for part in division]
         divided = [
-            table.only(rows.at(number), empty.at(number))
-            for table, rows, empty in zip(tables, divisions[::2], divisions[1::2], strict=True)
+            table.only(rows, empty)
+            for table, rows, empty in zip(tables, places[::2], places[1::2], strict=True)
         ]
-        return Codes.of_tables(*divided), divided
+        if codes is None:
+            return Codes.of_tables(*divided), divided
+        is_inside = part_of_user == number
+        code_in_part = np.cumsum(is_inside) - 1
+        known_codes = [
+            (ids, code_in_part[codes.encode(all_ids)[at]])
+            for all_ids, ids, at in zip(_users_of(tables), _users_of(divided), places, strict=True)
+        ]
+        return Codes(codes.users.where(is_inside), known_codes), divided
 
     filled = np.zeros(n, dtype=bool)
-    for part in divisions:
+    for part in division:
         filled[part.numbers] = True
     return [partial(build, number) for number in np.flatnonzero(filled).tolist() or [0]]
 
 
-def _users_of(table: Table) -> tuple[Ids, Ids]:
-    """The users of the rows, and those without rows."""
-    return table.users, table.empty_users
+def _users_of(tables: Sequence[Table]) -> list[Ids]:
+    """The users of the rows of each table, and those without rows."""
+    return [ids for table in tables for ids in (table.users, table.empty_users)]
 
 
 class _Parts:
@@ -284,6 +269,15 @@ class _Parts:
         if self._ascending:
             return np.arange(*np.searchsorted(self.numbers, [number, number + 1]))
         return np.flatnonzero(self.numbers == number)
+
+
+def _number_by_place(n: int, codes: Codes, longest: Table) -> npt.NDArray[Any]:
+    """The number of the part of each user: of neighbours in the longest table."""
+    user = codes.encode(longest.users)
+    first = np.flatnonzero(np.diff(user, prepend=-1))
+    number = np.arange(codes.n) * n // codes.n  # of those who are not in the longest table
+    number[user[first[::-1]]] = first[::-1] * n // user.size  # of several places, the first one
+    return number.astype(np.min_scalar_type(n))
 
 
 def _number_by_range(n: int, tables: Sequence[Table]) -> Callable[[Ids], npt.NDArray[Any]] | None:

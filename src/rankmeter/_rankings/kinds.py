@@ -14,8 +14,8 @@ from rankmeter._rankings.array_files import is_path, read_array_file, row_column
 from rankmeter._rankings.arrays import asarray, host
 from rankmeter._rankings.kind import Kind
 from rankmeter._rankings.known_ranks import count_samples, read_ranks
-from rankmeter._rankings.matrix import CandidateCells, CountedRows, MatrixRows, read_matrix
-from rankmeter._rankings.rank_counts import Queries
+from rankmeter._rankings.matrix import CandidateCells, MatrixRows, read_matrix
+from rankmeter._rankings.rank_counts import CountedRows, Queries
 from rankmeter._rankings.scores import Asked
 from rankmeter._reading.by_user import Ids, IdSeries, InFrame, series
 from rankmeter._reading.ids import ids
@@ -128,25 +128,21 @@ class _Counted(Kind):
     def read(self, plan: Plan) -> Table:
         """The queries as users, whose only known item is 0."""
         n, tolerance = self.queries.n, load_convention(plan.tool).tolerance
-        rows = CountedRows(
-            users=self.users,
-            empty_users=self.users.take(np.zeros(0, dtype=np.int64)),
-            offsets=np.arange(n + 1),
-            numbers=np.zeros(n),
-            item_type="Int64",
-            count=lambda single: self.count(single=single, tolerance=tolerance),
-        )
+        frame = self._frame_of_items(series(np.zeros(n), "score"))
+        rows = CountedRows(frame, lambda single: self.count(single=single, tolerance=tolerance))
         facts = {name: n for name, n in self.queries.facts.items() if name == "mean_ranks"}
         counts = {"rows": n, **facts, **self._facts}
         origin = Origin(type(self).__name__, counts=counts, words=QUERIES)
-        return Table(rows, "score", rows.empty_users, origin)
+        return Table(rows, "score", self.users.take(np.zeros(0, dtype=np.int64)), origin)
 
     def judged(self) -> Table:
         """Item 0 of each query, which is relevant."""
-        n = self.queries.n
-        columns = [series(np.zeros(n, dtype=np.int64), "item"), series(np.ones(n), "gain")]
-        frame = pl.DataFrame([self.users.series().alias("user"), *columns])
+        frame = self._frame_of_items(series(np.ones(self.queries.n), "gain"))
         return _judgments(frame, self.users.series().head(0), type(self).__name__)
+
+    def _frame_of_items(self, numbers: pl.Series) -> pl.DataFrame:
+        item = series(np.zeros(self.queries.n, dtype=np.int64), "item")
+        return pl.DataFrame([self.users.series().alias("user"), item, numbers])
 
     def counted(self) -> Queries:
         return self.queries

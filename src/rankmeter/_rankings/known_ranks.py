@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.arrays import (
     asarray,
     ascending,
@@ -23,8 +22,8 @@ from rankmeter._rankings.arrays import (
 )
 from rankmeter._rankings.cells import LARGEST, NO_CELLS, Cells, read_cells
 from rankmeter._rankings.rank_counts import Queries, RankCounts
-from rankmeter._rankings.score_counts import Counts, Level, comparable_scores, compare_rows
-from rankmeter._rankings.scores import Asked, Problem, without_targets
+from rankmeter._rankings.score_counts import Block, Targets, comparable_scores, compare_rows
+from rankmeter._rankings.scores import Asked, Problem, to_queries
 from rankmeter.errors import DataError, DuplicateError, InvalidValueError
 from rankmeter.errors._checks import LARGEST as MOST
 from rankmeter.errors._checks import counted, integer, shown
@@ -66,16 +65,14 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
         raise DataError("`negatives` has no scores: every positive would be first")
     for name, array in (("positive", positives), ("negatives", negative_scores)):
         _refuse_odd(name, array, asked)
-    level = Level.of(positives, asked.tolerance)
-    above, equal = (
-        _count_shared(level, negative_scores)
-        if negative_scores.ndim == 1
-        else _count_own(level, negative_scores)
-    )
+    cells = Cells(np.arange(n), np.zeros(n, dtype=np.int64), np.ones(n))
+    targets = Targets.of(cells, positives, n, asked.tolerance)
+    if negative_scores.ndim == 1:
+        counts = _count_shared(targets, negative_scores)
+    else:
+        counts, _ = compare_rows(Block(negative_scores), targets)
     return Queries(
-        RankCounts(
-            np.arange(n), np.ones(n), above, equal, None, np.full(n, negative_scores.shape[-1] + 1)
-        ),
+        replace(counts, n_ranked=counts.n_ranked + 1),  # and the positive itself
         np.ones(n, dtype=bool),
         np.asarray(host(positives > 0), dtype=bool),
         np.arange(n),
@@ -85,16 +82,12 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
     )
 
 
-def _count_own(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
-    counts, _ = compare_rows(negatives, np.arange(negatives.shape[0]), level)
-    return counts.above, counts.equal
-
-
-def _count_shared(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
+def _count_shared(targets: Targets, negatives: Any) -> RankCounts:
     """The negatives are sorted once."""
-    pool = ascending(negatives)
-    high = places_in(pool, level.high, "right")
-    return negatives.shape[0] - high, high - places_in(pool, level.low, "left")
+    pool, n = ascending(negatives), negatives.shape[0]
+    high = places_in(pool, targets.high, "right")
+    low = places_in(pool, targets.low, "left")
+    return targets.counts(n - high, high - low, high, np.full(high.size, n))
 
 
 def _refuse_odd(name: str, array: Any, asked: Asked) -> None:
@@ -131,8 +124,8 @@ def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries
     low = _numbers(ranks, "ranks")
     high = np.ceil(low)
     half = low != np.floor(low)
-    if np.any(half & (2 * low != np.floor(2 * low))):
-        place = int(np.flatnonzero(half & (2 * low != np.floor(2 * low)))[0])
+    if (wrong := np.flatnonzero(2 * low != np.floor(2 * low))).size:
+        place = int(wrong[0])
         raise InvalidValueError(
             f"rank {low[place]:g} of row {place} is neither an integer nor the mean of two ranks"
         )
@@ -294,12 +287,10 @@ def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
     at = np.searchsorted(cells.keys(n_items), targets.keys(n_items))
     above = np.zeros(targets.n, dtype=np.int64)
     above[is_listed] = rank[order][at[is_listed]]
-    counts = Counts(above, is_listed.astype(np.int64), np.zeros_like(above))
-    problem = Problem(n_rows, n_items, targets, NO_CELLS)
+    problem = Problem(n_rows, n_items, targets, NO_CELLS, Asked(each=each, ordered=True))
     value = np.where(is_listed, float(row.size) - above, 1.0)  # higher ranks have higher scores
-    asked = Asked(each=each, ordered=True)
-    queries = without_targets(
-        problem, counts, is_listed, value, cells.per_row(n_rows), NO_CELLS, asked
-    )
+    equal, n_ranked = is_listed.astype(np.int64), cells.per_row(n_rows)
+    counts = problem.targets(value).counts(above, equal, np.zeros_like(above), n_ranked)
+    queries = to_queries(problem, counts, is_listed, value, NO_CELLS)
     facts = {name: n for name, n in queries.facts.items() if name != "columns"}
     return replace(queries, facts=facts)

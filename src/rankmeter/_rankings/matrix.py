@@ -1,26 +1,20 @@
-"""Score matrices as items by user, and queries whose ranks are known: what tables hold of them."""
+"""Score matrices as items by user."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rankmeter._choices import TieRule
-from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._rankings.array_files import is_path, read_array_file
 from rankmeter._rankings.arrays import asarray, host, is_number, is_sparse
 from rankmeter._rankings.cells import Cells, read_cells
-from rankmeter._rankings.ground_truth import Judged
-from rankmeter._rankings.rank_counts import Queries, RankCounts
 from rankmeter._rankings.scores import read_blocks, shared_columns, stored_cells
-from rankmeter._rankings.tally import Marks
-from rankmeter._reading.by_user import ByUser, Ids, Objects
+from rankmeter._reading.by_user import ByUser, Ids
 from rankmeter.errors import DataError, InvalidValueError
 from rankmeter.errors._checks import counted
 
@@ -83,7 +77,7 @@ class CandidateCells:
             inside &= every.are_in(chosen)
         return every.only(inside)
 
-    def are_in(self, chosen: Cells) -> npt.NDArray[np.bool_]:
+    def are_in(self, chosen: Cells) -> BoolArray:
         """A mask of the cells that are among others."""
         if self.column is not None:
             return chosen.holds(Cells(*self.places(), self.value), self.n_columns)  # type: ignore[no-any-return]
@@ -97,7 +91,7 @@ class CandidateCells:
         column = self.column
         return row, np.arange(row.size) % max(self.n_columns, 1) if column is None else column
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> CandidateCells:
+    def only(self, chosen: BoolArray) -> CandidateCells:
         """Select cells by mask or position."""
         if chosen.all():
             return self
@@ -139,17 +133,7 @@ class MatrixRows(ByUser):
         every = places % max(len(self.column_ids), 1)
         return self.column_ids.take(every if self.of_column is None else self.of_column[places])
 
-    def sought(self, items: Ids) -> Ids:
-        return items
-
-    def look_up(self, at: IntArray, items: Ids) -> npt.NDArray[np.float64]:
-        assert self.numbers is not None
-        place = self.places(at, items)
-        is_there = ~np.isnan(place)
-        place[is_there] = self.numbers[self.offsets[at[is_there]] + place[is_there].astype(int)]
-        return place
-
-    def places(self, at: IntArray, items: Ids) -> npt.NDArray[np.float64]:
+    def places(self, at: IntArray, items: Ids) -> FloatArray:
         column = self._columns_of(items)
         if self.of_column is None:
             return np.where(column < 0, np.nan, column)
@@ -160,18 +144,8 @@ class MatrixRows(ByUser):
         is_there = (column >= 0) & (self._keys.take(cell, mode="clip") == key)
         return np.where(is_there, cell - self.offsets[at], np.nan)
 
-    def only(self, chosen: IntArray) -> MatrixRows:
-        kept = np.zeros(len(self.users), dtype=bool)
-        kept[chosen] = True
-        cells = np.repeat(kept, self.lengths)
-        return replace(
-            self,
-            users=self.users.take(chosen),
-            empty_users=self.users.take(chosen[:0]),
-            offsets=np.append(0, np.cumsum(self.lengths[chosen])),
-            numbers=None if self.numbers is None else self.numbers[cells],
-            of_column=None if self.of_column is None else self.of_column[cells],
-        )
+    def _own_fields(self, kept: BoolArray) -> dict[str, Any]:
+        return {"of_column": None if self.of_column is None else self.of_column[kept]}
 
     @cached_property
     def _keys(self) -> IntArray:
@@ -188,78 +162,3 @@ class MatrixRows(ByUser):
         """The column of each item, -1 without one."""
         of = self._column_of
         return np.fromiter((of.get(item, -1) for item in items), np.int64, len(items))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CountedRows(ByUser):
-    """Queries of which the only judged item, 0, is known by its counts, and no other item."""
-
-    is_counted = True
-    count: Callable[[bool], Queries]  # given whether scores are compared as float32
-
-    def items(self) -> Ids:
-        return Objects([0] * len(self.users), "Int64")
-
-    def take(self, places: IntArray) -> Ids:
-        return Objects([0] * places.size, "Int64")
-
-    def sought(self, items: Ids) -> Ids:
-        return items
-
-    def look_up(self, at: IntArray, items: Ids) -> npt.NDArray[np.float64]:
-        return self.places(at, items)
-
-    def places(self, at: IntArray, items: Ids) -> npt.NDArray[np.float64]:  # noqa: ARG002
-        return np.where(items.integers() == 0, 0.0, np.nan)
-
-    def only(self, chosen: IntArray) -> CountedRows:
-        return replace(
-            self,
-            users=self.users.take(chosen),
-            empty_users=self.users.take(chosen[:0]),
-            offsets=np.arange(chosen.size + 1),
-            numbers=np.zeros(chosen.size),
-            count=lambda single: self.count(single).take(chosen),
-        )
-
-    def ranking(self, code: IntArray, n_users: int, score_type: str) -> CountedRanking:
-        return CountedRanking(self.count(score_type == "float32"), code, n_users)
-
-
-class CountedRanking:
-    """Counted queries, of users with a `code` below `n_users`; see `Ranking`."""
-
-    order, falling = "score", True
-
-    def __init__(self, queries: Queries, code: IntArray, n_users: int) -> None:
-        self.queries, self.n_users, self.end = queries, n_users, code.size
-        self.code = code
-        self._place = np.full(n_users, code.size)  # of the query of each user
-        self._place[code] = np.arange(code.size)
-
-    def find(self, judged: Judged) -> Marks:
-        row = self._place[judged.code]
-        at = np.flatnonzero((row < self.end) & (judged.items.integers() == 0))
-        row = row[at]
-        score = np.where(self.queries.positive[row], 1.0, -1.0)
-        user, gain = judged.code[at], judged.gain[at]
-        return Marks(user, gain, row, score, judged.items, at, score)
-
-    def self_items(self) -> Marks:
-        """See `Ranking`; an item without an id is that of no user."""
-        nothing, no_numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
-        return Marks(nothing, no_numbers, nothing, no_numbers, Objects([], "Int64"))
-
-    def repeats(self) -> None:
-        """See `Ranking`."""
-
-    def numbered(self, marks: Marks) -> Marks:
-        return marks
-
-    def tally(self, marks: Marks, ties: TieRule) -> RankCounts:  # noqa: ARG002
-        """See `Ranking`; the order of tied items is unknown."""
-        counts = self.queries.counts
-        n_ranked = np.zeros(self.n_users, dtype=np.int64)
-        n_ranked[self.code] = counts.n_ranked
-        above, equal = counts.above[marks.row], counts.equal[marks.row]
-        return RankCounts(marks.user, marks.gain, above, equal, None, n_ranked)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._rankings.ground_truth import Judged
+from rankmeter._rankings.parallel import Parallel, joined
+from rankmeter._reading.by_user import InFrame
 
 
 @dataclass(frozen=True, eq=False)
-class RankCounts:
+class RankCounts(Parallel):
     """Numbers of candidates above, tied with and before the judged items of some users.
 
     Attributes
@@ -35,6 +38,7 @@ class RankCounts:
         The code of each judged item.
     """
 
+    arrays = ("user", "gain", "above", "equal", "before", "item")
     user: IntArray
     gain: FloatArray
     above: IntArray
@@ -42,20 +46,6 @@ class RankCounts:
     before: IntArray | None
     n_ranked: IntArray
     item: IntArray | None = None
-
-    def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> RankCounts:
-        """Counts of some of the judged items, by mask or place; all candidates still count."""
-        if chosen.dtype == bool and chosen.all():
-            return self
-        return replace(
-            self,
-            user=self.user[chosen],
-            gain=self.gain[chosen],
-            above=self.above[chosen],
-            equal=self.equal[chosen],
-            before=None if self.before is None else self.before[chosen],
-            item=None if self.item is None else self.item[chosen],
-        )
 
     def __add__(self, other: RankCounts) -> RankCounts:
         """Counts over both sets of candidates, which must be disjoint."""
@@ -155,32 +145,18 @@ class Queries:
             return blocks[0]
         first = np.cumsum([0, *(part.n for part in blocks)])
         rows = np.cumsum([0, *(part.facts["rows"] for part in blocks)])
-        is_ordered = all(part.counts.before is not None for part in blocks)
-        counts = RankCounts(
-            np.concatenate([p.counts.user + n for p, n in zip(blocks, first[:-1], strict=True)]),
-            np.concatenate([part.counts.gain for part in blocks]),
-            np.concatenate([part.counts.above for part in blocks]),
-            np.concatenate([part.counts.equal for part in blocks]),
-            np.concatenate([np.asarray(p.counts.before) for p in blocks]) if is_ordered else None,
-            np.concatenate([part.counts.n_ranked for part in blocks]),
-        )
+        all_counts = [part.counts for part in blocks]
+        counts = RankCounts(**joined(all_counts, (*RankCounts.arrays, "n_ranked")))
+        user = counts.user + np.repeat(first[:-1], [part.user.size for part in all_counts])
+        columns = joined(blocks, ("found", "positive", "row", "target", "column"))
+        columns["row"] += np.repeat(rows[:-1], [part.n for part in blocks])
         return cls(
-            counts,
-            np.concatenate([part.found for part in blocks]),
-            np.concatenate([part.positive for part in blocks]),
-            np.concatenate([p.row + n for p, n in zip(blocks, rows[:-1], strict=True)]),
-            _join_columns([part.target for part in blocks]),
-            functools.reduce(_add_facts, (part.facts for part in blocks)),
-            next((part.half for part in blocks if part.half), ""),
-            all(part.sized for part in blocks),
-            _join_columns([part.column for part in blocks]),
+            **columns,
+            counts=replace(counts, user=user),
+            facts=functools.reduce(_add_facts, (part.facts for part in blocks)),
+            half=next((part.half for part in blocks if part.half), ""),
+            sized=all(part.sized for part in blocks),
         )
-
-
-def _join_columns(columns: list[IntArray | None]) -> IntArray | None:
-    """Numbers of all parts; None if one has none."""
-    numbers = [part for part in columns if part is not None]
-    return np.concatenate(numbers) if len(numbers) == len(columns) else None
 
 
 def _add_facts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
@@ -188,3 +164,28 @@ def _add_facts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str,
     names = dict.fromkeys([*first, *second])
     how = {"columns": max}
     return {n: how.get(n, operator.add)(first.get(n, 0), second.get(n, 0)) for n in names}
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows(InFrame):
+    """Queries of which the only judged item, 0, is known by its counts, and no other item."""
+
+    is_index = is_counted = True
+    count: Callable[[bool], Queries]  # given whether scores are compared as float32
+
+    def only(self, chosen: IntArray) -> CountedRows:
+        return replace(super().only(chosen), count=lambda single: self.count(single).take(chosen))
+
+    def counts_at(self, code: IntArray, judged: Judged) -> tuple[RankCounts, BoolArray]:
+        """Counts at the judged items, given the user of each query, and which score above 0.
+
+        No rule about candidates can act on these.
+        """
+        queries = self.count(judged.choices.score_type == "float32")
+        query_of, n_ranked = np.full(judged.codes.n, -1), np.zeros(judged.codes.n, dtype=np.int64)
+        query_of[code], n_ranked[code] = np.arange(code.size), queries.counts.n_ranked
+        at = np.flatnonzero((query_of[judged.code] >= 0) & (judged.items.integers() == 0))
+        query = query_of[judged.code[at]]
+        counts = queries.counts.only(query)
+        counts = replace(counts, user=judged.code[at], gain=judged.gain[at], n_ranked=n_ranked)
+        return counts, queries.positive[query]

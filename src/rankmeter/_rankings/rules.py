@@ -68,8 +68,8 @@ class Counted(NamedTuple):
 
     counts: RankCounts
     positive: BoolArray | None  # which of the items have a positive score, if there are scores
-    refused: Refused  # repeated items
-    lists: Lists | None
+    refused: Refused = Refused()  # repeated items
+    lists: Lists | None = None
 
 
 def count_candidates(

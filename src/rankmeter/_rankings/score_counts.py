@@ -1,13 +1,12 @@
 """Count the candidates above and equal to each target, in the memory that holds the scores.
 
-A *pair* is a target in the row that it is compared in; `level` has the scores that are tied with
-each pair. Rows of pairs ascend. Scores in memory of the CPU are values by user for the compiled
-module; without it, and on another device, their own library compares, and only counts leave it.
+Scores in memory of the CPU are values by user for the compiled module; without it, and on another
+device, their own library compares, and only counts leave it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -16,14 +15,17 @@ import numpy.typing as npt
 from rankmeter import _native
 from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.arrays import (
+    converted,
     host,
     is_torch,
     namespace,
     on_device_of,
     pick_rows,
+    take,
     type_name,
 )
 from rankmeter._rankings.cells import Cells
+from rankmeter._rankings.rank_counts import RankCounts
 
 AT_ONCE = 1 << 25
 """Cells that a library compares at once."""
@@ -31,82 +33,118 @@ CONVERTED = 1 << 18
 """Cells that become float64 at once, so that they stay in the cache."""
 
 
-class Counts(NamedTuple):
-    """Cells above and equal to each pair, and how many of the equal ones have a lower column."""
+class Block(NamedTuple):
+    """Some columns of the scores, the first of which is `start`."""
 
-    above: IntArray
-    equal: IntArray
-    before: IntArray
+    scores: Any
+    start: int = 0
+    single: bool = False  # whether they are compared as float32
 
-    @classmethod
-    def zero(cls, n: int) -> Counts:
-        """No cells."""
-        return cls(*(np.zeros(n, dtype=np.int64) for _ in range(3)))
+    def inside(self, cells: Cells) -> tuple[IntArray, Cells]:
+        """Select the cells of these columns, with their positions among all."""
+        return cells.in_columns(self.start, self.start + self.scores.shape[1])
 
-    def plus(self, other: Counts, sign: int = 1) -> Counts:
-        """Add the counts of other cells, or subtract them with `sign` -1."""
-        return Counts(*(a + sign * b for a, b in zip(self, other, strict=True)))
+    def at(self, cells: Cells) -> Any:
+        """The scores of some cells of these columns."""
+        values = take(self.scores, cells.row, cells.column - self.start)
+        return comparable_scores(values, single=self.single)
+
+    def rows(self, row: IntArray) -> Any:
+        """Some rows, which ascend."""
+        return comparable_scores(pick_rows(self.scores, row), single=self.single)
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
-    """Scores from `low` to `high`, which are the same unless close scores are tied."""
+class Targets:
+    """Cells at which candidates of their rows are counted, as tied with scores near their own.
 
+    Scores from `low` to `high` are tied; these are the same unless close scores are tied.
+    """
+
+    cells: Cells
     low: Any
     high: Any
+    n_rows: int
+    ordered: bool = False  # whether equal candidates of a lower column are counted as before
 
     @classmethod
-    def of(cls, value: Any, tolerance: tuple[float, float] = (0.0, 0.0)) -> Level:
-        """The scores that are as close to each value as absolute and relative tolerance allow."""
+    def of(
+        cls,
+        cells: Cells,
+        value: Any,
+        n_rows: int,
+        tolerance: tuple[float, float] = (0.0, 0.0),
+        *,
+        ordered: bool = False,
+    ) -> Targets:
+        """Cells with their scores, and the absolute and relative tolerance of ties."""
         if not any(tolerance):
-            return cls(value, value)
+            return cls(cells, value, value, n_rows, ordered)
         width = tolerance[0] + tolerance[1] * abs(value)
-        return cls(value - width, value + width)
+        return cls(cells, value - width, value + width, n_rows, ordered)
 
-    def __getitem__(self, chosen: Any) -> Level:
-        low = self.low[chosen]
-        return Level(low, low if self.high is self.low else self.high[chosen])
+    def only(self, chosen: IntArray | slice) -> Targets:
+        """Some of the targets, by places of NumPy or as a slice."""
+        at = chosen if isinstance(chosen, slice) else on_device_of(self.low, chosen)
+        low = self.low[at]
+        high = low if self.high is self.low else self.high[at]
+        return replace(self, cells=self.cells.only(chosen), low=low, high=high)
 
-    def take(self, place: IntArray) -> Level:
-        """The levels at some places, which are integers of NumPy."""
-        return self[on_device_of(self.low, place)]
+    def of_rows(self, start: int, stop: int) -> tuple[slice, Targets]:
+        """Select the targets of some rows, as `Cells.of_rows` does."""
+        at, cells = self.cells.of_rows(start, stop)
+        low = self.low[at]
+        high = low if self.high is self.low else self.high[at]
+        return at, Targets(cells, low, high, stop - start)
+
+    def counts(
+        self, above: IntArray, equal: IntArray, before: IntArray, n_ranked: IntArray
+    ) -> RankCounts:
+        """Counts at these targets; `n_ranked` are the candidates of each row."""
+        row, gain = self.cells.row, self.cells.gain
+        return RankCounts(row, gain, above, equal, before if self.ordered else None, n_ranked)
 
 
-def compare_rows(
-    scores: Any, row: IntArray, level: Level, *, single: bool = False
-) -> tuple[Counts, bool]:
-    """Compare each pair with all cells of its row; nothing is counted as before.
+def compare_rows(block: Block, targets: Targets) -> tuple[RankCounts, bool]:
+    """Compare each target with all cells of its row in a block; also whether these are finite."""
+    n_rows, width = block.scores.shape
+    if _is_for_compiled(block.scores):
+        above, equal, finite = _compare_compiled(block, targets)
+    else:
+        cells = comparable_scores(block.scores, single=block.single)
+        (above, equal), finite = _compare_all(cells, targets), is_finite(cells)
+    before = np.zeros_like(above)
+    if targets.ordered:
+        tied = np.flatnonzero(equal)
+        before[tied] = _count_before(block, targets.only(tied))
+    return targets.counts(above, equal, before, np.full(n_rows, width)), finite
 
-    With `single`, scores are compared as float32. Also returns whether all scores are finite.
-    """
-    if not _is_for_compiled(scores):
-        scores = comparable_scores(scores, single=single)
-        return _compare_all(scores, row, level), is_finite(scores)
-    counts, n_rows = Counts.zero(row.size), scores.shape[0]
-    as_is = scores.dtype in (np.float32, np.float64) and scores.flags.c_contiguous and not single
-    step = max(1, n_rows if as_is else CONVERTED // max(scores.shape[1], 1))
+
+def _compare_compiled(block: Block, targets: Targets) -> tuple[IntArray, IntArray, bool]:
+    """How many cells are above and equal to each target, and whether all are finite."""
+    scores, (n_rows, width) = block.scores, block.scores.shape
+    above, equal = np.empty((2, targets.cells.n), dtype=np.int64)
+    as_is = scores.dtype in (np.float32, np.float64) and scores.flags.c_contiguous
+    step = max(1, n_rows if as_is and not block.single else CONVERTED // max(width, 1))
     finite = True
     for start in range(0, n_rows, step):
-        rows = slice(start, min(start + step, n_rows))
-        pairs = slice(*np.searchsorted(row, [rows.start, rows.stop]))
-        cells = comparable_scores(scores[rows], single=single)
-        part_counts = Counts(counts.above[pairs], counts.equal[pairs], counts.before[pairs])
-        finite &= _compare_block(cells, row[pairs] - start, level[pairs], part_counts)
-    return counts, finite
+        at, here = targets.of_rows(start, min(start + step, n_rows))
+        cells = comparable_scores(scores[start : start + step], single=block.single)
+        above[at], equal[at], part_is_finite = _compare_part(cells, here)
+        finite &= part_is_finite
+    return above, equal, finite
 
 
-def _compare_block(cells: npt.NDArray[Any], row: IntArray, level: Level, counts: Counts) -> bool:
-    """Write the counts of some rows, and return whether all of their scores are finite."""
+def _compare_part(cells: npt.NDArray[Any], targets: Targets) -> tuple[IntArray, IntArray, bool]:
+    """The same for some rows."""
     n_rows, width = cells.shape
-    kind = np.float32 if cells.dtype == np.float32 else np.float64
-    value = np.ascontiguousarray(cells, dtype=kind)
-    finite = _count_compiled(value.ravel(), np.arange(n_rows + 1) * width, row, level, counts)
+    value = np.ascontiguousarray(cells, np.float32 if cells.dtype == np.float32 else np.float64)
+    above, equal, finite = _count_compiled(value.ravel(), np.arange(n_rows + 1) * width, targets)
     if not finite and np.isnan(value).any():  # which is neither above nor equal
-        for counted, exactly in zip(counts, _compare_all(cells, row, level), strict=True):
-            counted[:] = exactly
+        above, equal = _compare_all(cells, targets)
     idle = np.ones(n_rows, dtype=bool)
-    idle[row] = False
-    return finite and (not idle.any() or is_finite(value[idle]))
+    idle[targets.cells.row] = False
+    return above, equal, finite and (not idle.any() or is_finite(value[idle]))
 
 
 def _is_for_compiled(values: Any) -> TypeGuard[npt.NDArray[Any]]:
@@ -120,33 +158,60 @@ def _is_for_compiled(values: Any) -> TypeGuard[npt.NDArray[Any]]:
 
 
 def _count_compiled(
-    value: npt.NDArray[Any], offsets: IntArray, row: IntArray, level: Level, counts: Counts
-) -> bool:
-    """Write how many values of each row are above and equal, and return whether all are finite."""
+    value: npt.NDArray[Any], offsets: IntArray, targets: Targets
+) -> tuple[IntArray, IntArray, bool]:
+    """How many values of its row are above and equal to each target; whether all are finite."""
     assert _native.native is not None
+    row = np.ascontiguousarray(targets.cells.row)
     below, upto = np.empty((2, row.size), dtype=np.int64)
-    user = np.ascontiguousarray(row)
 
     def count(bound: Any, lower: IntArray) -> bool:
         bounds = np.ascontiguousarray(bound, dtype=np.float64)
-        return bool(_native.native.count(value, None, offsets, user, bounds, lower, upto))
+        return bool(_native.native.count(value, None, offsets, row, bounds, lower, upto))
 
-    finite = count(level.low, below)
-    if level.high is not level.low:
-        count(level.high, np.empty_like(below))
-    np.subtract((offsets[1:] - offsets[:-1])[row], upto, out=counts.above)
-    np.subtract(upto, below, out=counts.equal)
-    return finite
+    finite = count(targets.low, below)
+    if targets.high is not targets.low:
+        count(targets.high, np.empty_like(below))
+    length = offsets[1:] - offsets[:-1]
+    return length[row] - upto, upto - below, finite
 
 
-def _compare_all(scores: Any, row: IntArray, level: Level) -> Counts:
-    """The definition: each pair with all cells of its row."""
-    counts = Counts.zero(row.size)
-    for part in _row_parts(scores, row.size):
-        cells, against = pick_rows(scores, row[part]), level[part, None]
-        counts.above[part] = _count_true(cells > against.high)
-        counts.equal[part] = _count_true(cells >= against.low) - counts.above[part]
-    return counts
+def _compare_all(scores: Any, targets: Targets) -> tuple[IntArray, IntArray]:
+    """The definition: each target with all cells of its row."""
+    above, equal = np.empty((2, targets.cells.n), dtype=np.int64)
+    for part in _parts(scores, targets):
+        here = targets.only(part)
+        cells = pick_rows(scores, here.cells.row)
+        above[part] = _count_true(cells > here.high[:, None])
+        equal[part] = _count_true(cells >= here.low[:, None]) - above[part]
+    return above, equal
+
+
+def _count_before(block: Block, targets: Targets) -> IntArray:
+    """Count the cells of its row that equal each target and have a lower column."""
+    before = np.zeros(targets.cells.n, dtype=np.int64)
+    columns = on_device_of(block.scores, np.arange(block.scores.shape[1]))
+    for part in _parts(block.scores, targets):
+        here = targets.only(part)
+        cells = block.rows(here.cells.row)
+        column = on_device_of(block.scores, here.cells.column - block.start)
+        equal = (cells >= here.low[:, None]) & (cells <= here.high[:, None])
+        before[part] = _count_true(equal & (columns[None, :] < column[:, None]))
+    return before
+
+
+def _parts(scores: Any, targets: Targets) -> list[slice]:
+    """The targets in parts whose cells are compared at once."""
+    step, n = max(1, AT_ONCE // max(scores.shape[1], 1)), targets.cells.n
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def _count_true(mask: Any) -> IntArray:
+    """Number of true cells in each row."""
+    if isinstance(mask, np.ndarray) or is_torch(mask):
+        return host(mask.sum(1)).astype(np.int64)  # type: ignore[no-any-return]
+    counted = namespace(mask).sum(converted(mask, "int32"), axis=1)
+    return host(counted).astype(np.int64)  # type: ignore[no-any-return]
 
 
 def is_finite(scores: Any) -> bool:
@@ -164,77 +229,44 @@ def comparable_scores(scores: Any, *, single: bool = False) -> Any:
     """The scores in a type that can be compared fast, and as float32 if they must be."""
     if not isinstance(scores, np.ndarray):
         if "bool" in type_name(scores) and not is_torch(scores):
-            return namespace(scores).astype(scores, namespace(scores).uint8)
-        return scores if not single or "float64" not in str(scores.dtype) else _single(scores)
+            return converted(scores, "uint8")
+        return converted(scores, "float32") if single and "float64" in type_name(scores) else scores
     narrow = scores.dtype == np.float64 if single else scores.dtype.itemsize < 4
     narrow &= scores.dtype.kind not in "iub"
     with np.errstate(over="ignore"):  # infinite scores are found later
         return scores.astype(np.float32) if narrow else scores
 
 
-def _single(scores: Any) -> Any:
-    library = namespace(scores)
-    return scores.float() if is_torch(scores) else library.astype(scores, library.float32)
+def compare_cells(cells: Cells, value: Any, targets: Targets) -> RankCounts:
+    """Compare each target with some cells of its row, which have the values given."""
+    n_ranked = cells.per_row(targets.n_rows)
+    if not _is_for_compiled(value):
+        return targets.counts(*_meet(cells, value, targets), n_ranked)
+    if np.isnan(value).any():  # which is neither above nor equal
+        cells, value = cells.only(kept := ~np.isnan(value)), value[kept]
+    ends = np.searchsorted(cells.row, np.arange(targets.n_rows), side="right")
+    offsets = np.append(0, ends)
+    above, equal, _ = _count_compiled(value.astype(np.float64), offsets, targets)
+    before = np.zeros_like(equal)
+    if targets.ordered:
+        tied = np.flatnonzero(equal)
+        *_, before[tied] = _meet(cells, value, targets.only(tied))
+    return targets.counts(above, equal, before, n_ranked)
 
 
-def _row_parts(scores: Any, n: int) -> list[slice]:
-    """The pairs in parts whose cells are compared at once."""
-    step = max(1, AT_ONCE // max(scores.shape[1], 1))
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
-
-
-def _count_true(mask: Any) -> IntArray:
-    """Number of true cells in each row."""
-    if isinstance(mask, np.ndarray) or is_torch(mask):
-        return host(mask.sum(1)).astype(np.int64)  # type: ignore[no-any-return]
-    library = namespace(mask)
-    counted = library.sum(library.astype(mask, library.int32), axis=1)
-    return host(counted).astype(np.int64)  # type: ignore[no-any-return]
-
-
-def compare_cells(
-    cells: Cells, cell_value: Any, row: IntArray, level: Level, column: IntArray
-) -> Counts:
-    """Compare each pair with some cells of its row, which have the values given."""
-    counts = Counts.zero(row.size)
-    if not cells.n or not row.size:
-        return counts
-    if not _is_for_compiled(cell_value):
-        return _meet(cells, cell_value, row, level, column)
-    if np.isnan(cell_value).any():  # which is neither above nor equal
-        cells, cell_value = cells.only(kept := ~np.isnan(cell_value)), cell_value[kept]
-    ends = np.searchsorted(cells.row, np.arange(row[-1] + 1), side="right")
-    offsets, value = np.append(0, ends), cell_value[: ends[-1]].astype(np.float64)
-    _count_compiled(value, offsets, row, level, counts)
-    tied = np.flatnonzero(counts.equal)
-    met = _meet(cells, cell_value, row[tied], level.take(tied), column[tied])
-    counts.before[tied] = met.before
-    return counts
-
-
-def _meet(cells: Cells, cell_value: Any, row: IntArray, level: Level, column: IntArray) -> Counts:
-    """The definition: each pair meets each cell of its row."""
+def _meet(cells: Cells, value: Any, targets: Targets) -> tuple[IntArray, IntArray, IntArray]:
+    """The definition: each target meets each cell of its row."""
+    row, column = targets.cells.row, targets.cells.column
     per_row = np.bincount(row, minlength=int(cells.row.max(initial=0)) + 1)
     first = np.concatenate(([0], np.cumsum(per_row)))[cells.row]
     times = per_row[cells.row]
     cell = np.repeat(np.arange(cells.n), times)
-    pair = np.arange(cell.size) - np.repeat(np.cumsum(times) - times, times) + first[cell]
-    met, against = cell_value[on_device_of(cell_value, cell)], level.take(pair)
-    higher = host(met > against.high)
-    same = host(met >= against.low) & ~higher
-    lower = same & (cells.column[cell] < column[pair])
-    return Counts(*(np.bincount(pair[mask], minlength=row.size) for mask in (higher, same, lower)))
-
-
-def count_before(
-    scores: Any, row: IntArray, level: Level, column: IntArray, *, single: bool = False
-) -> IntArray:
-    """Count the cells of each row that equal the pair and have a lower column."""
-    before = np.zeros(row.size, dtype=np.int64)
-    columns = on_device_of(scores, np.arange(scores.shape[1]))
-    for part in _row_parts(scores, row.size):
-        cells = comparable_scores(pick_rows(scores, row[part]), single=single)
-        lower = columns[None, :] < on_device_of(scores, column[part])[:, None]
-        levels = level[part, None]
-        before[part] = _count_true((cells >= levels.low) & (cells <= levels.high) & lower)
-    return before
+    target = np.arange(cell.size) - np.repeat(np.cumsum(times) - times, times) + first[cell]
+    met, at = value[on_device_of(value, cell)], on_device_of(value, target)
+    higher = host(met > targets.high[at])
+    same = host(met >= targets.low[at]) & ~higher
+    lower = same & (cells.column[cell] < column[target])
+    above, equal, before = (
+        np.bincount(target[mask], minlength=row.size) for mask in (higher, same, lower)
+    )
+    return above, equal, before

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rankmeter._evidence.hits import IntArray
+from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter._rankings.arrays import (
     asarray,
     floating,
@@ -24,17 +23,15 @@ from rankmeter._rankings.arrays import (
     on_device_of,
     pick,
     refuse_places,
-    take,
 )
 from rankmeter._rankings.cells import NO_CELLS, Cells, is_ragged, read_cells
 from rankmeter._rankings.rank_counts import Queries, RankCounts
 from rankmeter._rankings.score_counts import (
-    Counts,
-    Level,
+    Block,
+    Targets,
     comparable_scores,
     compare_cells,
     compare_rows,
-    count_before,
 )
 from rankmeter.errors import DataError, InvalidValueError, UsageError
 from rankmeter.errors._checks import counted, shown
@@ -72,30 +69,30 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The targets of some rows, and which cells are candidates."""
+    """The targets of some rows, which cells are candidates, and what is asked."""
 
     n_rows: int
     n_columns: int
     target: Cells
     excluded: Cells
+    asked: Asked
     own: Cells | None = None  # the candidates of each row, if they are not all columns
     names: IntArray | None = None  # the column of each candidate, if all rows have the same ones
     first: int = 0  # the number of the first row, for messages
 
+    def targets(self, value: Any) -> Targets:
+        """The targets, given their scores."""
+        asked = self.asked
+        return Targets.of(self.target, value, self.n_rows, asked.tolerance, ordered=asked.ordered)
+
     def rows(self, start: int, stop: int) -> Problem:
         """The problem of some rows."""
-
-        def part(cells: Cells) -> Cells:
-            low, high = np.searchsorted(cells.row, [start, stop])
-            kept = cells.only(slice(low, high))
-            return replace(kept, row=kept.row - start)
-
         return replace(
             self,
             n_rows=stop - start,
-            target=part(self.target),
-            excluded=part(self.excluded),
-            own=None if self.own is None else part(self.own),
+            target=self.target.of_rows(start, stop)[1],
+            excluded=self.excluded.of_rows(start, stop)[1],
+            own=None if self.own is None else self.own.of_rows(start, stop)[1],
             first=self.first + start,
         )
 
@@ -129,8 +126,9 @@ def _count_blocks(
             )
         if not is_number(scores):
             raise DataError(f"`scores` must be numbers, got a matrix of type {scores.dtype}")
-        problem = _problem(target, exclude, candidates, *scores.shape, each=asked.each)
-        return _count_stored(stored_cells(scores), problem, asked)
+        n_rows, n_columns = scores.shape
+        problem = _problem(target, exclude, candidates, n_rows, n_columns, asked)
+        return _count_stored(*stored_cells(scores), problem)
     if isinstance(scores, tuple):
         return _count_factors(scores, target, exclude, candidates, asked)
     blocks = read_blocks(scores, kinds)
@@ -143,8 +141,8 @@ def _count_blocks(
             f"such blocks of columns, got {', '.join(map(str, shapes[:3])) or 'no block'}"
         )
     n_columns = sum(shape[1] for shape in shapes)
-    problem = _problem(target, exclude, candidates, shapes[0][0], n_columns, each=asked.each)
-    return _two_passes(blocks, problem, asked, again=_is_function(scores))
+    problem = _problem(target, exclude, candidates, shapes[0][0], n_columns, asked)
+    return _two_passes(blocks, problem, again=_is_function(scores))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -152,16 +150,16 @@ def _count_blocks(
 
 
 def _problem(
-    target: Any, exclude: Any, candidates: Any, n_rows: int, n_columns: int, *, each: bool
+    target: Any, exclude: Any, candidates: Any, n_rows: int, n_columns: int, asked: Asked
 ) -> Problem:
     targets = read_cells(target, "target", n_rows, n_columns)
-    targets = targets.only(targets.gain > 0) if each else targets
+    targets = targets.only(targets.gain > 0) if asked.each else targets
     excluded = NO_CELLS
     if exclude is not None:
         excluded = read_cells(exclude, "exclude", n_rows, n_columns)
         wrong = excluded.holds(targets, n_columns)
         _refuse(targets, wrong, "is excluded, so it cannot be ranked", "Remove it from `exclude`")
-    problem = Problem(n_rows, n_columns, targets, excluded)
+    problem = Problem(n_rows, n_columns, targets, excluded, asked)
     if candidates is None:
         return problem
     names = shared_columns(candidates, n_columns)
@@ -185,7 +183,7 @@ def _problem(
 _MISSING = ("is not among the candidates", "Add it to `candidates`")
 
 
-def _refuse(targets: Cells, wrong: npt.NDArray[np.bool_], what: str, remedy: str) -> None:
+def _refuse(targets: Cells, wrong: BoolArray, what: str, remedy: str) -> None:
     if wrong.any():
         first = int(np.flatnonzero(wrong)[0])
         raise DataError(
@@ -253,8 +251,8 @@ def _returned(blocks: Any) -> Iterable[Any]:
     )
 
 
-def _with_offsets(blocks: Blocks, problem: Problem) -> Iterator[tuple[int, Any]]:
-    """Blocks of candidates with the number of their first column."""
+def _candidate_blocks(blocks: Blocks, problem: Problem) -> Iterator[Block]:
+    """Blocks of candidates."""
     start = total = 0
     for block in blocks():
         if not is_number(block):
@@ -264,15 +262,13 @@ def _with_offsets(blocks: Blocks, problem: Problem) -> Iterator[tuple[int, Any]]
                 f"`scores` had {counted(problem.n_rows, 'row')} at first and a block of shape "
                 f"{tuple(block.shape)} later: the function must return the same blocks each time"
             )
-        width = block.shape[1]
+        ranked, width = block, block.shape[1]
         if problem.names is not None:
             low, high = np.searchsorted(problem.names, [total, total + width])
-            chosen = problem.names[low:high] - total
-            yield start, block if high - low == width else pick(block, chosen, axis=1)
-            start += int(high - low)
-        else:
-            yield start, block
-            start += width
+            if high - low < width:
+                ranked = pick(block, problem.names[low:high] - total, axis=1)
+        yield Block(ranked, start, problem.asked.single)
+        start += ranked.shape[1]
         total += width
     if start != problem.n_columns:
         raise DataError(
@@ -281,49 +277,41 @@ def _with_offsets(blocks: Blocks, problem: Problem) -> Iterator[tuple[int, Any]]
         )
 
 
-def _two_passes(blocks: Blocks, problem: Problem, asked: Asked, *, again: bool = False) -> Queries:
+def _two_passes(blocks: Blocks, problem: Problem, *, again: bool = False) -> Queries:
     """Two passes over the columns: for the scores of the targets, then for the counts.
 
     With `again`, the second pass checks that the scores of the targets are those of the first.
     """
-    pairs, single = problem.target, asked.single
+    is_ranked = np.ones(problem.target.n, dtype=bool)
     if problem.own is not None:
-        value, listed_value = _gathered(blocks, problem, [pairs, problem.own], single=single)
-        is_ranked = np.ones(pairs.n, dtype=bool)
-        return _count_listed(problem, problem.own, listed_value, is_ranked, value, asked)
-    (value,) = _gathered(blocks, problem, [pairs], single=single)
-    level = Level.of(value, asked.tolerance)
-    counts, odd = Counts.zero(pairs.n), NO_CELLS
-    for start, block in _with_offsets(blocks, problem):
+        value, listed_value = _gathered(blocks, problem, problem.target, problem.own)
+        return _count_listed(problem, problem.own, listed_value, is_ranked, value)
+    (value,) = _gathered(blocks, problem, problem.target)
+    targets, bad = problem.targets(value), NO_CELLS
+    counts: RankCounts | None = None
+    for block in _candidate_blocks(blocks, problem):
         if again:
-            _refuse_changed(block, start, problem, value, asked)
-        here, finite = _compare_block(block, start, level, pairs, asked)
-        bad = NO_CELLS if finite else _bad_candidates(block, start, problem, asked)
-        _, out = problem.excluded.in_columns(start, start + block.shape[1])
-        if out.n:
-            shifted = replace(out, column=out.column + start)
-            outside = comparable_scores(take(block, out.row, out.column), single=single)
-            outside_counts = compare_cells(shifted, outside, pairs.row, level, pairs.column)
-            here = here.plus(outside_counts, -1)
-        if asked.bad_scores == "drop" and bad.n:
-            dropped = take(block, bad.row, bad.column - start)
-            here = here.plus(compare_cells(bad, dropped, pairs.row, level, pairs.column), -1)
-        counts = counts.plus(here) if start else here
-        odd = odd.plus(bad)
-    n_candidates = problem.n_columns - problem.excluded.per_row(problem.n_rows)
-    is_ranked = np.ones(pairs.n, dtype=bool)
-    return without_targets(problem, counts, is_ranked, value, n_candidates, odd, asked)
+            _refuse_changed(block, problem, value)
+        here, is_finite = compare_rows(block, targets)
+        bad_here = NO_CELLS if is_finite else _bad_candidates(block, problem)
+        _, outside = block.inside(problem.excluded)
+        if problem.asked.bad_scores == "drop":
+            outside = outside.plus(bad_here)
+        if outside.n:
+            here -= compare_cells(outside, block.at(outside), targets)
+        counts, bad = here if counts is None else counts + here, bad.plus(bad_here)
+    assert counts is not None
+    return to_queries(problem, counts, is_ranked, value, bad)
 
 
-def _refuse_changed(block: Any, start: int, problem: Problem, value: Any, asked: Asked) -> None:
+def _refuse_changed(block: Block, problem: Problem, value: Any) -> None:
     """Refuse scores of targets that are not those of the first pass."""
-    place, inside = problem.target.in_columns(start, start + block.shape[1])
-    first = host(value)[place]
-    later = host(comparable_scores(take(block, inside.row, inside.column), single=asked.single))
+    place, inside = block.inside(problem.target)
+    first, later = host(value)[place], host(block.at(inside))
     wrong = np.flatnonzero((first != later) & ((first == first) | (later == later)))  # noqa: PLR0124
     if wrong.size:
         at = int(wrong[0])
-        row, column = int(inside.row[at]), problem.name(int(inside.column[at]) + start)
+        row, column = int(inside.row[at]), problem.name(int(inside.column[at]))
         raise DataError(
             f"the function `scores` gave target {column} of row {row} the score "
             f"{float(first[at])} at first and {float(later[at])} later; "
@@ -332,16 +320,13 @@ def _refuse_changed(block: Any, start: int, problem: Problem, value: Any, asked:
         )
 
 
-def _gathered(
-    blocks: Blocks, problem: Problem, each_cells: list[Cells], *, single: bool
-) -> list[Any]:
-    """The values of some cells, once for each of `wanted`."""
+def _gathered(blocks: Blocks, problem: Problem, *each_cells: Cells) -> list[Any]:
+    """The scores of each set of cells, in the order of the cells."""
     gathered: list[list[tuple[IntArray, Any]]] = [[] for _ in each_cells]
-    for start, block in _with_offsets(blocks, problem):
+    for block in _candidate_blocks(blocks, problem):
         for cells, pieces in zip(each_cells, gathered, strict=True):
-            place, inside = cells.in_columns(start, start + block.shape[1])
-            values = comparable_scores(take(block, inside.row, inside.column), single=single)
-            pieces.append((place, values))
+            place, inside = block.inside(cells)
+            pieces.append((place, block.at(inside)))
     return [_in_order(pieces) for pieces in gathered]
 
 
@@ -353,30 +338,21 @@ def _in_order(placed: list[tuple[IntArray, Any]]) -> Any:
     return whole[on_device_of(whole, np.argsort(np.concatenate([place for place, _ in placed])))]
 
 
-def _compare_block(
-    block: Any, start: int, level: Level, pairs: Cells, asked: Asked
-) -> tuple[Counts, bool]:
-    counts, finite = compare_rows(block, pairs.row, level, single=asked.single)
-    if asked.ordered:
-        tied = np.flatnonzero(counts.equal)
-        before = count_before(
-            block, pairs.row[tied], level.take(tied), pairs.column[tied] - start,
-            single=asked.single,
-        )  # fmt: skip
-        counts.before[tied] = before
-    return counts, finite
+def _are_bad(scores: Any, problem: Problem) -> Any:
+    """A mask of the scores that are NaN, or infinite unless the choice is ``worst``."""
+    library = namespace(scores)
+    is_worst = problem.asked.bad_scores == "worst"
+    return library.isnan(scores) if is_worst else ~library.isfinite(scores)
 
 
-def _bad_candidates(block: Any, start: int, problem: Problem, asked: Asked) -> Cells:
-    """The candidates that are NaN, or infinite unless the choice is ``worst``; an error or not."""
-    block = comparable_scores(block, single=asked.single)
-    library = namespace(block)
-    bad = library.isnan(block) if asked.bad_scores == "worst" else ~library.isfinite(block)
-    row, column = nonzero(bad)
-    cells = Cells.of(row, column + start)
+def _bad_candidates(block: Block, problem: Problem) -> Cells:
+    """The candidates with bad scores; an error or not."""
+    scores = comparable_scores(block.scores, single=block.single)
+    row, column = nonzero(_are_bad(scores, problem))
+    cells = Cells.of(row, column + block.start)
     cells = cells.only(~problem.excluded.holds(cells, problem.n_columns))
-    if cells.n and asked.bad_scores == "error":
-        _refuse_bad(cells, problem, host(take(block, cells.row[:1], cells.column[:1] - start))[0])
+    if cells.n and problem.asked.bad_scores == "error":
+        _refuse_bad(cells, problem, host(block.at(cells.only(slice(1))))[0])
     return cells
 
 
@@ -404,9 +380,8 @@ def stored_cells(scores: Any) -> tuple[Cells, Any]:
     return Cells.of(row, rows.indices), rows.data
 
 
-def _count_stored(stored: tuple[Cells, Any], problem: Problem, asked: Asked) -> Queries:
+def _count_stored(cells: Cells, value: Any, problem: Problem) -> Queries:
     """Only stored cells are candidates."""
-    cells, value = stored
     inside = ~problem.excluded.holds(cells, problem.n_columns)
     if problem.names is not None:
         raise UsageError(
@@ -415,119 +390,112 @@ def _count_stored(stored: tuple[Cells, Any], problem: Problem, asked: Asked) -> 
         )
     if problem.own is not None:
         inside &= problem.own.holds(cells, problem.n_columns)
-    cells, value = cells.only(inside), comparable_scores(value[inside], single=asked.single)
+    cells = cells.only(inside)
+    value = comparable_scores(value[inside], single=problem.asked.single)
     is_stored = cells.holds(problem.target, problem.n_columns)
     place = np.searchsorted(cells.keys(problem.n_columns), problem.target.keys(problem.n_columns))
     target_value = np.zeros(problem.target.n, dtype=value.dtype)
     target_value[is_stored] = value[place[is_stored]]
-    return _count_listed(problem, cells, value, is_stored, target_value, asked)
+    return _count_listed(problem, cells, value, is_stored, target_value)
 
 
 def _count_listed(
-    problem: Problem, cells: Cells, cell_value: Any, is_ranked: Any, value: Any, asked: Asked
+    problem: Problem, cells: Cells, cell_value: Any, is_ranked: BoolArray, value: Any
 ) -> Queries:
     """Counts among the given cells of each row, which are the candidates."""
-    pairs = problem.target
-    finite = namespace(cell_value).isnan if asked.bad_scores == "worst" else None
-    bad = host(finite(cell_value)) if finite else ~host(namespace(cell_value).isfinite(cell_value))
-    odd = cells.only(bad)
-    if odd.n and asked.bad_scores == "error":
-        _refuse_bad(odd, problem, host(cell_value)[bad][0])
-    n_candidates = cells.per_row(problem.n_rows)
-    if asked.bad_scores == "drop" and odd.n:
-        cells, cell_value = (
-            cells.only(~bad),
-            cell_value[on_device_of(cell_value, np.flatnonzero(~bad))],
-        )
-    level = Level.of(value, asked.tolerance)
-    counts = compare_cells(cells, cell_value, pairs.row, level, pairs.column)
-    return without_targets(problem, counts, is_ranked, value, n_candidates, odd, asked)
+    is_bad = host(_are_bad(cell_value, problem))
+    bad = cells.only(is_bad)
+    if bad.n and problem.asked.bad_scores == "error":
+        _refuse_bad(bad, problem, host(cell_value)[is_bad][0])
+    if bad.n and problem.asked.bad_scores == "drop":
+        cells = cells.only(~is_bad)
+        cell_value = cell_value[on_device_of(cell_value, np.flatnonzero(~is_bad))]
+    counts = compare_cells(cells, cell_value, problem.targets(value))
+    return to_queries(problem, counts, is_ranked, value, bad)
 
 
 # ---------------------------------------------------------------------------------------------
 # Results
 
 
-def without_targets(
-    problem: Problem,
-    counts: Counts,
-    is_ranked: npt.NDArray[np.bool_],
-    value: Any,
-    n_candidates: IntArray,
-    odd: Cells,
-    asked: Asked,
+def to_queries(
+    problem: Problem, counts: RankCounts, is_ranked: BoolArray, value: Any, bad: Cells
 ) -> Queries:
-    """Take the targets themselves out of their counts, and NaN where it is ranked last."""
-    pairs, n_rows = problem.target, problem.n_rows
-    bad = odd.holds(pairs, problem.n_columns)
+    """Make queries of the counts at all targets that `is_ranked`, which each includes itself."""
+    targets, asked = problem.target, problem.asked
+    without, several = targets.rows_with(problem.n_rows)
+    _refuse_close(asked, several)
+    is_bad = bad.holds(targets, problem.n_columns)
     if asked.bad_scores == "drop":
-        n_candidates = n_candidates - odd.per_row(n_rows)
-        is_ranked = is_ranked & ~bad
-    elif odd.n:
-        _rank_last(counts, np.flatnonzero(bad), pairs, odd, n_candidates)
-    if asked.each:
-        user, row, n_users = np.arange(pairs.n), pairs.row, pairs.n
-        n_ranked = n_candidates[row]
-    else:
-        user, row, n_users = pairs.row, np.arange(n_rows), n_rows
-        n_ranked = n_candidates
-    without, several = pairs.rows_with(n_rows)
-    if several and any(asked.tolerance) and not asked.each:
-        raise UsageError(
-            f"close scores cannot be tied where a row is one query with several true items, as "
-            f"{counted(several, 'row')} here: pass each=True or tolerance=(0, 0)",
-            option="tolerance",
-        )
-    if asked.each and several:
-        counts = counts.plus(_other_targets(pairs, is_ranked, _value_ranks(value, bad), asked), -1)
-        in_row = np.bincount(pairs.row[is_ranked], minlength=n_rows)
-        n_ranked = n_ranked - in_row[row] + is_ranked
-    else:
-        counts = counts._replace(equal=counts.equal - is_ranked)
-    if not is_ranked.all():
-        counts = Counts(*(np.where(is_ranked, counted_cells, 0) for counted_cells in counts))
-    column = pairs.column if problem.names is None else problem.names[pairs.column]
+        is_ranked = is_ranked & ~is_bad
+    elif bad.n:
+        _rank_last(problem, counts, np.flatnonzero(is_bad), bad)
+    counts = _without_themselves(problem, counts, is_ranked, value, is_bad)
+    column = targets.column if problem.names is None else problem.names[targets.column]
     facts = {
-        "rows": n_rows,
+        "rows": problem.n_rows,
         "columns": problem.n_columns,
         "excluded_cells": problem.excluded.n,
         "rows_without_target": without,
         "rows_with_several_targets": several,
-        f"bad_scores_{'dropped' if asked.bad_scores == 'drop' else 'ranked_last'}": odd.n,
+        f"bad_scores_{'dropped' if asked.bad_scores == 'drop' else 'ranked_last'}": bad.n,
     }
-    assert n_ranked.size == n_users
-    before = counts.before if asked.ordered else None
     return Queries(
-        RankCounts(user, pairs.gain, counts.above, counts.equal, before, n_ranked),
+        counts,
         is_ranked,
         np.asarray(host(value > 0), dtype=bool),
-        row,
+        targets.row if asked.each else np.arange(problem.n_rows),
         column if asked.each else None,
         {name: n for name, n in facts.items() if n or name in ("rows", "columns")},
         column=column,
     )
 
 
-def _rank_last(
-    counts: Counts, last: IntArray, pairs: Cells, odd: Cells, n_candidates: IntArray
-) -> None:
+def _refuse_close(asked: Asked, several: int) -> None:
+    if several and any(asked.tolerance) and not asked.each:
+        raise UsageError(
+            f"close scores cannot be tied where a row is one query with several true items, as "
+            f"{counted(several, 'row')} here: pass each=True or tolerance=(0, 0)",
+            option="tolerance",
+        )
+
+
+def _rank_last(problem: Problem, counts: RankCounts, last: IntArray, bad: Cells) -> None:
     """Set the counts of some targets without a score: equal to each other, and below all others."""
-    level = Level.of(np.zeros(last.size))
-    lowest = compare_cells(odd, np.zeros(odd.n), pairs.row[last], level, pairs.column[last])
-    counts.above[last] = n_candidates[pairs.row[last]] - lowest.equal
-    counts.equal[last], counts.before[last] = lowest.equal, lowest.before
+    targets = replace(problem, target=problem.target.only(last)).targets(np.zeros(last.size))
+    lowest = compare_cells(bad, np.zeros(bad.n), targets)
+    counts.above[last] = counts.n_ranked[targets.cells.row] - lowest.equal
+    counts.equal[last] = lowest.equal
+    if counts.before is not None and lowest.before is not None:
+        counts.before[last] = lowest.before
 
 
-def _other_targets(
-    pairs: Cells, is_ranked: npt.NDArray[np.bool_], value: Any, asked: Asked
-) -> Counts:
-    """The counts of the targets of a row among themselves."""
-    ranked = value[on_device_of(value, np.flatnonzero(is_ranked))]
-    level = Level.of(value, asked.tolerance)
-    return compare_cells(pairs.only(is_ranked), ranked, pairs.row, level, pairs.column)
+def _without_themselves(
+    problem: Problem, counts: RankCounts, is_ranked: BoolArray, value: Any, is_bad: BoolArray
+) -> RankCounts:
+    """Take each target out of its counts, and the other ones of its row if it is a query alone."""
+    targets, itself = problem.target, is_ranked.astype(np.int64)
+    n_ranked = counts.n_ranked[targets.row]
+    if problem.asked.each and targets.rows_with(problem.n_rows)[1]:
+        value = _value_ranks(value, is_bad)
+        value_of_ranked = value[on_device_of(value, np.flatnonzero(is_ranked))]
+        counts -= compare_cells(targets.only(is_ranked), value_of_ranked, problem.targets(value))
+        n_ranked = counts.n_ranked[targets.row] + itself
+    else:
+        counts = replace(counts, equal=counts.equal - itself)
+    if problem.asked.each:
+        counts = replace(counts, user=np.arange(targets.n), n_ranked=n_ranked)
+    if is_ranked.all():
+        return counts
+    return replace(
+        counts,
+        above=counts.above * itself,
+        equal=counts.equal * itself,
+        before=None if counts.before is None else counts.before * itself,
+    )
 
 
-def _value_ranks(value: Any, bad: npt.NDArray[np.bool_]) -> Any:
+def _value_ranks(value: Any, bad: BoolArray) -> Any:
     """Numbers in the order of the values, with NaN, which equals itself here, below all others."""
     if not bad.any():
         return value
@@ -554,12 +522,12 @@ def _count_factors(
     refuse_places(factors, "factors")
     users, items = factors
     n_rows, n_columns = users.shape[0], items.shape[0]
-    problem = _problem(target, exclude, candidates, n_rows, n_columns, each=asked.each)
+    problem = _problem(target, exclude, candidates, n_rows, n_columns, asked)
     step = max(1, AT_ONCE // max(n_columns, 1))
     turned = items.T
     queries = []
     for start in range(0, max(n_rows, 1), step):
         stop = min(start + step, n_rows)
         product = [users[start:stop, :] @ turned]
-        queries.append(_two_passes(product.copy, problem.rows(start, stop), asked))
+        queries.append(_two_passes(product.copy, problem.rows(start, stop)))
     return Queries.concat(queries)

@@ -16,16 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._choices import TieRule
-from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._rankings.parallel import Parallel, joined
 from rankmeter._reading.by_user import Ids, places_of
 
 _AT_ONCE = 2**15  # numbers, so that the steps of a search stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
-class Marks:
+class Marks(Parallel):
     """Rows of rankings at which counting is asked for, or which are candidates of their own."""
 
+    arrays = ("user", "gain", "row", "value", "at", "given")
     user: IntArray  # (n,) code of the user
     gain: FloatArray  # as judged
     row: IntArray  # the place of each among all rows of the rankings
@@ -39,23 +41,14 @@ class Marks:
         """The items themselves, which only ties need."""
         return self.items if self.at is None else self.items.take(self.at)
 
-    def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Marks:
-        """Select marks by mask or position."""
-        if chosen.dtype == bool and chosen.all():
-            return self
+    def only(self, chosen: BoolArray | IntArray | slice) -> Marks:
+        """Select marks by mask, position or slice."""
         at = np.arange(self.user.size) if self.at is None else self.at
-        given = None if self.given is None else self.given[chosen]
-        rows = self.user[chosen], self.gain[chosen], self.row[chosen], self.value[chosen]
-        return Marks(*rows, self.items, at[chosen], given)
+        return super(Marks, replace(self, at=at)).only(chosen)
 
     def followed_by(self, more: Marks) -> Marks:
         """These and more, whose items are at places of the same ids."""
-        both: dict[str, Any] = {
-            name: np.concatenate([getattr(self, name), getattr(more, name)])
-            for name in ("user", "gain", "row", "value", "at", "given")
-            if getattr(self, name) is not None
-        }
-        return replace(self, **both)
+        return replace(self, **joined([self, more], self.arrays))
 
 
 class Tally:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rankmeter import _native
 from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._rankings.pairs import Groups
+from rankmeter._rankings.parallel import Parallel
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter.errors import UsageError
 
@@ -24,30 +24,16 @@ def tie_order(ties: TieRule) -> TieRule | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class Placed(Parallel):
     """Judged items with their ranks, ordered by user and rank."""
 
+    arrays = ("user", "gain", "rank", "low", "high", "item")
     user: IntArray  # (n_found,)
     gain: FloatArray  # as judged
     rank: FloatArray  # 1-based
     low: IntArray  # first and last possible rank in an unresolved tie;
     high: IntArray  # equal where the rank is certain
     item: IntArray | None = None  # codes
-
-    def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Placed:
-        """Select items by mask or position."""
-        if chosen.dtype == bool:
-            if chosen.all():
-                return self
-            chosen = np.flatnonzero(chosen)
-        return Placed(
-            self.user[chosen],
-            self.gain[chosen],
-            self.rank[chosen],
-            self.low[chosen],
-            self.high[chosen],
-            None if self.item is None else self.item[chosen],
-        )
 
 
 def assign_ranks(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed:

@@ -165,10 +165,6 @@ class Stored(ABC):
         """Whether all items are in memory."""
         return self.in_memory and not self.is_counted
 
-    def ranking(self, code: npt.NDArray[np.int64], n_users: int, score_type: str) -> Any:  # noqa: ARG002
-        """A `Ranking` of users with a `code`; None if judged items are looked up."""
-        return None
-
     def listed(self) -> list[pl.Series]:
         """All items that list metrics may see."""
         return [self.frame()["item"]]
@@ -253,24 +249,45 @@ class ByUser(Stored):
     def take(self, places: npt.NDArray[np.int64]) -> Ids:
         """Some of these; the places of a user follow one another."""
 
-    @abstractmethod
     def sought(self, items: Ids) -> Any:
         """Items of the type of these, in the form in which `look_up` takes them."""
+        return items
 
-    @abstractmethod
     def look_up(self, at: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
         """The score of each item of the list `at`, or its place in it; NaN where it is not there.
 
         All items of a list follow one another.
         """
+        place = self.places(at, items)
+        if self.numbers is not None:
+            is_there = ~np.isnan(place)
+            row = self.offsets[at[is_there]] + place[is_there].astype(np.int64)
+            place[is_there] = self.numbers[row]
+        return place
 
     @abstractmethod
     def places(self, at: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
         """The same, but always the place."""
 
-    @abstractmethod
     def only(self, chosen: npt.NDArray[np.int64]) -> Self:
         """The items of some users, by their places, which ascend."""
+        has_user = np.zeros(len(self.users), dtype=bool)
+        has_user[chosen] = True
+        if has_user.all():
+            return replace(self, empty_users=self.users.take(chosen[:0]))
+        kept = np.repeat(has_user, self.lengths)
+        return replace(
+            self,
+            users=self.users.take(chosen),
+            empty_users=self.users.take(chosen[:0]),
+            offsets=np.append(0, np.cumsum(self.lengths[chosen])),
+            numbers=None if self.numbers is None else self.numbers[kept],
+            **self._own_fields(kept),
+        )
+
+    @abstractmethod
+    def _own_fields(self, kept: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        """What only lists of this form have, for some of the items, which are whole lists."""
 
     @property
     def order(self) -> Literal["score", "list"]:

@@ -116,12 +116,8 @@ class Lines(ByUser):
         rows = np.arange(len(self), dtype=np.float64)
         return replace(self, numbers=rows).look_up(at, items) - self.offsets[at]
 
-    def only(self, chosen: npt.NDArray[np.int64]) -> Lines:
-        kept = np.zeros(len(self.users), dtype=bool)
-        kept[chosen] = True
-        if kept.all():
-            return self
-        return self.where(np.repeat(kept, self.lengths))
+    def _own_fields(self, kept: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        return {"spans": self.spans.take(np.flatnonzero(kept))}
 
     def where(self, kept: npt.NDArray[np.bool_]) -> Lines:
         """Some of the items, without users that keep no item."""

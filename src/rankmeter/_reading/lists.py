@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import compress, count
 from typing import Any
 
@@ -64,17 +64,8 @@ class Lists(ByUser):
             item_type=item_type,
         )
 
-    def only(self, chosen: npt.NDArray[np.int64]) -> Lists:
-        kept = np.zeros(len(self.users), dtype=bool)
-        kept[chosen] = True
-        return replace(
-            self,
-            users=self.users.take(chosen),
-            empty_users=self.users.take(chosen[:0]),
-            containers=[*compress(self.containers, kept.tolist())],
-            offsets=np.concatenate(([0], np.cumsum(self.lengths[chosen]))),
-            numbers=None if self.numbers is None else self.numbers[np.repeat(kept, self.lengths)],
-        )
+    def _own_fields(self, kept: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        return {"containers": [*compress(self.containers, kept[self.offsets[:-1]].tolist())]}
 
     def items(self) -> Objects:
         """All items, by user."""
