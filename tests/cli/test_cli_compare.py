@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
+
 import pytest
 
 import rankmeter as rm
@@ -35,6 +38,16 @@ def test_compare_writes_both_tables_and_the_sentences(found):
 )
 def test_compare_writes_what_the_function_gives(found, form, method):
     assert rankmeter(*COMPARE, "--format", form).out.rstrip() == getattr(found, method)().rstrip()
+
+
+def test_files_without_a_name_have_the_name_of_the_file(workspace):
+    (workspace / "old.csv.gz").write_bytes(gzip.compress(Path("old.csv").read_bytes()))
+    plain = rankmeter("compare", "truth.csv", "old.csv.gz", "new.csv", "-m", "rr")
+    named = rankmeter("compare", "truth.csv", "old=old.csv", "new=new.csv", "-m", "rr")
+    assert (plain.code, plain.out) == (0, named.out)
+    twice = rankmeter("compare", "truth.csv", "old.csv.gz", "old.csv")
+    assert (twice.code, twice.out) == (2, "")
+    assert "the name 'old' is given to two files" in twice.err
 
 
 @pytest.mark.parametrize("name", ["r.html", "r.HTM", "folder.txt/r.html"])

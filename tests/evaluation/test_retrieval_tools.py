@@ -37,6 +37,17 @@ def test_the_provider_has_the_values_of_ir_measures(name):
     assert next(values) == pytest.approx(next(values), abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["nDCG@10", "AP(rel=2)", "P@2", "RR(rel=2)@3"])
+def test_a_measure_is_a_metric(name):
+    ir_measures = pytest.importorskip("ir_measures")
+    measure = ir_measures.parse_measure(name)
+    for metrics in (measure, [measure], (measure, "map@5")):
+        result = rm.evaluate(RUN, QRELS, metrics, like="ir_measures")
+        assert next(iter(result.values())).mean == pytest.approx(
+            ir_measures.calc_aggregate([measure], QRELS, RUN)[measure], abs=1e-12
+        )
+
+
 def test_the_provider_is_registered_and_reads_every_form_of_a_run():
     ir_measures = pytest.importorskip("ir_measures")
     provider = rm.ir_measures.provider()

@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 from scipy import sparse
 
+import rankmeter as rm
 from rankmeter._reading.forms import FORMS
 from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
 from rankmeter.errors import ColumnError, DataError, DuplicateError, IdTypeError
@@ -77,6 +78,10 @@ SCORED_FORMS = {
     "pyarrow reader": lambda: FRAME.to_arrow().to_reader(),
     "arrow capsule": lambda: Capsule(FRAME.to_arrow()),
     "duckdb": relation,
+    "duckdb executed": lambda: duckdb.connect().execute(
+        "SELECT unnest($1) AS user_id, unnest($2) AS item_id, unnest($3) AS score",
+        [list(USERS), list(ITEMS), list(SCORES)],
+    ),
     "dict of dicts": lambda: NESTED,
     "list of dicts": lambda: list(NESTED.values()),
     "dict of columns": lambda: {"user": USERS, "item": ITEMS, "score": SCORES},
@@ -634,3 +639,26 @@ def test_the_folder_form_reads_what_spark_writes(tmp_path):
     (folder / "_temporary" / "part-9.parquet").write_text("broken")
 
     assert read_rankings(folder).frame.rows() == list(zip(USERS, ITEMS, SCORES, strict=True))
+
+
+def test_a_pair_of_ids_and_scores_is_what_implicit_recommends():
+    ids = np.array([[3, 1, 2], [2, 0, 0]], dtype=np.int32)
+    scores = np.array([[0.875, 0.5, 0.25], [0.75, 0.5, 0]], dtype=np.float32)
+    scores[1, 2] = np.finfo(np.float32).min  # a list without a third item
+    truth = {0: [1], 1: [0]}
+    result = rm.evaluate((ids, scores), truth, "rr recall@3")
+    lists = rm.evaluate({0: [3, 1, 2], 1: [2, 0]}, truth, "rr recall@3")
+    assert {n: e.mean for n, e in result.items()} == {n: e.mean for n, e in lists.items()}
+    assert "masked cells: 1" in str(result)
+    with pytest.raises(
+        DataError, match="pair of ids and scores holds rankings, so it has no truth"
+    ):
+        rm.evaluate({0: [1]}, (ids, scores), "rr")
+
+
+def test_a_connection_without_rows_is_refused():
+    read = duckdb.connect().execute("SELECT 1 AS user, 2 AS item")
+    read.fetchall()
+    for connection in (duckdb.connect(), read):
+        with pytest.raises(DataError, match=r"DuckDB connection has no result.*con\.sql"):
+            rm.evaluate(connection, {1: [2]}, "rr")

@@ -89,7 +89,14 @@ def _run(
 
 
 def _named_runs(truth: str, systems: tuple[str, ...]) -> Runs:
-    """``name=FILE`` as a dictionary; reads the truth to detect a wrong order of the files."""
+    """``name=FILE`` as a dictionary; several files without names are named by their file names.
+
+    The truth shows if the files are in the wrong order.
+    """
+    if len(systems) > 1 and not _name_and_file(truth):
+        systems = tuple(
+            f"{_name_of(Path(text))}={text}" if Path(text).is_file() else text for text in systems
+        )
     if bare := [text for text in systems if not _name_and_file(text)]:
         if len(bare) == 1 and _name_and_file(truth) and not Path(truth).exists():
             others = [truth, *(text for text in systems if text != bare[0])]
@@ -101,6 +108,11 @@ def _named_runs(truth: str, systems: tuple[str, ...]) -> Runs:
             "measure one system: rankmeter evaluate RANKINGS TRUTH"
         )
     return runs_by_name(systems) or {}
+
+
+def _name_of(file: Path) -> str:
+    """The name of a file without its extension: ``bm25`` of ``runs/bm25.run.gz``."""
+    return Path(file.stem).stem if file.suffix in (".gz", ".zst") else file.stem
 
 
 def runs_by_name(texts: Sequence[str]) -> Runs | None:
@@ -146,7 +158,7 @@ CONDITIONS = (
 command = Command(
     "compare",
     "Compare systems over one TRUTH: each SYSTEM is NAME=FILE, or NAME=FILE,FILE with several "
-    "training runs of it.\n\n"
+    "training runs of it; files alone, such as *.run, are named by their file names.\n\n"
     "Without --baseline all pairs are compared. Differences are paired: every system is "
     "measured on the same users.",
     _run,

@@ -389,6 +389,31 @@ def from_array(data: Any, side: Side) -> Columns:
     return _array_columns(source, keep.sum(axis=1), {"item": items}, counts, ndim=array.ndim)
 
 
+def is_ids_and_scores(data: object) -> bool:
+    """Whether this is a pair of tables of one shape, ids and floats, as implicit recommends."""
+    if not (isinstance(data, tuple) and len(data) == 2):
+        return False
+    if {getattr(table, "ndim", 0) for table in data} != {2} or data[0].shape != data[1].shape:
+        return False
+    return ["float" in str(table.dtype) for table in data] == [False, True]
+
+
+def from_ids_and_scores(data: Any, side: Side) -> Columns:
+    """Item ids and scores, both of shape (users, k), such as implicit recommends them.
+
+    implicit fills a list that has no more items with the lowest number of the type of the scores;
+    such cells are padding, like masked ones.
+    """
+    source = "pair of ids and scores"
+    if side != "rankings":
+        raise DataError(f"A {source} holds rankings, so it has no {side}.")
+    ids, scores = (_numpy(array, source) for array in data)
+    padding = np.ma.getmaskarray(data[0]) | (scores == np.finfo(scores.dtype).min)
+    columns = {"item": numpy_column(ids[~padding]), "value": numpy_column(scores[~padding])}
+    counts = Counter({"masked_cells": int(padding.sum())})
+    return _array_columns(source, (~padding).sum(axis=1), columns, counts, ndim=2)
+
+
 def _numpy(data: Any, source: str) -> Any:
     """Anything that NumPy can read, and tensors that must first leave a device or a gradient."""
     if hasattr(data, "detach") and hasattr(data, "cpu"):

@@ -12,10 +12,12 @@ import polars as pl
 from rankmeter._reading.columns import Columns, Side
 from rankmeter._reading.containers import (
     from_array,
+    from_ids_and_scores,
     from_listing,
     from_mapping,
     from_pandas_series,
     from_sparse,
+    is_ids_and_scores,
     records_of,
 )
 from rankmeter._reading.files import from_path
@@ -24,6 +26,7 @@ from rankmeter._reading.frames import (
     from_arrow,
     from_dataset,
     from_duckdb,
+    from_duckdb_result,
     from_lazy,
     from_pandas,
     from_polars,
@@ -154,11 +157,17 @@ FORMS = (
     ),
     Form("a dict {user: [items]} or {user: {item: number}}", _is(Mapping), from_mapping),
     Form("a DuckDB relation", made_by("duckdb", "DuckDBPyRelation"), from_duckdb),
+    Form(
+        "a DuckDB connection after execute()",
+        made_by("_duckdb", "DuckDBPyConnection"),
+        from_duckdb_result,
+    ),
     Form("a Spark DataFrame", is_spark, from_spark),
     Form("a pyarrow dataset", made_by("pyarrow", "Dataset"), from_dataset),
     Form(
         "an Arrow table (anything with __arrow_c_stream__)", _has("__arrow_c_stream__"), from_arrow
     ),
+    Form("a pair (ids, scores) of arrays (users × k)", is_ids_and_scores, from_ids_and_scores),
     Form("a list of lists", _is_listing, from_listing),
     Form("an array of item ids (users × k)", _has("__array__"), from_array),
 )

@@ -137,6 +137,19 @@ def from_duckdb(data: Any, side: Side, source: str = "DuckDB relation") -> Colum
     return Columns(data.columns, fetch, source, nested=nested)
 
 
+def from_duckdb_result(data: Any, side: Side) -> Columns:
+    """The rows that a connection to DuckDB has ready after `execute`."""
+    source = "result of DuckDB"
+    with query_errors(source):
+        rows = None if data.description is None else data.fetchnumpy()
+    if rows is None:
+        raise DataError(
+            f"The DuckDB connection has no result that can be read as {side}. Pass a relation, "
+            f"con.sql('SELECT …'), or con.execute('SELECT …') before its rows are fetched."
+        )
+    return Columns.of({name: numpy_column(values) for name, values in rows.items()}, source)
+
+
 def from_pandas(data: Any, side: Side) -> Columns:
     """A pandas frame, column by column, so that pyarrow is not needed."""
     if side in ("segments", "clusters") and _has_users_in_index(data):

@@ -32,7 +32,7 @@ _OF_GROUPS: dict[str, Any] = {
     "increasing": False,
     "borders": _border,
 }
-"""What all these metrics are: one number for the lists of all users, where less is fairer."""
+"""What these metrics share: they are computed over all lists at once, and less is fairer."""
 
 
 @register(

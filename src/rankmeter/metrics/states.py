@@ -1,7 +1,7 @@
 """Alternatives to one number per user as the return value: values that add up over users.
 
-A share of each user can be pooled (`Ratio`); what the lists of all users show together makes one
-number (`Exposure`).
+Shares of users can be pooled (`Ratio`); an aggregate metric is computed over all lists at once
+(`Exposure`).
 """
 
 from __future__ import annotations

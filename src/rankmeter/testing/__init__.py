@@ -181,7 +181,7 @@ class _Subject:
         return self.spec.name
 
     def __call__(self, evidence: Evidence) -> FloatArray:
-        """The values of the users, or the number for the lists of all of them."""
+        """The values of the users, or the value computed over all lists at once."""
         if self.spec.whole:
             return np.array([self.state(evidence).value()])
         return self.spec.function(*self._arguments(evidence), **self.options)
