@@ -49,7 +49,7 @@ def RankMetric(  # noqa: N802 - users call it like a class
     return _class()(metrics, **options)
 
 
-class _Counted:
+class _RankCounts:
     """Counts of ranks as bytes: a state that torchmetrics gathers from all processes."""
 
     is_differentiable = False
@@ -123,7 +123,9 @@ def _class() -> Any:
         raise MissingDependencyError(
             "RankMetric needs torchmetrics: pip install torchmetrics"
         ) from None
-    return type("RankMetric", (_Counted, Base), {"__module__": __name__, "__qualname__": _PICKLED})
+    return type(
+        "RankMetric", (_RankCounts, Base), {"__module__": __name__, "__qualname__": _PICKLED}
+    )
 
 
 _PICKLED = "_RankMetric"

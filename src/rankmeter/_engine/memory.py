@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CountedQueries:
     """Queries that are counted already, as data that can run plans; see `Data`.
 
     Attributes
@@ -43,11 +43,11 @@ class Counted:
     queries: Queries
     ids: Ids | None = None
 
-    def opened(self) -> Counted:
+    def opened(self) -> CountedQueries:
         """Itself: nothing has to be read again."""
         return self
 
-    def of_user(self, user: object) -> Counted:
+    def of_user(self, user: object) -> CountedQueries:
         number = user if self.ids is None else (self.ids.series() == user).arg_true()[0]
         row = np.array([number], dtype=np.int64)
         return replace(self, queries=self.queries.take(row), ids=None)
@@ -144,7 +144,7 @@ class Data(Protocol):
         """
         ...
 
-    def of_user(self, user: object) -> Block | Counted:
+    def of_user(self, user: object) -> Block | CountedQueries:
         """The data of one user.
 
         Raises

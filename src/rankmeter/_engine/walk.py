@@ -19,7 +19,7 @@ import polars as pl
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import Block
 from rankmeter._engine.called import adjusted_for_chance, call_metric, no_lists
-from rankmeter._engine.memory import Counted, aligned_queries
+from rankmeter._engine.memory import CountedQueries, aligned_queries
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._evidence.hits import Hits
 from rankmeter._evidence.lists import Features, Lists
@@ -261,7 +261,7 @@ class _Counts:
 
     evidence = staticmethod(no_lists)
 
-    def __init__(self, data: Counted, choices: Alignment) -> None:
+    def __init__(self, data: CountedQueries, choices: Alignment) -> None:
         self.aligned = aligned_queries(data.queries, choices)
         hits, others = self.aligned.hits, self.aligned.nonrelevant
         n = hits.rank.size + others.rank.size
@@ -404,22 +404,26 @@ class _Walker:
         return self.categories
 
 
-def ranking_of(block: Block | Counted, name: str, choices: Alignment) -> Grid:
+def ranking_of(block: Block | CountedQueries, name: str, choices: Alignment) -> Grid:
     """The list of the only user of some data, and the relevant items that it lacks."""
     return _desk(block, name, choices).ranking()
 
 
-def _desk(block: Block | Counted, name: str, choices: Alignment) -> _Desk | _Counts:
-    if isinstance(block, Counted):
+def _desk(block: Block | CountedQueries, name: str, choices: Alignment) -> _Desk | _Counts:
+    if isinstance(block, CountedQueries):
         return _Counts(block, choices)
     rows = block.systems[name].rows
     if isinstance(rows, CountedRows):
-        return _Counts(Counted(rows.count(choices.score_type == "float32")), choices)
+        return _Counts(CountedQueries(rows.count(choices.score_type == "float32")), choices)
     return _Desk(block, name, choices)
 
 
 def walk_metrics(
-    block: Block | Counted, name: str, entries: Iterable[MetricPlan], scores: Scores, row: int
+    block: Block | CountedQueries,
+    name: str,
+    entries: Iterable[MetricPlan],
+    scores: Scores,
+    row: int,
 ) -> Iterator[Walk]:
     """Trace the values of the only user of some data; `row` is its row of the scores.
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._choices import takes_choices_of
-from rankmeter._engine.memory import Counted, refuse_unknown_candidates, score_queries
+from rankmeter._engine.memory import CountedQueries, refuse_unknown_candidates, score_queries
 from rankmeter._engine.scores import Scores
 from rankmeter._evaluation.scored import (
     count_request,
@@ -100,7 +100,7 @@ class _Values:
             raise DataError(NOTHING)
         queries = Queries.concat(self.queries)
         if not self.ids:
-            summary = summary_of(self.plan, Counted(queries), tolerance=self.tolerance)
+            summary = summary_of(self.plan, CountedQueries(queries), tolerance=self.tolerance)
             return replace(summary, remarks=(*summary.remarks, REPEATED)) if reduced else summary
         keys = pl.DataFrame([_together(self.ids).alias("user")])
         if queries.target is not None:
@@ -113,7 +113,7 @@ class _Values:
             self._refuse_different(queries, keys["user"], first.to_numpy())
             queries, keys = queries.take(first.to_numpy().astype(np.int64)), keys[first]
         read = {"repeated_users_merged": repeated} if repeated else {}
-        counted_queries = Counted(queries, query_ids(queries, keys["user"]))
+        counted_queries = CountedQueries(queries, query_ids(queries, keys["user"]))
         return summary_of(self.plan, counted_queries, read=read, tolerance=self.tolerance)
 
     def _refuse_different(self, queries: Queries, ids: pl.Series, first: Any) -> None:

@@ -11,7 +11,12 @@ import numpy as np
 import polars as pl
 
 from rankmeter._choices import takes_choices_of
-from rankmeter._engine.memory import Counted, Source, refuse_unknown_candidates, score_queries
+from rankmeter._engine.memory import (
+    CountedQueries,
+    Source,
+    refuse_unknown_candidates,
+    score_queries,
+)
 from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.array_files import (
     is_array_file,
@@ -168,7 +173,7 @@ def evaluate_scores(
         queries = count_samples(scores, negatives, asked)
     ids, read = _row_ids(users, queries)
     return summary_of(
-        plan, Counted(queries, ids), groups=groups, clusters=clusters, read=read,
+        plan, CountedQueries(queries, ids), groups=groups, clusters=clusters, read=read,
         tolerance=asked.tolerance,
     )  # fmt: skip
 
@@ -244,9 +249,13 @@ def evaluate_ranks(
         refuse_unknown_candidates(plan, queries)
     ids, counts = _row_ids(read.get("users"), queries)
     return summary_of(
-        plan, Counted(queries, ids), groups=read.get("groups"), clusters=clusters, read=counts,
+        plan,
+        CountedQueries(queries, ids),
+        groups=read.get("groups"),
+        clusters=clusters,
+        read=counts,
         kind=kind,
-    )  # fmt: skip
+    )
 
 
 def users_from_option(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -321,7 +330,7 @@ def query_ids(queries: Queries, labels: pl.Series) -> Ids:
 
 def summary_of(
     plan: Plan,
-    data: Counted,
+    data: CountedQueries,
     *,
     groups: Any = None,
     clusters: Any = None,

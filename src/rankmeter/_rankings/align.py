@@ -18,7 +18,7 @@ from rankmeter._rankings.in_memory import Kept, Lookup, Rows
 from rankmeter._rankings.listing import Listing
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.rank_counts import CountedRows, RankCounts
-from rankmeter._rankings.rules import Counted, Ranking, count_candidates
+from rankmeter._rankings.rules import CandidateCounts, Ranking, count_candidates
 from rankmeter._rankings.ties import Placed, assign_ranks
 from rankmeter._reading.by_user import AnyRows, ByUser
 from rankmeter._reading.pieces import KeptRows
@@ -77,7 +77,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     user = codes.encode(rankings.users)
     in_rankings[user] = True
     if isinstance(rankings.rows, CountedRows):
-        counted = Counted(*rankings.rows.counts_at(user, truth))
+        counted = CandidateCounts(*rankings.rows.counts_at(user, truth))
     else:
         ranking = _ranking(rankings.rows, rankings, user, truth, listing)
         counted = count_candidates(ranking, truth, notes, listing)

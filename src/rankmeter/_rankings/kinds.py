@@ -111,7 +111,7 @@ class Scores(Kind):
         return Table(rows, "score", rows.empty_users, origin)
 
 
-class _Counted(Kind):
+class _CountedQueries(Kind):
     """Queries with one true item each, of which counts are known and no other item."""
 
     def __init__(self, queries: Queries, users: Any) -> None:
@@ -148,7 +148,7 @@ class _Counted(Kind):
         return self.queries
 
 
-class Sampled(_Counted):
+class Sampled(_CountedQueries):
     """Scores of true items and of sampled negatives, as a ranking with its ground truth.
 
     Each positive is the only relevant item of a query, and its negatives are all other candidates.
@@ -195,7 +195,7 @@ class Sampled(_Counted):
         return count_samples(self.positives, self.negatives, asked)
 
 
-class Ranks(_Counted):
+class Ranks(_CountedQueries):
     """Ranks that another tool has computed, as a ranking with its ground truth.
 
     Each rank is that of the only relevant item of a query. Functions take it without a ground

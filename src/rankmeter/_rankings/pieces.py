@@ -19,7 +19,7 @@ from rankmeter._evidence.hits import IntArray
 from rankmeter._files import writing_temporary
 from rankmeter._rankings.codes import THREADS, in_threads, map_pieces
 from rankmeter._rankings.pairs import BITS, Keys, bit_width, is_self
-from rankmeter._rankings.remainder import Counted, needs
+from rankmeter._rankings.remainder import RereadCandidates, needs
 from rankmeter._rankings.tally import search
 from rankmeter._reading.by_user import IdSeries
 from rankmeter._reading.memory import size as shown
@@ -159,7 +159,7 @@ def collect_judged(
     users, n_rows = sizes.by_user()
     first_rows = tops.rows(), tops.depth
     how = {"alignments": alignments, "order": table.order, "room": limit, "tops": first_rows}
-    rest = Counted(pieces, rows, users, n_rows, **how)
+    rest = RereadCandidates(pieces, rows, users, n_rows, **how)
     others = pl.concat(empty)
     named = users if others.is_empty() else pl.concat([users, others]).unique().sort()
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})

@@ -110,7 +110,7 @@ def changed_error() -> DataError:
     )
 
 
-class Counted(Remainder):
+class RereadCandidates(Remainder):
     """The candidates outside of a table, counted by reading the pieces again."""
 
     def __init__(

@@ -63,7 +63,7 @@ class Ranking(Protocol):
         ...
 
 
-class Counted(NamedTuple):
+class CandidateCounts(NamedTuple):
     """The counts at the judged items of a ranking, and the rows that rules changed."""
 
     counts: RankCounts
@@ -74,7 +74,7 @@ class Counted(NamedTuple):
 
 def count_candidates(
     ranking: Ranking, judged: Judged, notes: dict[str, int], listing: Listing | None = None
-) -> Counted:
+) -> CandidateCounts:
     """Count the candidates that the rules leave, and list them if asked to.
 
     Notes say how many rows the rules concern. Lists, and given ranks, are those of `Rows`.
@@ -93,7 +93,7 @@ def count_candidates(
     if judged.item is not None:
         counts = replace(counts, item=judged.item[marks.at])
     positive = None if ranking.order != "score" or marks.given is None else marks.given > 0
-    return Counted(counts, positive, refused, lists)
+    return CandidateCounts(counts, positive, refused, lists)
 
 
 class _Rules:
