@@ -53,7 +53,11 @@ RULES = [
 ]  # fmt: skip
 
 
-SMALL = {"spark.executor.memory": "320m", "spark.testing.reservedMemory": str(64 << 20)}
+SMALL = {
+    "spark.cores.max": "1",
+    "spark.executor.memory": "320m",
+    "spark.testing.reservedMemory": str(64 << 20),
+}
 """Settings of executors without room for the judgments of `without_memory`."""
 
 
@@ -70,7 +74,8 @@ def cluster(folder):
     worker = [f"{deploy}.worker.Worker", *here, "--cores", "1", "--memory", "512m"]
     worker += ["--work-dir", folder, address]
     commands = [[f"{deploy}.master.Master", *here, "--port", port], worker, worker]
-    environment = {**os.environ, "SPARK_DAEMON_MEMORY": "128m", "SPARK_NO_DAEMONIZE": "1"}
+    environment = {**os.environ, "SPARK_DAEMON_MEMORY": "128m"}
+    environment["SPARK_DAEMON_JAVA_OPTS"] = SETTINGS["spark.driver.extraJavaOptions"]
     with contextlib.ExitStack() as running:
         for command in commands:
             process = subprocess.Popen(

@@ -7,8 +7,12 @@ from typing import Any
 
 from rankmeter._evaluation.systems import compare
 from rankmeter._results.comparison import Comparison
+from rankmeter.errors._checks import refused
 
 __all__ = ["experiment"]
+
+
+QRELS = frozenset({"qid", "docno", "label"})
 
 
 def experiment(
@@ -53,9 +57,14 @@ def experiment(
         )
         print(*found.sentences(), sep="\\n")
     """
+    if not isinstance(systems, Mapping):
+        raise refused("systems", "a mapping of names to pipelines", systems)
+    for name, frame, needed in (("topics", topics, {"qid"}), ("qrels", qrels, QRELS)):
+        if not hasattr(frame, "isin") or needed - {*frame.columns}:
+            what = f"a pandas DataFrame with the columns {', '.join(sorted(needed))}"
+            raise refused(name, what, frame)
     rankings = {
         name: system(topics) if callable(system) else system for name, system in systems.items()
     }
     judged = qrels[qrels["qid"].isin(topics["qid"])]
-    asked = [str(metric) for metric in metrics]
-    return compare(rankings, judged, asked, like=like, **options)
+    return compare(rankings, judged, metrics, like=like, **options)

@@ -412,6 +412,8 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     "pilot": lambda world: world.draw.choice([_summary, _comparison])(world), "ranks": _some(
     [1, 2, 3], np.array([1.5, 2]), [0], [[1, 2], [3, 4]], [np.inf], pd.Series([1, 2])),
     "results": _some({"mrr": 0.3}, {"hits@3": 0.9, "mr": 2}, {"gmr": 1.5}, {"mrr": 7}, {"nope": 1}),
+    "qrels": _some(pd.DataFrame({"qid": ["a"], "docno": ["x"], "label": [1]}), pd.DataFrame(), 1),
+    "topics": _some(pd.DataFrame({"qid": ["a"]}), pd.DataFrame({"qid": [0.5]}), None, {"qid": 1}),
     "rows": _some(0, [0], slice(2), np.array([1]), [5]),
     "scale": _some((0, 1), (1, 0), [0.0, 2.0], (0,)),
     "sides": _some("head", ("tail",), ["head", "tail"], [], "x"), "state": _state,

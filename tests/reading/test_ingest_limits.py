@@ -142,7 +142,7 @@ def test_a_key_of_folders_that_has_a_role_is_its_column(tmp_path):
 def test_folders_of_a_key_that_is_not_read_are_not_one_table(tmp_path):
     several = partitioned(tmp_path / "several", "split=a", "split=b")
     for read in (read_rankings, read_truth):
-        with pytest.raises(FileFormatError, match=r"2 parts, 'split=a', 'split=b'.*Pass one"):
+        with pytest.raises(FileFormatError, match=r"2 partitions, 'split=a', 'split=b'.*Pass one"):
             read(several, columns={"gain": "score"})
     assert read_rankings(several / "split=a").frame.equals(flat(2))
     assert read_interactions(several)["split"].to_list() == ["a", "a", "b", "b"]
