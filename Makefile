@@ -17,7 +17,7 @@ SPARK := $(if $(CI)$(shell command -v java),--group spark)
 PYTEST := python -m pytest -n auto --max-worker-restart=0
 GROUPS := --group test-all $(if $(CI),--group frameworks) $(SPARK)
 
-.PHONY: help demo test test-rest test-all test-wheel fuzz test-floor lint types docs picture bench bench-quick build conformance sanitize clean
+.PHONY: help demo test test-rest test-all test-wheel fuzz test-floor lint types docs picture bench bench-quick build conformance cluster sanitize clean
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo "make bench-quick  the same in minutes: small data, and the tools that are installed"
 	@echo "make build        build wheel and sdist; install and try the wheel outside the checkout"
 	@echo "make conformance  run the other tools again and compare with the recorded outputs"
+	@echo "make cluster      kill a worker and starve executors of a standalone cluster of Spark; print JSON"
 	@echo "make sanitize     run the tests of compiled code with AddressSanitizer and UBSan"
 	@echo "make clean        remove everything that make created"
 
@@ -76,6 +77,9 @@ build: $(VENV)/.dev
 
 conformance: $(VENV)/.all
 	$(BIN)/python tests/conformance/record.py --check $(ARGS)
+
+cluster: $(VENV)/.all
+	PYTHONPATH=tests:tests/rankings SPARK_LOCAL_IP=127.0.0.1 $(BIN)/python tests/on_cluster.py --standalone
 
 sanitize: $(VENV)/.all
 	sh .ci/sanitize "$(BIN)"

@@ -1,7 +1,8 @@
 """Run by `test_spark_cluster.py` in a process of its own, since a process has one Spark.
 
-A standalone cluster of Spark on the loopback address: a master, two workers and their executors,
-each a process. The results are printed as JSON.
+A driver and two executors, each a process. With ``--standalone`` (`make cluster`, some minutes) a
+master and two workers on the loopback address, of which one is killed, and executors without
+memory. The results are printed as JSON.
 """
 
 from __future__ import annotations
@@ -201,16 +202,20 @@ def without_memory(session, folder):
 
 def main():
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, cluster(folder) as address:
-        with started(address) as session:
+    standalone = "--standalone" in sys.argv
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as running:
+        where = running.enter_context(cluster(folder)) if standalone else "local-cluster[2,1,512]"
+        with started(where) as session:
             found = {
                 "equal": equal_by_rules(session, folder),
                 "exchanges": plan_of_the_first_pass(session, folder),
                 "executor": killed(session, folder, "CoarseGrainedExecutorBackend"),
-                "worker": killed(session, folder, "deploy.worker.Worker"),
             }
-        with started(address, **SMALL) as session:
-            found["without memory"] = without_memory(session, folder)
+            if standalone:
+                found["worker"] = killed(session, folder, "deploy.worker.Worker")
+        if standalone:
+            with started(where, **SMALL) as session:
+                found["without memory"] = without_memory(session, folder)
     json.dump(found | {"seconds": time.monotonic() - began}, sys.stdout)
 
 
