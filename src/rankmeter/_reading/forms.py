@@ -30,6 +30,7 @@ from rankmeter._reading.frames import (
     from_lazy,
     from_pandas,
     from_polars,
+    is_duckdb_connection,
     made_by,
 )
 from rankmeter._reading.spark import from_spark, is_spark
@@ -159,7 +160,7 @@ FORMS = (
     Form("a DuckDB relation", made_by("duckdb", "DuckDBPyRelation"), from_duckdb),
     Form(
         "a DuckDB connection after execute()",
-        made_by("_duckdb", "DuckDBPyConnection"),
+        is_duckdb_connection,
         from_duckdb_result,
     ),
     Form("a Spark DataFrame", is_spark, from_spark),

@@ -137,11 +137,18 @@ def from_duckdb(data: Any, side: Side, source: str = "DuckDB relation") -> Colum
     return Columns(data.columns, fetch, source, nested=nested)
 
 
+def is_duckdb_connection(data: object) -> bool:
+    """Whether this is a connection to DuckDB, whose module has one name before version 2."""
+    return any(made_by(package, "DuckDBPyConnection")(data) for package in ("duckdb", "_duckdb"))
+
+
 def from_duckdb_result(data: Any, side: Side) -> Columns:
     """The rows that a connection to DuckDB has ready after `execute`."""
     source = "result of DuckDB"
-    with query_errors(source):
+    try:
         rows = None if data.description is None else data.fetchnumpy()
+    except Exception:  # noqa: BLE001 - before version 2, what has no rows left raises
+        rows = None
     if rows is None:
         raise DataError(
             f"The DuckDB connection has no result that can be read as {side}. Pass a relation, "
