@@ -16,6 +16,8 @@ settings.register_profile("thorough", settings.get_profile("house"), max_example
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 
+collect_ignore = ["on_cluster.py"]  # a program, which needs PySpark
+
 TOGETHER = frozenset(
     f"test_{name}.py"
     for name in ("bench", "cli_data", "explain", "gates_page", "readme", "report", "report_page")
@@ -39,6 +41,7 @@ LATER = {
     "results/test_report_page.py": "reports in a browser and in LaTeX",
     "results/test_worst.py": "reports in a browser and in LaTeX",
     "cli/test_cli_compare.py": "processes, signals and full disks",
+    "cli/test_cli_data.py": "processes, signals and full disks",
     "cli/test_cli_process.py": "processes, signals and full disks",
     "cli/test_cold_start.py": "processes, signals and full disks",
     "cli/test_cli_help.py": "processes, signals and full disks",
@@ -52,15 +55,19 @@ LATER = {
     "laws/test_limits.py": "hostile input",
     "reading/test_ingest_limits.py": "hostile input",
     "before/test_baselines.py": "the longest searches for counterexamples",
+    "before/test_splits.py": "the longest searches for counterexamples",
     "evaluation/test_accumulator.py": "the longest searches for counterexamples",
     "evaluation/test_explain.py": "the longest searches for counterexamples",
     "laws/test_json.py": "the longest searches for counterexamples",
     "laws/test_kinds.py": "the longest searches for counterexamples",
     "laws/test_large_k.py": "the longest searches for counterexamples",
     "laws/test_ranges.py": "the longest searches for counterexamples",
+    "laws/test_verbs.py": "the longest searches for counterexamples",
     "laws/test_work.py": "the longest searches for counterexamples",
     "rankings/test_disk_pieces.py": "the longest searches for counterexamples",
+    "rankings/test_engine.py": "the longest searches for counterexamples",
     "rankings/test_order.py": "the longest searches for counterexamples",
+    "rankings/test_pairs.py": "the longest searches for counterexamples",
     "reading/test_ingest_lines.py": "the longest searches for counterexamples",
     "results/test_results.py": "the longest searches for counterexamples",
     "laws/test_english.py": "the English of code and documentation",

@@ -1,6 +1,10 @@
 """The page of a result as text, and the examples of a page of the documentation."""
 
 import doctest
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -32,3 +36,21 @@ def run_python(page):
     )
     doctest.DocTestRunner(optionflags=options).run(test, out=told.append)
     return len(test.examples), "".join(told)
+
+
+COMMANDS = re.compile(r"^\$ (rankmeter .*?)(?<!\\)\n(.*?)(?=^\$ |\Z)", re.DOTALL | re.MULTILINE)
+
+
+def run_commands(page):
+    """Each command of a page that begins with ``rankmeter``, what it printed, and what it must."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command, expected in COMMANDS.findall(blocks(page, "console")):
+        run = subprocess.run(
+            command,
+            shell=True,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        yield command, run, expected

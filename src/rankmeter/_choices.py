@@ -201,7 +201,7 @@ class Averaging:
     )
     undefined: Literal["skip", "zero", "one", "nan", "raise"] = choice(
         "skip",
-        "A user for whom the metric is undefined, usually one with nothing relevant: ``skip``, "
+        "A user for whom the metric is undefined, usually a user without relevant items: ``skip``, "
         "``zero``, ``one``, ``nan`` (the mean becomes NaN too), ``raise``.",
     )
     users: Literal["all", "relevant", "hit", "ranked"] = choice(

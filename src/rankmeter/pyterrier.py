@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from rankmeter._evaluation.systems import compare
@@ -12,32 +12,32 @@ from rankmeter.errors._checks import refused
 __all__ = ["experiment"]
 
 
-QRELS = frozenset({"qid", "docno", "label"})
+_QRELS_COLUMNS = frozenset({"qid", "docno", "label"})
 
 
 def experiment(
     systems: Mapping[str, Any],
     topics: Any,
     qrels: Any,
-    metrics: Iterable[Any],
+    metrics: Any,
     *,
     like: str | None = "ir_measures",
     **options: Any,
 ) -> Comparison:
-    r"""Run pipelines on the same topics and compare what they retrieve.
+    """Run pipelines on the same topics and compare what they retrieve.
 
-    As ``pt.Experiment``, only queries that are among the topics count.
+    As in ``pt.Experiment``, only the judged queries that are among the topics count.
 
     Parameters
     ----------
     systems : mapping of str to Transformer or DataFrame
-        By name, a pipeline of PyTerrier or what one has retrieved.
+        By name, a pipeline of PyTerrier, such as ``bm25 >> mono_t5``, or what it has retrieved.
     topics : pandas.DataFrame
-        With the columns ``qid`` and ``query``, as ``dataset.get_topics()`` has them.
+        With the column ``qid``, as ``dataset.get_topics()`` has it.
     qrels : pandas.DataFrame
         With the columns ``qid``, ``docno`` and ``label``, as ``dataset.get_qrels()`` has them.
-    metrics : iterable of str, Metric or ir_measures.Measure
-        As in `rankmeter.compare`; a measure of ir_measures is read as it is printed.
+    metrics : str, Metric, ir_measures.Measure or iterable of them
+        As in `rankmeter.compare`.
     like : str or None
         The convention; that of ir_measures has the values of ``pt.Experiment``.
     **options
@@ -47,19 +47,31 @@ def experiment(
     -------
     Comparison
 
+    Raises
+    ------
+    UsageError
+        If `systems` is not a mapping, or a frame lacks one of these columns.
+    RankmeterError
+        As in `rankmeter.compare`.
+
     Examples
     --------
-    Two pipelines, of which the first is the baseline::
+    The relevant documents have the ranks 1 and 2 in the first run, and 2 and 2 in the second:
 
-        systems = {"BM25": bm25, "BM25 + monoT5": bm25 >> mono_t5}
-        found = rankmeter.pyterrier.experiment(
-            systems, dataset.get_topics(), dataset.get_qrels(), ["nDCG@10", "RR"], baseline="BM25"
-        )
-        print(*found.sentences(), sep="\\n")
+    >>> import pandas as pd
+    >>> import rankmeter as rm
+    >>> topics = pd.DataFrame({"qid": ["q1", "q2"], "query": ["red wine", "oak"]})
+    >>> qrels = pd.DataFrame({"qid": ["q1", "q2"], "docno": ["d1", "d2"], "label": [1, 1]})
+    >>> run = {"qid": ["q1", "q1", "q2", "q2"], "docno": ["d1", "d2", "d1", "d2"]}
+    >>> first = pd.DataFrame({**run, "score": [2.0, 1.0, 2.0, 1.0]})
+    >>> second = pd.DataFrame({**run, "score": [1.0, 2.0, 2.0, 1.0]})
+    >>> found = rm.pyterrier.experiment({"one": first, "two": second}, topics, qrels, ["RR"])
+    >>> found["RR"][0].mean_a, found["RR"][0].mean_b
+    (0.75, 0.5)
     """
     if not isinstance(systems, Mapping):
         raise refused("systems", "a mapping of names to pipelines", systems)
-    for name, frame, needed in (("topics", topics, {"qid"}), ("qrels", qrels, QRELS)):
+    for name, frame, needed in (("topics", topics, {"qid"}), ("qrels", qrels, _QRELS_COLUMNS)):
         if not hasattr(frame, "isin") or needed - {*frame.columns}:
             what = f"a pandas DataFrame with the columns {', '.join(sorted(needed))}"
             raise refused(name, what, frame)

@@ -5,23 +5,19 @@ Without the MovieLens ratings a page may stop where it reads them, if it says ho
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import rankmeter as rm
-from pages import blocks, run_python
+from pages import run_commands, run_python
 from rankmeter.errors import DataError
 
 ROOT = Path(__file__).parents[2]
 WRITTEN = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DATA = ROOT / "examples"
 """Where the ratings are in the second run."""
-COMMANDS = re.compile(r"^\$ (rankmeter .*?)(?<!\\)\n(.*?)(?=^\$ |\Z)", re.DOTALL | re.MULTILINE)
 
 
 def named(pattern):
@@ -57,16 +53,7 @@ def test_python_of_a_page(page):
 
 @pytest.mark.parametrize("page", named("$ rankmeter"))
 def test_commands_of_a_page(page):
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for command, expected in COMMANDS.findall(blocks(page, "console")):
-        done = subprocess.run(
-            command,
-            shell=True,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    for command, done, expected in run_commands(page):
         if done.returncode and not DATA.is_dir() and "examples/ml-latest-small" in command:
             assert says_how_to_get_the_ratings(page)
             return

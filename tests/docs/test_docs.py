@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import shutil
 import subprocess
@@ -16,7 +15,7 @@ from typing import get_args
 import pytest
 
 import rankmeter as rm
-from pages import blocks, run_python
+from pages import run_commands, run_python
 from rankmeter._choices import CHOICES
 from rankmeter.conventions import convention_names
 from rankmeter.metrics import METRICS
@@ -56,22 +55,9 @@ def test_python_of_a_page_does_what_the_page_says(page, reader):
 @pytest.mark.parametrize("page", named(p for p in WRITTEN if "$ rankmeter" in p.read_text("utf-8")))
 def test_commands_of_a_page_do_what_the_page_says(page, reader):
     """Every command that begins with ``rankmeter``; the others install it."""
-    found = re.findall(
-        r"^\$ (rankmeter .*?)(?<!\\)\n(.*?)(?=^\$ |\Z)",
-        blocks(page, "console"),
-        re.DOTALL | re.MULTILINE,
-    )
-    assert found
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for command, expected in found:
-        run = subprocess.run(
-            command,
-            shell=True,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    runs = [*run_commands(page)]
+    assert runs
+    for command, run, expected in runs:
         assert run.returncode == 0, f"{command}: {run.stderr}"
         assert run.stdout.split() == expected.split(), command
 
@@ -82,6 +68,24 @@ TIES = get_args(get_args(inspect.signature(rm.evaluate).parameters["ties"].annot
 @pytest.mark.parametrize("rule", TIES)
 def test_every_tie_rule_is_on_its_page(rule):
     assert f"| `{rule}` |" in (DOCS / "guide" / "ties.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_has_a_page(name):
+    pytest.importorskip("sphinx")
+    from rankmeter_docs.metric_pages import page
+
+    text = page(METRICS[name])
+    for heading in ("Formula", "On the example list", "Names", "Example"):
+        assert f"\n{heading}\n---" in text, f"the page of {name} has no section {heading}"
+
+
+def test_a_metric_without_a_formula_has_no_complete_page(monkeypatch):
+    pytest.importorskip("sphinx")
+    from rankmeter_docs import metric_pages
+
+    monkeypatch.setattr(metric_pages, "formulas", dict)
+    assert "\nFormula\n---" not in metric_pages.page(METRICS["ndcg"])
 
 
 def test_formulas_are_of_metrics_and_can_be_set():

@@ -234,15 +234,6 @@ def has_a_formula(name):
         assert ".. math::" in said, f"{name} has no formula: write it in the Notes, as `.. math::`"
 
 
-def has_a_page(name):
-    pytest.importorskip("sphinx", reason="the group docs is not installed")
-    from rankmeter_docs.metric_pages import page
-
-    text = page(METRICS[name])
-    for heading in ("Formula", "On the example list", "Names", "Example"):
-        assert f"\n{heading}\n---" in text, f"the page of {name} has no section {heading}"
-
-
 def is_found_by_its_names(name):
     for known in (name, *METRICS[name].synonyms):
         for written in (known, known.upper(), known.replace("_", "")):
@@ -256,16 +247,9 @@ ARTICLES = [
     obeys_the_laws,
     has_options_that_no_choice_of_the_plan_is_called,
     has_a_formula,
-    has_a_page,
     is_found_by_its_names,
 ]
 BUILT_IN = list(METRICS)
-
-
-@pytest.fixture(autouse=True)
-def extensions(monkeypatch):
-    """Make the generators of the pages importable."""
-    monkeypatch.syspath_prepend(DOCS / "_ext")
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -343,11 +327,9 @@ class TestAWrongMetric:
         with pytest.raises(AssertionError, match="depth"):
             has_options_that_no_choice_of_the_plan_is_called(registered(halfway_rank))
 
-    def test_lacks_a_formula_and_so_a_complete_page(self, name):
+    def test_lacks_a_formula(self, name):
         with pytest.raises(AssertionError, match="has no formula"):
             has_a_formula(name)
-        with pytest.raises(AssertionError, match="no section Formula"):
-            has_a_page(name)
 
 
 def neighbours(hits, k=None):

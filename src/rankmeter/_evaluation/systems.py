@@ -101,8 +101,8 @@ def compare(
         is repeated within each, and these are corrected over segments, metrics and pairs.
     gatekeeping : bool
         Whether a difference within a segment is significant only if it is also significant over
-        all users, with one alpha for both. It finds more where segments agree, and hides what
-        harms one of them where they do not.
+        all users. Segments are tested with the alpha that the comparisons over all users leave.
+        It finds more where segments agree, and hides what harms one of them where they do not.
     n_resamples : int
         Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
         p-value close to alpha needs them.

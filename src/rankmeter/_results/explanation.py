@@ -13,7 +13,7 @@ import polars as pl
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.result import Result
 from rankmeter._results.tables import Table
-from rankmeter._results.wording import number
+from rankmeter._results.wording import change, number
 from rankmeter.errors._checks import in_words
 
 
@@ -182,7 +182,7 @@ class Explanation(Result):
             (
                 f"{step.switch}: {step.before} → {step.after}",
                 number(step.value),
-                _signed(step.change),
+                change(step.change),
                 "" if math.isnan(step.share) else f"{step.share:.0%}",
             )
             for step in self._changing_steps()
@@ -256,7 +256,7 @@ class Explanation(Result):
             settings = "; ".join(str(m) for m in self.matches[:3]) or "nothing known"
             return f"{self.metric} = {self.target} is obtained by: {settings}."
         steps = "; ".join(
-            f"{s.switch} {s.before} → {s.after} ({_signed(s.change)})"
+            f"{s.switch} {s.before} → {s.after} ({change(s.change)})"
             for s in self._changing_steps()
         )
         return (
@@ -270,7 +270,3 @@ class Explanation(Result):
 
     def _repr_html_(self) -> str:
         return super()._repr_html_() + f"<p>{html.escape(self.footnote())}</p>"
-
-
-def _signed(change: float) -> str:
-    return "–" if math.isnan(change) else f"{change:+.4f}"

@@ -114,6 +114,14 @@ def _gain(place: Place) -> str:
     return exact(place.gain) if place.relevant else f"({exact(place.gain)})"
 
 
+def has_parentheses(part: str | Table) -> bool:
+    """Whether a part has an item that is judged as not relevant."""
+    if not isinstance(part, Table) or "gain" not in part.columns:
+        return False
+    gain = part.columns.index("gain")
+    return any(row[gain].startswith("(") for row in part.rows)
+
+
 def _sentence(line: Line, label: str) -> str:
     """``ndcg@10 = dcg / ideal = 1.0178 / 2.1309 = 0.4776``."""
     numbers = re.sub(r"[a-z_]\w*", lambda word: _number_or_word(line, word[0]), line.text)

@@ -15,7 +15,7 @@ from rankmeter._engine.walk import Grid, Place, Walk, ranking_of, walk_metrics
 from rankmeter._results.notes import Facts, notes_of
 from rankmeter._results.result import Result
 from rankmeter._results.tables import Table, as_markdown, one_line, visible
-from rankmeter._results.walks import Heading, parts_of
+from rankmeter._results.walks import Heading, has_parentheses, parts_of
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import (
@@ -61,16 +61,14 @@ class Walkthrough(Result):
         return [*self._parts()]
 
     def _parts(self) -> Iterator[str | Table]:
-        has_parentheses = False
+        explained = False
         for system, walk in self.walks:
             whose = f"{in_words('user')} {one_line(str(self.user))}"
             for part in parts_of(walk, f"{system}, {whose}" if system else whose):
-                if isinstance(part, Table) and "gain" in part.columns:
-                    gain = part.columns.index("gain")
-                    has_parentheses |= any(row[gain].startswith("(") for row in part.rows)
+                explained |= has_parentheses(part)
                 if part:
                     yield part
-        notes = [*self.notes, *["in parentheses: judged, not relevant"] * has_parentheses]
+        notes = [*self.notes, *["in parentheses: judged, not relevant"] * explained]
         yield from filter(None, [" · ".join(notes)])
 
     def table(self) -> Table:

@@ -73,24 +73,12 @@ def _relabel_native(name: str, metrics: tuple[Metric, ...]) -> tuple[Metric, ...
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
     """The metrics under a convention, each once; a text may hold several names.
 
-    Measures of ir_measures are what they mean there; options that they leave open are the tool's.
+    A measure of ir_measures has the options that ir_measures gives it; all others are the tool's.
     """
     if isinstance(metrics, str):
         return _translate_text(metrics, load_convention(tool).name)
-    if _is_measure(metrics):
-        return translate(str(metrics), "ir_measures")
-    if isinstance(metrics, list | tuple):
-        metrics = [
-            metric
-            for entry in metrics
-            for metric in (translate(str(entry), "ir_measures") if _is_measure(entry) else [entry])
-        ]
-    return parse_metrics(metrics, functools.partial(translate, tool=tool))
-
-
-def _is_measure(metric: object) -> bool:
-    """Whether this is a measure of ir_measures, without importing it."""
-    return any(kind.__module__.startswith("ir_measures.") for kind in type(metric).__mro__)
+    read = functools.partial(translate, tool=tool)
+    return parse_metrics(metrics, read, functools.partial(translate, tool="ir_measures"))
 
 
 @remembered

@@ -159,6 +159,7 @@ def metric(text: str) -> Metric:
 def parse_metrics(
     metrics: str | Metric | Iterable[str | Metric],
     read: Callable[[str], Iterable[Metric]] | None = None,
+    read_measure: Callable[[str], Iterable[Metric]] | None = None,
 ) -> tuple[Metric, ...]:
     """Read metrics in any form; problems are collected and reported together.
 
@@ -168,6 +169,8 @@ def parse_metrics(
         A text may name several: ``"ndcg@5,10 map@10"``.
     read : callable, optional
         The function that reads one name with its cutoffs; default `read_metric`.
+    read_measure : callable, optional
+        The function that reads what a measure of ir_measures is printed as.
 
     Returns
     -------
@@ -179,7 +182,9 @@ def parse_metrics(
     UnknownMetricError, UsageError
     """
     try:
-        metrics = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+        if isinstance(metrics, str | Metric) or _is_measure(metrics):
+            metrics = [metrics]  # type: ignore[list-item]
+        metrics = list(metrics)
     except Exception:  # noqa: BLE001 - not an iterable, or one that fails
         raise refused("metrics", "metric strings such as 'ndcg@10'", metrics) from None
     unique: dict[Metric, None] = {}
@@ -189,6 +194,8 @@ def parse_metrics(
             unique.setdefault(entry)
         elif isinstance(entry, str):
             unique.update(dict.fromkeys(_read_names(entry, read or read_metric, problems)))
+        elif read_measure is not None and _is_measure(entry):
+            unique.update(dict.fromkeys(_read_names(str(entry), read_measure, problems)))
         else:
             problems.append(refused("metrics", "metric strings such as 'ndcg@10'", entry))
     if problems:
@@ -197,6 +204,11 @@ def parse_metrics(
     if not unique:
         raise UsageError("no metric given: name at least one, for example 'ndcg@10'")
     return tuple(unique)
+
+
+def _is_measure(metric: object) -> bool:
+    """Whether this is a measure of ir_measures, without importing it."""
+    return any(kind.__module__.startswith("ir_measures.") for kind in type(metric).__mro__)
 
 
 def _read_names(
