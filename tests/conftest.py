@@ -70,7 +70,9 @@ LATER = {
     "rankings/test_pairs.py": "the longest searches for counterexamples",
     "reading/test_ingest_lines.py": "the longest searches for counterexamples",
     "results/test_results.py": "the longest searches for counterexamples",
-    "laws/test_english.py": "the English of code and documentation",
+    "laws/test_costs.py": "the structure of the code, and its English",
+    "laws/test_english.py": "the structure of the code, and its English",
+    "laws/test_house.py": "the structure of the code, and its English",
 }
 """Folders and files that ``make test`` leaves to ``make test-rest``, by what they are about.
 

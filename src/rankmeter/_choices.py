@@ -118,7 +118,7 @@ class Alignment:
     judgements: Literal["error", "max", "last", "sum"] = choice(
         "error",
         "Contradicting judgments of one item: ``error``, or keep the ``max``, the ``last``, or the "
-        "``sum``. Equal judgments are one judgment.",
+        "``sum``. Equal judgments are one judgment. ``judgments`` is the same option.",
         inputs=RANKINGS,
     )
     scope: Literal["all", "ranked", "appended"] = choice(
@@ -266,7 +266,11 @@ class Setting:
         "``wilson`` and ``t`` use the variance between clusters, and the bootstraps draw whole "
         "clusters.",
     )
-    resamples: int = choice(2_000, "Bootstrap samples drawn for an interval.", rare=True)
+    resamples: int = choice(
+        2_000,
+        "Bootstrap samples drawn for an interval. ``n_bootstrap`` is the same option.",
+        rare=True,
+    )
     seed: int = choice(0, "Seed of all random draws: the same seed gives the same result.")
     each: bool = choice(
         False,  # noqa: FBT003 - a declaration
@@ -290,6 +294,7 @@ class Choices(TypedDict, total=False):
     ties: TieRule | None
     duplicates: Literal["error", "best", "first", "each", "unchecked"] | None
     judgements: Literal["error", "max", "last", "sum"] | None
+    judgments: Literal["error", "max", "last", "sum"] | None
     scope: Literal["all", "ranked", "appended"] | None
     pool: Literal["all", "judged"] | None
     exclude: Literal["none", "self"] | None
@@ -310,6 +315,7 @@ class Choices(TypedDict, total=False):
     confidence: float | None
     interval: Literal["wilson", "t", "bca", "percentile"] | None
     resamples: int | None
+    n_bootstrap: int | None
     seed: int | None
 
 
@@ -359,6 +365,11 @@ SETTINGS: Mapping[str, Choice] = _declared(Setting)
 
 CHOICES: Mapping[str, Choice] = {**_declared(Alignment), **_declared(Averaging), **SETTINGS}
 """Every choice by name. Those outside `SETTINGS` are legal inside a metric's parentheses, too."""
+
+ALIASES = {
+    "judgments": "judgements", "n_bootstrap": "resamples", "n_resamples": "n_permutations",
+}  # fmt: skip
+"""Other names of options."""
 
 RELEVANCE = ("relevant", "gains")
 """The choices that decide which judged items are relevant."""
@@ -423,7 +434,35 @@ def show(value: Any) -> str:
     return "none" if value is None else exact(value) if isinstance(value, float) else str(value)
 
 
+def by_canonical_name(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options without `ALIASES`; a UsageError if an option has both names."""
+    for alias in (alias for alias in ALIASES if alias in options):
+        if ALIASES[alias] in options:
+            raise UsageError(f"`{alias}` and `{ALIASES[alias]}` are the same option: pass one")
+    return {ALIASES.get(name, name): value for name, value in options.items()}
+
+
+def spellings(name: str) -> list[str]:
+    """An option's name and its `ALIASES`."""
+    return [name, *(alias for alias, real in ALIASES.items() if real == name)]
+
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def takes_aliases(function: F) -> F:
+    """Let a function take its parameters by `ALIASES`, too."""
+    names = {
+        name for name, real in ALIASES.items() if real in inspect.signature(function).parameters
+    }
+
+    @functools.wraps(function)
+    def renamed(*args: Any, **options: Any) -> Any:
+        return function(
+            *args, **(by_canonical_name(options) if names & options.keys() else options)
+        )
+
+    return typing.cast("F", renamed)
 
 
 def takes_choices_of(data: Input) -> Callable[[F], F]:

@@ -85,7 +85,7 @@ def test_help_fits_a_screen_and_names_every_option(name):
     assert shown.count("\n") < 60
     for option in command_of(name).params:
         if isinstance(option, click.Option) and not option.hidden:
-            assert option.opts[-1] in shown, option.name
+            assert option.opts[0] in shown, option.name
 
 
 def test_the_help_of_a_shared_option_names_the_methods_it_belongs_to():

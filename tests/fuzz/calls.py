@@ -374,8 +374,8 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     **dict.fromkeys(["alpha", "assurance", "confidence", "difference", "differing", "exponent",
     "fraction", "half_life", "margin", "power", "ratio", "sd", "damping", "days", "default"],
     NUMBERS), **dict.fromkeys(["depth", "digits", "factors", "indent", "k", "max_k", "memory",
-    "min_history", "n", "n_items", "n_per_user", "n_resamples", "n_tastes", "n_users", "neighbours",
-    "resamples", "seed", "size", "step"], COUNTS),
+    "min_history", "n", "n_items", "n_per_user", "n_permutations", "n_tastes", "n_users",
+    "neighbours", "resamples", "seed", "size", "step"], COUNTS),
     **dict.fromkeys(["bugs", "exclude_seen", "gatekeeping", "intervals", "per_user"], FLAGS),
     **dict.fromkeys(
     ["baseline", "system", "against", "caption", "label", "name", "prefix", "run_id", "key"], TEXTS,
@@ -427,7 +427,7 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     "values": _values,
 }  # fmt: skip
 """Plausible values of every parameter of that name."""
-LONG = {"n_resamples", "resamples", "n_users", "n_items", "n_per_user", "max_k"}
+LONG = {"n_permutations", "resamples", "n_users", "n_items", "n_per_user", "max_k"}
 """Counts of which millions are legal and take their time."""
 
 

@@ -101,15 +101,20 @@ def accepted(name):
     return [case for case in every if not refuses(case[1])]
 
 
+SHARES = 5
+"""Every case of options is tried on one of so many shares of the users."""
+
+
 def agree(name, chosen, rankings, truth, wanted, **choices):
-    """Assert that every user has the expected value, NaN where the metric is undefined."""
+    """Assert that users have the expected value, NaN where the metric is undefined."""
     asked = [cases.metric(name, *case) for case in chosen]
     scores = rm.evaluate(rankings, truth, asked, **choices).scores
     users = list(scores.users)
-    for one, (k, options) in zip(asked, chosen, strict=True):
+    for number, (one, (k, options)) in enumerate(zip(asked, chosen, strict=True)):
+        share = slice(number % SHARES, None, SHARES)
         np.testing.assert_allclose(
-            scores.values[str(one)],
-            [wanted(name, rankings[user], truth[user], k, **options) for user in users],
+            scores.values[str(one)][share],
+            [wanted(name, rankings[user], truth[user], k, **options) for user in users[share]],
             rtol=1e-12,
             atol=1e-14,
             err_msg=str(one),

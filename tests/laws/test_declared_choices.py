@@ -5,11 +5,21 @@ from __future__ import annotations
 import inspect
 import typing
 
+import polars as pl
 import pytest
 from test_choices import FUNCTIONS, RANKINGS, TRUTH, call
 
 import rankmeter as rm
-from rankmeter._choices import CHOICES, SETTINGS, Alignment, Averaging, EveryChoice, Setting, acting
+from rankmeter._choices import (
+    ALIASES,
+    CHOICES,
+    SETTINGS,
+    Alignment,
+    Averaging,
+    EveryChoice,
+    Setting,
+    acting,
+)  # fmt: skip
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS
 
@@ -18,6 +28,9 @@ pytestmark = pytest.mark.once
 
 def test_the_types_for_type_checkers_are_those_of_the_declarations():
     hints = typing.get_type_hints(EveryChoice)
+    aliases = {name: hints.pop(name) for name in ALIASES if name in hints}
+    assert aliases == {name: hints[ALIASES[name]] for name in aliases}
+    assert {*ALIASES} - {*aliases} == {"n_resamples"}  # of comparisons
     assert list(hints) == list(CHOICES)
     for name, choice in CHOICES.items():
         wanted = choice.hint | float if name == "relevant" else choice.hint
@@ -65,3 +78,31 @@ def test_no_option_of_a_metric_has_the_name_of_a_choice():
 def test_every_choice_belongs_to_one_part():
     parts = [set(part.__dataclass_fields__) for part in (Alignment, Averaging, Setting)]
     assert sum(map(len, parts)) == len(CHOICES) == len(set.union(*parts))
+
+
+def test_options_have_other_names():
+    values = {"a": [3.0, 1.0, 4.0], "b": [2.0, 0.0, 4.5]}
+    compared = [
+        rm.compare_values(values, test="bootstrap", **{name: 50}, **{bootstrap: 70}, interval="bca")
+        for name, bootstrap in (("n_permutations", "resamples"), ("n_resamples", "n_bootstrap"))
+    ]
+    assert compared[0].to_dict() == compared[1].to_dict()
+    assert compared[0].to_dict() != rm.compare_values(values, test="bootstrap").to_dict()
+    doubled = pl.DataFrame({"user": ["ann"] * 3, "item": ["a", "b", "a"], "gain": [1.0, 1.0, 2.0]})
+    plain = rm.evaluate({"ann": ["b", "a"]}, doubled, "dcg@2", judgements="max")
+    for metric, option in (("dcg@2", {"judgments": "max"}), ("dcg(judgments=max)@2", {})):
+        found = rm.evaluate({"ann": ["b", "a"]}, doubled, metric, **option)
+        assert found[metric].mean == plain["dcg@2"].mean > 2
+    systems = {"a": {"ann": ["b", "a"]}, "b": {"ann": ["a", "b"]}}
+    evaluator = rm.Evaluator(doubled, "dcg@2", judgments="sum", n_bootstrap=100)
+    settings = evaluator.compare(systems, n_resamples=60).to_dict()["settings"]
+    assert (settings["n_resamples"], evaluator.plan.resamples) == (60, 100)
+
+
+def test_an_option_under_two_names_is_refused():
+    with pytest.raises(UsageError, match=r"`judgments` and `judg\w+` are the same option"):
+        rm.evaluate({}, {"ann": ["a"]}, "rr", judgments="max", judgements="max")
+    with pytest.raises(UsageError, match="`n_resamples` and `n_permutations` are the same option"):
+        rm.compare_values({"a": [1.0], "b": [2.0]}, n_resamples=50, n_permutations=50)
+    with pytest.raises(UsageError, match="cannot act on ranks"):
+        rm.evaluate_ranks([1, 2], "rr(judgments=max)")

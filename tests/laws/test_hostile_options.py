@@ -118,7 +118,7 @@ CALLS = {
 CALLS = {
     name: call for name, call in CALLS.items() if callable(call[0]) and not inspect.isclass(call[0])
 }
-LONG = {"n_resamples", "resamples"}  # up to 10^8 samples are legal, and take their time
+LONG = {"n_permutations", "resamples"}  # up to 10^8 samples are legal, and take their time
 
 
 def options(name):

@@ -157,7 +157,7 @@ class TestNames:
         assert list(result) == [
             "ndcg_cut.1",
             "ndcg_cut.2",
-            "precision@5",
+            "P_5",
             "num_rel_ret",
             "ndcg(gain=exp2)@3",
         ]
@@ -193,8 +193,8 @@ class TestNames:
         qrels.write_text("1 0 d2 1\n", "utf-8")
         typed = ["-m", "ndcg_cut.2", "-m", "P_2", "--like", "trec_eval", "--json"]
         done = rankmeter("evaluate", run, qrels, *typed, "--fail-if", "P.2<0.5")
-        assert list(done.json["metrics"]) == ["ndcg_cut.2", "precision@2"]
-        assert done.json["metrics"]["precision@2"]["mean"] == 0.5
+        assert list(done.json["metrics"]) == ["ndcg_cut.2", "P_2"]
+        assert done.json["metrics"]["P_2"]["mean"] == 0.5
 
     def test_a_walk_takes_a_name_as_each_tool_means_it(self):
         walk = rm.explain(self.RANKINGS, self.TRUTH, "map@2", between=("recommenders", "lenskit"))

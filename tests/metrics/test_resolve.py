@@ -72,3 +72,16 @@ class TestLacking:
 def test_no_option_is_named_like_a_choice_of_alignment():
     choices = RESERVED | Alignment.__dataclass_fields__.keys()
     assert not {name for spec in METRICS.values() for name in spec.options} & choices
+
+
+def test_names_come_back_as_they_were_asked_for():
+    asked = "NDCG@10 P@5 MRR recall_1,2 nDCG( gain = exp2 )@3 F2@3 Hits@3"
+    result = rm.evaluate([["a", "b"]], [{"b"}], asked)
+    names = ["NDCG@10", "P@5", "MRR", "recall_1", "recall_2", "nDCG(gain=exp2)@3", "F2@3", "Hits@3"]
+    assert list(result) == list(result.to_dict()["metrics"]) == names
+    assert result.per_user.columns[1:] == names
+    for text in (str(result), result.to_markdown()):
+        assert all(name in text for name in names)
+    assert "P@5 (precision@5): Precision" in str(result.plan)
+    assert result["precision@5"] is result["prec_5"] is result["P@5"]
+    assert list(rm.evaluate([["a"]], [{"a"}], "mrr MRR rr")) == ["mrr"]  # one metric

@@ -122,9 +122,10 @@ def chance_scores(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Score
     in_truth = has_truth | codes.mark(truth.empty_users)
     tables = [np.full((codes.n, len(plan.metrics)), np.nan, order="F") for _ in range(2)]
     facts: dict[Alignment, Facts] = {}
+    judged = {alignment: prepare(truth, codes, alignment) for alignment in plan.alignments()}
     for column, entry in enumerate(plan.metrics):
-        judged = prepare(truth, codes, entry.alignment)
-        perfect, others = judged.relevant, judged.others.n_relevant
+        perfect = judged[entry.alignment].relevant
+        others = judged[entry.alignment].others.n_relevant
         n_ranked = np.maximum(perfect.n_relevant + others, n_items)
         counts = Facts(perfect.n_relevant, n_ranked, {}, 0, Refused(), Refused())
         facts[entry.alignment] = counts

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
-from rankmeter._choices import Choices, takes_choices
+from rankmeter._choices import Choices, takes_aliases, takes_choices
 from rankmeter._engine.choose import EngineName, Reading, parse_engine
 from rankmeter._engine.side import Given
 from rankmeter._evaluation.accumulator import Accumulator, Keep, accumulator
@@ -128,6 +128,7 @@ class Evaluator:
         """
         return evaluate_question(self._question, rankings)
 
+    @takes_aliases
     def compare(
         self,
         systems: Mapping[str, object],
@@ -140,7 +141,7 @@ class Evaluator:
         alpha: float = 0.05,
         segments: object = None,
         gatekeeping: bool = False,
-        n_resamples: int = 9_999,
+        n_permutations: int = 9_999,
         margin: float | str | Mapping[str, float | str] | None = None,
     ) -> Comparison:
         """Compare systems, user by user.
@@ -150,7 +151,7 @@ class Evaluator:
         systems : mapping of str to object
             As in `rankmeter.compare`, like all that follows.
         baseline, test, correction, family, common, alpha, segments, gatekeeping
-        n_resamples, margin
+        n_permutations, margin
 
         Returns
         -------
@@ -173,7 +174,7 @@ class Evaluator:
         """
         settings = Settings(
             baseline=baseline, test=test, correction=correction, family=family, common=common,
-            alpha=alpha, n_resamples=n_resamples, margin=margin, gatekeeping=gatekeeping,
+            alpha=alpha, n_resamples=n_permutations, margin=margin, gatekeeping=gatekeeping,
             segments=segments, clusters=self._question.clusters,
         )  # fmt: skip
         return compare_question(self._question, systems, settings)

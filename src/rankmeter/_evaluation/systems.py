@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from rankmeter._choices import Choices, Setting, takes_choices
+from rankmeter._choices import Choices, Setting, takes_aliases, takes_choices
 from rankmeter._engine.choose import EngineName, parse_engine
 from rankmeter._engine.side import Given
 from rankmeter._evaluation.compare import compare_results, compare_tables
@@ -32,6 +32,7 @@ from rankmeter.metrics import Metric
 
 
 @takes_choices
+@takes_aliases
 def compare(
     systems: Mapping[str, object],
     truth: object = None,
@@ -45,7 +46,7 @@ def compare(
     alpha: float = 0.05,
     segments: object = None,
     gatekeeping: bool = False,
-    n_resamples: int = 9_999,
+    n_permutations: int = 9_999,
     margin: float | str | Mapping[str, float | str] | None = None,
     like: str | None = None,
     columns: Mapping[str, Any] | None = None,
@@ -103,9 +104,9 @@ def compare(
         Whether a difference within a segment is significant only if it is also significant over
         all users. Segments are tested with the alpha that the comparisons over all users leave.
         It finds more where segments agree, and hides what harms one of them where they do not.
-    n_resamples : int
+    n_permutations : int
         Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
-        p-value close to alpha needs them.
+        p-value close to alpha needs them. ``n_resamples`` is the same option.
     margin : float, str or mapping, optional
         The largest difference that does not matter, ``0.005``, or as a share of the other mean,
         ``"1%"``; or by metric, ``{"ndcg@10": 0.005, "hr@10": "1%"}``. Then it is also tested
@@ -166,7 +167,7 @@ def compare(
         raise UsageError(f"`systems` must be {expected}, got {given}", option="systems")
     settings = Settings(
         baseline=baseline, test=test, correction=correction, family=family, common=common,
-        alpha=alpha, n_resamples=n_resamples, margin=margin, gatekeeping=gatekeeping,
+        alpha=alpha, n_resamples=n_permutations, margin=margin, gatekeeping=gatekeeping,
         segments=segments, clusters=clusters,
     )  # fmt: skip
     stored = truth is None and any(map(holds_values, systems.values()))

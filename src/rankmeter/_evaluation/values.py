@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._choices import Setting, checked_choice
+from rankmeter._choices import Setting, checked_choice, takes_aliases
 from rankmeter._engine.scores import Averaged
 from rankmeter._evaluation.compare import Systems, compare_by_user
 from rankmeter._evaluation.question import check_options, named_results
@@ -32,6 +32,7 @@ OPTIONS = ("confidence", "interval", "resamples", "seed")
 """The options of `evaluate` that act on values."""
 
 
+@takes_aliases
 def compare_values(
     values: object,
     *,
@@ -47,7 +48,7 @@ def compare_values(
     segments: object = None,
     gatekeeping: bool = False,
     clusters: object = None,
-    n_resamples: int = 9_999,
+    n_permutations: int = 9_999,
     confidence: float = 0.95,
     interval: Literal["wilson", "t", "bca", "percentile"] = "wilson",
     resamples: int = 2_000,
@@ -72,7 +73,9 @@ def compare_values(
         Whether lower is better, for all metrics or for those named. Metrics of rankmeter know it.
     scale : tuple of float, optional
         The lowest and the highest possible value. Metrics of rankmeter know it.
-    test, correction, family, common, alpha, margin, segments, gatekeeping, clusters, n_resamples
+    test, correction, family, common, alpha, margin, segments, gatekeeping, clusters
+        As in `compare`.
+    n_permutations
         As in `compare`.
     confidence, interval, resamples, seed
         As in `evaluate`.
@@ -117,7 +120,7 @@ def compare_values(
         family=family,
         common=common,
         alpha=alpha,
-        n_resamples=n_resamples,
+        n_resamples=n_permutations,
         margin=margin,
         gatekeeping=gatekeeping,
         segments=segments,

@@ -71,7 +71,7 @@ class Settings:
         choice("common", self.common, Common)
         # As plain numbers, which JSON can hold.
         object.__setattr__(self, "alpha", significance("alpha", self.alpha))
-        resamples = integer("n_resamples", self.n_resamples, least=1, most=MOST_RESAMPLES)
+        resamples = integer("n_permutations", self.n_resamples, least=1, most=MOST_RESAMPLES)
         object.__setattr__(self, "n_resamples", resamples)
         _ = self.margins
         flag("gatekeeping", self.gatekeeping)

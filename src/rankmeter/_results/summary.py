@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
 
 from rankmeter._engine.called import chance_scores
@@ -395,14 +396,16 @@ def by_chance(plan: Plan, scores: Scores, truth: Read) -> tuple[dict[str, float]
     if plan.n_items is None or not entries or scores.ids is None:
         return means
     pair = chance_scores(truth, plan, plan.n_items)
+    judged = pl.DataFrame({"user": pair[0].users}).with_row_index()
+    joined = pl.DataFrame({"user": scores.users}).join(
+        judged, "user", "left", maintain_order="left"
+    )
+    rows = joined["index"].cast(pl.Int64).fill_null(-1).to_numpy()
     for entry in entries:
-        users = scores.users.gather(scores.averaged(entry).users)
-        both = []
-        for scored in pair:
-            inside = scored.users.is_in(users.implode()).to_numpy()
-            values = scored.values[entry.label][inside]
-            both.append(float(values.mean()) if values.size else math.nan)
-        if not any(map(math.isnan, both)):
+        inside = np.sort(rows[scores.averaged(entry).users])
+        inside = inside[inside >= 0]
+        both = [table.values[entry.label][inside].mean() for table in pair] if inside.size else []
+        if both and not any(map(math.isnan, both)):
             for table, mean in zip(means, both, strict=True):
-                table[entry.label] = mean
+                table[entry.label] = float(mean)
     return means

@@ -50,24 +50,13 @@ def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
 def _translate_name(name: str, tool: str, *, ours: bool) -> tuple[Metric, ...]:
     profile = load_convention(tool)
     if metrics := _read_name(name, profile):
-        return _relabel_native(name, metrics)
+        return metrics
     if not ours:
         raise UnknownMetricError(_unknown_message(name, profile) or f"unknown metric {shown(name)}")
     try:
         return tuple(read_metric(name))
     except UnknownMetricError as error:
         raise UnknownMetricError(_unknown_message(name, profile) or str(error)) from error
-
-
-def _relabel_native(name: str, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
-    """The metrics under the names that rankmeter gives them, if the name means the same there."""
-    try:
-        ours = tuple(read_metric(name))
-    except UsageError:
-        return metrics
-    if ours != metrics:
-        return metrics
-    return tuple(replace(metric, label=metric.label or str(metric)) for metric in ours)
 
 
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:

@@ -21,9 +21,11 @@ from rankmeter._choices import (
     Input,
     Setting,
     acting,
+    by_canonical_name,
     checked_choice,
     refuse_inert,
     show,
+    spellings,
 )
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
 from rankmeter.errors import UnknownMetricError, UsageError
@@ -287,7 +289,9 @@ class Plan(Setting):
         for entry, switches in zip(self.metrics, every, strict=True):
             options = {name: value for name, value in switches.items() if name not in common}
             chosen = ", ".join(f"{name}={show(value)}" for name, value in options.items())
-            lines.append(f"{entry.label}: {entry.spec.title}" + (f", {chosen}" if chosen else ""))
+            name = str(entry.asked)
+            name = entry.label if entry.label == name else f"{entry.label} ({name})"
+            lines.append(f"{name}: {entry.spec.title}" + (f", {chosen}" if chosen else ""))
         return "\n".join([*lines, *self.notes])
 
     __repr__ = __str__ = describe
@@ -353,6 +357,7 @@ def resolve(
         If a choice does not exist, cannot act or contradicts another, or a required one is missing.
     """
     given = {name: value for name, value in (choices or {}).items() if value is not None}
+    given = by_canonical_name(given)
     for name in given:
         if name not in CHOICES:
             for names, remedy in _REMEDIES.items():
@@ -388,7 +393,8 @@ def _resolve_metric(
     usual = convention.choices(metric.name, metric.k, bugs=setting.bugs)
     metric_choices = dict(metric.choices)
     # The others come from the name that a tool gives the metric.
-    refuse_inert((n for n in metric_choices if f"{n}=" in (metric.label or str(metric))), data)
+    label = metric.label or str(metric)
+    refuse_inert((n for n in metric_choices for s in spellings(n) if f"{s}=" in label), data)
     switches = acting({**spec.usual, **usual, **chosen, **metric_choices}, data)
     given = dict(metric.options)
     options: dict[str, Any] = {}
@@ -425,7 +431,7 @@ def _resolve_metric(
         shares = ", ".join(name for name, other in METRICS.items() if other.pools)
         raise UsageError(f"{metric} cannot be pooled (aggregate='micro'): only {shares} can")
     resolved = Metric(metric.name, metric.k)(**options)
-    label, made = metric.label or str(metric), frozenset(switches)
+    made = frozenset(switches)
     return MetricPlan(label, resolved, alignment, averaging, metric, made, candidates)
 
 

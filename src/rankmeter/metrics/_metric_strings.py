@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rankmeter._choices import CHOICES, SETTINGS, checked_choice
+from rankmeter._choices import CHOICES, SETTINGS, by_canonical_name, checked_choice
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.errors._checks import LARGEST, integer, near, refused, shown
 from rankmeter.metrics._registry import ADJUSTED, METRICS, SYNONYMS, Option, Spec
@@ -75,7 +75,7 @@ class Metric:
     def __call__(self, **options: Any) -> Metric:
         """Return the same metric with other options or choices."""
         new_options, choices = dict(self.options), dict(self.choices)
-        for name, value in options.items():
+        for name, value in by_canonical_name(options).items():
             if name in self.spec.options:
                 new_options[name] = _checked(self.name, self.spec.options[name], value)
             elif name in SETTINGS:
@@ -243,14 +243,13 @@ def _split(text: str) -> list[str]:
 
 def read_metric(text: str) -> list[Metric]:
     """Read one name with its options and cutoffs, ``ndcg(gain=exp2)@5,10``."""
-    name, separator, cutoffs = take_cutoffs(text.strip())
-    if separator == "_":
-        name = name.removesuffix("_at").removesuffix("_cut")
+    head, separator, cutoffs = take_cutoffs(text.strip())
+    name = head.removesuffix("_at").removesuffix("_cut") if separator == "_" else head
     match = re.fullmatch(r"([\w.\- ]+)(?:\((.*)\))?", name, re.DOTALL)
     if match is None:
         expected = "expected name, name@k or name(option=value)@k"
         raise UnknownMetricError(f"cannot read the metric {shown(text)}: {expected}")
-    base, label = _lookup(match[1].strip())
+    base = _lookup(match[1].strip())
     options = {}
     for pair in filter(None, map(str.strip, (match[2] or "").split(","))):
         key, equals, value = (part.strip() for part in pair.partition("="))
@@ -269,11 +268,11 @@ def read_metric(text: str) -> list[Metric]:
             "use it once"
         )
     base = base(**options)
+    # Shown as it was asked for.
+    head = re.sub(r"\s*([=,()])\s*", r"\1", " ".join(head.split()))
+    labels = [f"{head}{separator}{_spell(k)}" for k in cutoffs] or [head]
     metrics = [base @ k for k in cutoffs] or [base]
-    if label == base.name:
-        return metrics
-    # A synonym is the name under which the metric is shown.
-    return [replace(metric, label=label + str(metric)[len(metric.name) :]) for metric in metrics]
+    return [replace(metric, label=label) for metric, label in zip(metrics, labels, strict=True)]
 
 
 def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[Any]]:
@@ -304,19 +303,18 @@ def is_elsewhere(name: str) -> bool:
     return re.sub(r"[\s_\-]", "", name.lower()) in ELSEWHERE
 
 
-def _lookup(name: str) -> tuple[Metric, str]:
-    """The metric that a name means, and the name by which to show it."""
+def _lookup(name: str) -> Metric:
+    """The metric that a name means."""
     key = re.sub(r"[\s_\-]", "", name.lower())
     names = {name.replace("_", ""): name for name in (*SYNONYMS, *METRICS)}
     match = names.get(key, "")
     if match in METRICS:
-        return Metric(match), match
+        return Metric(match)
     if key in PRESETS:
         target, options = PRESETS[key]
-        return Metric(target)(**options), target
+        return Metric(target)(**options)
     if match:
-        # One letter is an abbreviation, not a name: P@5 is shown as precision@5.
-        return Metric(SYNONYMS[match]), SYNONYMS[match] if len(match) == 1 else match
+        return Metric(SYNONYMS[match])
     if is_elsewhere(name):
         raise UnknownMetricError(
             f"unknown metric {shown(name)}: rankmeter has no {name.lower()}; "
