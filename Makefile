@@ -88,7 +88,7 @@ fuzz: $(VENV)/.all
 	PYTHONPATH=tests $(BIN)/python -m fuzz --n $(N) $(ARGS)
 
 test-floor: $(FLOOR)/.test
-	$(FLOOR)/bin/$(PYTEST) -m "not once" tests $(ARGS)
+	HYPOTHESIS_PROFILE=few $(FLOOR)/bin/$(PYTEST) -m "not once" tests $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(FLOOR) .bench build dist demo fuzz-failures docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

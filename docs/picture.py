@@ -32,7 +32,7 @@ def report(path: Path) -> None:
 
 
 def photograph(page: Path, browser: str, profile: str) -> None:
-    """The top of a page in both colour schemes."""
+    """The top of a page in both color schemes."""
     for name, scheme in SCHEMES.items():
         subprocess.run(
             [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",

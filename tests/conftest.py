@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=25
+    "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=15
 )
+settings.register_profile("few", settings.get_profile("house"), max_examples=5)
 settings.register_profile("thorough", settings.get_profile("house"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
@@ -78,6 +79,8 @@ LATER = {
 
 What proves the numbers stays: definitions, laws, conventions, statistics, every form of data.
 """
+ON_WHEEL = frozenset({"docs/test_readme.py", "docs/test_use_from.py"})
+"""Files that only `make test-wheel` runs, with the pages of the documentation."""
 TESTS = Path(__file__).parent
 
 
@@ -97,6 +100,8 @@ def pytest_addoption(parser):
 
 def pytest_ignore_collect(collection_path, config):
     """Do not even import what is left out."""
+    if config.option.rest and collection_path in {TESTS / name for name in ON_WHEEL}:
+        return True
     if is_later(collection_path):
         return True if config.option.quick else None
     return True if config.option.rest and collection_path.is_file() else None

@@ -170,6 +170,57 @@ def rbp_residual(ranking, truth, k, p=0.8, unjudged="nonrelevant"):
     return residual
 
 
+def utility_rate(ranking, truth, k, model="inst", target=1.0, p=0.9, scale=224.0, max_gain=None):
+    total = items = so_far = 0.0
+    reach = 1.0
+    for r in range(1, (1000 if k is None else min(k, 1000)) + 1):
+        hit = r <= len(ranking) and hit_at(ranking, truth, r)
+        g = (1.0 if max_gain is None else truth[ranking[r - 1]] / max_gain) if hit else 0.0
+        total, items, so_far = total + reach * g, items + reach, so_far + g
+        insq = ((r + 2 * target - 1) / (r + 2 * target)) ** 2
+        left = target - so_far
+        if model == "inst":
+            reach *= ((r + target + left - 1) / (r + target + left)) ** 2
+        elif model == "insq":
+            reach *= insq
+        elif model == "bpm":
+            reach *= 1 if so_far < target else 0
+        elif model == "sdcg":
+            reach *= math.log(r + 1) / math.log(r + 2)
+        elif model == "nerr8":
+            reach *= 1 - g
+        elif model == "nerr9":
+            reach *= r / (r + 1) * (1 - g)
+        elif model == "nerr10":
+            reach *= p * (1 - g)
+        elif model == "nerr11":
+            reach *= insq * (1 - g)
+        elif model == "tbg":
+            reach *= 2 ** (-1 / scale)
+        elif model == "u":
+            reach *= (scale - r) / (scale - r + 1) if r < scale else 0
+        else:
+            reach *= p
+    return total / items
+
+
+def n_queries(ranking, truth, k):
+    return 1.0
+
+
+def compatibility(ranking, truth, k, p=0.95, normalize=True):
+    ideal = sorted(relevant(truth), key=lambda i: ranking.index(i) if i in ranking else 10**6)
+    ideal.sort(key=lambda item: -truth[item])
+    deepest = max(len(ranking), len(ideal))
+    weights = [p ** (d - 1) for d in range(1, deepest + 1)]
+
+    def overlap(one, other):
+        shared = (len({*one[:d]} & {*other[:d]}) / d for d in range(1, deepest + 1))
+        return sum(w * share for w, share in zip(weights, shared, strict=True))
+
+    return overlap(ranking, ideal) / (overlap(ideal, ideal) if normalize else sum(weights))
+
+
 def err(ranking, truth, k, max_gain, gain="linear", stop="exp2"):
     total, left = 0.0, 1.0
     for r in range(1, depth(ranking, k) + 1):
@@ -200,7 +251,7 @@ def nerr(ranking, truth, k, max_gain, gain="linear", stop="exp2"):
 
 def value(name, ranking, truth, k=None, **options):
     """One metric of one ranking without ties; NaN where it is undefined."""
-    if not relevant(truth) and name not in ("accuracy", "fallout"):
+    if not relevant(truth) and name not in ("accuracy", "fallout", "n_queries"):
         return NAN
     return globals()[name](ranking, truth, k, **options)
 

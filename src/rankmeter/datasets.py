@@ -31,7 +31,7 @@ def movielens(path: str | Path | None = None) -> pl.DataFrame:
 
     610 users gave 9,724 movies 100,836 ratings from half a star to five, from 1996 to 2018. Cite
     F. Maxwell Harper and Joseph A. Konstan (2015), "The MovieLens datasets: history and context",
-    ACM TiiS 5, 4: 19; ``README.txt`` in the same folder holds the licence.
+    ACM TiiS 5, 4: 19; ``README.txt`` in the same folder holds the license.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def _find_file(path: str | Path | None, name: str) -> Path:
     raise DataError(
         f"found no MovieLens ratings at {' or '.join(map(str, files))}. The package does not "
         f"include them: download the data set ml-latest-small from GroupLens, "
-        "https://grouplens.org/datasets/movielens/, and keep its README.txt, which is its licence, "
+        "https://grouplens.org/datasets/movielens/, and keep its README.txt, which is its license, "
         "with it; or use rankmeter.datasets.synthetic(), which makes up ratings, or "
         "`rankmeter demo --ratings FILE` on any other ratings"
     )

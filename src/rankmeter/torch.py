@@ -1,4 +1,4 @@
-"""A metric for torchmetrics, which Lightning and others reset, synchronise and log."""
+"""A metric for torchmetrics, which Lightning and others reset, synchronize and log."""
 
 from __future__ import annotations
 

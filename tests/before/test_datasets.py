@@ -46,10 +46,10 @@ def test_movielens_is_what_grouplens_says():
     }
 
 
-def test_the_licence_stands_beside_the_ratings():
-    licence = datasets._CHECKOUT / datasets._FOLDER / "README.txt"
+def test_the_license_stands_beside_the_ratings():
+    readme = datasets._CHECKOUT / datasets._FOLDER / "README.txt"
 
-    assert "may redistribute the data set" in licence.read_text(encoding="utf-8")
+    assert "may redistribute the data set" in readme.read_text(encoding="utf-8")
 
 
 def test_movielens_reads_a_file_or_its_folder(tmp_path):

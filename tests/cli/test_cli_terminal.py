@@ -155,7 +155,7 @@ def shown(monkeypatch, capsys):
     return show
 
 
-def test_the_best_is_bold_and_the_second_underlined_and_differences_have_colours(shown):
+def test_the_best_is_bold_and_the_second_underlined_and_differences_have_colors(shown):
     lines = shown(three().table()).splitlines()
     found = {
         name: next(line for line in lines if name in line) for name in ("good", "fair", "poor")
@@ -169,7 +169,7 @@ def test_the_best_is_bold_and_the_second_underlined_and_differences_have_colours
     assert "\x1b[32m-1.0000\x1b[0m" in differences  # less is better
 
 
-def test_the_environment_decides_about_colour(shown):
+def test_the_environment_decides_about_color(shown):
     table = three().table()
     plain = table.to_text() + "\n"
     assert shown(table, terminal=False) == plain

@@ -215,7 +215,7 @@ class TestTarget:
         ({"between": ("lenskit", "ranx"), "like": "spark"}, "leave out `like`"),
         ({"target": "abc"}, "must be a number"),
         ({"target": math.inf}, "finite"),
-        ({"target": 0.1, "colour": "red"}, "unknown option 'colour'"),
+        ({"target": 0.1, "color": "red"}, "unknown option 'color'"),
     ],
 )
 def test_wrong_calls(arguments, message):

@@ -21,7 +21,7 @@ SLEEP = {
     "1": [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0],
     "2": [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4],
 }
-# Darwin's maize: heights of crossed and self-fertilised plants, in eighths of an inch.
+# Darwin's maize: heights of crossed and self-fertilized plants, in eighths of an inch.
 CROSSED = [188, 96, 168, 176, 153, 172, 177, 163, 146, 173, 186, 168, 177, 184, 96]
 SELFED = [139, 163, 160, 160, 147, 149, 149, 122, 132, 144, 130, 144, 102, 124, 144]
 

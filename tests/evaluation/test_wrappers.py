@@ -38,7 +38,7 @@ def test_a_metric_of_torchmetrics(keep):
     assert {n: v.item() for n, v in metric.compute().items()} == pytest.approx(
         {n: e.mean for n, e in wanted.items()}
     )
-    # What synchronisation does: the states of all processes, one after the other.
+    # What synchronization does: the states of all processes, one after the other.
     joined = torch.cat([*metric.parts, *metric.parts])
     metric.reset()
     metric.parts.append(joined)

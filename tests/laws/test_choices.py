@@ -73,8 +73,8 @@ def test_metrics_with_choices_are_values_that_round_trip():
 def test_what_holds_for_all_metrics_is_no_option_of_one():
     with pytest.raises(UsageError, match="confidence holds for all metrics"):
         rm.metric("ndcg(confidence=0.9)@10")
-    with pytest.raises(UsageError, match="ndcg has no option 'colour'"):
-        rm.metric("ndcg(colour=red)@10")
+    with pytest.raises(UsageError, match="ndcg has no option 'color'"):
+        rm.metric("ndcg(color=red)@10")
 
 
 def test_the_plan_shows_every_choice_that_a_number_depends_on():

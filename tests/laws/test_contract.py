@@ -101,17 +101,15 @@ def accepted(name):
     return [case for case in every if not refuses(case[1])]
 
 
-SHARES = 5
-"""Every case of options is tried on one of so many shares of the users."""
-
-
 def agree(name, chosen, rankings, truth, wanted, **choices):
     """Assert that users have the expected value, NaN where the metric is undefined."""
     asked = [cases.metric(name, *case) for case in chosen]
     scores = rm.evaluate(rankings, truth, asked, **choices).scores
     users = list(scores.users)
+    # The more cases of options, the fewer users for each: together they have every user.
+    shares = 5 + len(chosen) // 40
     for number, (one, (k, options)) in enumerate(zip(asked, chosen, strict=True)):
-        share = slice(number % SHARES, None, SHARES)
+        share = slice(number % shares, None, shares)
         np.testing.assert_allclose(
             scores.values[str(one)][share],
             [wanted(name, rankings[user], truth[user], k, **options) for user in users[share]],

@@ -93,7 +93,7 @@ def test_a_metric_is_a_function_and_a_slow_definition(tmp_path):
 
 @pytest.mark.parametrize("name", _choices.CHOICES)
 def test_a_choice_is_named_where_it_takes_effect_and_in_no_other_list(name):
-    """Its declaration, its behaviour and its row in the test of the command line."""
+    """Its declaration, its behavior and its row in the test of the command line."""
     declared = (SRC / "_choices.py").read_text("utf-8")
     assert len(re.findall(rf"^    {name}: ", declared, re.MULTILINE)) == 2  # value, type checkers
     for path in (

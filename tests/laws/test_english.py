@@ -54,6 +54,12 @@ PHRASES = {
     r"\bopen ties?\b": ("unresolved ties", "metrics of open ties"),
     # As a whole text it is the name of an option.
     r"(?!\Ajudgements\Z)\bjudgements?\b": ("judgment", "a judgement of relevance"),
+    r"\w*(?:normalis|summaris|recognis|synchronis|vectoris|emphasis(?:ed|es\b|ing)|standardis"
+    r"|linearis|randomis)\w*": ("-ize: American spelling, as judgment", "the normalised gain"),
+    r"\b(?:un)?labelled\b|(?:colour|behaviour)\w*|\bcentre\b": (
+        "American spelling, as judgment",
+        "the colour of a mark",
+    ),
     r"\bcounts? (?:0|1|zero|one)\b": ("counts as …", "a user without a list counts 0"),
     r"\bin silence\b": ("silently", "rows are dropped in silence"),
     r"\bnothing but\b": ("only", "it reads nothing but ranks"),

@@ -303,7 +303,7 @@ def test_labels_of_text_and_of_other_integers_are_popular_alike(tmp_path):
 
 
 def test_a_large_multiple_is_shown_and_read_in_few_digits():
-    result = rm.evaluate(RANKINGS, TRUTH, "rprec_mult(multiple=1e300)")
+    result = rm.evaluate(RANKINGS, TRUTH, rm.metric("rprec_mult(multiple=1e300)")(multiple=1e300))
     ((label, estimate),) = result.items()
     assert label == "rprec_mult@1e+300"
     assert result[label].mean == estimate.mean == pytest.approx(0)

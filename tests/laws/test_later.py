@@ -37,4 +37,6 @@ def test_everything_runs_in_ci():
     assert "--quick" in targets["test"]
     assert "--rest" in targets["test-rest"]
     steps = (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
+    for name in CONFTEST["ON_WHEEL"]:
+        assert f"tests/{name}" in (ROOT / ".ci" / "pages").read_text("utf-8")
     assert {"make test", "make test-rest", "make test-floor", "make test-wheel"} <= {*steps}

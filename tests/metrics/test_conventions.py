@@ -244,7 +244,7 @@ class TestNames:
             ("zzzzzzzz", "lenskit", ["unknown metric 'zzzzzzzz'"]),
             ("Recall(k=10)@5", "rectools", ["two cutoffs"]),
             ("Recall@0", "rectools", ["an integer ≥ 1"]),
-            ("Recall(colour=red)@5", "rectools", ["no option 'colour'"]),
+            ("Recall(color=red)@5", "rectools", ["no option 'color'"]),
         ],
     )
     def test_what_nobody_can_read_is_refused_with_a_way_on(self, name, tool, parts):
@@ -363,13 +363,13 @@ class TestChoices:
         truth = {"ann": {"a": 2, "b": -1}}
         assert rm.evaluate({"ann": ["a", "b"]}, truth, "cg", gains="all")["cg"].mean == 1.0
 
-    def test_a_negative_gain_is_no_judgement_where_only_judged_items_take_up_ranks(self):
+    def test_a_negative_gain_is_no_judgment_where_only_judged_items_take_up_ranks(self):
         truth = {"ann": {"a": 0, "b": -1, "c": 1}}
         result = rm.evaluate({"ann": ["new", "a", "b", "c"]}, truth, "rr", pool="judged")
         assert result["rr"].mean == 1 / 2
 
     @pytest.mark.parametrize(("choice", "users"), [("score", 3), ("skip", 2)])
-    def test_a_user_without_any_judgement_may_not_count_at_all(self, choice, users):
+    def test_a_user_without_any_judgment_may_not_count_at_all(self, choice, users):
         result = rm.evaluate(
             self.RANKINGS, self.TRUTH, "recall", undefined="zero", empty_truth=choice
         )

@@ -43,8 +43,9 @@ class TestProfiles:
             assert resolve(asked, like=name).metrics, theirs
 
     def test_options_are_choices(self, name):
-        for chosen in load_convention(name).options.values():
-            resolve("ndcg@10", like=name, choices=chosen)
+        for option, chosen in load_convention(name).options.items():
+            if not option.endswith("={value}"):  # which name the option of a metric
+                resolve("ndcg@10", like=name, choices=chosen)
 
     def test_bugs_and_deviations_are_described(self, name):
         convention = load_convention(name)

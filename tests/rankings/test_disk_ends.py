@@ -21,7 +21,9 @@ def test_nothing_is_left_behind_after_a_signal(number, tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     code = (
-        "import os, sys\n"
+        "import os, signal, sys\n"
+        # Which a shell ignores in the background.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from rankmeter._rankings.pieces import collect_judged\n"
         "from rankmeter.__main__ import main\n"
         "original = collect_judged.__globals__['_keys']\n"

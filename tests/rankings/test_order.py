@@ -99,7 +99,7 @@ def rank_of_the_first(form, rows, ties):
     return found["mean_rank"].mean
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(sets)
 @example(["9", "10"])
 @example(["9", "10", "07"])

@@ -386,7 +386,7 @@ def test_records_hold_rankings_and_truth():
     assert read_rankings(RECORDS[0]).frame["item"].to_list() == list("ABCLYUFZ")
 
 
-def test_records_are_recognised_in_memory_and_in_files(tmp_path):
+def test_records_are_recognized_in_memory_and_in_files(tmp_path):
     whole, lines, zipped = (tmp_path / name for name in ("a.json", "b.jsonl", "c.jsonl.gz"))
     text = "\n".join(map(json.dumps, RECORDS))
     whole.write_text(json.dumps(RECORDS, indent=1))

@@ -36,7 +36,7 @@ from rankmeter._reading.read import read_rankings
 from rankmeter.errors import DataError
 source, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 whole, path = source.read_bytes(), source.with_name("flipped.parquet")
-for bit in range(8 * first, 8 * min(last, len(whole))):
+for bit in range(8 * first, 8 * min(last, len(whole)), 3):
     content = bytearray(whole)
     content[bit // 8] ^= 1 << bit % 8
     path.write_bytes(content)

@@ -75,7 +75,7 @@ class TestFixture:
             assert abs(found[name].statistic) == pytest.approx(q, rel=1e-6)
             assert found[name].p_adjusted == pytest.approx(p, rel=1e-4)
 
-    def test_randomised_tukey(self):
+    def test_randomized_tukey(self):
         found = pairs(test="randomized-tukey", n_resamples=20_000)
         assert found["ab"].p == pytest.approx(0.0164, abs=0.004)
         assert found["ac"].p == pytest.approx(0.00015, abs=0.0005)
@@ -222,7 +222,7 @@ class TestEdges:
             ({"common": "mine"}, "'pair'"),
             ({"alpha": 5}, "both excluded"),
             ({"test": "tukey", "baseline": "a"}, "all pairs"),
-            ({"colour": "red"}, "unknown option 'colour'"),
+            ({"color": "red"}, "unknown option 'color'"),
             ({"metrics": "cg", "aggregate": "sum"}, "not averaged over users"),
         ],
     )

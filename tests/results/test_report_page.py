@@ -155,7 +155,7 @@ class TestAccess:
         assert len(ids) == len(set(ids))
         assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
 
-    def test_drawings_have_words_and_no_colours_of_their_own(self, page):
+    def test_drawings_have_words_and_no_colors_of_their_own(self, page):
         drawings = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
         assert len(drawings) > 5
         for one in drawings:
@@ -175,8 +175,8 @@ class TestAccess:
         assert "details::details-content" in CSS[CSS.index("@media print") :]
 
 
-def luminance(colour):
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def luminance(color):
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
@@ -187,14 +187,14 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-def test_colours_can_be_told_from_the_paper(theme):
+def test_colors_can_be_told_from_the_paper(theme):
     root = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)[theme]
-    colours = dict(re.findall(r"--([\w]+): (#[0-9a-f]{6})", root))
+    colors = dict(re.findall(r"--([\w]+): (#[0-9a-f]{6})", root))
     for text in ("ink", "soft", "accent", "better", "worse", "neither"):
         for paper in ("paper", "card"):
-            assert contrast(colours[text], colours[paper]) >= 4.5, (text, paper)
+            assert contrast(colors[text], colors[paper]) >= 4.5, (text, paper)
     for mark in (f"c{i}" for i in range(10)):
-        assert contrast(colours[mark], colours["paper"]) >= 3, mark
+        assert contrast(colors[mark], colors["paper"]) >= 3, mark
 
 
 def test_the_numbers_of_a_page_are_those_of_the_result(several):

@@ -67,10 +67,11 @@ def test_results_are_compared_as_their_rankings(options, choices, tmp_path):
     assert repr(compared) == repr(wanted)
     assert compared.per_user.equals(wanted.per_user)
     assert compared.worst(None).equals(wanted.worst(None))
-    for name, comparison in (("wanted", wanted), ("compared", compared)):
-        comparison.report(tmp_path / f"{name}.html")
-    pages = [(tmp_path / f"{name}.html").read_text("utf-8") for name in ("wanted", "compared")]
-    assert pages[0] == pages[1]
+    if "margin" in options:  # a page takes seconds
+        for name, comparison in (("wanted", wanted), ("compared", compared)):
+            comparison.report(tmp_path / f"{name}.html")
+        pages = [(tmp_path / f"{name}.html").read_text("utf-8") for name in ("wanted", "compared")]
+        assert pages[0] == pages[1]
 
 
 def test_the_clusters_of_results_are_those_of_the_comparison():

@@ -175,5 +175,5 @@ def test_values_from_elsewhere_say_what_needs_rankings(name):
     with pytest.raises(AttributeError, match=rf"has no {name}: it needs the rankings: pass"):
         getattr(found, name)
     assert not hasattr(found, name)
-    with pytest.raises(AttributeError, match="no attribute 'colour'"):
-        _ = found.colour
+    with pytest.raises(AttributeError, match="no attribute 'color'"):
+        _ = found.color

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rankmeter._results.tables import Style, Table
     from rankmeter._results.walkthrough import Walkthrough
 
-_COLOURS = {"better": "green", "worse": "red"}
+_COLORS = {"better": "green", "worse": "red"}
 _LINES = {"best": "bold", "second": "underline"}
 _ENDLESS = 10_000  # characters in a line of a file
 _LEAD = 16  # least width of the first column, in characters
@@ -34,7 +34,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
 
     No number is ever cut. Where the terminal is too narrow, the first column is folded; then the
     columns `optional` are left out, in their order; then what does not fit continues below. The
-    best mean is bold, the second underlined, and what is significant has a colour besides its
+    best mean is bold, the second underlined, and what is significant has a color besides its
     marker.
     """
     if not _is_terminal():
@@ -82,12 +82,12 @@ def print_walk(walk: Walkthrough) -> None:
 
 
 def _is_terminal() -> bool:
-    """Whether standard output is a terminal, or colour is demanded for what is not one."""
-    return sys.stdout.isatty() or (_is_colour_forced() and not os.environ.get("NO_COLOR"))
+    """Whether standard output is a terminal, or color is demanded for what is not one."""
+    return sys.stdout.isatty() or (_is_color_forced() and not os.environ.get("NO_COLOR"))
 
 
-def _is_colour_forced() -> bool:
-    """Whether the environment demands colour: FORCE_COLOR or CLICOLOR_FORCE, as is usual."""
+def _is_color_forced() -> bool:
+    """Whether the environment demands color: FORCE_COLOR or CLICOLOR_FORCE, as is usual."""
     on = os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0")
     return on or bool(os.environ.get("FORCE_COLOR"))
 
@@ -97,7 +97,7 @@ def _console(*, wide: bool = False) -> Console:
     from rich.console import Console
 
     width = _ENDLESS if wide or not sys.stdout.isatty() else None
-    return Console(highlight=False, width=width, force_terminal=_is_colour_forced() or None)
+    return Console(highlight=False, width=width, force_terminal=_is_color_forced() or None)
 
 
 def _column_blocks(
@@ -143,10 +143,10 @@ def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int], table
 
 
 def _cell(text: str, styles: Collection[Style]) -> Text:
-    """A cell: colours for all of it, bold and underlined only for its number."""
+    """A cell: colors for all of it, bold and underlined only for its number."""
     from rich.text import Text
 
-    cell = Text(text, style=" ".join(_COLOURS[style] for style in styles if style in _COLOURS))
+    cell = Text(text, style=" ".join(_COLORS[style] for style in styles if style in _COLORS))
     line = " ".join(_LINES[style] for style in styles if style in _LINES)
     cell.stylize(line, 0, len(text.partition(" ")[0]))
     return cell

@@ -55,7 +55,7 @@ SIZES = 2 ** np.arange(17)
 """Numbers of candidates with which a metric is tried: one of them is just below every cutoff."""
 SINGLE = ("mean", "sum")
 """The aggregates that need no more than sums."""
-REPEATED = "repeated rows cannot be recognised without users=: each is counted"
+REPEATED = "repeated rows cannot be recognized without users=: each is counted"
 NOTHING = "nothing was counted: call update() with a batch first"
 NO_VALUES = "keep='moments': values by user are unknown, and a repeated user is counted each time"
 
@@ -83,7 +83,7 @@ class _Values:
         """Refuse ids of further queries that cannot be compared with those of earlier ones."""
         if self.queries and bool(ids) != bool(self.ids):
             raise UsageError(
-                "pass users= in every update or in none: repeated users cannot be recognised",
+                "pass users= in every update or in none: repeated users cannot be recognized",
                 option="users",
             )
         firsts = [next((part for part in series if len(part)), None) for series in (self.ids, ids)]

@@ -247,7 +247,7 @@ def group_metric(
     metric : str or Metric
     groups : sequence of arrays, optional
         Only for CatBoost, which does not give its metrics the groups: the group sizes of each data
-        set, training data included. A data set is recognised by its number of rows.
+        set, training data included. A data set is recognized by its number of rows.
     **options
         Those of `rankmeter.evaluate`, such as ``like="lightgbm"``.
 

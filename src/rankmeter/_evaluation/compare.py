@@ -24,7 +24,7 @@ from rankmeter._results.paired import PairedTests
 from rankmeter._results.reread import reopen_source
 from rankmeter._results.segments import Population, clusters_of, labels_of, users_by_segment
 from rankmeter._results.settings import Settings, Values, mean_of_runs, values_of
-from rankmeter._results.summary import Summary, average_scores, summarise, with_metrics
+from rankmeter._results.summary import Summary, average_scores, summarize, with_metrics
 from rankmeter._statistics import CAUTIONS
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
@@ -123,7 +123,7 @@ def compare_tables(
     def summaries(cluster: IntArray | None) -> dict[str, Summary]:
         return {
             name: replace(
-                summarise(plan, scores, truth, systems[groups[name][0]], cluster),
+                summarize(plan, scores, truth, systems[groups[name][0]], cluster),
                 source=Source(lambda: data, name, lists=whole) if [name] == groups[name] else None,
             )
             for name, scores in means(by_table).items()

@@ -1,4 +1,4 @@
-"""The whole flow on one page: plan → read → open an engine → run → summarise. Read this first."""
+"""The whole flow on one page: plan → read → open an engine → run → summarize. Read this first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rankmeter._evaluation.question import Question, holds_systems
 from rankmeter._results.curves import Curve, curves_of
 from rankmeter._results.notes import counts_of
 from rankmeter._results.segments import clusters_of
-from rankmeter._results.summary import Summary, summarise
+from rankmeter._results.summary import Summary, summarize
 from rankmeter.errors import RankmeterWarning, UsageError
 from rankmeter.errors._checks import use_words
 from rankmeter.metrics import Metric
@@ -146,14 +146,14 @@ def evaluate(
 
 
 def evaluate_question(question: Question, rankings: object) -> Summary:
-    """The result of rankings: read → open an engine → run → summarise."""
+    """The result of rankings: read → open an engine → run → summarize."""
     plan, judged, systems, side = question.read({ONE: rankings})
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
     averaged = None if question.clusters is None else scores.in_any_mean(plan)
     cluster_ids = clusters_of(question.clusters, scores, unused, averaged)
     with use_words(plan.words):
-        summary = summarise(plan, scores, judged, systems[ONE], cluster_ids, unused)
+        summary = summarize(plan, scores, judged, systems[ONE], cluster_ids, unused)
     unread = replace(question, given=replace(question.given))
     again = functools.partial(_reread, unread, rankings)
     return replace(summary, source=Source(again, ONE, lists=systems[ONE].rows.has_lists))

@@ -21,7 +21,7 @@ from rankmeter._rankings.kind import plan_of
 from rankmeter._reading.table import Table
 from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.notes import fact_notes
-from rankmeter._results.summary import Summary, summarise
+from rankmeter._results.summary import Summary, summarize
 from rankmeter.conventions import convention_names, translate_all
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
@@ -42,7 +42,7 @@ class _Bench:
     def run(self, entry: MetricPlan, convention: str = "") -> Summary:
         """The result under one setting."""
         plan = dataclasses.replace(self.plan, convention=convention, metrics=(entry,))
-        return summarise(plan, self.data.run(plan)[ONE], self.truth, self.rankings)
+        return summarize(plan, self.data.run(plan)[ONE], self.truth, self.rankings)
 
 
 @takes_choices

@@ -42,14 +42,14 @@ def adjust(
         Number of candidates of each query: the number of entities, or the exact numbers after
         filtering.
     n : int, optional
-        Number of queries; with it, the standardised forms are added. The chance of a geometric
+        Number of queries; with it, the standardized forms are added. The chance of a geometric
         mean depends on it; without it, there is a query for each of several candidates.
 
     Returns
     -------
     dict of str to float
         ``amr`` and ``amri`` of a mean rank, ``agmri`` of a geometric one, ``amrr`` of a reciprocal
-        rank, ``adjusted_hits@10`` of a hit rate, and with `n` the standardised ``zmr``, ``zgmr``,
+        rank, ``adjusted_hits@10`` of a hit rate, and with `n` the standardized ``zmr``, ``zgmr``,
         ``zmrr``, ``zhits@10``. NaN where every order of the candidates has the same value.
 
     Raises

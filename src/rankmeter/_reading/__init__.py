@@ -2,7 +2,7 @@
 
 Three steps, each in one place:
 
-1. A *form* (`forms`) recognises the data and its reader hands over named `Columns`:
+1. A *form* (`forms`) recognizes the data and its reader hands over named `Columns`:
    `frames`, `containers` (with `values`), `files` (with `text`, `trec`,
    `json`, `parquet`).
    Containers of plain values and plain lines of TREC files are handed over as items `ByUser`

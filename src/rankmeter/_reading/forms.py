@@ -43,7 +43,7 @@ class Form(NamedTuple):
     """One accepted input form."""
 
     name: str
-    recognise: Callable[[Any], bool]
+    recognize: Callable[[Any], bool]
     read: Callable[[Any, Side], Columns]
 
 
@@ -73,7 +73,7 @@ def _from_series(data: pl.Series, side: Side) -> Columns:
 
 
 # ---------------------------------------------------------------------------------------------
-# Objects of retrieval libraries, which are recognised without importing these
+# Objects of retrieval libraries, which are recognized without importing these
 
 
 def _of_ir_dataset(data: Any, side: Side) -> Any:
@@ -141,7 +141,7 @@ def _from_irds(data: str, side: Side) -> Columns:
 
 # ---------------------------------------------------------------------------------------------
 
-# The first form that recognises the data reads it. Some data fit two forms: a SciPy matrix may
+# The first form that recognizes the data reads it. Some data fit two forms: a SciPy matrix may
 # be a dict, a reader of Arrow batches is an iterator, a Series is an array. So containers of
 # Python come after the named packages, and arrays last.
 FORMS = (
@@ -175,14 +175,14 @@ FORMS = (
 
 
 def is_accepted(data: object) -> bool:
-    """Whether any form recognises the data."""
-    return any(form.recognise(data) for form in FORMS)
+    """Whether any form recognizes the data."""
+    return any(form.recognize(data) for form in FORMS)
 
 
 def find(data: object, side: Side) -> Columns:
-    """Read data of the first form that recognises it as far as its columns, not yet checked."""
+    """Read data of the first form that recognizes it as far as its columns, not yet checked."""
     for form in FORMS:
-        if form.recognise(data):
+        if form.recognize(data):
             read = form.read(data, side)
             return records_of(read, side) or read
     what = "None" if data is None else f"{shown(data)} ({type(data).__name__})"

@@ -23,8 +23,8 @@ from rankmeter.errors import MissingDependencyError
 from rankmeter.errors._checks import counted, in_words
 
 # Observable 10: light enough for a dark page, dark enough for a light one, and distinct for
-# colour-blind readers; shapes repeat the distinction.
-COLOURS = (
+# color-blind readers; shapes repeat the distinction.
+COLORS = (
     "#4269d0", "#efb118", "#ff725c", "#3ca951", "#a463f2",
     "#6cc5b0", "#ff8ab7", "#9c6b4e", "#97bbf5", "#9498a0",
 )  # fmt: skip
@@ -114,11 +114,11 @@ def _names(field: str, order: Sequence[str], **more: Any) -> Any:
 
 
 def _by_system(names: Sequence[str]) -> dict[str, Any]:
-    """Colour and shape of the systems: the same ones in every chart."""
+    """Color and shape of the systems: the same ones in every chart."""
     alt = require_altair()
     names = list(names)
     return {
-        "color": alt.Color("system:N", title=None, scale=alt.Scale(domain=names, range=COLOURS)),
+        "color": alt.Color("system:N", title=None, scale=alt.Scale(domain=names, range=COLORS)),
         "shape": alt.Shape("system:N", title=None, scale=alt.Scale(domain=names, range=SHAPES)),
     }
 
@@ -134,11 +134,11 @@ def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]
     rows = [{"pair": d.a if baseline else f"{d.a} − {d.b}", **_difference_row(d)} for d in shown]
     title = f"difference to {baseline}" if baseline else "difference"
     legend = {"title": "significantly"}
-    colour = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
+    color = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
     shape = alt.Scale(domain=VERDICTS, range=["circle", "diamond", "square"])
     base = alt.Chart().encode(
         y=_names("pair", [str(row["pair"]) for row in rows]),
-        color=alt.Color("verdict:N", scale=colour, **legend),
+        color=alt.Color("verdict:N", scale=color, **legend),
         tooltip=_tooltip(
             pair="system" if baseline else "pair",
             difference="mean difference|+.4f",
@@ -240,7 +240,7 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
             if n
         ]
         subtitle = f"better for {d.wins:,}, equal for {histogram.equal:,}, worse for {d.losses:,}"
-        colour = alt.Scale(domain=VERDICTS[:2], range=[BETTER, WORSE])
+        color = alt.Scale(domain=VERDICTS[:2], range=[BETTER, WORSE])
         reach = [histogram.edges[0], histogram.edges[-1]]
         bars = (
             alt.Chart(_data(rows))
@@ -257,7 +257,7 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
                 y=alt.Y(
                     "users:Q", title=in_words("users"), axis=alt.Axis(tickCount=4, tickMinStep=1)
                 ),
-                color=alt.Color("side:N", scale=colour, title=None),
+                color=alt.Color("side:N", scale=color, title=None),
                 tooltip=_tooltip(
                     low="from|+.4f",
                     high="to|+.4f",
@@ -292,7 +292,7 @@ def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[A
     ends = [min(min(a, b) for a, b, _ in points), max(max(a, b) for a, b, _ in points)]
     scale = alt.Scale(domain=ends, nice=False, padding=10)
     axis = alt.Axis(tickCount=5, grid=False)
-    colour = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
+    color = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
     x = alt.X("x:Q", title=f"{d.metric} of {d.b}", scale=scale, axis=axis)
     y = alt.Y("y:Q", title=None, scale=scale, axis=axis)
     line = alt.Chart(_data([{"x": end, "y": end} for end in ends]))
@@ -301,7 +301,7 @@ def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[A
         x=x,
         y=y,
         size=alt.Size("users:Q", legend=None, scale=alt.Scale(range=[8, 420])),
-        color=alt.Color("side:N", scale=colour, title=None),
+        color=alt.Color("side:N", scale=color, title=None),
         tooltip=_tooltip(x="to the right|.3f", y="above|.3f", users=in_words("users") + "|,"),
     )
     subtitle = f"{d.a} above, {d.b} to the right"

@@ -71,7 +71,7 @@ class Difference:
     note : str
         Why there is no result, or a caution.
     better : str
-        The system that the test favours, significantly or not; empty if neither. For tests of
+        The system that the test favors, significantly or not; empty if neither. For tests of
         means the system with the better mean.
     family : int
         Comparisons that were corrected together.
@@ -280,7 +280,7 @@ class Difference:
 
 
 def _significant(d: Difference, where: str) -> str:
-    """The sentence of a significant difference in favour of a."""
+    """The sentence of a significant difference in favor of a."""
     lower = "" if d.increasing else ", where lower is better,"
     ends = [d.low, d.high] if d.increasing else [-d.high, -d.low]
     size = abs(d.mean_a / d.mean_b - 1) if d.mean_b else math.inf
@@ -303,10 +303,10 @@ def _wins_clause(d: Difference) -> str:
 
 
 def _contradiction(d: Difference, where: str) -> str:
-    """The sentence of a test that favours a, which has the worse mean."""
+    """The sentence of a test that favors a, which has the worse mean."""
     return (
         f"The results for {d.a} and {d.b} on {d.metric}{where} contradict each other: "
-        f"the {d.method} test favours {d.a} ({d.p_text()}; {_wins_clause(d)}), but the mean "
+        f"the {d.method} test favors {d.a} ({d.p_text()}; {_wins_clause(d)}), but the mean "
         f"of {d.b} is better by {abs(d.difference):.4f}."
     )
 

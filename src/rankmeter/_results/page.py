@@ -15,7 +15,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from rankmeter._files import replacing
-from rankmeter._results.charts import BETTER, BLUES, COLOURS, NEITHER, WORSE, as_svg
+from rankmeter._results.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, as_svg
 from rankmeter._results.tables import Table, visible
 from rankmeter._results.walks import item_with_title
 from rankmeter._results.wording import level, number, signed
@@ -40,14 +40,14 @@ CONFIG = {
     "axisY": {"labelFontSize": 13.5, "labelLimit": 0.42 * WIDTH},
 }  # fmt: skip
 CLASSES = {
-    **{colour: f"p{i}" for i, colour in enumerate(BLUES)},
-    **{colour: str(i) for i, colour in enumerate(COLOURS)},
+    **{color: f"p{i}" for i, color in enumerate(BLUES)},
+    **{color: str(i) for i, color in enumerate(COLORS)},
     "white": "paper",
     WORSE: "w",
     NEITHER: "n",
     BETTER: "0",
 }
-"""The name of each colour in the classes of the page, where it suits light and dark paper."""
+"""The name of each color in the classes of the page, where it suits light and dark paper."""
 _DROPPED = (
     "aria-hidden", "aria-label", "aria-roledescription", "font-family", "font-size",
     "pointer-events", "role", "stroke-miterlimit", "xmlns",
@@ -128,7 +128,7 @@ def _clean(text: str, description: str) -> str:
 
 
 def _plain(element: ET.Element) -> None:
-    """Shorten an element: classes in place of colours, what it says on hovering as its title."""
+    """Shorten an element: classes in place of colors, what it says on hovering as its title."""
     label = element.get("aria-label")
     if label and element.tag not in ("g", "svg"):
         ET.SubElement(element, "title").text = label

@@ -171,7 +171,7 @@ class _Pair:
         low, high = self.interval(corrected)
         margins = self.margins()
         mean = st.moments(self.differences).mean
-        favoured = result.detail.get("direction", mean) * (values.increasing or -1)
+        favored = result.detail.get("direction", mean) * (values.increasing or -1)
         return Difference(
             metric=values.label,
             segment=self.group.segment,
@@ -199,7 +199,7 @@ class _Pair:
             p_not_better=margins.not_higher,
             p_not_worse_alone=margins.not_lower,
             p_not_better_alone=margins.not_higher,
-            better=a if favoured > 0 else b if favoured < 0 else "",
+            better=a if favored > 0 else b if favored < 0 else "",
             family=family,
             alone=bool(result.p <= self.settings.alpha),
             confidence=self.setting.confidence,

@@ -57,13 +57,13 @@ def labels_of(
         values = values.fill_null(others)
         label_counts.pop(f"users_without_{column}", None)
     elif averaged is not None:
-        label_counts = unlabelled(values, averaged, label_counts)
+        label_counts = unlabeled(values, averaged, label_counts)
     if counts is not None:
         counts.update(label_counts)
     return values
 
 
-def unlabelled(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> dict[str, int]:
+def unlabeled(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> dict[str, int]:
     """The counts of labels, with users without one counted only if they are averaged."""
     n = int((values.is_null().to_numpy() & averaged).sum())
     name = f"users_without_{values.name}"
@@ -75,8 +75,8 @@ def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
     """By segment, the places of its users, in the order of the type or of the numbers in it."""
     if labels is None:
         return {}
-    labelled = labels.is_not_null().arg_true()
-    groups = pl.DataFrame({"label": labels.gather(labelled), "user": labelled.cast(pl.Int64)})
+    labeled = labels.is_not_null().arg_true()
+    groups = pl.DataFrame({"label": labels.gather(labeled), "user": labeled.cast(pl.Int64)})
     groups = groups.group_by("label", maintain_order=True).agg("user")
     users = dict(zip(groups["label"], groups["user"], strict=True))
     return {label: users[label].to_numpy() for label in _sort_labels(groups["label"])}
@@ -321,11 +321,11 @@ def gap_frame(
             raise UsageError(f"{entry.label} is not a mean over users, so it has no gap")
         averaged = scores.averaged(entry)
         part = labels.gather(averaged.users)
-        labelled = part.is_not_null().to_numpy()
+        labeled = part.is_not_null().to_numpy()
         group = part.drop_nulls().rank("dense").to_numpy()
-        values = gap_values(averaged.values[labelled], group)
+        values = gap_values(averaged.values[labeled], group)
         m = moments(values)
-        cluster = None if clusters is None else clusters[averaged.users[labelled]]
+        cluster = None if clusters is None else clusters[averaged.users[labeled]]
         low, high = mean_interval(values, m, plan, cluster)
         rows.append((entry.label, m.mean, max(low, 0.0), high, m.n, len(np.unique(group))))
     names = ["metric", "gap", "low", "high", "n_users", "n_segments"]

@@ -330,7 +330,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         write(path, "summary", lambda: page_of(self, segments), self.to_dict)
 
 
-def summarise(
+def summarize(
     plan: Plan,
     scores: Scores,
     truth: Read,

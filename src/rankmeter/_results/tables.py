@@ -161,17 +161,19 @@ class Table:
         return floated(lines, self.notes, caption, label)
 
     def to_html(self) -> str:
-        """Render as an HTML table in the reader's own colours; all text is escaped.
+        """Render as an HTML table in the reader's own colors; all text is escaped.
 
         The best mean of a column is bold and the second underlined.
         """
         import html
 
+        # A cell is where its table is; a heading, and all in notebooks, is where its style says.
+        left, right = (f' style="text-align:{side}"' for side in ("left", "right"))
+
         def line(row: Sequence[str], tag: str, at: int = -1) -> str:
             cells = [
-                f'<{tag} style="text-align:{"left" if i < self.left else "right"};'
-                'padding:.2em .8em">'
-                f"{_emphasised(html.escape(visible(cell)), self.styles.get((at, i), ()))}</{tag}>"
+                f"<{tag}{left if i < self.left else right if tag == 'th' else ''}>"
+                f"{_emphasized(html.escape(visible(cell)), self.styles.get((at, i), ()))}</{tag}>"
                 for i, cell in enumerate(row)
             ]
             return f"<tr>{''.join(cells)}</tr>"
@@ -180,7 +182,8 @@ class Table:
             f"<small>{html.escape(visible(' · '.join(self.notes)))}</small>" if self.notes else ""
         )
         return (
-            '<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">'
+            '<table cellpadding="6" style="border-collapse:collapse;text-align:right;'
+            'font-variant-numeric:tabular-nums">'
             '<thead style="border-bottom:1px solid">'
             f"{line(self.columns, 'th')}</thead><tbody>"
             f"{''.join(line(row, 'td', at) for at, row in enumerate(self.rows))}</tbody></table>"
@@ -207,7 +210,7 @@ class MeanCell:
 
     @property
     def styles(self) -> tuple[Style, ...]:
-        """The styles in a table; letters have no colour, as a mean may win and lose."""
+        """The styles in a table; letters have no color, as a mean may win and lose."""
         return _OF_PLACE.get(self.place, ()) + _OF_MARK.get(self.mark, ())
 
 
@@ -215,7 +218,7 @@ _OF_PLACE: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
 _OF_MARK: dict[str, tuple[Style, ...]] = {"▲": ("better",), "▼": ("worse",)}
 
 
-def _emphasised(cell: str, styles: Collection[Style]) -> str:
+def _emphasized(cell: str, styles: Collection[Style]) -> str:
     """The number of a cell as HTML, without the marker behind it."""
     tag = "b" if "best" in styles else "u" if "second" in styles else ""
     value, space, mark = cell.partition(" ")

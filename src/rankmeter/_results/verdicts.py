@@ -16,7 +16,7 @@ from rankmeter._results.wording import by_key, level, number, p_text, signed
 from rankmeter.errors._checks import counted, in_words
 
 MAX_SYSTEMS = 10
-"""Systems in one chart: the number of distinct colours."""
+"""Systems in one chart: the number of distinct colors."""
 MAX_METRICS = 30
 """Metrics with charts and lists on a page; its tables have all."""
 MAX_NAMED = 3

@@ -41,19 +41,19 @@ def t_quantile(p: float, df: float) -> float:
     return _solve(1.0 - p, p - 0.5, df)
 
 
-def _solve(tail: float, centre: float, df: float) -> float:
-    """Find the t > 0 that splits the upper half into ``centre`` and ``tail``."""
-    if centre == 0.0:
+def _solve(tail: float, center: float, df: float) -> float:
+    """Find the t > 0 that splits the upper half into ``center`` and ``tail``."""
+    if center == 0.0:
         return 0.0
     # Start almost right for the normal distribution, near 0 and far out.
-    t = centre * math.sqrt(2.0 * math.pi)
-    if centre >= tail:
+    t = center * math.sqrt(2.0 * math.pi)
+    if center >= tail:
         t = math.sqrt(-2.0 * math.log(2.0 * tail))
     step = 1.0
     while abs(step) > 1e-9:  # convergence is quadratic: the next step would be below 1e-16
-        tail_now, centre_now, weight = _split(t, df)
-        if centre < tail:  # solve for the smaller side, which keeps its digits
-            step = math.log(centre / centre_now) * centre_now / weight
+        tail_now, center_now, weight = _split(t, df)
+        if center < tail:  # solve for the smaller side, which keeps its digits
+            step = math.log(center / center_now) * center_now / weight
         else:
             step = math.log(tail_now / tail) * tail_now / weight
         t *= math.exp(step)
@@ -66,9 +66,9 @@ def _split(t: float, df: float) -> tuple[float, float, float]:
     square = t * t
     weight = t * math.exp(_log_peak(a) - (a + 0.5) * math.log1p(square / df))
     x, y = df / (df + square), square / (df + square)
-    if square * (a + 1.0) < 1.5 * df:  # where the fraction of the centre converges faster
-        centre = 0.5 * weight / _fraction(0.5, a, y, x)
-        return 0.5 - centre, centre, weight
+    if square * (a + 1.0) < 1.5 * df:  # where the fraction of the center converges faster
+        center = 0.5 * weight / _fraction(0.5, a, y, x)
+        return 0.5 - center, center, weight
     tail = 0.5 * weight / _fraction(a, 0.5, x, y)
     return tail, 0.5 - tail, weight
 
@@ -349,8 +349,8 @@ def score_interval(
     users = _effective_users(m * (1.0 - m), variance, n) if variance > tiny and 0 < m < 1 else units
     c = t_quantile(0.5 + 0.5 * confidence, df)
     c2 = c * c / users
-    centre, half = m + 0.5 * c2, c * math.sqrt(m * (1.0 - m) / users + 0.25 * c2 / users)
-    ends = max((centre - half) / (1.0 + c2), 0.0), min((centre + half) / (1.0 + c2), 1.0)
+    center, half = m + 0.5 * c2, c * math.sqrt(m * (1.0 - m) / users + 0.25 * c2 / users)
+    ends = max((center - half) / (1.0 + c2), 0.0), min((center + half) / (1.0 + c2), 1.0)
     return Interval(
         min(low + ends[0] * (high - low), mean), max(low + ends[1] * (high - low), mean)
     )

@@ -33,7 +33,7 @@ _COLON = re.compile(r"(\w{1,80}):(\w{1,80}=[\w.]{1,80}(?:;\w{1,80}=[\w.]{1,80}){
 
 
 def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
-    """The metrics that a tool means by a name, one for each cutoff, labelled as it was written.
+    """The metrics that a tool means by a name, one for each cutoff, labeled as it was written.
 
     The name is written as in the tool, with the same case. Its cutoffs follow ``@`` or ``_`` (in
     TREC also ``.``), take the place of ``k`` in ``precision_at_k``, or are an option, ``k=10``. The
@@ -177,7 +177,11 @@ def _to_metric(ours: str, options: frozenset[str], k: float | None, profile: Con
     given: set[str] = set()
     for option in sorted(options):
         name, _, value = (option + "=true" if option == ADJUSTED else option).partition("=")
-        means = profile.options.get(option, {name.strip(): value.strip()})
+        general = profile.options.get(f"{name.strip()}={{value}}", {name.strip(): "{value}"})
+        means = {
+            ours: value.strip() if theirs == "{value}" else theirs
+            for ours, theirs in profile.options.get(option, general).items()
+        }
         if twice := given & means.keys():
             raise UsageError(f"{ours} has the option {min(twice)!r} twice: use it once")
         given |= means.keys()

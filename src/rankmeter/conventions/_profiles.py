@@ -33,6 +33,7 @@ A file states, with its sources, only what differs from the convention ``rankmet
 
     [options]                     # an option of the tool → choices here, whatever the metric
     "missing=skip" = { missing = "skip" }
+    "max_rel={value}" = { max_gain = "{value}" }    # an option with any value
 
     [[bugs]]                      # outright bugs, followed only on demand
     why = "divides by one too many"

@@ -59,11 +59,11 @@ _FUNCTIONS = {
 
 @functools.cache
 def _compiled(text: str) -> CodeType:
-    tree = _Vectorised().visit(ast.parse(text, mode="eval"))
+    tree = _Vectorized().visit(ast.parse(text, mode="eval"))
     return compile(ast.fix_missing_locations(tree), text, "eval")
 
 
-class _Vectorised(ast.NodeTransformer):
+class _Vectorized(ast.NodeTransformer):
     """Division and conditions as functions of arrays."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:

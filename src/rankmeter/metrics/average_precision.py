@@ -26,7 +26,7 @@ def ap(
     *,
     denominator: Literal["min", "relevant", "k", "hits", "ranked", "all"] = "min",
 ) -> FloatArray:
-    """Average precision: the precision at the rank of each hit, summed and normalised.
+    """Average precision: the precision at the rank of each hit, summed and normalized.
 
     Parameters
     ----------

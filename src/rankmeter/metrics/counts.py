@@ -15,6 +15,25 @@ from rankmeter.metrics._registry import register
 from rankmeter.metrics.weights import deduplicate
 
 
+@register("Queries counted", needs_relevant=False)
+def n_queries(hits: Hits) -> FloatArray:
+    """Queries counted: 1 for each, so that the sum is the number of queries that a mean is over.
+
+    Notes
+    -----
+    Not a measure of quality. Options such as ``missing="skip"`` decide which queries count. Source:
+    ``NumQ`` of ir_measures.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> truth = {"u": {"a"}, "v": {"b"}}
+    >>> rm.evaluate({"u": ["a"]}, truth, "n_queries", aggregate="sum")["n_queries"].mean
+    2.0
+    """
+    return formula("queries", queries=np.ones(hits.n_users))
+
+
 @register("Items ranked", high=math.inf, synonyms=("num_ret", "num_ranked"), needs_relevant=False)
 def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
     """Items ranked: number of items in the ranking, or in its top k.

@@ -16,11 +16,11 @@ from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.mean_rank import mean_rank
 from rankmeter.metrics.precision_recall import hit_rate
 from rankmeter.metrics.reciprocal_rank import rr
-from rankmeter.metrics.states import Ratio, Standardised
+from rankmeter.metrics.states import Ratio, Standardized
 from rankmeter.metrics.weights import cumulative_discount
 
 _POOLED: dict[str, Any] = {"reached": False, "aggregate": "micro"}
-_STANDARDISED: dict[str, Any] = {"low": -math.inf, "high": math.inf, **_POOLED}
+_STANDARDIZED: dict[str, Any] = {"low": -math.inf, "high": math.inf, **_POOLED}
 
 
 class Chance(NamedTuple):
@@ -140,10 +140,10 @@ def adjusted_hits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Rat
 
 
 @register(
-    "Standardised mean rank", **_STANDARDISED, synonyms=("z_arithmetic_mean_rank", "z_mean_rank")
+    "Standardized mean rank", **_STANDARDIZED, synonyms=("z_arithmetic_mean_rank", "z_mean_rank")
 )
 def zmr(hits: Hits) -> Ratio:
-    """Standardised mean rank: number of standard deviations better than a random order.
+    """Standardized mean rank: number of standard deviations better than a random order.
 
     Notes
     -----
@@ -156,16 +156,16 @@ def zmr(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "zmr", candidates=100)["zmr"].mean, 4)
     2.9669
     """
-    return _standardised(hits, chance_of_rank(hits), mean_rank(hits), increasing=False)
+    return _standardized(hits, chance_of_rank(hits), mean_rank(hits), increasing=False)
 
 
 @register(
-    "Standardised reciprocal rank",
-    **_STANDARDISED,
+    "Standardized reciprocal rank",
+    **_STANDARDIZED,
     synonyms=("z_inverse_harmonic_mean_rank", "z_mrr"),
 )
 def zmrr(hits: Hits) -> Ratio:
-    """Standardised reciprocal rank: number of standard deviations above a random order.
+    """Standardized reciprocal rank: number of standard deviations above a random order.
 
     Notes
     -----
@@ -178,12 +178,12 @@ def zmrr(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "zmrr", candidates=100)["zmrr"].mean, 4)
     6.8647
     """
-    return _standardised(hits, chance_of_reciprocal(hits), rr(hits, None))
+    return _standardized(hits, chance_of_reciprocal(hits), rr(hits, None))
 
 
-@register("Standardised hit rate", **_STANDARDISED, at="top", synonyms=("z_hits", "z_hits_at_k"))
+@register("Standardized hit rate", **_STANDARDIZED, at="top", synonyms=("z_hits", "z_hits_at_k"))
 def zhits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
-    """Standardised hit rate: number of standard deviations above a random order.
+    """Standardized hit rate: number of standard deviations above a random order.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def zhits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
     7.4716
     """
     chance = chance_of_hit(hits, integer("top of zhits", top, least=1))
-    return _standardised(hits, chance, hit_rate(hits, top))
+    return _standardized(hits, chance, hit_rate(hits, top))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -223,13 +223,13 @@ def _scaled(hits: Hits, chance: Chance, value: FloatArray, *, increasing: bool =
     return _hit_shares(hits, above_chance(value, chance.mean, 1.0, increasing=increasing))
 
 
-def _standardised(
+def _standardized(
     hits: Hits, chance: Chance, value: FloatArray, *, increasing: bool = True
 ) -> Ratio:
     """In standard deviations of a random order."""
     better = above_chance(value, chance.mean, 1.0, increasing=increasing).part
     names = "better_than_chance", "variance"
-    return _hit_shares(hits, Standardised(better, np.maximum(chance.variance, 0.0), names))
+    return _hit_shares(hits, Standardized(better, np.maximum(chance.variance, 0.0), names))
 
 
 def _hit_shares(hits: Hits, share: Ratio) -> Ratio:

@@ -44,7 +44,7 @@ def mean_rank(
     -----
     ``undefined`` uses only the items that were found, so compare two systems with it only if both
     rank every item; the result counts the undefined users. In an unresolved tie that can put every
-    relevant item below the cutoff, it is the mean over the orders that do not. ``next`` favours
+    relevant item below the cutoff, it is the mean over the orders that do not. ``next`` favors
     short lists.
 
     Examples

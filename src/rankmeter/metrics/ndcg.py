@@ -99,7 +99,7 @@ def dcg(
     return hits.sum_top(k, (dcg, gain, discount), lambda: terms(weight(hits.rank)))
 
 
-@register("Normalised discounted cumulative gain", synonyms=("ndcg_cut", "normalized_dcg"))
+@register("Normalized discounted cumulative gain", synonyms=("ndcg_cut", "normalized_dcg"))
 def ndcg(
     hits: Hits,
     k: int | None = None,
@@ -108,14 +108,14 @@ def ndcg(
     discount: Discount = "log2",
     ideal: Literal["truth", "uncut", "ranked", "retrieved", "ones"] = "truth",
 ) -> FloatArray:
-    """Normalised discounted cumulative gain (NDCG): DCG over that of the ideal ranking.
+    """Normalized discounted cumulative gain (NDCG): DCG over that of the ideal ranking.
 
     Parameters
     ----------
     gain : {"linear", "exp2", "binary"}
         As in `dcg`.
     discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
-        As in `dcg`; the base of the logarithm cancels. With ``reciprocal`` it is the normalised
+        As in `dcg`; the base of the logarithm cancels. With ``reciprocal`` it is the normalized
         cumulative reciprocal rank.
     ideal : {"truth", "uncut", "ranked", "retrieved", "ones"}
         The best ranking of the truth, cut at k; the same, not cut, or cut at min(k, n_ranked); the

@@ -20,7 +20,7 @@ from rankmeter.metrics.weights import RankDiscount, discount_function
 Cold = Literal["skip", "rarest"]
 
 
-@register("Self-normalised inverse propensity score", reached=False)
+@register("Self-normalized inverse propensity score", reached=False)
 def snips(
     hits: Hits,
     propensity: Propensity | None,
@@ -33,7 +33,7 @@ def snips(
     discount: RankDiscount = "none",
     p: Annotated[float, Example(0.5)] = 0.85,
 ) -> Weighted:
-    """Self-normalised inverse propensity score (SNIPS): recall weighted by 1 / propensity.
+    """Self-normalized inverse propensity score (SNIPS): recall weighted by 1 / propensity.
 
     Parameters
     ----------

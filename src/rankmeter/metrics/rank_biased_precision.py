@@ -1,4 +1,4 @@
-"""Rank-biased precision: the gain of a reader who may stop after each item."""
+"""Rank-biased metrics: a reader who may stop after each item sees top ranks more often."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._evidence.hits import FloatArray, Hits
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._evidence.steps import column
-from rankmeter.errors._checks import exact, refused
+from rankmeter.errors._checks import exact, fraction, refused
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.weights import geometric
@@ -115,3 +115,65 @@ def rbp_residual(
         return formula("p**depth", p=p, depth=hits.depth(k).astype(np.float64))
     first, second = (ranked.sum(ranked.weigh(weight, k)) for ranked in (hits, nonrelevant))
     return formula("1 - (relevant + nonrelevant)", relevant=first, nonrelevant=second)
+
+
+@register("Compatibility", open_ties=False, synonyms=("compat",))
+def compatibility(
+    hits: Hits, *, p: Annotated[float, Example(0.8)] = 0.95, normalize: bool = True
+) -> FloatArray:
+    """Compatibility: rank-biased overlap of the ranking with the most similar ideal ranking.
+
+    Parameters
+    ----------
+    p : float
+        Persistence, between 0 and 1: the smaller it is, the more the top ranks matter.
+    normalize : bool
+        Whether to divide by the overlap of the ideal ranking with itself, which ends where the
+        relevant items do; if False, by the sum of the weights.
+
+    Notes
+    -----
+    The ideal ranking has the relevant items, those of larger gain first and those of equal gain in
+    the order of the ranking. The overlap at depth d is the number of items that the first d of both
+    share, over d; its weight is p^(d - 1), down to the end of the longer of the two. Source:
+    Clarke, Vtyurina and Smucker, Assessing top-k preferences, TOIS 2021.
+
+    Examples
+    --------
+    Depths 1 and 2 have weights 1 and 1/2. The ranking shares 0 of 1 and 1 of 2 items with the ideal
+    ranking, which shares 1 of 1 and 1 of 2 with itself: (1/2 · 1/2) / (1 + 1/2 · 1/2).
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, "compatibility(p=0.5)")
+    >>> result["compatibility(p=0.5)"].mean
+    0.2
+    """
+    fraction("p", p)
+    deepest = np.maximum(hits.n_ranked, hits.n_relevant)
+    depth = np.arange(1.0, deepest.max(initial=0) + 1.0)
+    weight = p ** (depth - 1.0)
+    shares = np.concatenate(([0.0], np.cumsum(weight / depth)))
+    both = np.ceil(np.maximum(hits.rank, _ideal_rank(hits))).astype(np.intp)
+    common = column(shares[deepest[hits.user]] - shares[both - 1], "shared below", hits)
+    if not normalize:
+        every = np.concatenate(([0.0], np.cumsum(weight)))[deepest]
+        return formula("overlap / weights", nothing=0.0, overlap=hits.sum(common), weights=every)
+    best = hits.best
+    alone = shares[deepest[best.user]] - shares[best.rank.astype(np.intp) - 1]
+    return formula("overlap / ideal", overlap=hits.sum(common), ideal=best.sum(alone))
+
+
+def _ideal_rank(hits: Hits) -> IntArray:
+    """The rank of each hit in the ideal ranking that is most similar."""
+    best = hits.best
+    gains = np.unique(np.concatenate((best.gain, hits.gain)))
+    of_best, of_hits = (
+        ranked.user * gains.size + gains.size - 1 - np.searchsorted(gains, ranked.gain)
+        for ranked in (best, hits)
+    )
+    order = np.argsort(of_hits, kind="stable")
+    key = of_hits[order]
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size) - np.searchsorted(key, key)  # among hits of equal gain
+    above: IntArray = np.searchsorted(of_best, of_hits) - best.offsets[hits.user]
+    return above + place + 1

@@ -234,7 +234,7 @@ def _expected_cascade(
     return note_sum(total, terms, hits, groups.above + 1)
 
 
-@register("Normalised expected reciprocal rank")
+@register("Normalized expected reciprocal rank")
 def nerr(
     hits: Hits,
     k: int | None = None,
@@ -243,7 +243,7 @@ def nerr(
     gain: Literal["linear", "binary"] = "linear",
     stop: Literal["exp2", "linear"] = "exp2",
 ) -> FloatArray:
-    """Normalised expected reciprocal rank: ERR over that of the ideal ranking, cut at the same k.
+    """Normalized expected reciprocal rank: ERR over that of the ideal ranking, cut at the same k.
 
     Parameters
     ----------

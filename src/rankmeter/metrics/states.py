@@ -109,7 +109,7 @@ class Ratio:
     def influence(self, values: FloatArray | None = None) -> FloatArray:
         """Values with the pooled share as their plain mean, whose spread is that of the jackknife.
 
-        With few users it is not too small, unlike the usual linearisation of a ratio of two means:
+        With few users it is not too small, unlike the usual linearization of a ratio of two means:
         Cochran, Sampling Techniques, 3rd ed., ch. 6.
 
         Parameters
@@ -181,13 +181,13 @@ class Weighted(Defined):
         return total**2 / squares if squares else 0.0
 
 
-class Standardised(Ratio):
+class Standardized(Ratio):
     """Sums of deviations over the root of the sum of their variances: Σ part / √(Σ whole).
 
     Examples
     --------
     >>> import numpy as np
-    >>> Standardised(np.array([3.0, 1.0]), np.array([3.0, 1.0])).value()
+    >>> Standardized(np.array([3.0, 1.0]), np.array([3.0, 1.0])).value()
     2.0
     """
 

@@ -41,7 +41,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: NDArray[Any]) -> Spread:
-        """Summarise at least one finite value."""
+        """Summarize at least one finite value."""
         quantiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 0.9, 0.99, 1])
         return cls(math.fsum(values) / len(values), *map(float, quantiles))
 

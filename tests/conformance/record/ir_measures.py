@@ -11,7 +11,14 @@ import inputs
 import ir_measures
 from ir_measures import (
     AP,
+    BPM,
     ERR,
+    INSQ,
+    INST,
+    NERR8,
+    NERR9,
+    NERR10,
+    NERR11,
     RBP,
     RR,
     SDCG,
@@ -42,12 +49,14 @@ PACKAGES = {name: version(name) for name in ("pytrec-eval-terrier", "cwl-eval")}
 
 CUT = [
     P, R, AP, nDCG, nDCG(dcg="exp-log2"), nDCG(judged_only=True), RR, Success, Judged, ERR,
-    SDCG(max_rel=4),
+    SDCG(max_rel=5), BPM(max_rel=5), BPM(T=2.0, max_rel=5), NERR8(max_rel=5), NERR9(max_rel=5),
 ]  # fmt: skip
 WHOLE = [
     AP, nDCG, nDCG(gains={1: 1, 2: 3, 3: 7, 4: 15}), RR, Rprec, Bpref, infAP, RBP(rel=1),
     RBP(p=0.5, rel=1), SetP, SetR, SetF, SetF(beta=2.0), SetAP, SetRelP, Accuracy, Compat,
-    Compat(p=0.8), NumQ, NumRel, NumRet, NumRelRet, IPrec @ 0.2, IPrec @ 0.5,
+    Compat(p=0.8), INST(max_rel=5), INST(T=2.0, max_rel=5),
+    INSQ(max_rel=5), INSQ(T=0.5, max_rel=5), NERR10(max_rel=5), NERR10(p=0.8, max_rel=5),
+    NERR11(T=2.0, max_rel=5), NumQ, NumRel, NumRet, NumRelRet, IPrec @ 0.2, IPrec @ 0.5,
 ]  # fmt: skip
 BINARY = [P, R, AP, RR, Success]
 
