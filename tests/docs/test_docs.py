@@ -310,6 +310,11 @@ def complete(pages):
         assert f"conventions/{name}.html" in pages
     assert any("copybutton.js" in address for address in pages["gallery.html"].loads)
     assert "_static/report.html" in pages["gallery.html"].links
+    numbers = pages["conventions/numbers.html"].text
+    assert numbers.count("the defaults of rankmeter") == 4
+    assert all(
+        f"{tool}.html" in numbers for tool in ("lightgbm", "sklearn", "trec_eval", "lenskit")
+    )
     assert "sig-line" in pages["api/rankmeter.evaluate.html"].text
     assert not [name for name, page in pages.items() if re.search(r"<dl>\s*<dd>", page.text)]
     reference = pages["api/index.html"].text

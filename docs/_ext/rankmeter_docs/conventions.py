@@ -164,7 +164,7 @@ def overview() -> str:
     names = "\n".join(f"   {_title(one)} <{one.name}>" for one in all_conventions())
     return paragraphs(
         table(["convention", "tool", "main difference"], rows, widths=[20, 25, 55]),
-        f".. toctree::\n   :hidden:\n\n{names}",
+        f".. toctree::\n   :hidden:\n\n   Their number, our number <numbers>\n{names}",
     )
 
 

@@ -25,6 +25,7 @@ from rankmeter_docs import (
     glossary_index,
     korean_summaries,
     needs,
+    numbers,
     ties,
 )
 from rankmeter_docs.example import picture
@@ -45,6 +46,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "conventions": conventions.overview,
     "agreement": conventions.agreement,
     "recorded-tools": conventions.recorded_tools,
+    "numbers": numbers.numbers,
 }
 
 
