@@ -418,3 +418,76 @@ def test_a_hit_with_a_field_that_may_name_the_user_is_not_of_the_only_user(field
 def test_hits_of_one_query_may_have_a_text():
     hits = [{"id": "a", "score": 0.9, "text": "A film"}, {"id": "b", "score": 0.5, "text": ""}]
     assert rm.evaluate(hits, ["b"], "rr")["rr"].mean == 0.5
+
+
+# -- search engines ---------------------------------------------------------------------------
+
+REQUEST = {
+    "requests": [
+        {"id": query, "request": {"query": {"match": {"title": query}}}, "ratings": [
+            {"_index": "films", "_id": item, "rating": gain} for item, gain in judged.items()
+        ]}
+        for query, judged in QRELS.items()
+    ],
+    "metric": {"dcg": {"k": 10}},
+}  # fmt: skip
+RESPONSE = {
+    "metric_score": 0.5,
+    "details": {
+        query: {"metric_score": 0.5, "unrated_docs": [], "hits": [
+            {"hit": {"_index": "films", "_id": item, "_score": score}, "rating": None}
+            for item, score in sorted(found.items(), key=lambda pair: -pair[1])
+        ]}
+        for query, found in RUN.items()
+    },
+    "failures": {},
+}  # fmt: skip
+JUDGMENTS = {
+    "name": "spring", "type": "IMPORT_JUDGMENT",
+    "judgmentRatings": [
+        {"query": query, "ratings": [
+            {"docId": item, "rating": f"{gain:.3f}"} for item, gain in judged.items()
+        ]}
+        for query, judged in QRELS.items()
+    ],
+}  # fmt: skip
+TOPICS = {
+    "index": "films",
+    "topics": [
+        {"description": "all", "query_groups": [
+            {"name": query, "queries": [{"template": "a.json", "placeholders": {"$query": "x"}}],
+             "relevant_documents": {
+                 str(gain): [i for i, g in judged.items() if g == gain] for gain in (0, 1, 2)}}
+            for query, judged in QRELS.items()
+        ]}
+    ],
+}  # fmt: skip
+STORED = {"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_source": JUDGMENTS}]}}
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+@pytest.mark.parametrize("truth", [REQUEST, JUDGMENTS, TOPICS, STORED])
+def test_files_of_search_engines_are_read(truth, as_file, tmp_path):
+    rankings = RESPONSE
+    if as_file:
+        rankings, path = tmp_path / "response.json", tmp_path / "truth.json"
+        rankings.write_text(json.dumps(RESPONSE), "utf-8")
+        path.write_text(json.dumps(truth, indent=1), "utf-8")
+        truth = path
+    metrics = "ndcg@10 mrr n_relevant judged@5"
+    found, plain = rm.evaluate(rankings, truth, metrics), rm.evaluate(RUN, QRELS, metrics)
+    assert found.to_dict()["metrics"] == plain.to_dict()["metrics"]
+    with pytest.raises(DataError, match="Were the two swapped"):
+        rm.evaluate(truth, rankings, metrics)
+
+
+def test_documents_of_two_indexes_with_one_id_are_refused():
+    twice = {"_index": "books", "_id": "d1", "rating": 2}
+    request = {"requests": [{"id": "q1", "ratings": [*REQUEST["requests"][0]["ratings"], twice]}]}
+    with pytest.raises(DataError, match="'q1' has 'd1' twice"):
+        rm.evaluate(RUN, request, "mrr")
+
+
+@pytest.mark.parametrize("name", ["requests", "topics", "hits", "details", "judgmentRatings"])
+def test_a_user_may_have_the_name_of_a_key(name):
+    assert rm.evaluate({name: ["a"], "metric_score": ["b"]}, {name: {"a"}}, "mrr")["mrr"].mean == 1

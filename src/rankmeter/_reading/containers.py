@@ -28,6 +28,7 @@ from rankmeter._reading.columns import (
 from rankmeter._reading.frames import describe_type, is_bundle, made_by, numpy_column, predictions
 from rankmeter._reading.ids import refuse_rounded
 from rankmeter._reading.lists import Lists
+from rankmeter._reading.search_engines import by_query
 from rankmeter._reading.table import some
 from rankmeter._reading.values import (
     are_scored,
@@ -64,6 +65,7 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
         return _users_of_mapping(data, side, source)
     if is_bundle(data):
         data = predictions(data, "", source)
+    data = by_query(data, side, source)
     row = _row_shape(data)
     if row == "item" and not any(map(_is_scalar, data.values())):
         return _columns(data, source)
