@@ -422,7 +422,7 @@ REFUSALS = {
     "no ratings": (
         lambda: mean_rating(LOG.drop("rating")),
         ColumnError,
-        "mean_rating needs a rating column; the columns are user, item, time",
+        "mean_rating needs a rating column; besides user and item, the columns are time",
     ),
     "a rating is missing": (
         lambda: damped_mean_rating(LOG.with_columns(rating=pl.lit(None, dtype=pl.Float64))),

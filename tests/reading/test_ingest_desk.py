@@ -228,6 +228,16 @@ def test_documents_with_scores_keep_the_order_of_their_list():
     assert (found.frame.rows(), found.order) == ([("q1", "x"), ("q1", "d1")], "list")
 
 
+def test_documents_of_other_classes_with_content_and_metadata_are_read_alike():
+    """As in wrappers, and in versions of LangChain that had no ids."""
+    own = [made("mine.Passage", page_content="…", metadata={}, id=d) for d in ("x", "d1")]
+    for ranked in (own, [(document, 0.5) for document in own]):
+        assert read_rankings({"q1": ranked}).frame["item"].to_list() == ["x", "d1"]
+    bare = made("mine.Passage", page_content="…", metadata={"source": "d1"})
+    with pytest.raises(DataError, match=r"has no id.*\['source'\].*duplicates='best'"):
+        read_rankings({"q1": [bare]})
+
+
 def test_documents_without_an_id_name_their_metadata():
     path = "langchain_core.documents.base.Document"
     unnamed = [made(path, id=None, metadata={"source": "d1", "page": 3})]

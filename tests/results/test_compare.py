@@ -282,7 +282,7 @@ class TestPooled:
             users = [u for u, label in labels.items() if label == part]
             d = next(d for d in found.differences if d.segment == part)
             assert d.mean_a == pytest.approx(self.number(users, self.one))
-        assert "pooled share in place of mean" in repr(found)
+        assert "pooled share instead of the mean" in repr(found)
 
     @pytest.mark.parametrize(
         ("metric", "given"), [(metric, {}), ("coverage@5", {"catalogue": 1000})]

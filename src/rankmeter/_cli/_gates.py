@@ -134,11 +134,20 @@ class ComparisonGate(NamedTuple):
         d = next((d for d in differences if {d.a, d.b} == {self.a, self.b}), None)
         if d is None:
             raise UsageError(f"--fail-if {self.text!r}: {self.a} and {self.b} are not compared")
+        if d.a != self.a and self.margin is not None and "%" in self.margin:
+            raise UsageError(
+                f"--fail-if {self.text!r}: {self.margin} would be a share of the mean of {d.b}, "
+                f"not of {self.b}. Add --baseline {self.b}"
+            )
         d = seen_from(d, self.a)
         if self.margin is not None:
-            size = f"{d.difference:+.4f} [{d.low:+z.4f}, {d.high:+z.4f}]"
-            why = f"that {d.a} is worse than {d.b} by {d.margin:.4f} or more is not excluded"
+            size = f"{d.difference:+z.4f} [{d.low:+z.4f}, {d.high:+z.4f}]"
+            why = f"cannot exclude that {d.a} is worse than {d.b} by {d.margin:.4f} or more"
             passes = d.p_not_worse_alone <= d.alpha
+            if d.wins == d.losses == 0:
+                size = (
+                    f"no difference in {d.ties:,} users, which are too few for this margin: {size}"
+                )
             return "" if passes else f"{why}: {size}, {p_text(d.p_not_worse_alone)}"
         if self.claim == "shown worse":
             passes = d.verdict != "worse" and not math.isnan(d.p)

@@ -439,6 +439,7 @@ def to_queries(
         "rows_without_target": without,
         "rows_with_several_targets": several,
         f"bad_scores_{'dropped' if asked.bad_scores == 'drop' else 'ranked_last'}": bad.n,
+        "targets_with_bad_scores": int(np.count_nonzero(is_bad)),
     }
     return Queries(
         counts,

@@ -138,10 +138,11 @@ _IDS = {
 
 
 def _id_of(value: object) -> str:
-    """The attribute with the id of a document of a known library, or nothing."""
+    """The attribute with the id of a document of a known library, or like LangChain's; or none."""
     kinds = type(value).__mro__
     names = (f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in kinds)
-    return next((_IDS[name] for name in names if name in _IDS), "")
+    copied = "id" if hasattr(value, "page_content") and hasattr(value, "metadata") else ""
+    return next((_IDS[name] for name in names if name in _IDS), copied)
 
 
 def _from_documents(user: object, items: Sequence[Any], name: str, source: str) -> list[Any]:
@@ -150,7 +151,7 @@ def _from_documents(user: object, items: Sequence[Any], name: str, source: str) 
     Whether a higher score of a pair is better depends on the vector store, so it is not read.
     """
     documents = [item[0] if is_pair(item) else item for item in items]
-    ids = [getattr(document, name, document) for document in documents]
+    ids = [getattr(document, name, None) for document in documents]
     place = next((place for place, item in enumerate(ids) if item is None), None)
     if place is not None:
         keys = [*(getattr(documents[place], "metadata", None) or {})]
@@ -158,7 +159,8 @@ def _from_documents(user: object, items: Sequence[Any], name: str, source: str) 
         if keys:
             remedy = (
                 f"Its metadata have {some(keys, 9)}: pass the key that names it, for example "
-                f"[document.metadata[{shown(keys[0])}] for document in documents]."
+                f"[document.metadata[{shown(keys[0])}] for document in documents]. If "
+                "several chunks have the same, duplicates='best' counts the first of them."
             )
         raise DataError(
             f"Document {place + 1} of user {shown(user)} of {source} has no {name}. {remedy}"

@@ -132,7 +132,7 @@ def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]
     if not shown:
         return []
     rows = [{"pair": d.a if baseline else f"{d.a} − {d.b}", **_difference_row(d)} for d in shown]
-    title = f"difference to {baseline}" if baseline else "difference"
+    title = f"difference from {baseline}" if baseline else "difference"
     legend = {"title": "significantly"}
     color = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
     shape = alt.Scale(domain=VERDICTS, range=["circle", "diamond", "square"])

@@ -99,7 +99,7 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
     asked = [entry for entry in plan.metrics if entry.spec.of_hits or not entry.spec.of_lists]
     if none := [entry.label for entry in asked if _without_hits(scores.facts[entry.alignment])]:
         some = f" ({', '.join(none)})" if len(none) < len(asked) else ""
-        facts["relevant items in the rankings"] = f"none{some}"
+        facts["relevant items that were ranked"] = f"none{some}"
     if labels := [entry.label for entry in plan.metrics if _is_skewed(plan, entry, scores)]:
         facts[SKEWED] = ", ".join(labels)
     for name, count in counts.items():
@@ -140,7 +140,7 @@ def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
     together = [in_words("computed over all lists at once: ") + ", ".join(whole)] if whole else []
     others = _by_fact(
         {
-            entry.label: f"{AGGREGATES[entry.averaging.aggregate]} in place of mean"
+            entry.label: f"{AGGREGATES[entry.averaging.aggregate]} instead of the mean"
             for entry in plan.metrics
             if entry.averaging.aggregate in AGGREGATES and not entry.spec.whole
         }

@@ -326,7 +326,8 @@ def by_segment(
     if len(where) == 1:
         (name,) = where
         has = "has" if all(len(names) == 1 for names in best.values()) else "have"
-        best_in = f"{name} {has} the best {metric} in all {len(best)} segments."
+        every = "both" if len(best) == 2 else f"all {len(best)}"
+        best_in = f"{name} {has} the best {metric} in {every} segments."
     else:
         each = [f"{name} in {len(of)} ({', '.join(of)})" for name, of in where.items()]
         best_in = f"The best {metric} of {len(best)} segments: {'; '.join(each)}."

@@ -311,6 +311,7 @@ _REMEDIES = {
     (
         "k",
         "cutoff",
+        "cutoffs",
         "n",
         "top_k",
         "top_n",
@@ -319,6 +320,8 @@ _REMEDIES = {
     ): "a cutoff is part of the metric string, such as ndcg@10, or ndcg@5,10,20 for several",
     ("segments", "segment", "by_segment"): "for means within segments call "
     "result.by_segment({user: segment}), or pass segments= to compare",
+    ("mask", "seen"): "pass scores with exclude=, or interactions with train=",
+    ("n_candidates",): "pass candidates= to evaluate_ranks, Ranks or Scores, or n_items= for all",
     ("threshold", "min_rating", "min_relevance"): "write relevant='>=4' for items rated at least 4",
 }
 """What to do instead of options that rankmeter does not have."""

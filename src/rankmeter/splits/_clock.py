@@ -98,9 +98,12 @@ class Clock:
 def require_column(frame: pl.DataFrame, role: str, *, needed_by: str) -> None:
     """Refuse interactions without a column that a method needs."""
     if role not in frame.columns:
+        others = [name for name in frame.columns if name not in ("user", "item", "rating")]
+        timed = [name for name in others if frame[name].dtype.is_temporal()]
+        which = repr(timed[0]) if role == "time" and len(timed) == 1 else "..."
         raise ColumnError(
-            f"{needed_by} needs a {role} column; the columns are {', '.join(frame.columns)}: "
-            f"say which one with columns={{'{role}': ...}}"
+            f"{needed_by} needs a {role} column; besides user and item, the columns are "
+            f"{', '.join(others) or 'none'}: say which one with columns={{'{role}': {which}}}"
         )
 
 
