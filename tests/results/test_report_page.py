@@ -209,8 +209,8 @@ class TestPaper:
         found = re.findall(r'<details class="lists( on-screen)?">', several)
         assert found[:4] == ["", "", "", " on-screen"]
         assert found.count("") == 3
-        assert re.search(r"The lists of \d+ other users are left out on paper", several)
-        assert re.search(r"The lists of \d+ users are left out on paper", several)
+        assert re.search(r"On paper, the lists of \d+ other users are left out", several)
+        assert re.search(r"On paper, the lists of \d+ users are left out", several)
         paper = CSS[CSS.index("@media print") :]
         assert re.search(r"\.on-screen \{ display: none; \}", paper)
         assert ".on-paper { display: block; }" in paper
