@@ -6,6 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import rankmeter as rm
 from rankmeter._reading.columns import SYNONYMS, plain
 from rankmeter._reading.read import read_interactions, read_rankings, read_truth
 from rankmeter.errors import ColumnError, InvalidValueError, UsageError
@@ -522,3 +523,33 @@ def test_no_name_ends_in_a_digit():
 def test_the_document_of_pyterrier_is_docno_in_any_order_of_columns():
     frame = pl.DataFrame({"qid": ["q1"], "docno": ["d1"], "score": [0.9], "docid": [7]})
     assert read_rankings(frame).frame["item"].to_list() == ["d1"]
+
+
+# -- one mapping for all tables of a call -------------------------------------------------------
+
+SHOP = {"user": "member", "item": "code", "time": "bought", "gain": "stars"}
+ORDERS = pl.DataFrame({"member": ["a", "b"], "code": ["x", "y"], "stars": [2, 1]})
+LISTS = pl.DataFrame({"user": ["a", "b"], "item": ["x", "x"], "score": [0.5, 0.25]})
+
+
+def test_one_mapping_serves_tables_that_lack_some_of_its_columns():
+    wanted = rm.evaluate(LISTS, ORDERS.rename({"member": "user", "code": "item", "stars": "gain"}))
+    found = rm.evaluate(LISTS, ORDERS, columns=SHOP)
+    assert found.to_dict()["metrics"] == wanted.to_dict()["metrics"]
+    note = "columns= names columns that a table lacks: user (member), item (code)"
+    assert note in found.plan.notes
+    evaluator = rm.Evaluator(ORDERS, columns=SHOP)
+    assert evaluator.evaluate(LISTS).to_dict()["metrics"] == wanted.to_dict()["metrics"]
+    renamed = LISTS.rename({"user": "member", "item": "code"})
+    assert not rm.evaluate(renamed, ORDERS, columns=SHOP).plan.notes
+
+
+@pytest.mark.parametrize(
+    ("role", "column"), [("user", "typo"), ("score", "typo"), ("gain", "typo")]
+)
+def test_a_column_that_no_table_has_is_an_error(role, column):
+    truth = LISTS.select("user", "item")
+    with pytest.raises(ColumnError, match=f"columns={{'{role}': 'typo'}} names a column that"):
+        rm.evaluate(LISTS, truth, "mrr", columns={role: column})
+    with pytest.raises(UsageError, match=r"the roles in columns= are .*, not \['nope'\]"):
+        rm.evaluate({"a": ["x"]}, {"a": {"x"}}, "mrr", columns={"nope": column})

@@ -15,6 +15,7 @@ from rankmeter._engine.choose import Reading
 from rankmeter._engine.memory import check_candidates
 from rankmeter._engine.side import Given, Side, read_side
 from rankmeter._rankings.kind import Kind, plan_of, truth_of
+from rankmeter._reading.columns import SYNONYMS, SharedColumns
 from rankmeter._reading.doubts import label_caution, swap_caution, threshold_caution
 from rankmeter._reading.read import is_records
 from rankmeter._reading.table import Table, no_judgments, unify_all
@@ -175,6 +176,9 @@ class Question:
     def __post_init__(self) -> None:
         if isinstance(self.metrics, Iterator):  # a plan is made of them more than once
             object.__setattr__(self, "metrics", [*self.metrics])
+        shared = _columns_by_side(self.columns)["truth"]
+        if isinstance(shared, SharedColumns):
+            object.__setattr__(self, "columns", shared)
 
     def bound(self) -> Question:
         """Read ground truth and side data now, so that they are read once for all rankings."""
@@ -222,6 +226,8 @@ class Question:
             judged = no_judgments(next(iter(tables.values())))
         else:
             judged = how.read_truth(truth, by_side["truth"])
+        columns = by_side["truth"]
+        lacking = columns.check() if isinstance(columns, SharedColumns) else ()
         judged, tables = unify_all(judged.doubted(label_caution(judged)), tables)
         if plan.assumes_relevance:
             judged = judged.doubted(threshold_caution(judged))
@@ -232,7 +238,8 @@ class Question:
         side = read_side(self.given, next(iter(tables.values())), plan.n_items)
         words = vocabulary_of(judged, tables)
         engine = how.describe(tables.values())
-        return replace(plan, engine=engine, side=side.notes, words=words), judged, tables, side
+        notes = (*side.notes, *lacking)
+        return replace(plan, engine=engine, side=notes, words=words), judged, tables, side
 
     def _refuse(self, systems: Mapping[str, object]) -> None:
         """Refuse results, and what cannot act on rankings that have no items."""
@@ -290,13 +297,11 @@ def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str
                 f"{shown(sorted(unknown))}"
             )
         return {"rankings": columns.get("rankings"), "truth": columns.get("truth")}
-    roles = {"user", "item", "score", "rank", "gain"}
-    unknown = set(columns) - roles
-    if unknown:
-        raise UsageError(f"the roles in columns= are {sorted(roles)}, not {shown(sorted(unknown))}")
-    truth = {role: columns[role] for role in ("user", "item", "gain") if role in columns}
-    ranks = {role: columns[role] for role in ("user", "item", "score", "rank") if role in columns}
-    return {"rankings": ranks, "truth": truth}
+    if unknown := set(columns) - SYNONYMS.keys():
+        expected = ", ".join(SYNONYMS)
+        raise UsageError(f"the roles in columns= are {expected}, not {shown(sorted(unknown))}")
+    shared = columns if isinstance(columns, SharedColumns) else SharedColumns(columns)
+    return {"rankings": shared, "truth": shared}
 
 
 def holds_systems(data: object) -> bool:

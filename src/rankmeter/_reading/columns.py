@@ -144,6 +144,24 @@ ROLES: dict[Side, tuple[str, ...]] = {
 }
 """The roles that each side looks for; it must have the first two."""
 
+
+class SharedColumns(dict[str, str]):
+    """One mapping from role to column for all tables of a call: one may lack what another has."""
+
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        super().__init__(columns)
+        self.found: set[str] = set()
+        self.lacking: dict[str, ColumnError] = {}  # the first table that lacks the column of a role
+
+    def check(self) -> tuple[str, ...]:
+        """Raise an error for a column that no table has; a note on those that a table lacks."""
+        for role, error in self.lacking.items():
+            if role not in self.found:
+                raise error
+        names = ", ".join(f"{role} ({self[role]})" for role in self.lacking)
+        return (f"columns= names columns that a table lacks: {names}",) if names else ()
+
+
 _WITHOUT_CHOICE = frozenset(
     {"segments", "clusters", "items"}
 )  # no option says which column is which
@@ -228,9 +246,7 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
         by_form = {value if role == "value" else role: at for role, at in read.roles.items()}
         roles = {role: by_form[role] for role in ROLES[side] if role in by_form}
     else:
-        roles = {
-            role: _named_column(role, chosen[role], read) for role in ROLES[side] if role in chosen
-        }
+        roles = _named_columns(chosen, side, read, columns)
         if len(set(roles.values())) < len(roles):
             raise UsageError(
                 f"columns={shown(roles)} names one column for two roles; each needs its own."
@@ -240,10 +256,31 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
                 roles[role] = name
         _add_tool_roles(read, side, roles)
     if missing := [role for role in ROLES[side][:2] if role not in roles]:
+        if isinstance(columns, SharedColumns):
+            columns.found.difference_update(missing)
+            columns.check()
         raise _missing_error(missing, read, side)
     if "rank" not in chosen and ("score" in chosen or _is_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
+
+
+def _named_columns(
+    chosen: Mapping[str, str], side: Side, read: Columns, columns: Mapping[str, str] | None
+) -> dict[str, str]:
+    """The columns that were named for the roles of a side."""
+    roles = {}
+    for role in ROLES[side]:
+        if role in chosen:
+            try:
+                roles[role] = _named_column(role, chosen[role], read)
+            except ColumnError as error:
+                if not isinstance(columns, SharedColumns) or chosen[role] in read.names:
+                    raise
+                columns.lacking.setdefault(role, error)
+    if isinstance(columns, SharedColumns):
+        columns.found.update(roles)
+    return roles
 
 
 def _named_column(role: str, name: str, read: Columns) -> str:
