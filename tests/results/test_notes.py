@@ -175,7 +175,7 @@ class TestClustersOfTheUsersThatAreAveraged:
 
 def test_users_with_nothing_relevant_are_another_matter():
     found = rm.evaluate({"w": ["a"]}, {"w": {"a": 0}}, "rr", undefined="zero")
-    assert "relevant items in the rankings" not in repr(found)
+    assert "relevant items that were ranked" not in repr(found)
 
 
 def test_values_that_are_too_skewed_for_their_interval_are_named():

@@ -21,7 +21,7 @@ NOBODY = {"u": ["x"], "v": ["b", "x"], "w": ["a"]}
 
 def test_rankings_without_any_relevant_item_are_reported_by_all_results():
     judged = {**TRUTH, "u": {"a": 1, "x": 0}}
-    said = "relevant items in the rankings"
+    said = "relevant items that were ranked"
     assert f"{said}: none" in rm.evaluate(NOBODY, judged, "rr").to_dict()["notes"]
     assert said not in repr(rm.evaluate(FULL, judged, "rr"))
     one = rm.compare({"pop": FULL, "bad": NOBODY}, judged, "rr")

@@ -29,5 +29,5 @@ def test_equal_means_are_best_together_in_every_rendering():
     assert places == [1, 1, 2, 0]
     for _, _, *cells in content["segments"]["rr"]:
         assert [cell.place for cell in cells] == places
-    assert "one, two have the best rr in all 2 segments." in content["headline"].sentences[-1]
+    assert "one, two have the best rr in both segments." in content["headline"].sentences[-1]
     assert '<p class="best">one, two</p>' in page_of(found)

@@ -199,7 +199,7 @@ class TestContents:
         assert "<img" not in text
         assert len(page.all("script")) == 2
         assert page.texts.count(EVIL) > 3
-        assert f"difference to {EVIL}" not in text
+        assert f"difference from {EVIL}" not in text
 
     def test_no_name_is_read_as_a_markup_of_any_kind(self):
         """Units, Markdown and the titles of our own columns, in headers, rows, groups and cells."""
@@ -350,7 +350,7 @@ class TestBrowser:
         columns = [one for one in before.all("th") if one["scope"] == "col"]
         assert len(page.all("button")) == 2 * len(before.all("table")) + len(columns)
         assert f"{EVIL} 0" in page.texts  # a segment, on an axis
-        assert any(one.startswith("difference to <img src=x") for one in page.texts)
+        assert any(one.startswith("difference from <img src=x") for one in page.texts)
 
     def test_the_browser_would_tell_of_anything_that_is_fetched_or_run(self, tmp_path, text):
         """The check above can fail: the console reports what the policy forbids."""

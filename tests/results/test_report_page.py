@@ -104,7 +104,7 @@ class TestOne:
 class TestSeveral:
     def test_it_says_what_segments_say(self, several):
         lead = text_of(several)[: several.index('id="means-part"')]
-        assert re.search("best ndcg@5 (in all 2|of 2) segments", lead)
+        assert re.search("best ndcg@5 (in both|of 2) segments", lead)
         assert "between segments (p " in lead
 
 

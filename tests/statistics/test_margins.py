@@ -139,7 +139,7 @@ class TestGates:
         done = rankmeter(*two, *within, "--fail-if", "same not shown within 0.001% of prod on rr")
         assert done.code == 1
         assert (
-            "0.001% of prod on rr' tripped: that same is worse than prod by 0.0000 or" in done.err
+            "0.001% of prod on rr' tripped: cannot exclude that same is worse than prod" in done.err
         )
         assert "on hr@1' tripped" not in done.err
         both = '{"hr@1": 0.05, "rr": "1%"}'
