@@ -550,7 +550,12 @@ REFUSALS = {
         DataError,
         "8 interactions, got 7",
     ),
-    "no time": (lambda: leave_one_out(UNTIMED), ColumnError, "by='time' needs a time.*user, item"),
+    "no time": (lambda: leave_one_out(UNTIMED), ColumnError, "by='time' needs a time.*no other"),
+    "a time of another name": (
+        lambda: leave_one_out(UNTIMED.with_columns(bought=pl.lit(0).cast(pl.Datetime))),
+        ColumnError,
+        r"the columns are bought: say which one with columns=\{'time': 'bought'\}",
+    ),
     "no time to cut": (lambda: temporal(UNTIMED), ColumnError, "temporal needs a time column"),
     "missing time": (
         lambda: leave_one_out(SINGLE.with_columns(time=pl.Series([1, None]))),

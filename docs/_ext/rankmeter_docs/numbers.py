@@ -23,7 +23,7 @@ from rankmeter_docs.rst import code, heading, paragraphs, table
 
 CASE = "graded"
 K = 10
-METRICS = {"ndcg": "NDCG@10", "ap": "MAP@10", "precision": "Precision@10", "recall": "Recall@10"}
+METRICS = {"ndcg": "NDCG", "ap": "MAP", "precision": "Precision", "recall": "Recall"}
 DEFAULTS = "the defaults of rankmeter"
 
 
