@@ -19,17 +19,17 @@ from fuzz import calls, harness, invariance, judge, readers, writers
 pytestmark = pytest.mark.once
 
 INPUTS = {
-    "readers.csv": 150,
+    "readers.csv": 90,
     "readers.tsv": 72,
-    "readers.jsonl": 150,
+    "readers.jsonl": 90,
     "readers.json": 90,
     "readers.run": 90,
     "readers.qrels": 60,
-    "readers.parquet": 120,
+    "readers.parquet": 80,
     "readers.csv.gz": 48,
-    **{f"rows.{form}": 300 for form in readers.FORMS},
-    "api": 180,
-    "calls": 240,
+    **{f"rows.{form}": 150 for form in readers.FORMS},
+    "api": 120,
+    "calls": 150,
     "invariance": 7,
 }
 """How many inputs of each fuzzer: some seconds each."""

@@ -21,6 +21,8 @@ from rankmeter.errors import (
     UsageError,
 )
 
+pytestmark = pytest.mark.once
+
 N_USERS, N_ITEMS = 12, 9
 USERS = [f"u{row}" for row in range(N_USERS)]
 ITEMS = [f"i{column}" for column in range(N_ITEMS)]

@@ -16,6 +16,8 @@ import rankmeter as rm
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter.errors import FileFormatError, IdTypeError, InvalidValueError
 
+pytestmark = pytest.mark.once
+
 # A form makes the rows of one user from three columns of Python numbers; `dtype` is a hint.
 
 

@@ -9,6 +9,8 @@ import scipy.sparse
 import rankmeter as rm
 from rankmeter.metrics import METRICS
 
+pytestmark = pytest.mark.once
+
 ITEMS = 12
 
 
