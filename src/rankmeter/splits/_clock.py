@@ -101,12 +101,11 @@ def require_column(frame: pl.DataFrame, role: str, *, needed_by: str) -> None:
         others = [name for name in frame.columns if name not in ("user", "item", "rating")]
         timed = [name for name in others if frame[name].dtype.is_temporal()]
         which = repr(timed[0]) if role == "time" and len(timed) == 1 else "..."
-        which = (
-            f"the columns are {', '.join(others)}: say which one with columns={{'{role}': {which}}}"
-            if others
-            else "there is no other column"
+        have = f"the columns are {', '.join(others)}" if others else "there is no other column"
+        raise ColumnError(
+            f"{needed_by} needs a {role} column; besides user and item, {have}: say which one with "
+            f"columns={{'{role}': {which}}}"
         )
-        raise ColumnError(f"{needed_by} needs a {role} column; besides user and item, {which}")
 
 
 def share_of(ratio: float, n: NDArray[np.int64] | int) -> NDArray[np.int64]:
