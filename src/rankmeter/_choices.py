@@ -201,8 +201,8 @@ class Averaging:
     )
     undefined: Literal["skip", "zero", "one", "nan", "raise"] = choice(
         "skip",
-        "A user for whom the metric is undefined, usually a user without relevant items: ``skip``, "
-        "``zero``, ``one``, ``nan`` (the mean becomes NaN too), ``raise``.",
+        "How a user without a value counts, usually a user without relevant items: ``skip`` "
+        "(not at all), ``zero``, ``one``, ``nan`` (the mean becomes NaN too), ``raise``.",
     )
     users: Literal["all", "relevant", "hit", "ranked"] = choice(
         "all",
@@ -438,7 +438,7 @@ def by_canonical_name(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options without `ALIASES`; a UsageError if an option has both names."""
     for alias in (alias for alias in ALIASES if alias in options):
         if ALIASES[alias] in options:
-            raise UsageError(f"`{alias}` and `{ALIASES[alias]}` are the same option: pass one")
+            raise UsageError(f"`{alias}` and `{ALIASES[alias]}` are the same option: pass only one")
     return {ALIASES.get(name, name): value for name, value in options.items()}
 
 

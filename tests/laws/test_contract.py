@@ -25,6 +25,7 @@ import reference_lists
 import reference_trec
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, RESERVED, register, unregister
+from rankmeter.metrics.user_models import ACTS
 from rankmeter.testing import check_metric
 
 pytestmark = pytest.mark.once
@@ -33,6 +34,15 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 REFUSED = {
+    "utility_rate": (
+        lambda options: any(
+            name in options
+            and options[name] != METRICS["utility_rate"].options[name].default
+            and options.get("model", "inst") not in models
+            for name, models in ACTS.items()
+        ),
+        "an option of another user model cannot act",
+    ),
     "utility": (
         lambda options: "spared" in options and "n_items" not in options,
         "what is neither ranked nor relevant can only be counted in a catalogue of known size",

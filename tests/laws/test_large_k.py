@@ -30,7 +30,8 @@ SIDE = {
     "propensity": {"a": 0.5, "b": 0.25, "c": 1.0},
 }
 REFUSED = {("distance", "given"), ("similarity", "given"), ("head", "count"), ("size", 2.0)}
-"""Options that need a matrix of similarities, another option, or a size below 1."""
+REFUSED |= {("p", 0.6), ("scale", 30.0)}
+"""Options that need a matrix of similarities, another option or model, or a size below 1."""
 BY_PLACES = {"mcc", "mar", "lauc", "pauc", "sufficiency", "precision_ia"}
 """Metrics of all places down to k, empty or not: their values go on changing."""
 CASES = [

@@ -540,8 +540,13 @@ def test_one_mapping_serves_tables_that_lack_some_of_its_columns():
     assert note in found.plan.notes
     evaluator = rm.Evaluator(ORDERS, columns=SHOP)
     assert evaluator.evaluate(LISTS).to_dict()["metrics"] == wanted.to_dict()["metrics"]
+    assert note in evaluator.evaluate(LISTS).plan.notes
     renamed = LISTS.rename({"user": "member", "item": "code"})
-    assert not rm.evaluate(renamed, ORDERS, columns=SHOP).plan.notes
+    unused = "columns= has roles that this call does not use: time"
+    assert rm.evaluate(renamed, ORDERS, columns=SHOP).plan.notes == (unused,)
+    assert evaluator.evaluate(renamed).plan.notes == (unused,)  # nothing is left of the call before
+    with pytest.raises(ColumnError, match="names a column that"):
+        rm.Evaluator(ORDERS, columns=SHOP | {"score": "typo"}).evaluate(LISTS)
 
 
 @pytest.mark.parametrize(

@@ -472,11 +472,13 @@ TOPICS = {
         ]}
     ],
 }  # fmt: skip
+HALVES = [{**JUDGMENTS, "judgmentRatings": [one]} for one in JUDGMENTS["judgmentRatings"]]
+STORED_HALVES = {"took": 1, "hits": {"hits": [{"_source": half} for half in HALVES]}}
 STORED = {"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_source": JUDGMENTS}]}}
 
 
 @pytest.mark.parametrize("as_file", [False, True])
-@pytest.mark.parametrize("truth", [REQUEST, JUDGMENTS, TOPICS, STORED])
+@pytest.mark.parametrize("truth", [REQUEST, JUDGMENTS, TOPICS, STORED, STORED_HALVES])
 def test_files_of_search_engines_are_read(truth, as_file, tmp_path):
     rankings = RESPONSE
     if as_file:
@@ -501,3 +503,20 @@ def test_documents_of_two_indexes_with_one_id_are_refused():
 @pytest.mark.parametrize("name", ["requests", "topics", "hits", "details", "judgmentRatings"])
 def test_a_user_may_have_the_name_of_a_key(name):
     assert rm.evaluate({name: ["a"], "metric_score": ["b"]}, {name: {"a"}}, "mrr")["mrr"].mean == 1
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"requests": [{"id": "q1", "ratings": [{"_index": "films", "rating": 3}]}], "metric": {}},
+        {"requests": [{"request": {}, "ratings": []}], "metric": {"dcg": {"k": 10}}},
+        {"judgmentRatings": [{"query": "q1", "ratings": [{"docId": "d1", "rating": "high"}]}]},
+        {"topics": [{"description": "all", "query_groups": [{"name": "q1"}]}]},
+        {"took": 3, "hits": {"total": {"value": 1}, "hits": [{"_id": "d1", "_score": 2.0}]}},
+    ],
+)
+def test_broken_files_of_search_engines_are_never_read(broken):
+    with pytest.raises((DataError, UsageError)):
+        rm.evaluate(RUN, broken, "mrr")
+    with pytest.raises((DataError, UsageError)):
+        rm.evaluate(broken, QRELS, "mrr")

@@ -247,3 +247,20 @@ def test_queries_are_called_queries(tmp_path):
     text = repr(rm.compare({"A": result, "B": result}))
     assert "only 2 queries" in text
     assert not re.search("user", text)
+
+
+def test_results_that_were_asked_for_under_other_names_are_compared():
+    wanted = rm.compare(evaluated("ndcg@10 mrr"), baseline="A")
+    names = {"A": "ndcg@10 mrr", "B": "nDCG@10 MRR", "C": "NDCG_10 rr"}
+    results = {name: rm.evaluate(SYSTEMS[name], TRUTH, asked) for name, asked in names.items()}
+    compared = rm.compare(results, baseline="A")
+    assert compared.to_dict() == wanted.to_dict()
+    assert compared.summaries["C"]["mrr"] == wanted.summaries["C"]["mrr"]
+    again = rm.evaluate(SYSTEMS["B"], TRUTH, "ndcg@10 mrr")
+    runs = {"A": [results["A"], results["A"]], "B": [results["B"], again]}
+    assert [d.metric for d in rm.compare(runs).differences] == ["ndcg@10", "mrr"]
+    values = {name: results[name] for name in ("A", "B")}
+    assert [d.metric for d in rm.compare_values(values).differences] == ["ndcg@10", "mrr"]
+    other = rm.evaluate(SYSTEMS["B"], TRUTH, "MRR", like="ranx")
+    with pytest.raises(UsageError, match="do not answer the same question"):
+        rm.compare({"A": results["A"], "B": other}, metrics=["mrr"])

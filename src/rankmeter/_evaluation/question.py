@@ -20,7 +20,7 @@ from rankmeter._reading.doubts import label_caution, swap_caution, threshold_cau
 from rankmeter._reading.read import is_records
 from rankmeter._reading.table import Table, no_judgments, unify_all
 from rankmeter._results.result import Result
-from rankmeter._results.summary import Summary
+from rankmeter._results.summary import Summary, with_names_of
 from rankmeter.conventions import translate_all
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, IdTypeError, UsageError
@@ -29,6 +29,21 @@ from rankmeter.errors._checks import USERS, Words, counted, refused, shown
 from rankmeter.metrics import Metric
 
 REMEDY = "evaluate both with the same options, or compare the rankings: rm.compare({…}, truth)"
+
+
+def with_equal_names(systems: Mapping[str, object]) -> Mapping[str, object]:
+    """Systems in whose results equal metrics have equal names: `MRR` of one is `mrr` of another."""
+    first = next(iter(named_results(systems).values()), None)
+    if first is None:
+        return systems
+
+    def renamed(data: object) -> object:
+        return with_names_of(first, data) if isinstance(data, Summary) else data
+
+    return {
+        name: [*map(renamed, data)] if isinstance(data, list | tuple) else renamed(data)
+        for name, data in systems.items()
+    }
 
 
 def named_results(systems: Mapping[str, object]) -> dict[str, Summary]:
@@ -176,9 +191,6 @@ class Question:
     def __post_init__(self) -> None:
         if isinstance(self.metrics, Iterator):  # a plan is made of them more than once
             object.__setattr__(self, "metrics", [*self.metrics])
-        shared = _columns_by_side(self.columns)["truth"]
-        if isinstance(shared, SharedColumns):
-            object.__setattr__(self, "columns", shared)
 
     def bound(self) -> Question:
         """Read ground truth and side data now, so that they are read once for all rankings."""
@@ -186,7 +198,9 @@ class Question:
         if self.truth is None:
             return self
         columns = _columns_by_side(self.columns)["truth"]
-        return replace(self, truth=self.how.read_truth(self.truth, columns))
+        truth = self.how.read_truth(self.truth, columns)
+        shared = columns if isinstance(columns, SharedColumns) else self.columns
+        return replace(self, truth=truth, columns=shared)
 
     def plan(self, systems: Iterable[object] = ()) -> Plan:
         """The metrics with the value of every choice, for some rankings."""
@@ -227,7 +241,7 @@ class Question:
         else:
             judged = how.read_truth(truth, by_side["truth"])
         columns = by_side["truth"]
-        lacking = columns.check() if isinstance(columns, SharedColumns) else ()
+        unused = columns.check() if isinstance(columns, SharedColumns) else ()
         judged, tables = unify_all(judged.doubted(label_caution(judged)), tables)
         if plan.assumes_relevance:
             judged = judged.doubted(threshold_caution(judged))
@@ -238,7 +252,7 @@ class Question:
         side = read_side(self.given, next(iter(tables.values())), plan.n_items)
         words = vocabulary_of(judged, tables)
         engine = how.describe(tables.values())
-        notes = (*side.notes, *lacking)
+        notes = (*side.notes, *unused)
         return replace(plan, engine=engine, side=notes, words=words), judged, tables, side
 
     def _refuse(self, systems: Mapping[str, object]) -> None:
@@ -300,7 +314,7 @@ def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str
     if unknown := set(columns) - SYNONYMS.keys():
         expected = ", ".join(SYNONYMS)
         raise UsageError(f"the roles in columns= are {expected}, not {shown(sorted(unknown))}")
-    shared = columns if isinstance(columns, SharedColumns) else SharedColumns(columns)
+    shared = SharedColumns(columns)
     return {"rankings": shared, "truth": shared}
 
 

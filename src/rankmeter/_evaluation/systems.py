@@ -18,6 +18,7 @@ from rankmeter._evaluation.question import (
     holds_systems,
     named_results,
     question_of,
+    with_equal_names,
 )
 from rankmeter._evaluation.values import compare_stored, holds_values
 from rankmeter._reading.read import is_records
@@ -171,6 +172,7 @@ def compare(
         segments=segments, clusters=clusters,
     )  # fmt: skip
     stored = truth is None and any(map(holds_values, systems.values()))
+    systems = with_equal_names(systems)
     side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     if (results := named_results(systems)) or stored:
         _refuse_rankings(systems, results)

@@ -14,7 +14,7 @@ import polars as pl
 from rankmeter._choices import Setting, checked_choice, takes_aliases
 from rankmeter._engine.scores import Averaged
 from rankmeter._evaluation.compare import Systems, compare_by_user
-from rankmeter._evaluation.question import check_options, named_results
+from rankmeter._evaluation.question import check_options, named_results, with_equal_names
 from rankmeter._reading.columns import named
 from rankmeter._reading.forms import find
 from rankmeter._reading.per_user import read_per_user
@@ -148,6 +148,7 @@ def compare_stored(
             f"a {type(values).__name__} is not a mapping from system to values: name the results "
             "of evaluations, {'A': result, 'B': result}, or pass the per_user of a comparison"
         )
+    values = with_equal_names(values) if isinstance(values, Mapping) else values
     results = named_results(values) if isinstance(values, Mapping) else {}
     check_options(results)
     frames = {id(result): _values_by_user(name, result) for name, result in results.items()}

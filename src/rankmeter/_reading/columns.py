@@ -150,16 +150,22 @@ class SharedColumns(dict[str, str]):
 
     def __init__(self, columns: Mapping[str, str]) -> None:
         super().__init__(columns)
-        self.found: set[str] = set()
-        self.lacking: dict[str, ColumnError] = {}  # the first table that lacks the column of a role
+        before = columns if isinstance(columns, SharedColumns) else None  # of the ground truth
+        self.present: set[str] = set() if before is None else {*before.present}
+        self.absent: dict[str, ColumnError] = {} if before is None else {**before.absent}
 
     def check(self) -> tuple[str, ...]:
-        """Raise an error for a column that no table has; a note on those that a table lacks."""
-        for role, error in self.lacking.items():
-            if role not in self.found:
+        """Raise an error for a column that no table has; return notes on what was not used."""
+        for role, error in self.absent.items():
+            if role not in self.present:
                 raise error
-        names = ", ".join(f"{role} ({self[role]})" for role in self.lacking)
-        return (f"columns= names columns that a table lacks: {names}",) if names else ()
+        unused = ", ".join(self.keys() - {*ROLES["rankings"], *ROLES["truth"]})
+        lacking = ", ".join(f"{role} ({self[role]})" for role in self.absent)
+        notes = {
+            "columns= has roles that this call does not use: ": unused,
+            "columns= names columns that a table lacks: ": lacking,
+        }
+        return tuple(text + names for text, names in notes.items() if names)
 
 
 _WITHOUT_CHOICE = frozenset(
@@ -241,12 +247,13 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
             f"unknown role {shown(odd[0])} in columns=; the roles are "
             f"{some(SYNONYMS, len(SYNONYMS))}{near(odd[0], SYNONYMS) or '.'}"
         )
+    absent: Mapping[str, ColumnError] = {}
     if read.roles is not None:
         value = VALUE.get(side, "value")
         by_form = {value if role == "value" else role: at for role, at in read.roles.items()}
         roles = {role: by_form[role] for role in ROLES[side] if role in by_form}
     else:
-        roles = _named_columns(chosen, side, read, columns)
+        roles, absent = _named_columns(chosen, side, read, columns)
         if len(set(roles.values())) < len(roles):
             raise UsageError(
                 f"columns={shown(roles)} names one column for two roles; each needs its own."
@@ -256,10 +263,7 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
                 roles[role] = name
         _add_tool_roles(read, side, roles)
     if missing := [role for role in ROLES[side][:2] if role not in roles]:
-        if isinstance(columns, SharedColumns):
-            columns.found.difference_update(missing)
-            columns.check()
-        raise _missing_error(missing, read, side)
+        raise absent.get(missing[0]) or _missing_error(missing, read, side)
     if "rank" not in chosen and ("score" in chosen or _is_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
@@ -267,20 +271,23 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
 
 def _named_columns(
     chosen: Mapping[str, str], side: Side, read: Columns, columns: Mapping[str, str] | None
-) -> dict[str, str]:
-    """The columns that were named for the roles of a side."""
-    roles = {}
-    for role in ROLES[side]:
-        if role in chosen:
-            try:
-                roles[role] = _named_column(role, chosen[role], read)
-            except ColumnError as error:
-                if not isinstance(columns, SharedColumns) or chosen[role] in read.names:
-                    raise
-                columns.lacking.setdefault(role, error)
+) -> tuple[dict[str, str], dict[str, ColumnError]]:
+    """The columns that were named for the roles of a side, and errors for those that are absent.
+
+    An absent column is an error at once, unless other tables of the call may have it.
+    """
+    roles, absent = {}, {}
+    for role in (role for role in ROLES[side] if role in chosen):
+        try:
+            roles[role] = _named_column(role, chosen[role], read)
+        except ColumnError as error:
+            if not isinstance(columns, SharedColumns) or chosen[role] in read.names:
+                raise
+            absent[role] = error
     if isinstance(columns, SharedColumns):
-        columns.found.update(roles)
-    return roles
+        columns.present.update(roles)
+        columns.absent.update(absent)
+    return roles, absent
 
 
 def _named_column(role: str, name: str, read: Columns) -> str:

@@ -1,4 +1,4 @@
-"""JSON of search engines: relevance judgments, and the documents that were found.
+"""JSON of search engines: relevance judgments and search results.
 
 Elasticsearch and OpenSearch: requests and responses of ``_rank_eval``. OpenSearch: judgment lists
 of its Search Relevance plugin. RRE (Rated Ranking Evaluator): ratings files.
@@ -6,8 +6,8 @@ of its Search Relevance plugin. RRE (Rated Ranking Evaluator): ratings files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NamedTuple
 
 from rankmeter._reading.columns import Side
 from rankmeter.errors import FileFormatError
@@ -16,28 +16,23 @@ from rankmeter.errors._checks import shown
 
 def by_query(data: Mapping[Any, Any], side: Side, where: str) -> Mapping[Any, Any]:
     """Query → {document: rating}, or its documents in order; other data are returned unchanged."""
-    if "requests" in data:
-        read, belongs = _requests, "truth"
-    elif "details" in data and "metric_score" in data:
-        read, belongs = _responses, "rankings"
-    elif "judgmentRatings" in data or "hits" in data:
-        read, belongs = _judgments, "truth"
-    elif "topics" in data:
-        read, belongs = _topics, "truth"
-    else:
+    form = next((form for form in _FORMS if form.keys <= data.keys()), None)
+    if form is None:
         return data
     try:
-        found = read(data)
+        queries = form.read(data)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError):
-        return data
-    if side in ("rankings", "truth") and side != belongs:
-        what = "relevance judgments" if belongs == "truth" else "documents that were found"
+        return data  # users may have these names
+    if side in ("rankings", "truth") and side != form.side:
+        what = "relevance judgments" if form.side == "truth" else "search results"
         raise FileFormatError(
-            f"{where} has the {what} of a search engine, which are the {belongs}, not the "
-            f"{side}. Were the two swapped?"
+            f"{where} has {what} of a search engine: they are the {form.side}, not the {side}. "
+            "Were the two swapped?"
         )
-    return {query: documents if belongs == "rankings" else _unique(documents, query, where)
-            for query, documents in _unique(found, "the file", where).items()}  # fmt: skip
+    by_name = _unique(queries, "it", where)
+    if form.side == "rankings":
+        return by_name
+    return {query: _unique(rated, shown(query), where) for query, rated in by_name.items()}
 
 
 def _requests(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
@@ -49,17 +44,22 @@ def _requests(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
 
 def _responses(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return [
-        (query, [hit["hit"]["_id"] for hit in found["hits"]])
-        for query, found in data["details"].items()
+        (query, [hit["hit"]["_id"] for hit in result["hits"]])
+        for query, result in data["details"].items()
     ]
 
 
 def _judgments(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    source = data if "judgmentRatings" in data else data["hits"]["hits"][0]["_source"]
     return [
         (judged["query"], [(rated["docId"], float(rated["rating"])) for rated in judged["ratings"]])
-        for judged in source["judgmentRatings"]
+        for judged in data["judgmentRatings"]
     ]
+
+
+def _stored_judgments(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    """The judgments of all lists that a search returned."""
+    lists = [stored["_source"] for stored in data["hits"]["hits"]]
+    return [judged for each in lists for judged in _judgments(each)]
 
 
 def _topics(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
@@ -73,14 +73,31 @@ def _topics(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     ]  # fmt: skip
 
 
-def _unique(pairs: Iterable[tuple[Any, Any]], of: Any, where: str) -> dict[Any, Any]:
+def _unique(pairs: Iterable[tuple[Any, Any]], of: str, where: str) -> dict[Any, Any]:
     """The pairs as a mapping; the same key twice is an error, because only one could be kept."""
     mapping: dict[Any, Any] = {}
     for key, value in pairs:
         if key in mapping:
             raise FileFormatError(
-                f"{where}: {shown(of)} has {shown(key)} twice. Documents of one query need "
-                "different ids, whatever their index, and queries different names"
+                f"{where}: {of} has {shown(key)} twice. Documents of one query need "
+                "different ids, in all indexes together, and queries need different names"
             )
         mapping[key] = value
     return mapping
+
+
+class _Form(NamedTuple):
+    """What search engines exchange under some keys."""
+
+    keys: frozenset[str]
+    side: Literal["rankings", "truth"]
+    read: Callable[[Mapping[Any, Any]], list[tuple[Any, Any]]]
+
+
+_FORMS = (
+    _Form(frozenset({"requests"}), "truth", _requests),
+    _Form(frozenset({"details", "metric_score"}), "rankings", _responses),
+    _Form(frozenset({"judgmentRatings"}), "truth", _judgments),
+    _Form(frozenset({"hits"}), "truth", _stored_judgments),
+    _Form(frozenset({"topics"}), "truth", _topics),
+)

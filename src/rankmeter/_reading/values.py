@@ -138,11 +138,14 @@ _IDS = {
 
 
 def _id_of(value: object) -> str:
-    """The attribute with the id of a document of a known library, or like LangChain's; or none."""
+    """The attribute with the id, if this is a retrieved document, else an empty string.
+
+    A document is of a known library, or has content and metadata as those of LangChain have.
+    """
     kinds = type(value).__mro__
     names = (f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in kinds)
-    copied = "id" if hasattr(value, "page_content") and hasattr(value, "metadata") else ""
-    return next((_IDS[name] for name in names if name in _IDS), copied)
+    other = "id" if hasattr(value, "page_content") and hasattr(value, "metadata") else ""
+    return next((_IDS[name] for name in names if name in _IDS), other)
 
 
 def _from_documents(user: object, items: Sequence[Any], name: str, source: str) -> list[Any]:
@@ -160,7 +163,7 @@ def _from_documents(user: object, items: Sequence[Any], name: str, source: str) 
             remedy = (
                 f"Its metadata have {some(keys, 9)}: pass the key that names it, for example "
                 f"[document.metadata[{shown(keys[0])}] for document in documents]. If "
-                "several chunks have the same, duplicates='best' counts the first of them."
+                "several chunks have the same id, duplicates='best' counts the best of them."
             )
         raise DataError(
             f"Document {place + 1} of user {shown(user)} of {source} has no {name}. {remedy}"

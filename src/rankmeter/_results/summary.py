@@ -389,6 +389,35 @@ def with_metrics(result: Summary, labels: Collection[str]) -> Summary:
     )
 
 
+def with_names_of(first: Summary, result: Summary) -> Summary:
+    """A result in which equal metrics have the names that they have in another result."""
+    by_metric = {entry.asked: entry.label for entry in first.plan.metrics}
+    names = {e.label: by_metric.get(e.asked, e.label) for e in result.plan.metrics}
+    if all(name == label for label, name in names.items()):
+        return result
+
+    def renamed(by_label: Mapping[str, Any]) -> dict[str, Any]:
+        return {names.get(label, label): value for label, value in by_label.items()}
+
+    entries = (replace(entry, label=names[entry.label]) for entry in result.plan.metrics)
+    scores = result.scores
+    estimates = {names[x]: replace(e, label=names[x]) for x, e in result.estimates.items()}
+    return replace(
+        result,
+        plan=replace(result.plan, metrics=tuple(entries)),
+        scores=replace(
+            scores,
+            labels=tuple(names.get(label, label) for label in scores.labels),
+            states=renamed(scores.states),
+            errors=renamed(scores.errors),
+            lowest=renamed(scores.lowest),
+        ),
+        estimates=estimates,
+        random=renamed(result.random),
+        perfect=renamed(result.perfect),
+    )
+
+
 def by_chance(plan: Plan, scores: Scores, truth: Read) -> tuple[dict[str, float], dict[str, float]]:
     """Means of random and of perfect rankings over the users of the result, where both exist."""
     means: tuple[dict[str, float], dict[str, float]] = {}, {}

@@ -167,7 +167,7 @@ class Table:
         """
         import html
 
-        # A cell is where its table is; a heading, and all in notebooks, is where its style says.
+        # Cells inherit the alignment of the table, but browsers center headings.
         left, right = (f' style="text-align:{side}"' for side in ("left", "right"))
 
         def line(row: Sequence[str], tag: str, at: int = -1) -> str:

@@ -177,10 +177,10 @@ def _to_metric(ours: str, options: frozenset[str], k: float | None, profile: Con
     given: set[str] = set()
     for option in sorted(options):
         name, _, value = (option + "=true" if option == ADJUSTED else option).partition("=")
-        general = profile.options.get(f"{name.strip()}={{value}}", {name.strip(): "{value}"})
+        with_value = profile.options.get(f"{name.strip()}={{value}}", {name.strip(): "{value}"})
         means = {
-            ours: value.strip() if theirs == "{value}" else theirs
-            for ours, theirs in profile.options.get(option, general).items()
+            target: value.strip() if meaning == "{value}" else meaning
+            for target, meaning in profile.options.get(option, with_value).items()
         }
         if twice := given & means.keys():
             raise UsageError(f"{ours} has the option {min(twice)!r} twice: use it once")

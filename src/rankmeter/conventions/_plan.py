@@ -320,7 +320,7 @@ _REMEDIES = {
     ): "a cutoff is part of the metric string, such as ndcg@10, or ndcg@5,10,20 for several",
     ("segments", "segment", "by_segment"): "for means within segments call "
     "result.by_segment({user: segment}), or pass segments= to compare",
-    ("mask", "seen"): "pass scores with exclude=, or interactions with train=",
+    ("mask", "seen"): "leave items out with exclude= of evaluate_scores, Scores or update()",
     ("n_candidates",): "pass candidates= to evaluate_ranks, Ranks or Scores, or n_items= for all",
     ("threshold", "min_rating", "min_relevance"): "write relevant='>=4' for items rated at least 4",
 }

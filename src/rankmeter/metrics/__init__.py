@@ -59,10 +59,10 @@ from rankmeter.metrics.unjudged import unjudged as unjudged
 # are named like their file, which they hide: `rankmeter.metrics.ndcg` is the function.
 _FILES = [
     "precision_recall", "average_precision", "reciprocal_rank", "ndcg", "rank_biased_precision",
-    "user_models",
-    "auc", "mean_rank", "confusion_matrix", "propensity", "diversity", "category_diversity",
-    "intent_aware", "novelty", "serendipity", "calibration", "popularity", "coverage", "gini",
-    "fairness", "unjudged", "interpolated_precision", "link_prediction", "counts",
+    "user_models", "auc", "mean_rank", "confusion_matrix", "propensity", "diversity",
+    "category_diversity", "intent_aware", "novelty", "serendipity", "calibration", "popularity",
+    "coverage", "gini", "fairness", "unjudged", "interpolated_precision", "link_prediction",
+    "counts",
 ]  # fmt: skip
 _FAMILIES = [import_module(f"{__name__}.{name}").__name__ for name in _FILES]
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):

@@ -9,6 +9,7 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter._evidence.steps import column
+from rankmeter.errors import UsageError
 from rankmeter.errors._checks import fraction, number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
@@ -21,6 +22,11 @@ Model = Literal[
 READ = 1_000
 """Items that a reader looks at if nothing stops the reading before, as in cwl_eval."""
 _USERS_AT_ONCE = 1_024
+TARGET, PERSISTENCE, SCALE = 1.0, 0.9, 224.0
+ACTS = {
+    "target": ("inst", "insq", "bpm", "nerr11"), "p": ("nerr10", "rbp"), "scale": ("tbg", "u"),
+}  # fmt: skip
+"""The models on which each option acts."""
 
 
 @register("Expected utility per item", reached=False, open_ties=False, synonyms=("cwl",))
@@ -29,9 +35,9 @@ def utility_rate(
     k: int | None = None,
     *,
     model: Model = "inst",
-    target: Annotated[float, Example(2.0)] = 1.0,
-    p: Annotated[float, Example(0.6)] = 0.9,
-    scale: Annotated[float, Example(30.0)] = 224.0,
+    target: Annotated[float, Example(2.0)] = TARGET,
+    p: Annotated[float, Example(0.6)] = PERSISTENCE,
+    scale: Annotated[float, Example(30.0)] = SCALE,
     max_gain: Annotated[float | None, Example(3.0)] = None,
 ) -> FloatArray:
     """Expected utility per item: the mean gain of the items that a reader of a model looks at.
@@ -50,7 +56,7 @@ def utility_rate(
     p : float
         Persistence, between 0 and 1 (``nerr10``, ``rbp``).
     scale : float
-        Half-life (``tbg``), or where reading ends (``u``), in items.
+        Half-life (``tbg``), or where reading ends (``u``), in items, above 0.
     max_gain : float, optional
         Largest possible gain, which no gain may exceed: a gain g counts as g / max_gain. Without
         it every hit counts as 1.
@@ -58,7 +64,8 @@ def utility_rate(
     Notes
     -----
     Σ V g / Σ V, where V of a rank is the probability of reaching it, the product of those above;
-    items below the ranking have no gain. Reading ends at rank k, or 1,000. Source: Moffat, Bailey,
+    items below the ranking have no gain. Reading ends at rank k, or 1,000. An option that does not
+    act on the model must have its default. Source: Moffat, Bailey,
     Scholer and Thomas, TOIS 2017; Azzopardi, Mackenzie and Moffat, ICTIR 2021 (``nerr``); cwl_eval.
 
     Examples
@@ -73,6 +80,14 @@ def utility_rate(
     number("target", target, above=0)
     number("scale", scale, above=0)
     fraction("p", p)
+    given = {"target": target != TARGET, "p": p != PERSISTENCE, "scale": scale != SCALE}
+    for name in (name for name, is_given in given.items() if is_given):
+        if model not in ACTS[name]:
+            raise UsageError(
+                f"`{name}` cannot act on model={model}, only on {', '.join(ACTS[name])}: leave it "
+                "out",
+                option=name,
+            )
     worth = grade_share(hits, max_gain)
     depth = READ if k is None else min(k, READ)
     rank = np.arange(1.0, depth + 1.0)
