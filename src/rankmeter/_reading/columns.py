@@ -151,14 +151,14 @@ class SharedColumns(dict[str, str]):
     def __init__(self, columns: Mapping[str, str]) -> None:
         super().__init__(columns)
         before = columns if isinstance(columns, SharedColumns) else None  # of the ground truth
-        self.present: set[str] = set() if before is None else {*before.present}
-        self.absent: dict[str, ColumnError] = {} if before is None else {**before.absent}
+        self.present: set[str] = {*before.present} if before else set()
+        self.absent: dict[str, dict[Side, ColumnError]] = {**before.absent} if before else {}
 
     def check(self) -> tuple[str, ...]:
         """Raise an error for a column that no table has; return notes on what was not used."""
-        for role, error in self.absent.items():
+        for role, errors in self.absent.items():
             if role not in self.present:
-                raise error
+                raise ColumnError(" ".join(map(str, errors.values())))
         unused = ", ".join(self.keys() - {*ROLES["rankings"], *ROLES["truth"]})
         lacking = ", ".join(f"{role} ({self[role]})" for role in self.absent)
         notes = {
@@ -286,7 +286,8 @@ def _named_columns(
             absent[role] = error
     if isinstance(columns, SharedColumns):
         columns.present.update(roles)
-        columns.absent.update(absent)
+        for role in absent:
+            columns.absent[role] = {**columns.absent.get(role, {}), side: absent[role]}
     return roles, absent
 
 
