@@ -286,8 +286,8 @@ def _named_columns(
             absent[role] = error
     if isinstance(columns, SharedColumns):
         columns.present.update(roles)
-        for role in absent:
-            columns.absent[role] = {**columns.absent.get(role, {}), side: absent[role]}
+        for role, lacking in absent.items():
+            columns.absent[role] = {**columns.absent.get(role, {}), side: lacking}
     return roles, absent
 
 
