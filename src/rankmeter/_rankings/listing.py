@@ -54,8 +54,14 @@ def list_first(
         if tied:
             nth, start = np.arange(rank.size), np.concatenate(([True], ~same))
             rank += nth - np.maximum.accumulate(np.where(start, nth, 0))
-    if depth is not None and not (kept := rank <= depth).all():
+    group, best = None, rank
+    if tied and choices.ties == "expected":
+        first = np.append(True, ~same)
+        group = np.cumsum(first) - 1
+        best = rank[first][group]
+    if depth is not None and not (kept := best <= depth).all():
         at, user, rank = _positions(at, c)[kept], user[kept], rank[kept]
+        group = None if group is None else group[kept]
         begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=begin.size - 1))))
     gained, relevant = np.zeros(user.size), np.zeros(user.size, dtype=bool)
     if judged.size:
@@ -71,6 +77,7 @@ def list_first(
         listing.items.n,
         tied and choices.ties not in ORDERED,
         choices.duplicates not in ("each", "unchecked"),
+        group,
     )
 
 

@@ -275,7 +275,7 @@ def register(
     high: float = 1.0,
     increasing: bool = True,
     reached: bool = True,
-    open_ties: bool = True,
+    open_ties: bool | None = None,
     needs_relevant: bool = True,
     needs_items: bool = True,
     aggregate: str = "mean",
@@ -302,9 +302,10 @@ def register(
         Whether larger is better.
     reached : bool
         Whether the ideal ranking, without a cutoff, reaches the best value of the range.
-    open_ties : bool
+    open_ties : bool, optional
         Whether the metric has a value under unresolved ties: its expectation over all orders.
-        Otherwise unresolved ties are refused, as metrics of lists always do.
+        Otherwise unresolved ties are refused. By default metrics of lists refuse them, as those of
+        hits do not.
     needs_relevant : bool
         Whether a metric of hits is undefined (NaN) for a user without relevant items.
     needs_items : bool
@@ -360,7 +361,7 @@ def describe(
     *,
     needs_relevant: bool = True,
     needs_items: bool = True,
-    open_ties: bool = True,
+    open_ties: bool | None = None,
     at: str = "",
     **facts: Any,
 ) -> Spec:
@@ -368,7 +369,7 @@ def describe(
     name = function.__name__
     parameters = inspect.signature(function).parameters.values()
     needs, cutoff = _evidence(name, parameters)
-    open_ties = open_ties and "lists" not in needs
+    open_ties = "lists" not in needs if open_ties is None else open_ties
     if not inspect.getdoc(function) and sys.flags.optimize < 2:
         raise ValueError(f"{name} has no docstring, which help and documentation need")
     hints = typing.get_type_hints(function, include_extras=True)
@@ -419,7 +420,7 @@ _UNDEFINED: dict[str, tuple[str, Callable[[Any], BoolArray]]] = {
 def _refuse_ties(name: str, arguments: Iterable[Any], *, open_ties: bool) -> None:
     """Refuse tied lists, and unresolved ties of hits where they have no expectation."""
     tied = [each for each in arguments if isinstance(each, Hits | Lists) and each.tied]
-    if any(isinstance(each, Lists) for each in tied):
+    if any(isinstance(each, Lists) and (each.group is None or not open_ties) for each in tied):
         raise UsageError(
             f"{name} needs lists without tied items: choose a rule that orders them, such as "
             f"ties='item'"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray, ratio
+from rankmeter._evidence.hits import FloatArray, IntArray, Span, ratio
 from rankmeter._evidence.lists import Catalogue, Likeness, Lists, Popularity, Profiles
 from rankmeter._evidence.steps import column
 from rankmeter.errors._checks import fraction, integer
@@ -92,7 +93,7 @@ def _ahead_of_popularity(
     return ahead
 
 
-@register("Unexpectedness", reached=False)
+@register("Unexpectedness", reached=False, open_ties=True)
 def unexpectedness(
     lists: Lists,
     baseline: Lists,
@@ -130,8 +131,11 @@ def unexpectedness(
 
     Notes
     -----
+    With ``ties="expected"`` the overlap is the mean over all orders of tied items in both lists.
+
     Source: Murakami, Mori and Orihara, Metrics for evaluating the serendipity of recommendation
-    lists, 2008; Webber, Moffat and Zobel, A similarity measure for indefinite rankings, TOIS 2010.
+    lists, 2008; Webber, Moffat and Zobel, A similarity measure for indefinite rankings, TOIS 2010;
+    Corsi and Urbano, The treatment of ties in rank-biased overlap, SIGIR 2024 (RBO^a).
 
     Examples
     --------
@@ -147,81 +151,125 @@ def unexpectedness(
     top = deduplicate(lists.top(k))
     deep = k if baseline_k is None else integer("baseline_k", baseline_k, least=1)
     expected = deduplicate(baseline.top(deep))
-    user, first, second = _common(top, expected)
-    column(second, "rank in the baseline", top, top.rank[top.offsets[user] + first - 1])
+    both = _Common.of(top, expected, k, deep)
+    mean_rank = (both.second.low + both.second.high) / 2
+    column(mean_rank, "rank in the baseline", top, top.rank[both.at])
     if overlap == "share":
-        whole = top.lengths if denominator == "ranked" else top.length(k)
-        common = _n_by_user(user, top.n_users)
+        whole = both.n if denominator == "ranked" else top.length(k)
+        common = both.expected(np.maximum(both.n, both.m))
         agreement = formula("common / length", name="overlap", common=common, length=whole)
     elif overlap == "rbo":
-        depth = np.maximum(top.lengths, expected.lengths)
-        if k is not None:
-            depth = np.full(top.n_users, k)
-        agreement = _overlap(user, np.maximum(first, second), depth, p)
+        depth = np.maximum(both.n, both.m) if k is None else np.full(top.n_users, k)
+        agreement = _overlap(both, depth, p)
     else:
-        agreement = _extrapolated(user, np.maximum(first, second), top.lengths, expected.lengths, p)
+        agreement = _extrapolated(both, p)
     nothing = {"undefined": np.nan, "unexpected": float(not inverse), "expected": float(inverse)}
     text = ("overlap" if inverse else "1 - overlap") + " if baseline_items > 0 else absent"
     n = expected.lengths
     return formula(text, overlap=agreement, baseline_items=n, absent=nothing[absent])
 
 
-def _common(lists: Lists, baseline: Lists) -> tuple[IntArray, IntArray, IntArray]:
-    """The items in both lists of a user: the user, and the place in each list, from 1."""
-    keys = baseline.user * max(baseline.n_items, 1) + baseline.item
-    order = np.argsort(keys)
-    list_keys = lists.user * max(lists.n_items, 1) + lists.item
-    positions = np.searchsorted(keys, list_keys, sorter=order)
-    match = order.take(positions, mode="clip") if order.size else positions
-    both: BoolArray = (
-        keys[match] == list_keys if order.size else np.zeros(list_keys.size, dtype=bool)
-    )
-    first = np.arange(lists.item.size) - lists.offsets[lists.user] + 1
-    second = np.arange(baseline.item.size) - baseline.offsets[baseline.user] + 1
-    return lists.user[both], first[both], second[match[both]]
+@dataclass(frozen=True, eq=False)
+class _Common:
+    """The items in both lists of a user, of which the first `n` and `m` places count."""
+
+    at: IntArray  # where each item is in the first lists
+    user: IntArray
+    first: Span  # the places that it can have in the first list of its user, from 1
+    second: Span  # and in the second one
+    n: IntArray  # (n_users,)
+    m: IntArray
+
+    @classmethod
+    def of(cls, lists: Lists, others: Lists, k: int | None, other_k: int | None) -> _Common:
+        """The common items of two lists of each user, down to a cutoff."""
+        keys = others.user * max(others.n_items, 1) + others.item
+        order = np.argsort(keys)
+        pairs = lists.user * max(lists.n_items, 1) + lists.item
+        places = np.searchsorted(keys, pairs, sorter=order)
+        places = order.take(places, mode="clip") if order.size else places
+        at = np.flatnonzero(keys[places] == pairs) if order.size else places[:0]
+        n, m = (
+            each.lengths if cut is None else np.minimum(each.lengths, cut)
+            for each, cut in ((lists, k), (others, other_k))
+        )
+        return cls(at, lists.user[at], lists.span[at], others.span[places[at]], n, m)
+
+    def sum(self, values: FloatArray) -> FloatArray:
+        """The sum over each user's common items."""
+        return np.bincount(self.user, values, minlength=self.n.size).astype(np.float64)
+
+    def within(self, depth: IntArray) -> tuple[FloatArray, FloatArray]:
+        """The chance of each item to be in the top of one list, and of the other, by user."""
+        ends = [np.minimum(depth, n)[self.user] for n in (self.n, self.m)]
+        first, second = (
+            np.clip((end - span.low + 1) / (span.high - span.low + 1), 0.0, 1.0)
+            for span, end in zip((self.first, self.second), ends, strict=True)
+        )
+        return first, second
+
+    def expected(self, depth: IntArray) -> FloatArray:
+        """The expected number of items in the tops of both lists, by user."""
+        first, second = self.within(depth)
+        return self.sum(first * second)
+
+    def agreement(self, depth: IntArray, sums: FloatArray) -> FloatArray:
+        """The expected Σ p^d / d over the depths d at which both lists have an item, by user.
+
+        The chance that the top of a list has an item is 0 above its span, rises by equal steps
+        within it, and stays what it is below the span or the end of the list. So the product of two
+        is a polynomial of d, which differs in three intervals.
+        """
+        spans = self.first, self.second
+        ends = [
+            np.minimum(span.high, n[self.user])
+            for span, n in zip(spans, (self.n, self.m), strict=True)
+        ]
+        sizes = [span.high - span.low + 1 for span in spans]
+        rising = [(1.0 / n, (1.0 - span.low) / n) for span, n in zip(spans, sizes, strict=True)]
+        stays = self.within(depth)
+        begin, total = np.maximum(spans[0].low, spans[1].low) - 1, np.zeros(self.user.size)
+        for last in (np.minimum(*ends), np.maximum(*ends), depth[self.user]):
+            (a, b), (c, d) = (
+                (np.where(end >= last, rise[0], 0.0), np.where(end >= last, rise[1], stay))
+                for end, rise, stay in zip(ends, rising, stays, strict=True)
+            )
+            end = np.maximum(begin, np.minimum(last, depth[self.user]))
+            share, weight, deep = _at(sums, end) - _at(sums, begin)
+            total += b * d * share + (a * d + b * c) * weight + a * c * deep
+            begin = end
+        return self.sum(total)
 
 
-def _n_by_user(user: IntArray, n_users: int) -> FloatArray:
-    return np.bincount(user, minlength=n_users).astype(np.float64)
-
-
-def _sums(depth: int, p: float) -> tuple[FloatArray, FloatArray]:
-    """Σ p^d and Σ p^d / d of the depths 1, ..., n, for each n up to a depth.
+def _sums(depth: int, p: float) -> FloatArray:
+    """Σ p^d / d, Σ p^d and Σ d p^d of the depths 1, ..., n, for each n up to a depth.
 
     Deeper than that p^d is 0, so the last sums hold for all greater depths.
     """
     last = math.ceil(-750.0 / math.log(p)) if 0.0 < p < 1.0 else depth
     d = np.arange(1.0, min(depth, last) + 1.0)
-    first = np.concatenate(([0.0], np.cumsum(p**d)))
-    return first, np.concatenate(([0.0], np.cumsum(p**d / d)))
+    return np.cumsum(np.pad([p**d / d, p**d, d * p**d], [(0, 0), (1, 0)]), axis=1)
 
 
-def _overlap(user: IntArray, depth_of_both: IntArray, depth: IntArray, p: float) -> FloatArray:
-    """`depth_of_both` is the depth from which both lists have an item."""
-    weight, share = _sums(int(depth.max(initial=0)), p)
-    depth = np.minimum(depth, weight.size - 1)
-    last = depth[user]
-    gains = np.where(
-        depth_of_both <= last, share[last] - share[np.minimum(depth_of_both, last + 1) - 1], 0.0
-    )
-    total: FloatArray = np.bincount(user, gains, minlength=depth.size).astype(np.float64)
-    return formula("sum / weights", name="overlap", sum=total, weights=weight[depth])
+def _at(sums: FloatArray, depth: IntArray) -> FloatArray:
+    return sums[:, np.minimum(depth, sums.shape[1] - 1)]
 
 
-def _extrapolated(
-    user: IntArray, depth_of_both: IntArray, n: IntArray, m: IntArray, p: float
-) -> FloatArray:
+def _overlap(both: _Common, depth: IntArray, p: float) -> FloatArray:
+    """Truncated rank-biased overlap, relative to the largest possible one."""
+    sums = _sums(int(depth.max(initial=0)), p)
+    total, weights = both.agreement(depth, sums), _at(sums, depth)[1]
+    return formula("sum / weights", name="overlap", sum=total, weights=weights)
+
+
+def _extrapolated(both: _Common, p: float) -> FloatArray:
     """Equation 32 of Webber et al., for lists of different lengths."""
-    short, long = np.minimum(n, m), np.maximum(n, m)
-    weight, share = _sums(int(long.max(initial=0)), p)
-    gains = share[long[user]] - share[depth_of_both - 1]
-    seen = np.bincount(user, gains, minlength=n.size)
-    common, early = (
-        _n_by_user(user, n.size),
-        _n_by_user(user[depth_of_both <= short[user]], n.size),
-    )
+    short, long = np.minimum(both.n, both.m), np.maximum(both.n, both.m)
+    sums = _sums(int(long.max(initial=0)), p)
+    seen, common, early = both.agreement(long, sums), both.expected(long), both.expected(short)
     rate = ratio(early, short)
-    going_on = rate * (weight[long] - weight[short] - short * (share[long] - share[short]))
+    share, weight, _ = _at(sums, long) - _at(sums, short)
+    going_on = rate * (weight - short * share)
     end = ratio(common - early, long) + rate
     text = "(1 - p) / p * (seen + extrapolated) + end * p**longer"
     return formula(
@@ -248,8 +296,8 @@ def least_item_promoted(lists: Lists, baseline: Lists, k: int | None = None) -> 
     >>> result["least_item_promoted@2"].mean
     1.0
     """
-    user, _, second = _common(deduplicate(lists.top(k)), deduplicate(baseline))
+    both = _Common.of(deduplicate(lists.top(k)), deduplicate(baseline), k, None)
     n = lists.length(k)
     deepest = n.copy()
-    np.maximum.at(deepest, user, second - 1)
+    np.maximum.at(deepest, both.user, both.second.low - 1)
     return np.where(baseline.lengths > 0, formula("lowest - k", lowest=deepest, k=n), np.nan)
