@@ -474,16 +474,23 @@ TOPICS = {
 }  # fmt: skip
 HALVES = [{**JUDGMENTS, "judgmentRatings": [one]} for one in JUDGMENTS["judgmentRatings"]]
 STORED_HALVES = {"took": 1, "hits": {"hits": [{"_source": half} for half in HALVES]}}
+RESULTS = [
+    {"searchText": query, "searchConfigurationId": "new", "metrics": [],
+     "documentIds": sorted(found, key=found.get, reverse=True)}
+    for query, found in RUN.items()
+]  # fmt: skip
+EXPERIMENT = {"took": 1, "hits": {"hits": [{"_source": result} for result in RESULTS]}}
 STORED = {"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_source": JUDGMENTS}]}}
 
 
 @pytest.mark.parametrize("as_file", [False, True])
+@pytest.mark.parametrize("answer", [RESPONSE, EXPERIMENT])
 @pytest.mark.parametrize("truth", [REQUEST, JUDGMENTS, TOPICS, STORED, STORED_HALVES])
-def test_files_of_search_engines_are_read(truth, as_file, tmp_path):
-    rankings = RESPONSE
+def test_files_of_search_engines_are_read(truth, answer, as_file, tmp_path):
+    rankings = answer
     if as_file:
         rankings, path = tmp_path / "response.json", tmp_path / "truth.json"
-        rankings.write_text(json.dumps(RESPONSE), "utf-8")
+        rankings.write_text(json.dumps(answer), "utf-8")
         path.write_text(json.dumps(truth, indent=1), "utf-8")
         truth = path
     metrics = "ndcg@10 mrr n_relevant judged@5"
@@ -491,6 +498,12 @@ def test_files_of_search_engines_are_read(truth, as_file, tmp_path):
     assert found.to_dict()["metrics"] == plain.to_dict()["metrics"]
     with pytest.raises(DataError, match="Were the two swapped"):
         rm.evaluate(truth, rankings, metrics)
+
+
+def test_results_of_two_search_configurations_are_refused():
+    twice = {"hits": {"hits": 2 * EXPERIMENT["hits"]["hits"]}}
+    with pytest.raises(DataError, match="twice.* keep the results of one search configuration"):
+        rm.evaluate(twice, QRELS, "mrr")
 
 
 def test_documents_of_two_indexes_with_one_id_are_refused():

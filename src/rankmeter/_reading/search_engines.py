@@ -1,7 +1,7 @@
 """JSON of search engines: relevance judgments and search results.
 
 Elasticsearch and OpenSearch: requests and responses of ``_rank_eval``. OpenSearch: judgment lists
-of its Search Relevance plugin. RRE (Rated Ranking Evaluator): ratings files.
+and evaluation results of its Search Relevance plugin. RRE (Rated Ranking Evaluator): ratings files.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from rankmeter.errors._checks import shown
 
 def by_query(data: Mapping[Any, Any], side: Side, where: str) -> Mapping[Any, Any]:
     """Query → {document: rating}, or its documents in order; other data are returned unchanged."""
-    form = next((form for form in _FORMS if form.keys <= data.keys()), None)
-    if form is None:
+    for form in (form for form in _FORMS if form.keys <= data.keys()):
+        try:
+            queries = form.read(data)
+            break
+        except (KeyError, TypeError, AttributeError, ValueError, IndexError):
+            continue  # users may have these names
+    else:
         return data
-    try:
-        queries = form.read(data)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
-        return data  # users may have these names
     if side in ("rankings", "truth") and side != form.side:
         what = "relevance judgments" if form.side == "truth" else "search results"
         raise FileFormatError(
@@ -62,6 +63,12 @@ def _stored_judgments(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return [judged for each in lists for judged in _judgments(each)]
 
 
+def _stored_results(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    """The documents of each query in the results of an experiment that a search returned."""
+    results = [stored["_source"] for stored in data["hits"]["hits"]]
+    return [(result["searchText"], [*result["documentIds"]]) for result in results]
+
+
 def _topics(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     """The groups of queries, which share their ratings."""
     groups = [group for topic in data["topics"] for group in topic["query_groups"]]
@@ -80,7 +87,8 @@ def _unique(pairs: Iterable[tuple[Any, Any]], of: str, where: str) -> dict[Any, 
         if key in mapping:
             raise FileFormatError(
                 f"{where}: {of} has {shown(key)} twice. Documents of one query need "
-                "different ids, in all indexes together, and queries need different names"
+                "different ids, in all indexes together, and queries need different names; keep the "
+                "results of one search configuration"
             )
         mapping[key] = value
     return mapping
@@ -99,5 +107,6 @@ _FORMS = (
     _Form(frozenset({"details", "metric_score"}), "rankings", _responses),
     _Form(frozenset({"judgmentRatings"}), "truth", _judgments),
     _Form(frozenset({"hits"}), "truth", _stored_judgments),
+    _Form(frozenset({"hits"}), "rankings", _stored_results),
     _Form(frozenset({"topics"}), "truth", _topics),
 )
