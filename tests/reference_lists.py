@@ -336,7 +336,7 @@ def gained(side, items, stay, discount):
     return total
 
 
-def greedy(side, items, stay, k):
+def greedy(side, items, stay, k, ties):
     left, chosen = sorted(items), []
     while left and (k is None or len(chosen) < k):
         now = gained(side, chosen, stay, lambda _: 1)
@@ -344,7 +344,7 @@ def greedy(side, items, stay, k):
             left,
             key=lambda i: (
                 round(gained(side, [*chosen, i], stay, lambda _: 1) - now, 9),
-                vector(side, i),
+                vector(side, i) if ties == "categories" else i,
             ),
         )
         left.remove(best)
@@ -358,43 +358,64 @@ def bounded(side, truth, ranking, k, stay, discount):
     return n * sum(stay ** (r - 1) * discount(r) for r in range(1, depth + 1))
 
 
-def by_ideal(ranking, side, user, k, stay, discount, ideal):
+def by_ideal(ranking, side, user, k, stay, discount, ideal, ties):
     truth = side.truth.get(user, {})
     if not ranking or not topics(side, truth):
         return NAN
     found = [i if i in truth else None for i in cut(ranking, k)]
     value = gained(side, found, stay, discount)
     if ideal == "greedy":
-        return value / gained(side, greedy(side, truth, stay, k), stay, discount)
+        return value / gained(side, greedy(side, truth, stay, k, ties), stay, discount)
     if ideal == "none":
         return value / len(topics(side, truth))
     return value / bounded(side, truth, ranking, k, stay, discount)
 
 
-def alpha_ndcg(ranking, side, user, k, alpha=0.5, discount="log2", ideal="greedy"):
-    weights = {
-        "log2": lambda r: 1 / math.log2(r + 1),
-        "ln": lambda r: 1 / math.log(r + 1),
-        "log10": lambda r: 1 / math.log10(r + 1),
-        "jarvelin": lambda r: 1 / math.log2(max(r, 2)),
-        "reciprocal": lambda r: 1 / r,
-    }
-    return by_ideal(ranking, side, user, k, 1 - alpha, weights[discount], ideal)
+WEIGHTS = {
+    "log2": lambda r: 1 / math.log2(r + 1),
+    "ln": lambda r: 1 / math.log(r + 1),
+    "log10": lambda r: 1 / math.log10(r + 1),
+    "jarvelin": lambda r: 1 / math.log2(max(r, 2)),
+    "reciprocal": lambda r: 1 / r,
+}
 
 
-def err_ia(ranking, side, user, k, alpha=0.5, ideal="bound"):
-    value = by_ideal(ranking, side, user, k, 1 - alpha, lambda r: 1 / r, ideal)
+def alpha_ndcg(
+    ranking, side, user, k, alpha=0.5, discount="log2", ideal="greedy", ideal_ties="categories"
+):
+    return by_ideal(ranking, side, user, k, 1 - alpha, WEIGHTS[discount], ideal, ideal_ties)
+
+
+def err_ia(ranking, side, user, k, alpha=0.5, ideal="bound", ideal_ties="categories"):
+    value = by_ideal(ranking, side, user, k, 1 - alpha, WEIGHTS["reciprocal"], ideal, ideal_ties)
     return value * alpha if ideal == "none" else value
 
 
-def nrbp(ranking, side, user, k, alpha=0.5, beta=0.5, ideal="bound"):
+def nrbp(ranking, side, user, k, alpha=0.5, beta=0.5, ideal="bound", ideal_ties="categories"):
     def weight(r):
         return beta ** (r - 1)
 
     if ideal == "greedy":
-        return by_ideal(ranking, side, user, k, 1 - alpha, weight, "greedy")
-    value = by_ideal(ranking, side, user, k, 1 - alpha, weight, "none")
+        return by_ideal(ranking, side, user, k, 1 - alpha, weight, "greedy", ideal_ties)
+    value = by_ideal(ranking, side, user, k, 1 - alpha, weight, "none", ideal_ties)
     return value * (1 - (1 - alpha) * beta)
+
+
+def d_sharp_ndcg(ranking, side, user, k, recall_weight=0.5, discount="log2"):
+    truth, weight = side.truth.get(user, {}), WEIGHTS[discount]
+    if not ranking or not topics(side, truth):
+        return NAN
+
+    def gain(item):
+        return truth.get(item, 0) * len(side.categories.get(item, ()))
+
+    def total(items):
+        return sum(gain(item) * weight(r) for r, item in enumerate(cut(items, k), 1))
+
+    found = topics(side, [item for item in cut(ranking, k) if item in truth])
+    recall = len(found) / len(topics(side, truth))
+    ndcg = total(ranking) / total(sorted(truth, key=gain, reverse=True))
+    return recall_weight * recall + (1 - recall_weight) * ndcg
 
 
 def of_topics(ranking, side, user, k, function):

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import polars as pl
+
 from rankmeter._evaluation.evaluator import Evaluator
 from rankmeter.conventions import translate
 from rankmeter.errors import MissingDependencyError, RankmeterError
@@ -74,7 +76,12 @@ class _Provided:
         from ir_measures.providers import Evaluator as Base
         from ir_measures.util import QrelsConverter, RunConverter
 
-        truth = QrelsConverter(qrels).as_dict_of_dict()
+        rows = [
+            (row.query_id, row.doc_id, row.relevance, getattr(row, "iteration", "0"))
+            for row in QrelsConverter(qrels).as_namedtuple_iter()
+        ]
+        roles = ["user", "item", "gain", "subtopic"]
+        truth = pl.DataFrame(rows, schema=roles, orient="row", infer_schema_length=None)
         asked = {str(measure): measure for measure in measures}
         question = Evaluator(truth, list(asked), like="ir_measures")
 
@@ -84,7 +91,7 @@ class _Provided:
             def _iter_calc(self, run: Any) -> Iterator[Any]:
                 return _values(question, asked, RunConverter(run).as_dict_of_dict())
 
-        return Bound(list(asked.values()), set(truth))
+        return Bound(list(asked.values()), set(truth["user"]))
 
 
 def _values(question: Evaluator, asked: dict[str, Any], run: dict[str, Any]) -> Iterator[Any]:

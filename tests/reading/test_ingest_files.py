@@ -588,10 +588,11 @@ def test_a_pattern_of_text_files_is_refused_with_what_to_do(tmp_path):
         read_rankings(tmp_path / "*.csv")
 
 
-def test_subtopics_of_judgments_are_not_merged(tmp_path):
+def test_subtopics_of_judgments_are_read_and_the_largest_gain_counts(tmp_path):
     path = tmp_path / "diversity.qrels"
-    path.write_text("1 1 a 1\n1 2 a 1\n1 2 b 1\n2 1 a 1\n", "utf-8")
-    with pytest.raises(FileFormatError, match=r"judges 1 pairs .* 'a' of query '1' .*subtopic"):
-        rm.evaluate({"1": ["a"]}, path, "rr")
+    path.write_text("1 1 a 1\n1 2 a 3\n1 2 b 1\n2 1 a 1\n", "utf-8")
+    result = rm.evaluate({"1": ["a"], "2": []}, path, ["cg", "subtopic_recall"])
+    assert [result["cg"].mean, result["subtopic_recall"].mean] == [1.5, 1]
+    assert "another subtopic (the largest gain counts) of the ground truth: 1" in str(result)
     path.write_text("1 0 a 1\n1 Q0 b 1\n1 run7 c 0\n", "utf-8")
     assert rm.evaluate({"1": ["b"]}, path, "recall")["recall"].mean == 0.5

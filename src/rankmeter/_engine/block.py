@@ -134,11 +134,13 @@ class Block:
             return no_lists(name, choices)
         key = name, choices
         if key not in self._evidence:
-            self._evidence[key] = (
-                relevant_items(self.judged(choices), self.tables.items)
-                if name == "relevant"
-                else self.tables.evidence(name, self._codes, choices)
-            )
+            if name == "relevant":
+                evidence: Any = relevant_items(self.judged(choices), self.tables.items)
+            elif name == "intents":
+                evidence = self.tables.intents(self._codes, choices)
+            else:
+                evidence = self.tables.evidence(name, self._codes, choices)
+            self._evidence[key] = evidence
         return self._evidence[key]
 
 

@@ -16,6 +16,7 @@ from rankmeter._evidence.hits import BoolArray, IntArray, ratio
 from rankmeter._evidence.lists import (
     Catalogue,
     Features,
+    Intents,
     Likeness,
     Lists,
     Popularity,
@@ -233,6 +234,24 @@ class SideTables:
         matrix[item, column] = 1.0
         described: BoolArray = matrix.max(axis=1, initial=0.0) > 0
         return Features(matrix, described)
+
+    def intents(self, users: Codes, choices: Alignment) -> Intents | None:
+        """The subtopics of the relevant items of some users, if the judgments have subtopics."""
+        judged = self.truth.subtopics
+        if judged is None:
+            return None
+        user = users.find(as_ids(judged["user"]))
+        kept = (user >= 0) & choices.is_relevant(judged["gain"].to_numpy())
+        judged, user = judged.filter(series(kept)), user[kept]
+        names = judged["subtopic"].unique().sort()
+        pair, row = np.unique(
+            user * self.items.n + self.items.encode(judged["item"]), return_inverse=True
+        )
+        matrix, gains = np.zeros((2, pair.size + 1, len(names)))
+        cell = row, Codes(names).encode(judged["subtopic"])
+        matrix[cell], gains[cell] = 1.0, judged["gain"].to_numpy()
+        known: BoolArray = matrix.max(axis=1, initial=0.0) > 0
+        return Intents(pair, Features(matrix, known, gains), names.to_list())
 
     @cached_property
     def likeness(self) -> Likeness:

@@ -239,6 +239,9 @@ class _Desk:
     def names_of(self, groups: Features) -> list[str]:
         """The names of groups of items, if these are the categories."""
         tables = self.block.tables
+        intents = None if tables is None else self.block.evidence("intents", self.choices)
+        if intents is not None and groups is intents.categories:
+            return [*intents.names]
         items = None if tables is None else tables.side.items
         if tables is None or items is None or items.categories is None or tables.categories is None:
             return []

@@ -253,6 +253,9 @@ class Question:
         words = vocabulary_of(judged, tables)
         engine = how.describe(tables.values())
         notes = (*side.notes, *unused)
+        if judged.subtopics is not None:
+            n = judged.subtopics["subtopic"].n_unique()
+            notes += (f"{judged.source}: {counted(n, 'subtopic')}, for intent-aware metrics",)
         return replace(plan, engine=engine, side=notes, words=words), judged, tables, side
 
     def _refuse(self, systems: Mapping[str, object]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray, ratio
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray, Span, ratio
 from rankmeter._evidence.steps import note_formula, note_sum
 from rankmeter.errors import InvalidValueError
 
@@ -38,6 +38,9 @@ class Lists:
         The number of codes.
     tied : bool
         Whether the order of some items is not decided.
+    group : int64 array of shape (n,), optional
+        The tied group of each item, ascending, if the order is not decided and every group is
+        whole: then a cutoff keeps all items of a group that begins above it.
     distinct : bool
         Whether it is certain that no list has an item twice.
     """
@@ -50,6 +53,7 @@ class Lists:
     n_items: int
     tied: bool = False
     distinct: bool = False
+    group: IntArray | None = None
 
     @property
     def n_users(self) -> int:
@@ -74,7 +78,19 @@ class Lists:
         """The items at rank k or better; all of them without k."""
         if k is None or not self.item.size or int(self.rank.max()) <= k:
             return self
-        return self.only(self.rank <= k)
+        best = self.rank
+        if self.group is not None:
+            best = best[np.searchsorted(self.group, self.group)]
+        return self.only(best <= k)
+
+    @cached_property
+    def span(self) -> Span:
+        """The first and last place in its list that each item can have, from 1."""
+        begin, place = self.offsets[self.user], np.arange(self.item.size) + 1
+        if self.group is None:
+            return Span(place - begin, place - begin)
+        low, high = (np.searchsorted(self.group, self.group, side) for side in ("left", "right"))
+        return Span(low + 1 - begin, high - begin)
 
     def only(self, chosen: BoolArray) -> Lists:
         """Select items by mask or position; they keep their ranks."""
@@ -112,6 +128,7 @@ class Lists:
             rank=self.rank[positions],
             gain=self.gain[positions],
             relevant=self.relevant[positions],
+            group=None if self.group is None else self.group[positions],
         )
 
     def sum(self, values: npt.NDArray[Any]) -> FloatArray:
@@ -250,10 +267,13 @@ class Features:
     matrix : array or SciPy sparse matrix of shape (n_items, n_features)
     known : bool array of shape (n_items,)
         Which items have features.
+    gains : float64 array of shape (n_items, n_features), optional
+        Of subtopics, which may differ for an item.
     """
 
     matrix: Any
     known: BoolArray
+    gains: FloatArray | None = None
 
     @property
     def n_features(self) -> int:
@@ -293,6 +313,33 @@ class Features:
         if hasattr(self.matrix, "toarray"):
             return replace(self, matrix=self.matrix.multiply(scale[:, None]).tocsr())
         return replace(self, matrix=self.matrix * scale[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class Intents:
+    """The subtopics of relevant items, which differ between users.
+
+    Parameters
+    ----------
+    pair : int64 array of shape (n,)
+        User and code of each item that has some, as user * n_items + code, ascending.
+    categories : Features
+        The subtopics of each pair. The last row is that of all other items, which have none.
+    names : list of str
+        Of the subtopics.
+    """
+
+    pair: IntArray
+    categories: Features
+    names: list[str]
+
+    def of(self, lists: Lists) -> Lists:
+        """Lists in which an item is its row of the categories."""
+        n = self.pair.size
+        pair = lists.user * lists.n_items + lists.item
+        at = np.searchsorted(self.pair, pair)
+        known = np.append(self.pair, -1)[at] == pair
+        return replace(lists, item=np.where(known, at, n), n_items=n + 1, distinct=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -106,6 +106,7 @@ _NAMES = {
     "gain": "relevance rel gain label rating grade",
     "rating": "rating score relevance rel gain label grade",
     "time": "time timestamp ts date datetime unixtime",
+    "subtopic": "subtopic subtopicid intent intentid",
 }
 SYNONYMS = {role: frozenset(names.split()) for role, names in _NAMES.items()}
 
@@ -135,7 +136,7 @@ LIST_NAMES: dict[Side, dict[str, frozenset[str]]] = {
 
 ROLES: dict[Side, tuple[str, ...]] = {
     "rankings": ("user", "item", "score", "rank"),
-    "truth": ("user", "item", "gain"),
+    "truth": ("user", "item", "gain", "subtopic"),
     "interactions": ("user", "item", "rating", "time"),
     "segments": ("user", "segment"),
     "clusters": ("user", "cluster"),
@@ -311,7 +312,11 @@ def _is_run(roles: Mapping[str, str]) -> bool:
 
 def _add_tool_roles(read: Columns, side: Side, roles: dict[str, str]) -> None:
     """Add the columns that only have their role next to certain others."""
-    if side != "truth" or "gain" in roles:
+    if side != "truth":
+        return
+    if "subtopic" not in roles and plain(roles.get("user")) in ("qid", "queryid"):
+        roles |= [("subtopic", name) for name in read.names if plain(name) == "iteration"]
+    if "gain" in roles:
         return
     scores = [name for name in read.names if plain(name) == "score"]
     if scores and [plain(roles.get(role)) for role in ("user", "item")] == ["queryid", "corpusid"]:

@@ -36,7 +36,7 @@ from rankmeter._reading.numbers import (
     typed,
 )
 from rankmeter._reading.spark import is_spark, kind_in_spark
-from rankmeter._reading.table import POLARS, Frame, Kind, Origin, Table, rows, some
+from rankmeter._reading.table import POLARS, Frame, Kind, Origin, Table, refuse, rows, some
 from rankmeter._reading.values import unnested
 from rankmeter.errors import ColumnError, DataError
 from rankmeter.errors._checks import choice, shown
@@ -108,7 +108,35 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
     else:
         frame = frame.with_columns(gain=pl.lit(1.0))
         counts["assumed_gains"] = frame.height
-    return _table(InFrame(frame), "list", empty, read, counts)
+    if "subtopic" not in frame.columns:
+        return _table(InFrame(frame), "list", empty, read, counts)
+    subtopics = _by_subtopic(frame, read.source)
+    pairs = subtopics.group_by("user", "item", maintain_order=True).agg(pl.col("gain").max())
+    counts["further_subtopics"] = frame.height - pairs.height
+    return replace(_table(InFrame(pairs), "list", empty, read, counts), subtopics=subtopics)
+
+
+def _by_subtopic(frame: pl.DataFrame, source: str) -> pl.DataFrame:
+    """One judgment for each user, item and subtopic, which has several for the item.
+
+    Raises
+    ------
+    DataError
+        If a subtopic is missing, or one has two gains.
+    """
+    triple = ["user", "item", "subtopic"]
+    frame = frame.with_columns(pl.col("subtopic").cast(pl.String)).unique(maintain_order=True)
+    missing = frame["subtopic"].is_null()
+    refuse(missing, "subtopics", source, "missing", "Fill them, or drop the column.")
+    refuse(
+        frame.select(triple).is_duplicated(),
+        "judgments",
+        source,
+        "of one user, item and subtopic with different gains",
+        "Keep one of each.",
+        values=frame["subtopic"],
+    )
+    return frame.select(*triple, "gain")
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,10 +233,11 @@ def _checked(
         refuse_labels(users.slice(0, len(items)), items, side, source)
     counts["rows"] = len(items)
     values: list[pl.Series] = []
-    for role in roles.keys() - {"user", "item", "time"}:
+    unread = [role for role in ("time", "subtopic") if role in roles]
+    for role in roles.keys() - {"user", "item", *unread}:
         column = columns[roles[role]]
         values += [numbers(column, role, source, counts, untyped=untyped, textual=textual)]
-    for name in (["time"] if "time" in roles else []) + list(others):
+    for name in [*unread, *others]:
         values += [typed(columns[roles.get(name, name)], name, untyped=untyped)]
     frame = pl.DataFrame([users.slice(0, len(items)), items, *values])
     return frame, IdSeries(users.slice(len(items))), counts

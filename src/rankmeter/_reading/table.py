@@ -184,12 +184,16 @@ class Table:
     fit into memory are in pieces or in Spark, and `rows` are examples with the types of all. Once
     the rows with judged items are found, these are the `rows`, with a ``number`` that says their
     place among all rows, and `empty_users` names the users of all.
+
+    `subtopics` are those of judgments: ``user``, ``item``, ``subtopic`` (String) and ``gain``, each
+    triple once; None where judgments have none.
     """
 
     rows: AnyRows
     order: Literal["score", "rank", "list"] = "score"
     empty_users: Ids = field(default_factory=lambda: Objects([], "Int64"))
     origin: Origin = field(default_factory=Origin)
+    subtopics: pl.DataFrame | None = None
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -461,6 +465,9 @@ def _cast(table: Table, role: str, kind: IdType) -> Table:
         table = replace(table, empty_users=IdSeries(empty))
     if table.type_of(role) != kind:
         table = replace(table, rows=table.rows.cast(role, _polars_type(kind)))
+        if table.subtopics is not None:
+            cast = table.subtopics.cast({role: _polars_type(kind)})
+            table = replace(table, subtopics=cast)
     return table
 
 

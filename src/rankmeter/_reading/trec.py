@@ -36,41 +36,18 @@ def read_run(file: Text, side: Side, *, ranked: bool = True, in_rows: bool = Fal
 
 
 def read_qrels(file: Text, side: Side) -> Columns:
-    """TREC judgments: ``qid 0 docid rel``."""
-    _refuse_subtopics(file, side)
-    return _read_trec(file, side, _QRELS, "qid docid rel")
-
-
-def _refuse_subtopics(file: Text, side: Side) -> None:
-    """Refuse judgments by subtopic, in the second field, where one document has several.
-
-    All lines are looked at only if the first ones differ in this field.
-    """
-    fields = [re.findall(_FIELD, line)[1:2] for line in file.head.split("\n")[:-1]]
-    if len({field[0] for field in fields if field}) < 2:
-        return
-    try:
-        rows, _ = trec_fields(file, side, "qid subtopic docid rel", "qid subtopic docid rel")
-    except FileFormatError:
-        return  # the reader of judgments says what is wrong
-    several = rows.group_by("qid", "docid").agg(pl.col("subtopic").unique().sort())
-    several = several.filter(pl.col("subtopic").list.len() > 1).sort("qid", "docid")
-    if several.height:
-        qid, docid, subtopics = several.row(0)
-        raise FileFormatError(
-            f"{file.name} judges {several.height} pairs of query and document several times "
-            f"with different second fields, for example {shown(docid)} of query {shown(qid)} for "
-            f"{', '.join(map(shown, subtopics[:4]))}. Judgments by subtopic (intents) are not "
-            "read: write one judgment for each query and document, such as the largest grade"
-        )
+    """TREC judgments: ``qid 0 docid rel``; the second field is the subtopic where it varies."""
+    lines = [re.findall(_FIELD, line) for line in file.head.split("\n")[:-1]]
+    by_subtopic = len({line[1] for line in lines if len(line) > 1}) > 1
+    return _read_trec(file, side, _QRELS, "qid docid rel", by_subtopic=by_subtopic)
 
 
 def looks_like_trec(file: Text) -> Literal["run", "qrels"] | None:
     """The format of a file by the fields of its first lines.
 
-    The second field of TREC files is not used: it is Q0, or 0. The item in a table of ratings can
-    be the same; such a table differs by its header, by a third field of numbers with second fields
-    that are not 0, or by a time in place of the grade.
+    The second field of TREC files is Q0, or 0, or the number of a subtopic. The item in a table of
+    ratings can be the same; such a table differs by its header, by a third field of numbers with
+    second fields that are not 0, or by a time in place of the grade.
     """
     lines = [re.findall(_FIELD, line) for line in file.head.split("\n")[:50]]
     lines = [line for line in lines if len(line) >= 4]
@@ -79,6 +56,8 @@ def looks_like_trec(file: Text) -> Literal["run", "qrels"] | None:
     marked = [line for line in lines if line[1].upper() == "Q0"]
     if not marked:
         marked = [line for line in lines if line[1] == "0"]
+        if all(len(line) == 4 and line[1].isdigit() and not _is_number(line[2]) for line in lines):
+            marked = lines
         if any(_is_number(line[2]) for line in lines) and not _zero_throughout(file.text):
             return None
     if any(len(line) >= 6 and _is_number(line[3]) and _is_number(line[4]) for line in marked):
@@ -104,14 +83,29 @@ def _is_number(text: str) -> bool:
 
 
 def _read_trec(
-    file: Text, side: Side, form: str, used: str, *, ranked: bool = False, in_rows: bool = False
+    file: Text,
+    side: Side,
+    form: str,
+    used: str,
+    *,
+    ranked: bool = False,
+    in_rows: bool = False,
+    by_subtopic: bool = False,
 ) -> Columns:
+    """The columns of a run or of judgments, as an index of lines where that is possible.
+
+    It is not where a document occurs twice for a query, as it does in judgments by subtopic.
+    """
     facts: dict[str, Any] = {"textual": True, "words": RETRIEVAL}
-    usual = form == _USUAL.get(side) and not in_rows
+    usual = form == _USUAL.get(side) and not (in_rows or by_subtopic)
     if usual and (lines := Lines.of(file, form.split(), used.split())):
         return Columns.by_user(lines, file.name, trimmed=lines.trimmed, **facts)
+    used = _QRELS if form == _QRELS else used
     rows, n_rounded = trec_fields(file, side, form, used, ranked=ranked)
-    columns = dict(zip(("user", "item", "value"), rows.get_columns(), strict=True))
+    roles = {"qid": "user", "0": "subtopic", "docid": "item", used.split()[-1]: "value"}
+    columns = {roles[column.name]: column for column in rows}
+    if form == _QRELS and columns["subtopic"].n_unique() < 2:
+        del columns["subtopic"]
     counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": n_rounded})
     return Columns.by_role(columns, file.name, counts=counts, trimmed=file.is_ascii, **facts)
 
@@ -216,10 +210,11 @@ def _any_lines(
         _refuse_split_docids(file.name, lines)
     # Only the fields that are used are captured; the rest must be there.
     pattern = f"{_SPACE}+".join(
-        f"(?<{field}>{_FIELD})" if field in used else _FIELD for field in fields
+        f"(?<_{field}>{_FIELD})" if field in used else _FIELD for field in fields
     )
     end = f"{_SPACE}*$" if exact else ""
     rows = lines.str.extract_groups(f"^{_SPACE}*{pattern}{end}").struct.unnest()
+    rows = rows.rename(lambda name: name[1:])
     value = used[-1]
     numbers = rows[value].cast(pl.Float64, strict=False)
     if numbers.null_count():

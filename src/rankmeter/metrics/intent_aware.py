@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,9 @@ _DEEPEST = 2**20
 
 
 _NOTHING = 1e-18
+
+IdealTies: TypeAlias = Literal["categories", "item-descending"]
+"""Which of several items that gain the same an ideal ranking has first."""
 
 
 @register("Subtopic recall", synonyms=("srecall", "s_recall", "strec"))
@@ -86,6 +89,7 @@ def alpha_ndcg(
     alpha: Annotated[float, Example(0.2)] = 0.5,
     discount: Discount = "log2",
     ideal: Literal["greedy", "bound"] = "greedy",
+    ideal_ties: IdealTies = "categories",
 ) -> FloatArray:
     """Alpha-nDCG: NDCG in which a category counts less each time it is seen again.
 
@@ -99,6 +103,9 @@ def alpha_ndcg(
         What the sum is divided by: that of an ideal ranking, found step by step among the user's
         relevant items; or the sum if every rank had an item of every category, as in the α-DCG of
         ndeval. Without a cutoff the latter takes as many ranks as were ranked.
+    ideal_ties : {"categories", "item-descending"}
+        Which of the items that gain the same comes first in the greedy ideal: one whose categories
+        come first, or the larger id, as in ndeval. What can be gained later depends on it.
 
     Notes
     -----
@@ -119,7 +126,7 @@ def alpha_ndcg(
     """
     weight = DISCOUNTS[discount]
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    gain, whole = _gains(lists, relevant, categories, k, stay, weight, ideal)
+    gain, whole = _gains(lists, relevant, categories, k, stay, weight, ideal, ideal_ties)
     return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
 
 
@@ -132,6 +139,7 @@ def err_ia(
     *,
     alpha: Annotated[float, Example(0.2)] = 0.5,
     ideal: Literal["bound", "greedy", "none"] = "bound",
+    ideal_ties: IdealTies = "categories",
 ) -> FloatArray:
     """Intent-aware ERR (ERR-IA): ERR of a reader who looks for one of the categories.
 
@@ -144,6 +152,8 @@ def err_ia(
         ndeval; that of an ideal ranking, found step by step among the user's relevant items; or,
         with ``none``, the number of categories over `alpha`, which gives the mean over categories.
         Without a cutoff ``bound`` takes as many ranks as were ranked.
+    ideal_ties : {"categories", "item-descending"}
+        As in `alpha_ndcg`.
 
     Notes
     -----
@@ -163,7 +173,7 @@ def err_ia(
     """
     alpha = number("alpha", alpha, above=0, most=1)
     weight = DISCOUNTS["reciprocal"]
-    gain, whole = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, ideal)
+    gain, whole = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, ideal, ideal_ties)
     if ideal == "none":
         text, n = "alpha * sum / categories", _n_categories(relevant, categories)
         return formula(text, nothing=np.nan, alpha=alpha, sum=gain, categories=n)
@@ -180,6 +190,7 @@ def nrbp(
     alpha: Annotated[float, Example(0.2)] = 0.5,
     beta: Annotated[float, Example(0.8)] = 0.5,
     ideal: Literal["bound", "greedy"] = "bound",
+    ideal_ties: IdealTies = "categories",
 ) -> FloatArray:
     """Novelty- and rank-biased precision (NRBP): RBP in which a category seen again counts less.
 
@@ -192,6 +203,8 @@ def nrbp(
     ideal : {"bound", "greedy"}
         What the sum is divided by: the sum if every rank, without end, had an item of every
         category; or that of an ideal ranking, found step by step among the user's relevant items.
+    ideal_ties : {"categories", "item-descending"}
+        As in `alpha_ndcg`.
 
     Notes
     -----
@@ -210,7 +223,7 @@ def nrbp(
     """
     weight = discount_function("geometric", fraction("beta", beta))
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    gain, whole = _gains(lists, relevant, categories, k, stay, weight, ideal)
+    gain, whole = _gains(lists, relevant, categories, k, stay, weight, ideal, ideal_ties)
     if ideal == "greedy":
         return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
     text, n = "sum * (1 - (1 - alpha) * beta) / asked", _n_categories(relevant, categories)
@@ -287,6 +300,70 @@ def ap_ia(
     return formula("sum / asked", nothing=np.nan, sum=total, asked=n_categories)
 
 
+@register("D-sharp-NDCG", reached=False, synonyms=("d_sharp",))
+def d_sharp_ndcg(
+    lists: Lists,
+    relevant: Lists,
+    categories: Features,
+    k: int | None = None,
+    *,
+    recall_weight: Annotated[float, Example(0.2)] = 0.5,
+    discount: Discount = "log2",
+) -> FloatArray:
+    """D-sharp-NDCG (D♯-nDCG): subtopic recall, and NDCG of the gains added up over subtopics.
+
+    Parameters
+    ----------
+    recall_weight : float
+        The weight of subtopic recall, between 0 and 1; with 0 the value is D-nDCG.
+    discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
+        As in `ndcg`.
+
+    Notes
+    -----
+    The subtopics of a user's relevant items are taken as equally likely; a user without any is
+    undefined (NaN). Judgments by subtopic have a gain for each; with ``items=`` an item has its
+    gain in each of its categories. Source: Sakai and Song, Evaluating diversified search results
+    using per-intent graded relevance, SIGIR 2011.
+
+    Examples
+    --------
+    One of two categories is covered. The gain of c, which has both, is 2, so that
+    the best order is c, a: (½ + 1 / (2 + 0.63)) / 2.
+
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "c": ["action", "drama"]}
+    >>> lists, truth = {"ann": ["a", "x"]}, {"ann": {"a", "c"}}
+    >>> result = rm.evaluate(lists, truth, "d_sharp_ndcg@2", items=genres)
+    >>> round(result["d_sharp_ndcg@2"].mean, 4)
+    0.44
+    """
+    share = number("recall_weight", recall_weight, least=0, most=1)
+    top, weight = lists.top(k), DISCOUNTS[discount]
+    top = top.only(top.relevant)
+    weights = column(weight(top.rank.astype(np.float64)), "discount", top)
+    dcg = top.sum(column(_total_gain(top, categories), "gain of all", top) * weights)
+    best = _total_gain(relevant, categories)
+    best = best[np.lexsort((-best, relevant.user))]
+    is_first = relevant.rank <= (relevant.item.size if k is None else k)
+    best = best * is_first * weight(relevant.rank.astype(np.float64))
+    ideal = np.bincount(relevant.user, best, minlength=relevant.n_users)
+    covered = np.count_nonzero(category_counts(top, categories), axis=1)
+    n = _n_categories(relevant, categories)
+    recall = formula("covered / asked", name="recall", nothing=np.nan, covered=covered, asked=n)
+    ndcg = formula("dcg / ideal", name="ndcg", nothing=np.nan, dcg=dcg, ideal=ideal)
+    text = "share * recall + (1 - share) * ndcg"
+    return formula(text, share=share, recall=recall, ndcg=ndcg)
+
+
+def _total_gain(lists: Lists, categories: Features) -> FloatArray:
+    """The gain of each item of the lists, added up over its categories."""
+    if categories.gains is not None:
+        return np.asarray(categories.gains[lists.item].sum(axis=1))
+    n = np.asarray(categories.matrix.sum(axis=1)).ravel()
+    return np.asarray(lists.gain * n[lists.item])
+
+
 def _n_categories(relevant: Lists, categories: Features) -> FloatArray:
     """The number of categories of each user's relevant items."""
     n = np.count_nonzero(category_counts(relevant, categories), axis=1)
@@ -301,6 +378,7 @@ def _gains(
     stay: float,
     weight: Weight,
     ideal: str,
+    ideal_ties: IdealTies,
 ) -> tuple[FloatArray, FloatArray]:
     """What each list gains; and what an ideal one does if `greedy`, else what none can exceed."""
     top = lists.top(k)
@@ -325,6 +403,10 @@ def _gains(
     if ideal == "greedy":
         for users, item, _ in relevant.blocks(max(1, CELLS // width)):
             rows = categories.rows(item.ravel()).reshape(*item.shape, width)
+            columns = rows.transpose(2, 0, 1)
+            keys = columns[::-1] if ideal_ties == "categories" else item[None]
+            order = np.lexsort(keys, axis=-1)[:, ::-1]
+            rows = np.take_along_axis(rows, order[:, :, None], axis=1)
             best[users] = _greedy_gains(rows, k, stay, weight)
         return gains, best
     depth = min(depth, _DEEPEST)  # deeper items of a category count nothing
@@ -336,10 +418,8 @@ def _gains(
 def _greedy_gains(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> FloatArray:
     """The gains of lists that take the best item next: of shape (n_users, n, n_categories).
 
-    Of items that gain the same, one whose categories come first is taken, whatever its code.
+    Of items that gain the same, the first of the rows is taken.
     """
-    order = np.lexsort(rows.transpose(2, 0, 1)[::-1], axis=-1)[:, ::-1]
-    rows = np.take_along_axis(rows, order[:, :, None], axis=1)
     n_users, n, _ = rows.shape
     user, is_left = np.arange(n_users), np.ones((n_users, n), dtype=bool)
     worth, total = np.ones((n_users, rows.shape[2])), np.zeros(n_users)
