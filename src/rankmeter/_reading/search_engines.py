@@ -86,9 +86,9 @@ def _unique(pairs: Iterable[tuple[Any, Any]], of: str, where: str) -> dict[Any, 
     for key, value in pairs:
         if key in mapping:
             raise FileFormatError(
-                f"{where}: {of} has {shown(key)} twice. Documents of one query need "
-                "different ids, in all indexes together, and queries need different names; keep the "
-                "results of one search configuration"
+                f"{where}: {of} has {shown(key)} twice. Documents of one query need different ids, "
+                "in all indexes together, and queries need different names: keep the results of "
+                "one search configuration"
             )
         mapping[key] = value
     return mapping
