@@ -336,7 +336,7 @@ def gained(side, items, stay, discount):
     return total
 
 
-def greedy(side, items, stay, k, ties):
+def greedy(side, items, stay, k, ideal):
     left, chosen = sorted(items), []
     while left and (k is None or len(chosen) < k):
         now = gained(side, chosen, stay, lambda _: 1)
@@ -344,7 +344,7 @@ def greedy(side, items, stay, k, ties):
             left,
             key=lambda i: (
                 round(gained(side, [*chosen, i], stay, lambda _: 1) - now, 9),
-                vector(side, i) if ties == "categories" else i,
+                vector(side, i) if ideal == "greedy" else i,
             ),
         )
         left.remove(best)
@@ -358,14 +358,14 @@ def bounded(side, truth, ranking, k, stay, discount):
     return n * sum(stay ** (r - 1) * discount(r) for r in range(1, depth + 1))
 
 
-def by_ideal(ranking, side, user, k, stay, discount, ideal, ties):
+def by_ideal(ranking, side, user, k, stay, discount, ideal):
     truth = side.truth.get(user, {})
     if not ranking or not topics(side, truth):
         return NAN
     found = [i if i in truth else None for i in cut(ranking, k)]
     value = gained(side, found, stay, discount)
-    if ideal == "greedy":
-        return value / gained(side, greedy(side, truth, stay, k, ties), stay, discount)
+    if ideal.startswith("greedy"):
+        return value / gained(side, greedy(side, truth, stay, k, ideal), stay, discount)
     if ideal == "none":
         return value / len(topics(side, truth))
     return value / bounded(side, truth, ranking, k, stay, discount)
@@ -380,24 +380,22 @@ WEIGHTS = {
 }
 
 
-def alpha_ndcg(
-    ranking, side, user, k, alpha=0.5, discount="log2", ideal="greedy", ideal_ties="categories"
-):
-    return by_ideal(ranking, side, user, k, 1 - alpha, WEIGHTS[discount], ideal, ideal_ties)
+def alpha_ndcg(ranking, side, user, k, alpha=0.5, discount="log2", ideal="greedy"):
+    return by_ideal(ranking, side, user, k, 1 - alpha, WEIGHTS[discount], ideal)
 
 
-def err_ia(ranking, side, user, k, alpha=0.5, ideal="bound", ideal_ties="categories"):
-    value = by_ideal(ranking, side, user, k, 1 - alpha, WEIGHTS["reciprocal"], ideal, ideal_ties)
+def err_ia(ranking, side, user, k, alpha=0.5, ideal="bound"):
+    value = by_ideal(ranking, side, user, k, 1 - alpha, WEIGHTS["reciprocal"], ideal)
     return value * alpha if ideal == "none" else value
 
 
-def nrbp(ranking, side, user, k, alpha=0.5, beta=0.5, ideal="bound", ideal_ties="categories"):
+def nrbp(ranking, side, user, k, alpha=0.5, beta=0.5, ideal="bound"):
     def weight(r):
         return beta ** (r - 1)
 
-    if ideal == "greedy":
-        return by_ideal(ranking, side, user, k, 1 - alpha, weight, "greedy", ideal_ties)
-    value = by_ideal(ranking, side, user, k, 1 - alpha, weight, "none", ideal_ties)
+    if ideal != "bound":
+        return by_ideal(ranking, side, user, k, 1 - alpha, weight, ideal)
+    value = by_ideal(ranking, side, user, k, 1 - alpha, weight, "none")
     return value * (1 - (1 - alpha) * beta)
 
 

@@ -37,7 +37,7 @@ CUTS = [2, 7, 10_000]  # the last gives one block per user
 METRICS_OF_ALL = [
     name if not spec.example else f"{name}({','.join(f'{k}={v}' for k, v in spec.example.items())})"
     for name, spec in METRICS.items()
-    if spec.open_ties and not spec.named
+    if spec.open_ties and not (spec.named or spec.of_lists)
 ]
 
 

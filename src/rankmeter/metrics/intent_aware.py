@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -23,9 +23,6 @@ _DEEPEST = 2**20
 
 
 _NOTHING = 1e-18
-
-IdealTies: TypeAlias = Literal["categories", "item-descending"]
-"""Which of several items that gain the same an ideal ranking has first."""
 
 
 @register("Subtopic recall", synonyms=("srecall", "s_recall", "strec"))
@@ -88,8 +85,7 @@ def alpha_ndcg(
     *,
     alpha: Annotated[float, Example(0.2)] = 0.5,
     discount: Discount = "log2",
-    ideal: Literal["greedy", "bound"] = "greedy",
-    ideal_ties: IdealTies = "categories",
+    ideal: Literal["greedy", "greedy-descending", "bound"] = "greedy",
 ) -> FloatArray:
     """Alpha-nDCG: NDCG in which a category counts less each time it is seen again.
 
@@ -99,13 +95,15 @@ def alpha_ndcg(
         How much less: nothing at 0, and with 1 only the first item of a category counts.
     discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
         As in `ndcg`.
-    ideal : {"greedy", "bound"}
-        What the sum is divided by: that of an ideal ranking, found step by step among the user's
-        relevant items; or the sum if every rank had an item of every category, as in the α-DCG of
-        ndeval. Without a cutoff the latter takes as many ranks as were ranked.
-    ideal_ties : {"categories", "item-descending"}
-        Which of the items that gain the same comes first in the greedy ideal: one whose categories
-        come first, or the larger id, as in ndeval. What can be gained later depends on it.
+    ideal : {"greedy", "greedy-descending", "bound"}
+        What the sum is divided by:
+
+        * ``greedy``: the sum of an ideal ranking, which takes the relevant item that gains most
+          next, and of items that gain the same one whose categories come first;
+        * ``greedy-descending``: of items that gain the same it takes the one with the largest id,
+          as in ndeval, which can change what is gained later;
+        * ``bound``: the sum if every rank had an item of every category, as in the α-DCG of ndeval;
+          without a cutoff down to the end of the list.
 
     Notes
     -----
@@ -126,7 +124,7 @@ def alpha_ndcg(
     """
     weight = DISCOUNTS[discount]
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    gain, whole = _gains(lists, relevant, categories, k, stay, weight, ideal, ideal_ties)
+    gain, whole = _gains(lists, relevant, categories, k, stay, weight, ideal)
     return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
 
 
@@ -138,8 +136,7 @@ def err_ia(
     k: int | None = None,
     *,
     alpha: Annotated[float, Example(0.2)] = 0.5,
-    ideal: Literal["bound", "greedy", "none"] = "bound",
-    ideal_ties: IdealTies = "categories",
+    ideal: Literal["bound", "greedy", "greedy-descending", "none"] = "bound",
 ) -> FloatArray:
     """Intent-aware ERR (ERR-IA): ERR of a reader who looks for one of the categories.
 
@@ -147,13 +144,9 @@ def err_ia(
     ----------
     alpha : float
         The chance that a relevant item of the category satisfies the reader.
-    ideal : {"bound", "greedy", "none"}
-        What the sum is divided by: the sum if every rank had an item of every category, as in
-        ndeval; that of an ideal ranking, found step by step among the user's relevant items; or,
-        with ``none``, the number of categories over `alpha`, which gives the mean over categories.
-        Without a cutoff ``bound`` takes as many ranks as were ranked.
-    ideal_ties : {"categories", "item-descending"}
-        As in `alpha_ndcg`.
+    ideal : {"bound", "greedy", "greedy-descending", "none"}
+        What the sum is divided by, as in `alpha_ndcg`; with ``none`` the number of categories over
+        `alpha`, which gives the mean over categories.
 
     Notes
     -----
@@ -173,7 +166,7 @@ def err_ia(
     """
     alpha = number("alpha", alpha, above=0, most=1)
     weight = DISCOUNTS["reciprocal"]
-    gain, whole = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, ideal, ideal_ties)
+    gain, whole = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, ideal)
     if ideal == "none":
         text, n = "alpha * sum / categories", _n_categories(relevant, categories)
         return formula(text, nothing=np.nan, alpha=alpha, sum=gain, categories=n)
@@ -189,8 +182,7 @@ def nrbp(
     *,
     alpha: Annotated[float, Example(0.2)] = 0.5,
     beta: Annotated[float, Example(0.8)] = 0.5,
-    ideal: Literal["bound", "greedy"] = "bound",
-    ideal_ties: IdealTies = "categories",
+    ideal: Literal["bound", "greedy", "greedy-descending"] = "bound",
 ) -> FloatArray:
     """Novelty- and rank-biased precision (NRBP): RBP in which a category seen again counts less.
 
@@ -200,11 +192,8 @@ def nrbp(
         As in `alpha_ndcg`.
     beta : float
         The chance that the reader goes on to the next item, between 0 and 1.
-    ideal : {"bound", "greedy"}
-        What the sum is divided by: the sum if every rank, without end, had an item of every
-        category; or that of an ideal ranking, found step by step among the user's relevant items.
-    ideal_ties : {"categories", "item-descending"}
-        As in `alpha_ndcg`.
+    ideal : {"bound", "greedy", "greedy-descending"}
+        What the sum is divided by, as in `alpha_ndcg`; ``bound`` is for ranks without end.
 
     Notes
     -----
@@ -223,8 +212,8 @@ def nrbp(
     """
     weight = discount_function("geometric", fraction("beta", beta))
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    gain, whole = _gains(lists, relevant, categories, k, stay, weight, ideal, ideal_ties)
-    if ideal == "greedy":
+    gain, whole = _gains(lists, relevant, categories, k, stay, weight, ideal)
+    if ideal != "bound":
         return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
     text, n = "sum * (1 - (1 - alpha) * beta) / asked", _n_categories(relevant, categories)
     return formula(text, nothing=np.nan, sum=gain, alpha=alpha, beta=beta, asked=n)
@@ -378,7 +367,6 @@ def _gains(
     stay: float,
     weight: Weight,
     ideal: str,
-    ideal_ties: IdealTies,
 ) -> tuple[FloatArray, FloatArray]:
     """What each list gains; and what an ideal one does if `greedy`, else what none can exceed."""
     top = lists.top(k)
@@ -400,11 +388,11 @@ def _gains(
         raise UsageError(
             f"needs a cutoff of at most {_DEEPEST:,} with such an alpha, got {depth:,}"
         )
-    if ideal == "greedy":
+    if ideal.startswith("greedy"):
         for users, item, _ in relevant.blocks(max(1, CELLS // width)):
             rows = categories.rows(item.ravel()).reshape(*item.shape, width)
             columns = rows.transpose(2, 0, 1)
-            keys = columns[::-1] if ideal_ties == "categories" else item[None]
+            keys = columns[::-1] if ideal == "greedy" else item[None]
             order = np.lexsort(keys, axis=-1)[:, ::-1]
             rows = np.take_along_axis(rows, order[:, :, None], axis=1)
             best[users] = _greedy_gains(rows, k, stay, weight)
