@@ -76,22 +76,39 @@ class _Provided:
         from ir_measures.providers import Evaluator as Base
         from ir_measures.util import QrelsConverter, RunConverter
 
-        rows = [
-            (row.query_id, row.doc_id, row.relevance, getattr(row, "iteration", "0"))
-            for row in QrelsConverter(qrels).as_namedtuple_iter()
+        rows = [*QrelsConverter(qrels).as_namedtuple_iter()]
+        truth: dict[str, dict[str, int]] = {}
+        for row in rows:
+            truth.setdefault(row.query_id, {})[row.doc_id] = row.relevance
+        asked: dict[bool, dict[str, Any]] = {}
+        for measure in measures:
+            (metric,) = translate(str(measure), "ir_measures")
+            asked.setdefault("categories" in metric.spec.needs, {})[str(measure)] = measure
+        questions = [
+            (Evaluator(_by_subtopic(rows) if kind else truth, list(part), like="ir_measures"), part)
+            for kind, part in asked.items()
         ]
-        roles = ["user", "item", "gain", "subtopic"]
-        truth = pl.DataFrame(rows, schema=roles, orient="row", infer_schema_length=None)
-        asked = {str(measure): measure for measure in measures}
-        question = Evaluator(truth, list(asked), like="ir_measures")
 
         class Bound(Base):  # type: ignore[misc]
             """The measures of some judgments."""
 
             def _iter_calc(self, run: Any) -> Iterator[Any]:
-                return _values(question, asked, RunConverter(run).as_dict_of_dict())
+                rankings = RunConverter(run).as_dict_of_dict()
+                for question, part in questions:
+                    yield from _values(question, part, rankings)
 
-        return Bound(list(asked.values()), set(truth["user"]))
+        return Bound([*asked.get(False, {}).values(), *asked.get(True, {}).values()], set(truth))
+
+
+def _by_subtopic(rows: Iterable[Any]) -> pl.DataFrame:
+    """The judgments by subtopic, the last of those that are repeated."""
+    last = {
+        (row.query_id, row.doc_id, getattr(row, "iteration", None) or "0"): row.relevance
+        for row in rows
+    }
+    columns = [[key[at] for key in last] for at in range(3)]
+    names = ("user", "item", "subtopic")
+    return pl.DataFrame([*map(pl.Series, names, columns), pl.Series("gain", last.values())])
 
 
 def _values(question: Evaluator, asked: dict[str, Any], run: dict[str, Any]) -> Iterator[Any]:

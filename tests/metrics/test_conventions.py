@@ -215,8 +215,8 @@ class TestNames:
                 translate(name, "ir_measures")
             except UsageError:
                 missing.add(name)
-        listed = note.partition(":")[2].partition(", and ")[0]
-        assert {one.strip() for one in listed.split(",")} == missing
+        listed = note.partition(":")[2].partition("gains by")[0]
+        assert {one.strip() for one in listed.split(",") if one.strip()} == missing
 
     @pytest.mark.parametrize("like", [None, "recommenders"])
     @pytest.mark.parametrize("name", ["map@2", "ap@2"])

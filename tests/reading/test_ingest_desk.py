@@ -502,7 +502,7 @@ def test_files_of_search_engines_are_read(truth, answer, as_file, tmp_path):
 
 def test_results_of_two_search_configurations_are_refused():
     twice = {"hits": {"hits": 2 * EXPERIMENT["hits"]["hits"]}}
-    with pytest.raises(DataError, match=r"twice.* keep the results of one search"):
+    with pytest.raises(DataError, match=r"twice.* results are of one search configuration"):
         rm.evaluate(twice, QRELS, "mrr")
 
 

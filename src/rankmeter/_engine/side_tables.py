@@ -26,10 +26,11 @@ from rankmeter._evidence.lists import (
 )
 from rankmeter._rankings.codes import Codes, distinct
 from rankmeter._rankings.counts import Candidates
+from rankmeter._rankings.ground_truth import gains_of
 from rankmeter._rankings.listing import Listing, list_first
-from rankmeter._rankings.pairs import Groups, bit_width, sort_keys
+from rankmeter._rankings.pairs import Groups, bit_width, merged_judgements, sort_keys
 from rankmeter._reading.by_user import as_ids, series
-from rankmeter._reading.table import Table
+from rankmeter._reading.table import Table, refuse
 from rankmeter.errors import NoOverlapError
 from rankmeter.metrics import SIDE_DATA, require
 from rankmeter.metrics.popularity import Border, at_border
@@ -236,22 +237,36 @@ class SideTables:
         return Features(matrix, described)
 
     def intents(self, users: Codes, choices: Alignment) -> Intents | None:
-        """The subtopics of the relevant items of some users, if the judgments have subtopics."""
-        judged = self.truth.subtopics
-        if judged is None:
+        """The subtopics of the relevant items of some users, if the judgments have subtopics.
+
+        They are numbered for each user.
+
+        Raises
+        ------
+        InvalidValueError
+            If the subtopic of a judgment is missing.
+        """
+        if not self.truth.by_subtopic:
             return None
+        judged = self.truth.frame
+        refuse(judged["subtopic"].is_null(), "subtopics", self.truth.source, "missing", "Fill them")
         user = users.find(as_ids(judged["user"]))
-        kept = (user >= 0) & choices.is_relevant(judged["gain"].to_numpy())
-        judged, user = judged.filter(series(kept)), user[kept]
-        names = judged["subtopic"].unique().sort()
+        judged = merged_judgements(judged.filter(series(user >= 0)), choices)
+        judged = judged.filter(series(choices.is_relevant(judged["gain"].to_numpy())))
+        user, names = users.find(as_ids(judged["user"])), Codes(judged["subtopic"].unique().sort())
         pair, row = np.unique(
             user * self.items.n + self.items.encode(judged["item"]), return_inverse=True
         )
-        matrix, gains = np.zeros((2, pair.size + 1, len(names)))
-        cell = row, Codes(names).encode(judged["subtopic"])
-        matrix[cell], gains[cell] = 1.0, judged["gain"].to_numpy()
+        topic, nth = np.unique(
+            user * names.n + names.encode(judged["subtopic"]), return_inverse=True
+        )
+        column = (np.arange(topic.size) - np.searchsorted(topic // names.n, topic // names.n))[nth]
+        matrix, gains = np.zeros((2, pair.size + 1, int(column.max(initial=-1)) + 1))
+        matrix[row, column] = 1.0
+        gains[row, column] = gains_of(judged["gain"].to_numpy(), choices)
         known: BoolArray = matrix.max(axis=1, initial=0.0) > 0
-        return Intents(pair, Features(matrix, known, gains), names.to_list())
+        own = names.users.take(topic % names.n).to_list() if users.n == 1 else []
+        return Intents(pair, Features(matrix, known, gains), own)
 
     @cached_property
     def likeness(self) -> Likeness:

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from rankmeter._choices import CHOICES, acting, show
+from rankmeter._engine.called import INTENT_AWARE
 from rankmeter._engine.choose import Reading
 from rankmeter._engine.memory import check_candidates
 from rankmeter._engine.side import Given, Side, read_side
@@ -253,9 +254,9 @@ class Question:
         words = vocabulary_of(judged, tables)
         engine = how.describe(tables.values())
         notes = (*side.notes, *unused)
-        if judged.subtopics is not None:
-            n = judged.subtopics["subtopic"].n_unique()
-            notes += (f"{judged.source}: {counted(n, 'subtopic')}, for intent-aware metrics",)
+        if judged.by_subtopic and any(e.spec.needs == INTENT_AWARE for e in plan.metrics):
+            other = "" if side.items is None else ", not the categories of items="
+            notes += (f"intent-aware metrics use the subtopics of {judged.source}{other}",)
         return replace(plan, engine=engine, side=notes, words=words), judged, tables, side
 
     def _refuse(self, systems: Mapping[str, object]) -> None:

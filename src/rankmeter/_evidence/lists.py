@@ -326,7 +326,7 @@ class Intents:
     categories : Features
         The subtopics of each pair. The last row is that of all other items, which have none.
     names : list of str
-        Of the subtopics.
+        Of the subtopics of a single user.
     """
 
     pair: IntArray

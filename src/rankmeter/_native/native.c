@@ -1106,6 +1106,12 @@ static Py_ssize_t end_topic(struct lines *lines) {
     return different < 0 ? different : different == n ? 1 : NO;
 }
 
+/* Whether the second field of a judgment is 0 or Q0, which say nothing. */
+static int is_unused(struct field field) {
+    Py_ssize_t size = field.end - field.start;
+    return field.end[-1] == '0' && (size == 1 || (size == 2 && *field.start == 'Q'));
+}
+
 /* Read lines: 1 if all are plain, NO if not. */
 static Py_ssize_t read_lines(struct content text, struct lines *lines, PyThreadState **state) {
     struct progress *at = lines->at;
@@ -1123,6 +1129,8 @@ static Py_ssize_t read_lines(struct content text, struct lines *lines, PyThreadS
         }
         p = read_fields(p, text.end, field, at->n_fields);
         if (p == NULL || *field[0].start == '#' || at->n == lines->room)
+            return NO;
+        if (at->n_fields == 4 && !is_unused(field[1])) /* a subtopic */
             return NO;
         size_t length = (size_t)(field[0].end - field[0].start);
         if (topic == NULL || length != size || memcmp(topic, field[0].start, size) != 0) {

@@ -187,12 +187,25 @@ def best_of(numbered: pl.DataFrame, by: str) -> pl.DataFrame:
 def unique_judgements(
     truth: Table, choices: Alignment, counts: dict[str, int]
 ) -> tuple[pl.DataFrame, Refused]:
-    """One judgment per user and item, where some occur more than once."""
-    frame = truth.frame
+    """One judgment per user and item, where some occur more than once.
+
+    Of the judgments by subtopic, in which each subtopic has one, the largest counts.
+    """
+    merged = merged_judgements(truth.frame, choices)
+    counts["duplicate_judgements_merged"] = truth.height - merged.height
+    clash = merged.filter(pl.col("values") > 1) if choices.judgements == "error" else merged.clear()
+    refused = Refused.of(clash.height, clash)
+    if "subtopic" in merged.columns:
+        pairs = merged.group_by("user", "item", maintain_order=True).agg(pl.col("gain").max())
+        counts["judgments_of_further_subtopics"] = merged.height - pairs.height
+        merged = pairs
+    return merged.select("user", "item", "gain"), refused
+
+
+def merged_judgements(judged: pl.DataFrame, choices: Alignment) -> pl.DataFrame:
+    """One judgment per user, item and subtopic; `values` is the number of different ones."""
     gain = pl.col("gain")
     kept = {"max": gain.max(), "sum": gain.sum()}.get(choices.judgements, gain.last())
-    pairs = frame.group_by("user", "item", maintain_order=True)
-    merged = pairs.agg(gain.n_unique().alias("values"), kept)
-    counts["duplicate_judgements_merged"] = frame.height - merged.height
-    clash = merged.filter(pl.col("values") > 1) if choices.judgements == "error" else merged.clear()
-    return merged.select("user", "item", "gain"), Refused.of(clash.height, clash)
+    keys = [name for name in judged.columns if name != "gain"]
+    groups = judged.group_by(keys, maintain_order=True)
+    return groups.agg(gain.n_unique().alias("values"), kept)

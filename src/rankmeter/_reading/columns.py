@@ -332,6 +332,8 @@ def _by_synonym(role: str, read: Columns, taken: Mapping[str, str], side: Side) 
         candidates = [name for name in read.names if plain(name) in synonyms]
         if role == "item":
             candidates = [name for name in candidates if name in read.nested]
+    if role == "subtopic" and len(candidates) > 1:
+        return None
     if len(candidates) > 1:
         choose = (
             f"Say which one, for example columns={{{role!r}: {shown(candidates[0])}}}, or rename"

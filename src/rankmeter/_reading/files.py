@@ -256,7 +256,7 @@ def reader_of(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Colu
     if extension in TEXT_FORMATS and extension != ".tsv":
         return TEXT_FORMATS[extension]
     # TREC files have any extension, .tsv among others.
-    if kind := looks_like_trec(text):
+    if kind := looks_like_trec(text, side):
         return read_run if kind == "run" else read_qrels
     if extension == ".tsv":
         return TEXT_FORMATS[".tsv"]

@@ -14,6 +14,7 @@ import polars as pl
 
 from rankmeter._reading.by_user import AnyRows, ByUser, Ids, IdSeries, InFrame
 from rankmeter._reading.columns import (
+    Column,
     Columns,
     Side,
     frame_kind,
@@ -36,7 +37,7 @@ from rankmeter._reading.numbers import (
     typed,
 )
 from rankmeter._reading.spark import is_spark, kind_in_spark
-from rankmeter._reading.table import POLARS, Frame, Kind, Origin, Table, refuse, rows, some
+from rankmeter._reading.table import POLARS, Frame, Kind, Origin, Table, rows, some
 from rankmeter._reading.values import unnested
 from rankmeter.errors import ColumnError, DataError
 from rankmeter.errors._checks import choice, shown
@@ -101,42 +102,15 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
     if read.lists is not None:
         return _judged(read, read.lists)
     if "gain" not in roles:
-        refuse_unused_numbers(read, "truth", roles.values())
+        certain = [name for role, name in roles.items() if role != "subtopic"]
+        refuse_unused_numbers(read, "truth", certain)
     frame, empty, counts = _checked(read, roles, "truth")
     if "gain" in frame.columns:
         gains(frame["gain"].to_numpy(), read.source)
     else:
         frame = frame.with_columns(gain=pl.lit(1.0))
         counts["assumed_gains"] = frame.height
-    if "subtopic" not in frame.columns:
-        return _table(InFrame(frame), "list", empty, read, counts)
-    subtopics = _by_subtopic(frame, read.source)
-    pairs = subtopics.group_by("user", "item", maintain_order=True).agg(pl.col("gain").max())
-    counts["further_subtopics"] = frame.height - pairs.height
-    return replace(_table(InFrame(pairs), "list", empty, read, counts), subtopics=subtopics)
-
-
-def _by_subtopic(frame: pl.DataFrame, source: str) -> pl.DataFrame:
-    """One judgment for each user, item and subtopic, which has several for the item.
-
-    Raises
-    ------
-    DataError
-        If a subtopic is missing, or one has two gains.
-    """
-    triple = ["user", "item", "subtopic"]
-    frame = frame.with_columns(pl.col("subtopic").cast(pl.String)).unique(maintain_order=True)
-    missing = frame["subtopic"].is_null()
-    refuse(missing, "subtopics", source, "missing", "Fill them, or drop the column.")
-    refuse(
-        frame.select(triple).is_duplicated(),
-        "judgments",
-        source,
-        "of one user, item and subtopic with different gains",
-        "Keep one of each.",
-        values=frame["subtopic"],
-    )
-    return frame.select(*triple, "gain")
+    return _table(InFrame(frame), "list", empty, read, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,9 +188,10 @@ def _checked(
 
     All are fetched at once, because a query may order its rows differently each time.
     """
-    columns = read.fetch([*roles.values(), *others])
+    roles, columns = dict(roles), read.fetch([*roles.values(), *others])
     name = roles["item"]
     if read.roles is None and (name in read.nested or holds_lists(columns[name])):
+        roles.pop("subtopic", None)
         read, columns, roles = unnested(read, columns, roles, side)
     counts = Counter(read.counts)
     source, untyped, textual = read.source, read.untyped, read.textual
@@ -233,14 +208,23 @@ def _checked(
         refuse_labels(users.slice(0, len(items)), items, side, source)
     counts["rows"] = len(items)
     values: list[pl.Series] = []
-    unread = [role for role in ("time", "subtopic") if role in roles]
-    for role in roles.keys() - {"user", "item", *unread}:
+    for role in roles.keys() - {"user", "item", "time", "subtopic"}:
         column = columns[roles[role]]
         values += [numbers(column, role, source, counts, untyped=untyped, textual=textual)]
-    for name in [*unread, *others]:
+    if "subtopic" in roles:
+        values += _subtopics(columns[roles["subtopic"]], untyped=untyped)
+    for name in (["time"] if "time" in roles else []) + list(others):
         values += [typed(columns[roles.get(name, name)], name, untyped=untyped)]
     frame = pl.DataFrame([users.slice(0, len(items)), items, *values])
     return frame, IdSeries(users.slice(len(items))), counts
+
+
+def _subtopics(column: Column, *, untyped: bool) -> list[pl.Series]:
+    """The subtopics as text, unless the column has something else, or the same in all rows."""
+    values = typed(column, "subtopic", untyped=untyped)
+    if values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return [values.cast(pl.String)] if values.n_unique() > 1 else []
+    return []
 
 
 def _judged(read: Columns, lists: ByUser) -> Table:

@@ -16,7 +16,8 @@ from rankmeter.errors._checks import shown
 
 def by_query(data: Mapping[Any, Any], side: Side, where: str) -> Mapping[Any, Any]:
     """Query → {document: rating}, or its documents in order; other data are returned unchanged."""
-    for form in (form for form in _FORMS if form.keys <= data.keys()):
+    forms = [form for form in _FORMS if form.keys <= data.keys()]
+    for form in sorted(forms, key=lambda form: form.side != side):
         try:
             queries = form.read(data)
             break
@@ -66,7 +67,10 @@ def _stored_judgments(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
 def _stored_results(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     """The documents of each query in the results of an experiment that a search returned."""
     results = [stored["_source"] for stored in data["hits"]["hits"]]
-    return [(result["searchText"], [*result["documentIds"]]) for result in results]
+    pairs = [(result["searchText"], result["documentIds"]) for result in results]
+    if not all(isinstance(query, str) and isinstance(found, list) for query, found in pairs):
+        raise TypeError
+    return pairs
 
 
 def _topics(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
@@ -87,7 +91,7 @@ def _unique(pairs: Iterable[tuple[Any, Any]], of: str, where: str) -> dict[Any, 
         if key in mapping:
             raise FileFormatError(
                 f"{where}: {of} has {shown(key)} twice. Documents of one query need different ids, "
-                "in all indexes together, and queries need different names: keep the results of "
+                "in all indexes together, and queries need different names, so that results are of "
                 "one search configuration"
             )
         mapping[key] = value

@@ -176,7 +176,8 @@ class Table:
     """Rankings or relevance judgments in canonical form.
 
     `frame` has ``user`` and ``item`` without nulls, of type Int64, UInt64 or String; rankings have
-    ``score`` or ``rank`` (Float64) if that is what `order` names, judgments ``gain`` (Float64).
+    ``score`` or ``rank`` (Float64) if that is what `order` names, judgments ``gain`` (Float64), and
+    ``subtopic`` (String, with nulls) if they are judgments by subtopic.
     Rows keep the order of the input, which is the ranking if `order` is ``"list"``. `empty_users`,
     named without any item, are of the type of ``user``.
 
@@ -184,16 +185,12 @@ class Table:
     fit into memory are in pieces or in Spark, and `rows` are examples with the types of all. Once
     the rows with judged items are found, these are the `rows`, with a ``number`` that says their
     place among all rows, and `empty_users` names the users of all.
-
-    `subtopics` are those of judgments: ``user``, ``item``, ``subtopic`` (String) and ``gain``, each
-    triple once; None where judgments have none.
     """
 
     rows: AnyRows
     order: Literal["score", "rank", "list"] = "score"
     empty_users: Ids = field(default_factory=lambda: Objects([], "Int64"))
     origin: Origin = field(default_factory=Origin)
-    subtopics: pl.DataFrame | None = None
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -240,6 +237,11 @@ class Table:
         """The part that belongs to one user."""
         columns = (self.users, self.empty_users)
         return self.only(*((ids.series() == user).arg_true().to_numpy() for ids in columns))
+
+    @property
+    def by_subtopic(self) -> bool:
+        """Whether these are judgments by subtopic."""
+        return not self.rows.is_index and "subtopic" in self.frame.columns
 
     @property
     def source(self) -> str:
@@ -465,9 +467,6 @@ def _cast(table: Table, role: str, kind: IdType) -> Table:
         table = replace(table, empty_users=IdSeries(empty))
     if table.type_of(role) != kind:
         table = replace(table, rows=table.rows.cast(role, _polars_type(kind)))
-        if table.subtopics is not None:
-            cast = table.subtopics.cast({role: _polars_type(kind)})
-            table = replace(table, subtopics=cast)
     return table
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -36,13 +37,11 @@ def read_run(file: Text, side: Side, *, ranked: bool = True, in_rows: bool = Fal
 
 
 def read_qrels(file: Text, side: Side) -> Columns:
-    """TREC judgments: ``qid 0 docid rel``; the second field is the subtopic where it varies."""
-    lines = [re.findall(_FIELD, line) for line in file.head.split("\n")[:-1]]
-    by_subtopic = len({line[1] for line in lines if len(line) > 1}) > 1
-    return _read_trec(file, side, _QRELS, "qid docid rel", by_subtopic=by_subtopic)
+    """TREC judgments: ``qid 0 docid rel``; the second field is a subtopic if it is not 0 or Q0."""
+    return _read_trec(file, side, _QRELS, "qid docid rel")
 
 
-def looks_like_trec(file: Text) -> Literal["run", "qrels"] | None:
+def looks_like_trec(file: Text, side: Side) -> Literal["run", "qrels"] | None:
     """The format of a file by the fields of its first lines.
 
     The second field of TREC files is Q0, or 0, or the number of a subtopic. The item in a table of
@@ -56,7 +55,7 @@ def looks_like_trec(file: Text) -> Literal["run", "qrels"] | None:
     marked = [line for line in lines if line[1].upper() == "Q0"]
     if not marked:
         marked = [line for line in lines if line[1] == "0"]
-        if all(len(line) == 4 and line[1].isdigit() and not _is_number(line[2]) for line in lines):
+        if side == "truth" and all(map(_has_subtopic, lines)):
             marked = lines
         if any(_is_number(line[2]) for line in lines) and not _zero_throughout(file.text):
             return None
@@ -64,6 +63,10 @@ def looks_like_trec(file: Text) -> Literal["run", "qrels"] | None:
         return "run"
     grades = [line[3] for line in marked if len(line) == 4 and _is_number(line[3])]
     return "qrels" if any(abs(float(grade)) < _LEAST_TIME for grade in grades) else None
+
+
+def _has_subtopic(line: Sequence[str]) -> bool:
+    return len(line) == 4 and line[1].isdigit() and not _is_number(line[2])
 
 
 _NOT_ZERO = r"(?m)^[ \t\x0b\x0c]*[^\s]+[ \t\x0b\x0c]+(?:[^0\s]|0[^\s])"
@@ -83,29 +86,17 @@ def _is_number(text: str) -> bool:
 
 
 def _read_trec(
-    file: Text,
-    side: Side,
-    form: str,
-    used: str,
-    *,
-    ranked: bool = False,
-    in_rows: bool = False,
-    by_subtopic: bool = False,
+    file: Text, side: Side, form: str, used: str, *, ranked: bool = False, in_rows: bool = False
 ) -> Columns:
-    """The columns of a run or of judgments, as an index of lines where that is possible.
-
-    It is not where a document occurs twice for a query, as it does in judgments by subtopic.
-    """
+    """The columns of a run or of judgments, as an index of lines where they have no subtopics."""
     facts: dict[str, Any] = {"textual": True, "words": RETRIEVAL}
-    usual = form == _USUAL.get(side) and not (in_rows or by_subtopic)
+    usual = form == _USUAL.get(side) and not in_rows
     if usual and (lines := Lines.of(file, form.split(), used.split())):
         return Columns.by_user(lines, file.name, trimmed=lines.trimmed, **facts)
     used = _QRELS if form == _QRELS else used
     rows, n_rounded = trec_fields(file, side, form, used, ranked=ranked)
     roles = {"qid": "user", "0": "subtopic", "docid": "item", used.split()[-1]: "value"}
     columns = {roles[column.name]: column for column in rows}
-    if form == _QRELS and columns["subtopic"].n_unique() < 2:
-        del columns["subtopic"]
     counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": n_rounded})
     return Columns.by_role(columns, file.name, counts=counts, trimmed=file.is_ascii, **facts)
 
@@ -119,7 +110,7 @@ def trec_fields(
     are texts. Lines may have more fields than the form unless they are to be `exact`, and if
     `ranked` if their rank is an integer; blank lines are skipped.
     """
-    kind = looks_like_trec(file)
+    kind = looks_like_trec(file, side)
     swapped = (side, kind) in (("rankings", "qrels"), ("truth", "run"))
     fields, used_fields = form.split(), used.split()
     if not swapped and (rows := _plain_lines(file, fields, used_fields)) is not None:

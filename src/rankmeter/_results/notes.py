@@ -39,7 +39,6 @@ ORDINARY = frozenset(
 )
 """Counts of the input that change no number and so give no note."""
 WORDS = {
-    "further_subtopics": "judgments of an item for another subtopic (the largest gain counts)",
     "scores_against_ranks": "scores in another order than the ranks, which decide, in 1,000 rows",
 }
 """Notes of counts whose names do not say what happened."""

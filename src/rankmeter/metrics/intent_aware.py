@@ -47,8 +47,9 @@ def subtopic_recall(
     Notes
     -----
     With ``relevant`` a user whose relevant items have no categories is undefined (NaN), and other
-    categories are not covered. Source: Zhai, Cohen and Lafferty, Beyond independent relevance,
-    SIGIR 2003.
+    categories are not covered. In judgments by subtopic an item covers the subtopics for which it
+    is relevant, whatever `relevance` is. Source: Zhai, Cohen and Lafferty, Beyond independent
+    relevance, SIGIR 2003.
 
     Examples
     --------
@@ -67,6 +68,8 @@ def subtopic_recall(
     covered = column(
         (category_counts(top, categories) > 0).astype(np.float64), "covered", categories
     )
+    if denominator == "all" and categories.gains is not None:
+        raise UsageError("denominator='all' needs items=: each query has subtopics of its own")
     sought = np.ones(covered.shape, dtype=bool)
     if denominator == "relevant":
         sought = category_counts(relevant, categories) > 0
