@@ -250,8 +250,15 @@ def trec(text, side):
         if side == "rankings" and len(fields) > width and not re.fullmatch("[0-9]+", fields[3]):
             raise Refused("a rank that is not an integer, in a line with more fields")
         if fields:
-            rows.append((fields[0], fields[2], number(fields[at], side)))
-    return gather(rows, side)
+            rows.append((fields[0], fields[2], number(fields[at], side), fields[1]))
+    if side == "rankings" or len({row[3] for row in rows}) < 2:
+        return gather([row[:3] for row in rows], side)
+    found = {}  # by subtopic, of which the largest gain counts
+    for user, items in gather([(u, (i, s), n) for u, i, n, s in rows], side).items():
+        for (item, _), value in items.items():
+            largest = found.setdefault(user, {})
+            largest[item] = max(value, largest.get(item, value))
+    return found
 
 
 def of_object(data, side):

@@ -295,8 +295,9 @@ def _run(data: Any, side: str, draw: Random) -> bytes:
 
 
 def _qrels(data: Any, side: str, draw: Random) -> bytes:
-    gap = draw.choice([" ", "\t", "  "])
-    return "".join(f"{u}{gap}0{gap}{i}{gap}{n:g}\n" for u, i, n in _rows(data, draw)).encode()
+    gap, subtopics = draw.choice([" ", "\t", "  "]), draw.choice(["0", "0", "123"])
+    rows = [(u, draw.choice(subtopics), i, f"{n:g}") for u, i, n in _rows(data, draw)]
+    return "".join(gap.join(map(str, row)) + "\n" for row in rows).encode()
 
 
 def _parquet(data: Any, side: str, draw: Random) -> bytes:

@@ -20,7 +20,7 @@ from rankmeter._results.differences import Difference, Heterogeneity, seen_from,
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.notes import cluster_notes, missing_users, unused_labels
 from rankmeter._results.reread import no_ranks
-from rankmeter._results.result import Logged, bootstrap_notes, plain_mean
+from rankmeter._results.result import Logged, bootstrap_notes, decimals, plain_mean
 from rankmeter._results.settings import Values
 from rankmeter._results.summary import Summary
 from rankmeter._results.tables import MeanCell, Style, Table
@@ -182,7 +182,7 @@ class Compared(Logged):
 
     def places(self, means: Mapping[str, Estimate], label: str, digits: int = 4) -> dict[str, int]:
         """By system, 1 for the best mean of a metric as it is printed, 2 for the second, else 0."""
-        printed = [number(e.mean, digits) for e in means.values()]
+        printed = [number(e.mean, decimals(digits)) for e in means.values()]
         place = printed_places(printed, increasing=self.by_metric[label].increasing)
         return dict(zip(means, place, strict=True))
 
