@@ -83,7 +83,7 @@ class _Provided:
         asked: dict[bool, dict[str, Any]] = {}
         for measure in measures:
             (metric,) = translate(str(measure), "ir_measures")
-            asked.setdefault("categories" in metric.spec.needs, {})[str(measure)] = measure
+            asked.setdefault(metric.spec.intent_aware, {})[str(measure)] = measure
         questions = [
             (Evaluator(_by_subtopic(rows) if kind else truth, list(part), like="ir_measures"), part)
             for kind, part in asked.items()

@@ -25,7 +25,8 @@ def needs(metric: str) -> str:
         less = {one: data for one, data in left.items() if one != name}
         if _value(spec, less) == value:
             left = less
-    return ", ".join("ground truth" if one == "truth" else code(f"{one}=") for one in left)
+    texts = ["ground truth" if one == "truth" else code(f"{one}=") for one in left]
+    return ", ".join(texts) + (" or judgments by subtopic" if spec.intent_aware else "")
 
 
 def _value(spec: Spec, known: dict[str, Any]) -> str:

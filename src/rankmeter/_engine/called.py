@@ -26,9 +26,6 @@ ROUNDING = 1e-12
 """A smaller share of a value than this is nothing to gain."""
 
 
-INTENT_AWARE = ("lists", "relevant", "categories")
-"""What metrics need whose categories are the subtopics of the judgments, if these have some."""
-
 Evidence = Callable[[str, Alignment], Any]
 """Makes the evidence of a name that a metric of an alignment asks for."""
 
@@ -57,7 +54,7 @@ def call_metric(
             raise
 
     try:
-        intents = evidence("intents", entry.alignment) if spec.needs == INTENT_AWARE else None
+        intents = evidence("intents", entry.alignment) if spec.intent_aware else None
         if intents is None:
             arguments = [argument(name) for name in spec.needs]
         else:
@@ -66,7 +63,7 @@ def call_metric(
         return function(*arguments, *([metric.k] if spec.cutoff else []), **dict(metric.options))
     except UsageError as error:
         text = str(error).removeprefix(f"{metric.name} ")
-        if spec.needs == INTENT_AWARE and error.option == "items":
+        if spec.intent_aware and error.option == "items":
             text += ", or judgments with a column `subtopic`"
         raise UsageError(
             f"{entry.label}: {text}", option=error.option, got=error.got, extent=error.extent

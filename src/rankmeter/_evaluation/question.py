@@ -11,7 +11,6 @@ from typing import Any
 import polars as pl
 
 from rankmeter._choices import CHOICES, acting, show
-from rankmeter._engine.called import INTENT_AWARE
 from rankmeter._engine.choose import Reading
 from rankmeter._engine.memory import check_candidates
 from rankmeter._engine.side import Given, Side, read_side
@@ -254,7 +253,7 @@ class Question:
         words = vocabulary_of(judged, tables)
         engine = how.describe(tables.values())
         notes = (*side.notes, *unused)
-        if judged.by_subtopic and any(e.spec.needs == INTENT_AWARE for e in plan.metrics):
+        if judged.by_subtopic and any(entry.spec.intent_aware for entry in plan.metrics):
             other = "" if side.items is None else ", not the categories of items="
             notes += (f"intent-aware metrics use the subtopics of {judged.source}{other}",)
         return replace(plan, engine=engine, side=notes, words=words), judged, tables, side

@@ -47,32 +47,29 @@ def list_first(
     tied = bool(same.any())
     if tied and choices.ties in ORDERED and choices.ties != "input":
         at = _untie(_positions(at, c), same, c.item, choices)
+    first = np.append(True, ~same) if tied else None
     if c.order != "rank":
         rank = np.arange(1, user.size + 1) - np.repeat(begin[:-1], np.diff(begin))
     else:  # as given; tied ranks follow each other
         rank = value.astype(np.int64)
-        if tied:
-            nth, start = np.arange(rank.size), np.concatenate(([True], ~same))
-            rank += nth - np.maximum.accumulate(np.where(start, nth, 0))
+        if first is not None:
+            nth = np.arange(rank.size)
+            rank += nth - np.maximum.accumulate(np.where(first, nth, 0))
     group, best = None, rank
-    if tied and choices.ties == "expected":
-        first = np.append(True, ~same)
+    if first is not None and choices.ties == "expected":
         group = np.cumsum(first) - 1
         best = rank[first][group]
     if depth is not None and not (kept := best <= depth).all():
         at, user, rank = _positions(at, c)[kept], user[kept], rank[kept]
         group = None if group is None else group[kept]
         begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=begin.size - 1))))
-    gained, relevant = np.zeros(user.size), np.zeros(user.size, dtype=bool)
-    if judged.size:
-        gain_or_nan = _gains_at(at, judged, gain, c.user.size)
-        relevant = choices.is_relevant(gain_or_nan)
-        gained[relevant] = gain_or_nan[relevant]
+    gained = _gains_at(at, judged, gain, c.user.size)
+    relevant = choices.is_relevant(gained)
     return Lists(
         begin,
         listing.items.encode(c.item if isinstance(at, slice) else c.item.take(at)),
         rank,
-        gained,
+        np.where(relevant, gained, 0.0),
         relevant,
         listing.items.n,
         tied and choices.ties not in ORDERED,

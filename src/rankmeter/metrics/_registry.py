@@ -204,6 +204,11 @@ class Spec:
         return "lists" in self.needs
 
     @property
+    def intent_aware(self) -> bool:
+        """Whether subtopics, where the judgments have some, are the categories of the metric."""
+        return self.needs == ("lists", "relevant", "categories")
+
+    @property
     def named(self) -> bool:
         """Whether the metric of hits asks for facts about their items."""
         return not self.of_lists and not {"hits", "nonrelevant"}.issuperset(self.needs)

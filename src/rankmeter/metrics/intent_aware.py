@@ -1,4 +1,7 @@
-"""Intent-aware metrics: gains by category, for users who may mean any of them."""
+"""Intent-aware metrics: gains by category, for users who may mean any of them.
+
+The categories are those of the items, or the subtopics of judgments by subtopic.
+"""
 
 from __future__ import annotations
 
@@ -110,9 +113,10 @@ def alpha_ndcg(
 
     Notes
     -----
-    A user whose relevant items have no categories is undefined (NaN). The greedy ideal can be
-    missed by a better one, so values above 1 are possible. Source: Clarke et al., Novelty and
-    diversity in information retrieval evaluation, SIGIR 2008.
+    The categories are those of ``items=``, or the subtopics of the judgments. A user whose relevant
+    items have none is undefined (NaN). The greedy ideal can be missed by a better one, so values
+    above 1 are possible. Source: Clarke et al., Novelty and diversity in information retrieval
+    evaluation, SIGIR 2008.
 
     Examples
     --------
@@ -153,7 +157,8 @@ def err_ia(
 
     Notes
     -----
-    The categories are those of the user's relevant items; a user without any is undefined (NaN).
+    The categories are those of the user's relevant items, or the subtopics of the judgments; a user
+    without any is undefined (NaN).
     Source: Chapelle et al., Intent-based diversification of web search results, Information
     Retrieval 2011; Clarke et al., A comparative analysis of cascade measures, WSDM 2011.
 
@@ -200,8 +205,9 @@ def nrbp(
 
     Notes
     -----
-    A user whose relevant items have no categories is undefined (NaN). Source: Clarke, Kolla and
-    Vechtomova, An effectiveness measure for ambiguous and underspecified queries, ICTIR 2009.
+    The categories are those of ``items=``, or the subtopics of the judgments. A user whose relevant
+    items have none is undefined (NaN). Source: Clarke, Kolla and Vechtomova, An effectiveness
+    measure for ambiguous and underspecified queries, ICTIR 2009.
 
     Examples
     --------
@@ -233,7 +239,8 @@ def precision_ia(
 
     Notes
     -----
-    The categories are those of the user's relevant items; a user without any is undefined (NaN).
+    The categories are those of the user's relevant items, or the subtopics of the judgments; a user
+    without any is undefined (NaN).
     Without a cutoff k is the length of the list. Source: Agrawal et al., Diversifying search
     results, WSDM 2009.
 
@@ -265,7 +272,8 @@ def ap_ia(
 
     Notes
     -----
-    The categories are those of the user's relevant items; a user without any is undefined (NaN).
+    The categories are those of the user's relevant items, or the subtopics of the judgments; a user
+    without any is undefined (NaN).
     Each sum of precisions is divided by the relevant items of the category, also with a cutoff.
     Source: Agrawal et al., Diversifying search results, WSDM 2009.
 
