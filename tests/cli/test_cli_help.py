@@ -19,6 +19,8 @@ from rankmeter._cli._command import as_typed
 from rankmeter._cli._options import read_docstring
 from rankmeter.splits import SPLITS
 
+pytestmark = pytest.mark.once
+
 CONTEXT = click.Context(main, info_name="rankmeter")
 
 

@@ -7,6 +7,8 @@ from recordings import EXCUSES, FACTS, GOLDENS, RECORD, answers, recordings
 
 from rankmeter.conventions import convention_names, load_convention
 
+pytestmark = pytest.mark.once
+
 TOOLS = recordings()
 
 

@@ -12,6 +12,7 @@ import rankmeter as rm
 RECORDED = json.loads(
     (Path(__file__).parents[1] / "data" / "ir_measures_subtopics.json").read_text()
 )
+pytestmark = pytest.mark.once
 ROUNDING = 5e-4
 """With alpha=0.2 the greedy ideal compares sums that differ in the last bit."""
 

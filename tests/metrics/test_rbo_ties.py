@@ -8,6 +8,7 @@ import pytest
 import rankmeter as rm
 from rankmeter.errors import UsageError
 
+pytestmark = pytest.mark.once
 OVERLAPS = [
     "overlap=share",
     "overlap=share, baseline_k=2",

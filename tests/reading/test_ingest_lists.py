@@ -33,6 +33,8 @@ from rankmeter.errors import (
     RankmeterError,
 )
 
+pytestmark = pytest.mark.once
+
 COMPILES = shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists()
 needs_compiled = pytest.mark.skipif(
     not COMPILES and _native.native is None, reason="no compiler with the headers of Python"
