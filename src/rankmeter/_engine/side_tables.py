@@ -249,7 +249,7 @@ class SideTables:
         if not self.truth.by_subtopic:
             return None
         judged = self.truth.frame
-        refuse(judged["subtopic"].is_null(), "subtopics", self.truth.source, "missing", "Fill them")
+        refuse(judged["subtopic"].is_null(), "subtopics", self.truth.source, "missing", "Add them.")
         user = users.find(as_ids(judged["user"]))
         judged = merged_judgements(judged.filter(series(user >= 0)), choices)
         judged = judged.filter(series(choices.is_relevant(judged["gain"].to_numpy())))
