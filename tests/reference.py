@@ -170,12 +170,14 @@ def rbp_residual(ranking, truth, k, p=0.8, unjudged="nonrelevant"):
     return residual
 
 
-def utility_rate(ranking, truth, k, model="inst", target=1.0, p=0.9, scale=224.0, max_gain=None):
+def reader(ranking, truth, k, model, target, p, scale, max_gain, unknown=None):
+    """The gain and the number of items of a reader; items at ranks that are unknown gain 1."""
     total = items = so_far = 0.0
     reach = 1.0
     for r in range(1, (1000 if k is None else min(k, 1000)) + 1):
         hit = r <= len(ranking) and hit_at(ranking, truth, r)
         g = (1.0 if max_gain is None else truth[ranking[r - 1]] / max_gain) if hit else 0.0
+        g = 1.0 if unknown is not None and unknown(r) else g
         total, items, so_far = total + reach * g, items + reach, so_far + g
         insq = ((r + 2 * target - 1) / (r + 2 * target)) ** 2
         left = target - so_far
@@ -201,7 +203,33 @@ def utility_rate(ranking, truth, k, model="inst", target=1.0, p=0.9, scale=224.0
             reach *= (scale - r) / (scale - r + 1) if r < scale else 0
         else:
             reach *= p
+    return total, items
+
+
+def utility_rate(ranking, truth, k, model="inst", target=1.0, p=0.9, scale=224.0, max_gain=None):
+    total, items = reader(ranking, truth, k, model, target, p, scale, max_gain)
     return total / items
+
+
+def total_utility(ranking, truth, k, model="inst", target=1.0, p=0.9, scale=224.0, max_gain=None):
+    return reader(ranking, truth, k, model, target, p, scale, max_gain)[0]
+
+
+def expected_depth(ranking, truth, k, model="inst", target=1.0, p=0.9, scale=224.0, max_gain=None):
+    return reader(ranking, truth, k, model, target, p, scale, max_gain)[1]
+
+
+def utility_residual(
+    ranking, truth, k, model="inst", target=1.0, p=0.9, scale=224.0, max_gain=None,
+    unjudged="nonrelevant",
+):  # fmt: skip
+    def unknown(r):
+        below = r > len(ranking)
+        return below or (unjudged == "unknown" and ranking[r - 1] not in truth)
+
+    facts = (ranking, truth, k, model, target, p, scale, max_gain)
+    (low, read), (high, most_read) = reader(*facts), reader(*facts, unknown)
+    return high / most_read - low / read
 
 
 def n_queries(ranking, truth, k):

@@ -23,7 +23,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, TypeVar
 
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import LARGEST, exact, flag, fraction, integer, seed_of, shown
+from rankmeter.errors._checks import (
+    LARGEST,
+    exact,
+    flag,
+    fraction,
+    integer,
+    refused,
+    seed_of,
+    shown,
+)
 from rankmeter.errors._checks import choice as one_of
 
 TieRule = Literal[
@@ -91,7 +100,9 @@ class Alignment:
         "the ``positive`` ones or ``all``, negative ones included (for metrics that sum gains "
         "instead of counting hits); or ``above``: the relevant ones, by how far they exceed the "
         "threshold, where an item exactly at the threshold gains 1; or ``reached``: the positive "
-        "ones, but only for users with at least one relevant item.",
+        "ones, but only for users with at least one relevant item. Or what each grade gains, where "
+        "the item is relevant: ``{1: 0.01, 2: 0.1, 3: 1}``, as text ``1:0.01 2:0.1 3:1``; other "
+        "grades gain their own value.",
         rare=True,
         inputs=JUDGED,
     )
@@ -174,6 +185,12 @@ class Alignment:
         """Whether a judged item of this gain, or each of an array of gains, is relevant."""
         operator, threshold = self.threshold
         return gain >= threshold if operator == ">=" else gain > threshold
+
+    @property
+    def gain_table(self) -> dict[float, float]:
+        """What some grades gain."""
+        pairs = (pair.partition(":") for pair in self.gains.split() if ":" in pair)
+        return {float(grade): float(gain) for grade, _, gain in pairs}
 
 
 MOST_RESAMPLES = 10**8
@@ -290,7 +307,7 @@ class Choices(TypedDict, total=False):
     """The choices for rankings as keyword arguments, for type checkers; None is the default."""
 
     relevant: str | float | None
-    gains: Literal["relevant", "positive", "all", "above", "reached"] | None
+    gains: Literal["relevant", "positive", "all", "above", "reached"] | Mapping[float, float] | None
     ties: TieRule | None
     duplicates: Literal["error", "best", "first", "each", "unchecked"] | None
     judgements: Literal["error", "max", "last", "sum"] | None
@@ -380,6 +397,9 @@ def checked_choice(name: str, value: Any) -> Any:
     declared = CHOICES[name]
     if name == "relevant":
         return _threshold(value)
+    is_table = isinstance(value, Mapping) or (isinstance(value, str) and ":" in value)
+    if name == "gains" and is_table:
+        return _gain_table(value)
     if declared.words:
         return one_of(name, value, declared.words)
     if declared.hint is float:
@@ -410,6 +430,24 @@ def _threshold(value: Any) -> str:
             f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), got {shown(value)}"
         )
     return f"{match[1] or '>='}{show(float(match[2]))}"
+
+
+def _gain_table(value: Any) -> str:
+    """A table of gains in canonical form: ``{2: 1.0, 1: 0.1}`` and ``2:1,1:.1`` → ``1:0.1 2:1``."""
+    try:
+        if isinstance(value, Mapping):
+            texts: Iterable[Any] = value.items()
+        else:
+            written = re.sub(r"\s*:\s*", ":", value.strip("{} ")).replace(",", " ")
+            texts = (pair.split(":") for pair in written.split())
+        pairs = sorted((float(grade), float(gain)) for grade, gain in texts)
+    except Exception:  # noqa: BLE001 - not pairs of numbers, or whatever a foreign class raises
+        pairs = []
+    usable = all(math.isfinite(grade) and 0 <= gain < math.inf for grade, gain in pairs)
+    if not pairs or not usable or len(dict(pairs)) < len(pairs):
+        expected = "a word, or for each grade a gain of 0 or more, such as {1: 0.1, 2: 1}"
+        raise refused("gains", expected, value)
+    return " ".join(f"{exact(grade)}:{exact(gain)}" for grade, gain in pairs)
 
 
 def acting(choices: Mapping[str, Any], data: Input) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankmeter._evaluation.evaluator import Evaluator
 from rankmeter.conventions import translate
+from rankmeter.conventions._plan import resolve
 from rankmeter.errors import MissingDependencyError, RankmeterError
 
 __all__ = ["provider"]
@@ -67,7 +68,8 @@ class _Provided:
         """Whether rankmeter reads the measure as ir_measures prints it."""
         measure.validate_params()
         try:
-            translate(str(measure), "ir_measures", ours=False)
+            metrics = translate(str(measure), "ir_measures", ours=False)
+            resolve(metrics, like="ir_measures")
         except RankmeterError:
             return False
         return True

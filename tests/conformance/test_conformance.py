@@ -8,6 +8,7 @@ also what the matrix in the docs is generated from.
 from __future__ import annotations
 
 import fnmatch
+import functools
 import json
 import math
 import re
@@ -112,6 +113,7 @@ def close(got, want, tolerance):
     return math.isclose(got, want, rel_tol=tolerance, abs_tol=tolerance)
 
 
+@functools.cache
 def spelled(name, tool):
     """The metric here that a name of the tool means, or None."""
     try:
@@ -141,11 +143,19 @@ def compare(tool):
             for _, one, _, _ in asked:
                 labels.setdefault(one, one.label)
             result = evaluate(case, tool, given(case, tool, fed), labels)
+            values = result.per_user.to_dict(as_series=False)
             for metric, one, answer, tolerance in asked:
                 base = metric.rpartition("@")[0] or metric
-                ours = str(one).rpartition("@")[0] or str(one)
-                agreement = found.setdefault(base, Agreement(ours))
-                one_metric(result, labels[one], answer, tolerance, agreement, f"{name} {metric}")
+                agreement = found.setdefault(
+                    base, Agreement(str(one).rpartition("@")[0] or str(one))
+                )
+                ours = {
+                    user: value
+                    for user, value in zip(values["user"], values[labels[one]], strict=True)
+                    if value is not None
+                }
+                mean = result[labels[one]].mean
+                one_metric(mean, ours, answer, tolerance, agreement, f"{name} {metric}")
     return found
 
 
@@ -194,24 +204,26 @@ def side_of(case):
 
 def evaluate(case, tool, data, metrics):
     """The case as the tool's convention has it, the case's own threshold included."""
+    counts_items = any(
+        "n_items" in one.spec.options or "adjusted" in dict(one.choices) for one in metrics
+    )
     return rm.evaluate(
         *data,
         metrics,
         like=tool,
         bugs=True,
         no_overlap="allow",
-        n_items=len(inputs.item_numbers(case)),
+        n_items=len(inputs.item_numbers(case)) if counts_items else None,
         relevant=threshold(case, RECORDINGS[tool][1]),
         **side_of(case),
     )
 
 
-def one_metric(result, label, answer, tolerance, agreement, where):
+def one_metric(mean, ours, answer, tolerance, agreement, where):
     pairs = []
     if "mean" in answer:
-        pairs.append(("mean", result[label].mean, value(answer["mean"])))
+        pairs.append(("mean", mean, value(answer["mean"])))
     if "per_user" in answer:
-        ours = dict(result.per_user.select("user", label).drop_nulls().iter_rows())
         users = sorted({u for u, v in answer["per_user"].items() if v != "nan"} | set(ours))
         for user in users:
             want = value(answer["per_user"].get(user, "nan"))

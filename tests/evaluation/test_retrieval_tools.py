@@ -58,6 +58,7 @@ def test_the_provider_is_registered_and_reads_every_form_of_a_run():
     evaluator = provider.evaluator(measures, qrels)
     assert evaluator.calc_aggregate(run) == provider.calc_aggregate(measures, QRELS, RUN)
     assert not provider.supports(ir_measures.nDCG(gains={0: 1, 1: 5}) @ 3)
+    assert provider.supports(ir_measures.nDCG(gains={1: 5}) @ 3)
 
 
 @pytest.mark.filterwarnings("ignore")  # of pandas and PyTerrier about each other

@@ -50,7 +50,7 @@ METRICS = [
 ]  # fmt: skip
 WORDS = {
     "relevant": [">0", ">=2", "any", 3, "> 1e400", ">=x", ">", "0x1"],
-    "gains": ["relevant", "positive", "all", "above"],
+    "gains": ["relevant", "positive", "all", "above", {1: 0.5, 3: 2}],
     "ties": ["item-descending", "input", "expected", "optimistic", "together", "nope"],
     "duplicates": ["best", "first", "each"],
     "judgements": ["max", "last", "sum"],

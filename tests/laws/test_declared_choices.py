@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
+from collections.abc import Mapping
 
 import polars as pl
 import pytest
@@ -33,7 +34,8 @@ def test_the_types_for_type_checkers_are_those_of_the_declarations():
     assert {*ALIASES} - {*aliases} == {"n_resamples"}  # of comparisons
     assert list(hints) == list(CHOICES)
     for name, choice in CHOICES.items():
-        wanted = choice.hint | float if name == "relevant" else choice.hint
+        also = {"relevant": float, "gains": Mapping[float, float]}.get(name, choice.hint)
+        wanted = choice.hint | also
         assert hints[name] == typing.Optional[wanted], name  # noqa: UP045 - builds a type
 
 

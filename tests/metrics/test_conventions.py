@@ -215,7 +215,7 @@ class TestNames:
                 translate(name, "ir_measures")
             except UsageError:
                 missing.add(name)
-        listed = note.partition(":")[2].partition("gains by")[0]
+        listed = note.partition(":")[2].partition("min_rel")[0]
         assert {one.strip() for one in listed.split(",") if one.strip()} == missing
 
     @pytest.mark.parametrize("like", [None, "recommenders"])

@@ -103,10 +103,13 @@ def perfect_hits(
 
 def gains_of(gain: FloatArray, choices: Alignment) -> FloatArray:
     """The gains that relevant items contribute."""
-    if choices.gains != "above":
-        return gain
-    operator, threshold = choices.threshold
-    return gain - threshold + (operator == ">=")
+    if choices.gains == "above":
+        operator, threshold = choices.threshold
+        return gain - threshold + (operator == ">=")
+    if table := choices.gain_table:
+        grades, place = np.unique(gain, return_inverse=True)
+        gain = np.array([table.get(grade, grade) for grade in grades.tolist()], dtype=float)[place]
+    return gain
 
 
 def offsets_of(user: IntArray, n_users: int) -> IntArray:

@@ -22,6 +22,7 @@ from rankmeter.metrics import (
     read_metric,
     remembered,
     take_cutoffs,
+    without_braces,
 )
 
 _GROUP = re.compile(r"[\[({]([^\[\](){}]*)[\])}]")
@@ -77,7 +78,8 @@ def _translate_text(text: str, tool: str) -> tuple[Metric, ...]:
 
 
 def _in_brackets(text: str, profile: Convention) -> str:
-    """The text with options after a colon, if the tool writes them so, in parentheses."""
+    """The text without braces, and with options after a colon, as some tools write them, in ()."""
+    text = without_braces(text)
     if ":" not in profile.marks:
         return text
     return _COLON.sub(lambda name: f"{name[1]}({name[2].replace(';', ',')})", text)

@@ -29,7 +29,7 @@ from rankmeter._choices import (
 )
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.errors._checks import USERS, Words, near, shown, unknown
+from rankmeter.errors._checks import USERS, Words, exact, near, shown, unknown
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
 from rankmeter.metrics.popularity import Border
 
@@ -419,6 +419,12 @@ def _resolve_metric(
     alignment = _build(Alignment, switches)
     if alignment.gains == "above" and alignment.relevant == "any":
         raise UsageError("gains='above' needs a threshold: `relevant` must not be 'any'")
+    for grade, gain in alignment.gain_table.items():
+        if gain > 0 >= grade and not alignment.is_relevant(grade):
+            raise UsageError(
+                f"`gains` gives grade {exact(grade)} a gain, but items of that grade are not "
+                f"relevant ({alignment.relevant}): choose `relevant`, such as 'any'"
+            )
     if alignment.depth is not None and alignment.ties == "expected":
         raise UsageError(
             "depth cuts rankings at one rank, which unresolved ties (ties='expected') lack"

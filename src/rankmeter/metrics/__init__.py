@@ -27,6 +27,7 @@ from rankmeter.metrics._metric_strings import (
     parse_metrics,
     read_metric,
     take_cutoffs,
+    without_braces,
 )
 from rankmeter.metrics._registry import (
     ADJUSTED,
@@ -106,6 +107,7 @@ __all__ = [
     "require",
     "take_cutoffs",
     "unregister",
+    "without_braces",
 ]
 __all__ += list(METRICS)
 

@@ -33,6 +33,8 @@ _SWITCH = Option(ADJUSTED, default=False, choices=(), type=bool, optional=False)
 _NUMBER = re.compile(r"-?(?:\d{1,19}(?:\.\d{1,40})?|\.\d{1,40})(?:e[-+]?\d{1,3})?", re.ASCII)
 """A cutoff, or a point such as a level of recall."""
 
+_TABLE = re.compile(r"(?<==)\s*\{([^{}=]*)\}")
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -243,7 +245,7 @@ def _split(text: str) -> list[str]:
 
 def read_metric(text: str) -> list[Metric]:
     """Read one name with its options and cutoffs, ``ndcg(gain=exp2)@5,10``."""
-    head, separator, cutoffs = take_cutoffs(text.strip())
+    head, separator, cutoffs = take_cutoffs(without_braces(text.strip()))
     name = head.removesuffix("_at").removesuffix("_cut") if separator == "_" else head
     match = re.fullmatch(r"([\w.\- ]+)(?:\((.*)\))?", name, re.DOTALL)
     if match is None:
@@ -273,6 +275,15 @@ def read_metric(text: str) -> list[Metric]:
     labels = [f"{head}{separator}{_spell(k)}" for k in cutoffs] or [head]
     metrics = [base @ k for k in cutoffs] or [base]
     return [replace(metric, label=label) for metric, label in zip(metrics, labels, strict=True)]
+
+
+def without_braces(text: str) -> str:
+    """The text with each table of gains without braces: ``{1: 2, 2: 5}`` → ``1:2 2:5``."""
+
+    def written(table: re.Match[str]) -> str:
+        return " ".join(re.sub(r"\s*:\s*", ":", table[1]).replace(",", " ").split())
+
+    return _TABLE.sub(written, text)
 
 
 def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[Any]]:

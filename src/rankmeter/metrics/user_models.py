@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._evidence.hits import FloatArray, Hits
+from rankmeter._evidence.hits import BoolArray, FloatArray, Hits, IntArray
 from rankmeter._evidence.steps import column
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import fraction, number
@@ -28,6 +30,11 @@ ACTS = {
 }  # fmt: skip
 """The models on which each option acts."""
 
+Target = Annotated[float, Example(2.0)]
+Persistence = Annotated[float, Example(0.6)]
+Scale = Annotated[float, Example(30.0)]
+LargestGain = Annotated[float | None, Example(3.0)]
+
 
 @register("Expected utility per item", reached=False, open_ties=False, synonyms=("cwl",))
 def utility_rate(
@@ -35,10 +42,10 @@ def utility_rate(
     k: int | None = None,
     *,
     model: Model = "inst",
-    target: Annotated[float, Example(2.0)] = TARGET,
-    p: Annotated[float, Example(0.6)] = PERSISTENCE,
-    scale: Annotated[float, Example(30.0)] = SCALE,
-    max_gain: Annotated[float | None, Example(3.0)] = None,
+    target: Target = TARGET,
+    p: Persistence = PERSISTENCE,
+    scale: Scale = SCALE,
+    max_gain: LargestGain = None,
 ) -> FloatArray:
     """Expected utility per item: the mean gain of the items that a reader of a model looks at.
 
@@ -77,69 +84,239 @@ def utility_rate(
     >>> result["utility_rate(model=bpm)"].mean
     0.5
     """
-    number("target", target, above=0)
-    number("scale", scale, above=0)
-    fraction("p", p)
-    given = {"target": target != TARGET, "p": p != PERSISTENCE, "scale": scale != SCALE}
-    for name in (name for name, is_given in given.items() if is_given):
-        if model not in ACTS[name]:
-            raise UsageError(
-                f"`{name}` cannot act on model={model}, only on {', '.join(ACTS[name])}: leave it "
-                "out",
-                option=name,
-            )
     worth = grade_share(hits, max_gain)
-    depth = READ if k is None else min(k, READ)
-    rank = np.arange(1.0, depth + 1.0)
-    reach = np.empty_like(hits.rank)
-    reached = np.empty(hits.n_users)
-    for start in range(0, hits.n_users, _USERS_AT_ONCE):
-        users = min(_USERS_AT_ONCE, hits.n_users - start)
-        rows = slice(hits.offsets[start], hits.offsets[start + users])
-        inside = hits.rank[rows] <= depth
-        row, at = (
-            hits.user[rows] - start,
-            np.ceil(np.minimum(hits.rank[rows], depth)).astype(np.intp) - 1,
-        )
-        gain = np.zeros((users, depth))
-        np.add.at(gain, (row[inside], at[inside]), worth[rows][inside])
-        go_on = _continues(model, rank, gain, target, p, scale)
-        seen = np.ones((users, depth))
-        seen[:, 1:] = np.broadcast_to(go_on, seen.shape)[:, :-1].cumprod(axis=1)
-        reach[rows] = np.where(inside, seen[row, at], 0.0)
-        reached[start : start + users] = seen.sum(axis=1)
+    reach, items, _ = _read(hits, k, worth, Reader(model, target, p, scale))
     total = hits.sum(column(reach, "reached", hits) * column(worth, "worth", hits))
-    return formula("sum / items", sum=total, items=reached)
+    return formula("sum / items", sum=total, items=items)
 
 
-def _continues(
-    model: Model, rank: FloatArray, gain: FloatArray, target: float, p: float, scale: float
+@register("Expected total utility", high=math.inf, reached=False, open_ties=False)
+def total_utility(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    model: Model = "inst",
+    target: Target = TARGET,
+    p: Persistence = PERSISTENCE,
+    scale: Scale = SCALE,
+    max_gain: LargestGain = None,
 ) -> FloatArray:
-    """The probability of going on after each rank, of all users or of each."""
+    """Expected total utility: the gain of a reader of a model until reading ends.
 
-    def unsatisfied() -> FloatArray:
-        return np.maximum(1.0 - gain, 0.0)  # tied items that are found together may gain more
+    Parameters
+    ----------
+    model, target, p, scale, max_gain
+        The reader, and the largest possible gain, as in `utility_rate`.
 
-    def insq() -> FloatArray:
-        return _squared(rank + 2.0 * target)
+    Notes
+    -----
+    Σ V g, where V of a rank is the probability of reaching it: `utility_rate` times
+    `expected_depth`. Source: Moffat, Bailey, Scholer and Thomas, TOIS 2017; cwl_eval.
 
-    go_on: dict[Model, Callable[[], FloatArray]] = {
-        "inst": lambda: _squared(rank + 2.0 * target - gain.cumsum(axis=1)),
-        "insq": insq,
-        "bpm": lambda: (gain.cumsum(axis=1) < target).astype(np.float64),
-        "sdcg": lambda: np.log2(rank + 1.0) / np.log2(rank + 2.0),
-        "nerr8": unsatisfied,
-        "nerr9": lambda: rank / (rank + 1.0) * unsatisfied(),
-        "nerr10": lambda: p * unsatisfied(),
-        "nerr11": lambda: insq() * unsatisfied(),
-        "tbg": lambda: np.full_like(rank, 0.5 ** (1.0 / scale)),
-        "u": lambda: np.maximum(scale - rank, 0.0) / np.maximum(scale - rank + 1.0, 1.0),
-        "rbp": lambda: np.full_like(rank, p),
-    }
-    return go_on[model]()
+    Examples
+    --------
+    The reader goes on with probability 1/2: 1/2 + 1/4 for hits at ranks 2 and 3.
+
+    >>> import rankmeter as rm
+    >>> name = "total_utility(model=rbp,p=0.5)"
+    >>> rm.evaluate({"u": ["x", "a", "b"]}, {"u": {"a", "b"}}, name)[name].mean
+    0.75
+    """
+    worth = grade_share(hits, max_gain)
+    reach, _, _ = _read(hits, k, worth, Reader(model, target, p, scale))
+    return hits.sum(column(reach, "reached", hits) * column(worth, "worth", hits))
+
+
+@register("Expected depth", low=1.0, high=READ, increasing=False, reached=False, open_ties=False)
+def expected_depth(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    model: Model = "inst",
+    target: Target = TARGET,
+    p: Persistence = PERSISTENCE,
+    scale: Scale = SCALE,
+    max_gain: LargestGain = None,
+) -> FloatArray:
+    """Expected depth: the number of items that a reader of a model looks at.
+
+    Parameters
+    ----------
+    model, target, p, scale, max_gain
+        The reader, and the largest possible gain, as in `utility_rate`.
+
+    Notes
+    -----
+    Σ V, where V of a rank is the probability of reaching it, down to rank k, or 1,000. Of models
+    that do not depend on gains (``insq``, ``sdcg``, ``tbg``, ``u``, ``rbp``) it is the same for
+    all rankings. Source: Moffat, Bailey, Scholer and Thomas, TOIS 2017; cwl_eval.
+
+    Examples
+    --------
+    The reader stops after the first hit, at rank 2.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["x", "a", "b"]}, {"u": {"a", "b"}}, "expected_depth(model=bpm)")
+    >>> result["expected_depth(model=bpm)"].mean
+    2.0
+    """
+    worth = grade_share(hits, max_gain)
+    reach, items, _ = _read(hits, k, worth, Reader(model, target, p, scale))
+    column(reach, "reached", hits)
+    return formula("items", items=items)
+
+
+@register("Residual of utility per item", increasing=False, reached=False, open_ties=False)
+def utility_residual(
+    hits: Hits,
+    nonrelevant: Hits,
+    k: int | None = None,
+    *,
+    model: Model = "inst",
+    target: Target = TARGET,
+    p: Persistence = PERSISTENCE,
+    scale: Scale = SCALE,
+    max_gain: LargestGain = None,
+    unjudged: Literal["nonrelevant", "unknown"] = "nonrelevant",
+) -> FloatArray:
+    """Residual of utility per item: how much it could still gain from unseen items.
+
+    Parameters
+    ----------
+    model, target, p, scale, max_gain
+        The reader, and the largest possible gain, as in `utility_rate`.
+    unjudged : {"nonrelevant", "unknown"}
+        Whether ranked items without a judgment have no gain, or may have the full gain.
+
+    Notes
+    -----
+    `utility_rate` if all items below the ranking, down to rank k or 1,000, and all unknown ones
+    have the largest gain, minus `utility_rate`. Source: Moffat, Bailey, Scholer and Thomas, TOIS
+    2017; cwl_eval, whose residuals have ``unjudged="unknown"``.
+
+    Examples
+    --------
+    The reader stops at the first hit, and finds none in two items: 0. If the third were relevant:
+    one hit in three items.
+
+    >>> import rankmeter as rm
+    >>> name = "utility_residual(model=bpm)@3"
+    >>> rm.evaluate({"u": ["x", "y"]}, {"u": {"a"}}, name)[name].mean
+    0.3333333333333333
+    """
+    worth, reader = grade_share(hits, max_gain), Reader(model, target, p, scale)
+
+    def unknown(users: slice, rank: FloatArray) -> BoolArray:
+        if unjudged == "nonrelevant":
+            return np.asarray(rank > hits.n_ranked[users, None])
+        judged = (
+            _matrix(ranked, np.ones_like(ranked.rank), users, rank.size)[0]
+            for ranked in (hits, nonrelevant)
+        )
+        return np.asarray(sum(judged) == 0)
+
+    _, items, total = _read(hits, k, worth, reader)
+    _, most_items, most = _read(hits, k, worth, reader, unknown)
+    return formula(
+        "most / most_items - total / items",
+        most=most, most_items=most_items, total=total, items=items,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A user model with its numbers; options that do not act on the model have their defaults."""
+
+    model: Model
+    target: float
+    p: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        number("target", self.target, above=0)
+        number("scale", self.scale, above=0)
+        fraction("p", self.p)
+        given = {
+            "target": self.target != TARGET,
+            "p": self.p != PERSISTENCE,
+            "scale": self.scale != SCALE,
+        }
+        for name in (name for name, is_given in given.items() if is_given):
+            if self.model not in ACTS[name]:
+                raise UsageError(
+                    f"`{name}` cannot act on model={self.model}, only on {', '.join(ACTS[name])}: "
+                    "leave it out",
+                    option=name,
+                )
+
+    def continues(self, rank: FloatArray, gain: FloatArray) -> FloatArray:
+        """The probability of going on after each rank, of all users or of each."""
+
+        def unsatisfied() -> FloatArray:
+            return np.maximum(1.0 - gain, 0.0)  # tied items that are found together may gain more
+
+        def insq() -> FloatArray:
+            return _squared(rank + 2.0 * self.target)
+
+        go_on: dict[Model, Callable[[], FloatArray]] = {
+            "inst": lambda: _squared(rank + 2.0 * self.target - gain.cumsum(axis=1)),
+            "insq": insq,
+            "bpm": lambda: (gain.cumsum(axis=1) < self.target).astype(np.float64),
+            "sdcg": lambda: np.log2(rank + 1.0) / np.log2(rank + 2.0),
+            "nerr8": unsatisfied,
+            "nerr9": lambda: rank / (rank + 1.0) * unsatisfied(),
+            "nerr10": lambda: self.p * unsatisfied(),
+            "nerr11": lambda: insq() * unsatisfied(),
+            "tbg": lambda: np.full_like(rank, 0.5 ** (1.0 / self.scale)),
+            "u": lambda: (
+                np.maximum(self.scale - rank, 0.0) / np.maximum(self.scale - rank + 1.0, 1.0)
+            ),
+            "rbp": lambda: np.full_like(rank, self.p),
+        }
+        return go_on[self.model]()
 
 
 def _squared(ahead: FloatArray) -> FloatArray:
     """The share of those who go on where that many items would be read."""
     share: FloatArray = ((ahead - 1.0) / ahead) ** 2
     return share
+
+
+def _read(
+    hits: Hits,
+    k: int | None,
+    worth: FloatArray,
+    reader: Reader,
+    unknown: Callable[[slice, FloatArray], BoolArray] | None = None,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The probability of reaching each hit; the items and the gain of each user's reader.
+
+    Items at ranks that are `unknown` of some users have the largest gain.
+    """
+    depth = READ if k is None else min(k, READ)
+    rank = np.arange(1.0, depth + 1.0)
+    reach, items, total = np.zeros_like(hits.rank), np.empty(hits.n_users), np.empty(hits.n_users)
+    for start in range(0, hits.n_users, _USERS_AT_ONCE):
+        users = slice(start, min(start + _USERS_AT_ONCE, hits.n_users))
+        gain, inside, cell = _matrix(hits, worth, users, depth)
+        if unknown is not None:
+            gain[unknown(users, rank)] = 1.0
+        go_on = reader.continues(rank, gain)
+        seen = np.ones_like(gain)
+        seen[:, 1:] = np.broadcast_to(go_on, seen.shape)[:, :-1].cumprod(axis=1)
+        reach[inside] = seen[cell]
+        items[users] = seen.sum(axis=1)
+        total[users] = (seen * gain).sum(axis=1)
+    return reach, items, total
+
+
+def _matrix(
+    ranked: Hits, values: FloatArray, users: slice, depth: int
+) -> tuple[FloatArray, IntArray, tuple[IntArray, IntArray]]:
+    """Values at the ranks of some users; which items have a rank there, and their cells."""
+    rows = slice(ranked.offsets[users.start], ranked.offsets[users.stop])
+    inside = rows.start + np.flatnonzero(ranked.rank[rows] <= depth)
+    cell = ranked.user[inside] - users.start, np.ceil(ranked.rank[inside]).astype(np.intp) - 1
+    matrix = np.zeros((users.stop - users.start, depth))
+    np.add.at(matrix, cell, values[inside])
+    return matrix, inside, cell

@@ -1,0 +1,112 @@
+"""``gains={grade: gain}``: what each grade counts."""
+
+import numpy as np
+import pytest
+
+import cases
+import rankmeter as rm
+from command_line import rankmeter
+from rankmeter.errors import UsageError
+
+TABLE = {1: 0.01, 2: 0.1, 3: 1}
+METRICS = [
+    "ndcg@5", "dcg(gain=exp2)", "cg@3", "ap@5", "precision@3", "rbp(gain=linear)"
+]  # fmt: skip
+
+
+def values(result):
+    return {str(name): result[name].mean for name in METRICS}
+
+
+@pytest.mark.parametrize("relevant", [">0", ">=2"])
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_it_is_the_same_as_gains_written_into_the_truth(engine, relevant):
+    rankings, truth = cases.batch(3)
+    truth = {user: {i: g for i, g in at.items() if g in (0, 1, 2, 3)} for user, at in truth.items()}
+    written = {u: {i: TABLE.get(g, g) for i, g in at.items()} for u, at in truth.items()}
+    threshold = ">0" if relevant == ">0" else ">=0.1"
+    wanted = rm.evaluate(rankings, written, METRICS, relevant=threshold)
+    ours = rm.evaluate(rankings, truth, METRICS, relevant=relevant, gains=TABLE, engine=engine)
+    assert values(ours) == pytest.approx(values(wanted), rel=1e-12)
+    assert values(ours) != values(rm.evaluate(rankings, truth, METRICS, relevant=relevant))
+
+
+def test_matrices_and_grades_in_order_take_it_too():
+    scores = np.array([[3.0, 2.0, 1.0, 0.0]])
+    wanted = rm.evaluate({"u": [*"abcd"]}, {"u": {"a": 0.01, "b": 1, "d": 0.1}}, "ndcg")[
+        "ndcg"
+    ].mean
+    truth = {0: {0: 1, 1: 3, 3: 2}}
+    assert rm.evaluate(rm.Scores(scores), truth, "ndcg", gains=TABLE)["ndcg"].mean == wanted
+    assert (
+        rm.evaluate(rm.Grades([[1, 3, 0, 2]], n_relevant=[3]), None, "ndcg", gains=TABLE)[
+            "ndcg"
+        ].mean
+        == wanted
+    )
+
+
+def test_a_grade_without_an_entry_gains_itself():
+    truth = {"u": {"a": 1, "b": 4}}
+    result = rm.evaluate({"u": ["a", "b"]}, truth, "cg", gains={1: 0.5})
+    assert result["cg"].mean == 4.5
+
+
+@pytest.mark.parametrize(
+    "written",
+    [{3: 1.0, 1: 0.01, 2: 0.1}, "1:.01 2:.1 3:1", "{1: 0.01, 2: 0.1, 3: 1}", "3:1,2:0.1,1:0.01"],
+)
+def test_all_spellings_are_one(written):
+    metric = rm.NDCG(gains=written) @ 5
+    assert str(metric) == "ndcg(gains=1:0.01 2:0.1 3:1)@5"
+    assert rm.metric(str(metric)) == metric
+    if isinstance(written, str) and not written.startswith("3"):
+        assert rm.metric(f"nDCG(gains={written})@5") == metric
+
+
+@pytest.mark.parametrize(
+    "wrong", [{}, {1: -1}, {1: np.nan}, {"a": 1}, {1: None}, "1:2 1:3", "a:b", "1:", "1:2:3"]
+)
+def test_what_is_no_table_is_refused(wrong):
+    with pytest.raises(UsageError, match="`gains` must be a word, or for each grade a gain"):
+        rm.evaluate({"u": ["a"]}, {"u": ["a"]}, "ndcg", gains=wrong)
+
+
+def test_a_gain_for_grades_that_are_not_relevant_is_refused():
+    ranked, truth = {"u": ["a", "b"]}, {"u": {"a": 0, "b": 2}}
+    with pytest.raises(UsageError, match=r"grade 0 a gain, .* not relevant \(>0\): choose"):
+        rm.evaluate(ranked, truth, "cg", gains={0: 1})
+    assert rm.evaluate(ranked, truth, "cg", gains={0: 1}, relevant="any")["cg"].mean == 3
+
+
+def test_ir_measures_has_the_same_values():
+    # ir_measures 0.4.3, nDCG(gains={2: 5}) @ 3 and nDCG(gains={2: 5, 3: 7}) @ 3
+    run = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}}
+    truth = {"q": {"a": 1, "b": 3, "c": 2, "d": 0, "z": 3}}
+    recorded = {
+        "nDCG(gains={2:5})@3": 0.6425503004057738,
+        "nDCG(dcg='log2', gains={2: 5, 3: 7})@3": 0.5688573684263546,
+    }
+    result = rm.evaluate(run, truth, [*recorded], like="ir_measures")
+    for name, value in recorded.items():
+        assert result[name].mean == pytest.approx(value, rel=1e-15)
+
+
+def test_it_is_the_label_gain_of_lightgbm():
+    # LightGBM 4.7.0 with label_gain=[0, 1, 5, 6] and eval_at=[3] prints this.
+    ranked = rm.grouped(np.array([3.0, 2.0, 1.0, 0.5]), np.array([1, 2, 0, 3]), group=[4])
+    result = rm.evaluate(*ranked, "ndcg(gain=linear)@3", like="lightgbm", gains={1: 1, 2: 5, 3: 6})
+    assert result["ndcg(gain=linear)@3"].mean == pytest.approx(0.430326246739202, rel=1e-15)
+
+
+def test_the_command_line_takes_it(tmp_path):
+    (tmp_path / "run.csv").write_text("user,item,score\nu,a,2\nu,b,1\n")
+    (tmp_path / "truth.csv").write_text("user,item,gain\nu,a,1\nu,b,3\n")
+    done = rankmeter(
+        "evaluate", tmp_path / "run.csv", tmp_path / "truth.csv", "-m", "cg", "--gains", "1:.5,3:1",
+        "--format", "json",
+    )  # fmt: skip
+    assert '"mean": 1.5' in done.out
+    assert rankmeter(
+        "evaluate", tmp_path / "run.csv", tmp_path / "truth.csv", "--gains", "positve"
+    ).code == 2  # fmt: skip
