@@ -38,6 +38,7 @@ LATER = {
     "evaluation/test_wrappers.py": "other libraries",
     "laws/test_each.py": "other libraries",
     "results/test_track.py": "other libraries",
+    "statistics/test_statsmodels.py": "other libraries",
     "results/test_chart_parts.py": "reports in a browser and in LaTeX",
     "results/test_charts.py": "reports in a browser and in LaTeX",
     "results/test_page_parts.py": "reports in a browser and in LaTeX",

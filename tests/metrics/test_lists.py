@@ -275,19 +275,6 @@ def test_users_without_a_number_of_all_lists_are_not_compared():
     assert np.isnan([cold.difference, cold.p]).all()
 
 
-def test_the_report_draws_accuracy_against_what_was_shown(tmp_path):
-    pytest.importorskip("altair", reason="the extra report is not installed")
-    other = {user: items[:1] for user, items in LISTS.items()}
-    found = rm.compare({"a": LISTS, "b": other}, TRUTH, ["rr", "coverage@3"], catalogue=6)
-    drawn = found.plot("tradeoff").to_dict()
-    assert "coverage@3 against rr" in json.dumps(drawn)
-    found.report(tmp_path / "r.html")
-    assert 'id="tradeoff-part"' in (tmp_path / "r.html").read_text("utf-8")
-    only = rm.compare({"a": LISTS, "b": other}, TRUTH, ["rr"])
-    with pytest.raises(UsageError, match="nothing to draw"):
-        only.plot("tradeoff")
-
-
 # -- errors ------------------------------------------------------------------------------------
 
 

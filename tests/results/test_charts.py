@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 
@@ -150,3 +151,16 @@ def test_a_notebook_needs_no_network(monkeypatch):
         assert "application/json" in chart._repr_mimebundle_()[0]
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert "image/svg+xml" not in str(chart._repr_mimebundle_())
+
+
+def test_the_report_draws_accuracy_against_what_was_shown(tmp_path):
+    lists, truth = {"u": ["a", "b"], "v": ["b", "c"]}, {"u": {"b"}, "v": {"b"}}
+    other = {user: items[:1] for user, items in lists.items()}
+    found = rm.compare({"a": lists, "b": other}, truth, ["rr", "coverage@3"], catalogue=6)
+    drawn = found.plot("tradeoff").to_dict()
+    assert "coverage@3 against rr" in json.dumps(drawn)
+    found.report(tmp_path / "r.html")
+    assert 'id="tradeoff-part"' in (tmp_path / "r.html").read_text("utf-8")
+    only = rm.compare({"a": lists, "b": other}, truth, ["rr"])
+    with pytest.raises(UsageError, match="nothing to draw"):
+        only.plot("tradeoff")

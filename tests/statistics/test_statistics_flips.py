@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.oneway import anova_oneway
 from test_statistics_stepdown import compared
 
 import rankmeter as rm
@@ -192,15 +191,6 @@ class TestSegments:
         open_ = gates <= 0.05
         assert found[open_] == pytest.approx(np.maximum(expected, gates)[open_])
         assert np.all(found[~open_] >= gates[~open_])
-
-    def test_heterogeneity_is_that_of_welch(self):
-        parts = [np.random.default_rng(n).normal(n / 9, n + 1, 8 + 5 * n) for n in range(4)]
-        q, p = heterogeneity([spread(part) for part in parts])
-        expected = anova_oneway(parts, use_var="unequal")
-        assert p == pytest.approx(expected.pvalue)
-        weights = np.array([part.size / part.var(ddof=1) for part in parts])
-        means = np.array([part.mean() for part in parts])
-        assert q == pytest.approx(weights @ (means - np.average(means, weights=weights)) ** 2)
 
     def test_heterogeneity_without_variation_is_nan(self):
         assert math.isnan(heterogeneity([spread(np.ones(3)), spread(np.arange(3.0))])[1])

@@ -28,12 +28,12 @@ def compared(values, metric="cg", **options):
 class TestFamilies:
     def test_any_number_of_comparisons_finds_what_is_there(self):
         rng = np.random.default_rng(1)
-        values = (rng.random((200, 40)) < 0.02 + 0.02 * np.arange(40)).astype(float)
+        values = (rng.random((200, 24)) < 0.02 + 0.035 * np.arange(24)).astype(float)
         found = compared(values)
-        assert len(found.differences) == 780
-        last = next(d for d in found.differences if (d.a, d.b) == ("s00", "s39"))
+        assert len(found.differences) == 276
+        last = next(d for d in found.differences if (d.a, d.b) == ("s00", "s23"))
         assert last.significant
-        assert sum(d.significant for d in found.differences) > 300
+        assert sum(d.significant for d in found.differences) > 110
 
     def test_holm_draws_enough_flips_to_find_it(self):
         rng = np.random.default_rng(1)

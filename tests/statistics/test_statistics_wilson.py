@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import optimize, stats
-from statsmodels.stats.proportion import proportion_confint
 
 import rankmeter as rm
 from rankmeter._statistics import effective_clusters, spread, t_interval, wilson_interval
@@ -14,12 +13,6 @@ pytestmark = pytest.mark.once
 
 RNG = np.random.default_rng(8)
 SPARSE = np.where(RNG.random(60) < 0.15, 1 / RNG.integers(1, 11, 60), 0.0)
-
-
-def test_many_hits_and_misses_have_the_interval_of_a_share():
-    x = np.repeat([0.0, 1.0], [70_000, 30_000])
-    expected = proportion_confint(30_000, 100_000, method="wilson")
-    assert wilson_interval(x) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
