@@ -232,12 +232,11 @@ def is_number(value):
     if isinstance(value, str) and "_" in value:
         return False  # a number in Python alone
     try:
-        float(value)
+        return not math.isnan(float(value))  # which says that there is none
     except OverflowError:
         return True
     except (TypeError, ValueError):
         return False
-    return True
 
 
 def trec(text, side):

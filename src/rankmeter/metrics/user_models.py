@@ -196,13 +196,12 @@ def utility_residual(
 
     Examples
     --------
-    The reader stops at the first hit, and finds none in two items: 0. If the third were relevant:
-    one hit in three items.
+    The reader looks for two hits and finds one in three items; two, if the third is relevant.
 
     >>> import rankmeter as rm
-    >>> name = "utility_residual(model=bpm)@3"
-    >>> rm.evaluate({"u": ["x", "y"]}, {"u": {"a"}}, name)[name].mean
-    0.3333333333333333
+    >>> name = "utility_residual(model=bpm,target=2)@3"
+    >>> round(rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, name)[name].mean, 3)
+    0.333
     """
     worth, reader = grade_share(hits, max_gain), Reader(model, target, p, scale)
 
