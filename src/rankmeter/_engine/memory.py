@@ -47,7 +47,7 @@ class CountedQueries:
         """Itself: nothing has to be read again."""
         return self
 
-    def of_user(self, user: object) -> CountedQueries:
+    def of_user(self, user: object, system: str) -> CountedQueries:  # noqa: ARG002 - it has one
         number = user if self.ids is None else (self.ids.series() == user).arg_true()[0]
         row = np.array([number], dtype=np.int64)
         return replace(self, queries=self.queries.take(row), ids=None)
@@ -144,8 +144,8 @@ class Data(Protocol):
         """
         ...
 
-    def of_user(self, user: object) -> Block | CountedQueries:
-        """The data of one user.
+    def of_user(self, user: object, system: str) -> Block | CountedQueries:
+        """The data of one user under one system.
 
         Raises
         ------
@@ -251,13 +251,13 @@ class Tables:
     side: SideTables
     blocks: Sequence[Callable[[], Block]]  # made when they are needed, and freed if not kept
 
-    def of_user(self, user: object) -> Block:
-        if not all(table.rows.in_memory for table in self.systems.values()):
+    def of_user(self, user: object, system: str) -> Block:
+        if not self.systems[system].rows.in_memory:
             raise UsageError(
                 "rankings that were read in pieces are not in memory: evaluate the rows of one "
                 "user alone", option="engine",
             )  # fmt: skip
-        systems = {name: table.of_user(user) for name, table in self.systems.items()}
+        systems = {system: self.systems[system].of_user(user)}
         return Block(self.truth.of_user(user), systems, tables=self.side, keep=True)
 
     def run(self, plan: Plan) -> dict[str, Scores]:

@@ -182,7 +182,7 @@ def walk_user(
         )
     row = _row_of(scores.users, user)
     user = scores.users[row]
-    block = source.open().of_user(user)
+    block = source.open().of_user(user, source.system)
     found_all = []
     for walk in walk_metrics(block, source.system, entries, scores, row):
         value = scores.values[walk.label][row]
@@ -197,7 +197,7 @@ def walk_user(
 
 def top_of_list(source: Source, scores: Scores, user: str, entry: MetricPlan) -> list[Place]:
     """The first items of a user's list, and the relevant items that are missing or further down."""
-    block = source.open().of_user(scores.users[_row_of(scores.users, user)])
+    block = source.open().of_user(scores.users[_row_of(scores.users, user)], source.system)
     places = ranking_of(block, source.system, entry.alignment).places
     return [p for i, p in enumerate(places) if i < TOP or p.relevant][:MOST]
 
