@@ -161,11 +161,7 @@ def compare(
     >>> rm.compare(results, baseline="old")["rr"][0].difference
     0.5
     """
-    if not isinstance(systems, Mapping) or isinstance(systems, Result) or holds_systems(truth):
-        swapped = ": the systems come first, rm.compare(systems, truth)"
-        expected = "a mapping from name to rankings, such as {'A': …, 'B': …}"
-        given = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
-        raise UsageError(f"`systems` must be {expected}, got {given}", option="systems")
+    _check_order(systems, truth)
     settings = Settings(
         baseline=baseline, test=test, correction=correction, family=family, common=common,
         alpha=alpha, n_resamples=n_permutations, margin=margin, gatekeeping=gatekeeping,
@@ -184,6 +180,15 @@ def compare(
     how = parse_engine(engine, memory)
     question = Question(truth, metrics, like, choices, side_data, columns, how, clusters)
     return compare_question(question, systems, settings)
+
+
+def _check_order(systems: object, truth: object) -> None:
+    """Refuse systems that are no mapping, such as the truth in their place."""
+    if not isinstance(systems, Mapping) or isinstance(systems, Result) or holds_systems(truth):
+        swapped = ": the systems come first, rm.compare(systems, truth)"
+        expected = "a mapping from name to rankings, such as {'A': …, 'B': …}"
+        given = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
+        raise UsageError(f"`systems` must be {expected}, got {given}", option="systems")
 
 
 def compare_question(

@@ -417,18 +417,7 @@ def _resolve_metric(
         else:
             options[name] = option.default
     alignment = _build(Alignment, switches)
-    if alignment.gains == "above" and alignment.relevant == "any":
-        raise UsageError("gains='above' needs a threshold: `relevant` must not be 'any'")
-    for grade, gain in alignment.gain_table.items():
-        if gain > 0 >= grade and not alignment.is_relevant(grade):
-            raise UsageError(
-                f"`gains` gives grade {exact(grade)} a gain, but items of that grade are not "
-                f"relevant ({alignment.relevant}): choose `relevant`, such as 'any'"
-            )
-    if alignment.depth is not None and alignment.ties == "expected":
-        raise UsageError(
-            "depth cuts rankings at one rank, which unresolved ties (ties='expected') lack"
-        )
+    _refuse_contradictions(alignment)
     averaging = _build(Averaging, switches)
     if spec.whole and averaging.aggregate != "micro":
         raise UsageError(
@@ -442,6 +431,22 @@ def _resolve_metric(
     resolved = Metric(metric.name, metric.k)(**options)
     made = frozenset(switches)
     return MetricPlan(label, resolved, alignment, averaging, metric, made, candidates)
+
+
+def _refuse_contradictions(alignment: Alignment) -> None:
+    """Refuse choices of an alignment that exclude each other."""
+    if alignment.gains == "above" and alignment.relevant == "any":
+        raise UsageError("gains='above' needs a threshold: `relevant` must not be 'any'")
+    for grade, gain in alignment.gain_table.items():
+        if gain > 0 >= grade and not alignment.is_relevant(grade):
+            raise UsageError(
+                f"`gains` gives grade {exact(grade)} a gain, but items of that grade are not "
+                f"relevant ({alignment.relevant}): choose `relevant`, such as 'any'"
+            )
+    if alignment.depth is not None and alignment.ties == "expected":
+        raise UsageError(
+            "depth cuts rankings at one rank, which unresolved ties (ties='expected') lack"
+        )
 
 
 def _candidates(metric: Metric, setting: Setting, data: Input) -> int:
