@@ -25,13 +25,13 @@ from typing import Any, Literal, TypedDict, TypeVar
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import (
     LARGEST,
+    brief,
     exact,
     flag,
     fraction,
     integer,
     refused,
     seed_of,
-    shown,
 )
 from rankmeter.errors._checks import choice as one_of
 
@@ -427,7 +427,7 @@ def _threshold(value: Any) -> str:
     match = re.fullmatch(r"(>=|>)?\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)", text)
     if match is None or not math.isfinite(float(match[2])):
         raise UsageError(
-            f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), got {shown(value)}"
+            f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), got {brief(value)}"
         )
     return f"{match[1] or '>='}{show(float(match[2]))}"
 

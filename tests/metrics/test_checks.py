@@ -105,9 +105,9 @@ def test_unknown_words():
 
 
 def test_what_is_shown_is_one_short_line():
-    assert _checks.shown("a\nb") == r"'a\nb'"
-    assert _checks.shown(np.zeros((3, 3))).count("\n") == 0
-    assert len(_checks.shown("x" * 100)) == 60
+    assert _checks.brief("a\nb") == r"'a\nb'"
+    assert _checks.brief(np.zeros((3, 3))).count("\n") == 0
+    assert len(_checks.brief("x" * 100)) == 60
 
 
 def test_errors_carry_what_they_are_about():

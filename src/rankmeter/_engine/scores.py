@@ -20,7 +20,7 @@ from rankmeter._reading.by_user import Ids, IdSeries
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, DuplicateError, NoOverlapError, RankmeterError, UsageError
-from rankmeter.errors._checks import RETRIEVAL, counted, shown
+from rankmeter.errors._checks import RETRIEVAL, brief, counted
 from rankmeter.metrics import State, Weighted
 
 BoolArray = npt.NDArray[np.bool_]
@@ -250,7 +250,7 @@ class Scores:
         return state.take(users).effective(pooled=entry.pooled), n
 
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, what: str) -> str:
-        examples = ", ".join(shown(user) for user in self.users.filter(mask).head(3))
+        examples = ", ".join(brief(user) for user in self.users.filter(mask).head(3))
         n = int(mask.sum())
         return (
             f"{entry.label}: {counted(n, 'user')} {what}, for example {examples} ({name}='raise')"
@@ -333,7 +333,7 @@ def _no_overlap(
 
 def _no_common_ids(column: str, rankings: Table, truth: Table) -> str:
     def show(values: pl.Series) -> str:
-        return f"{', '.join(map(shown, values.unique().sort().head(3).to_list()))} ({values.dtype})"
+        return f"{', '.join(map(brief, values.unique().sort().head(3).to_list()))} ({values.dtype})"
 
     mark = _chunk_mark(rankings, truth) if column == "item" else ""
     chunks = f" If these are chunks of documents, pass collapse='before:{mark}'." if mark else ""

@@ -17,7 +17,7 @@ from rankmeter._reading.read import Interactions, read_rankings
 from rankmeter._reading.table import Table
 from rankmeter.errors import DataError, InvalidValueError
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import counted, integer, shown
+from rankmeter.errors._checks import brief, counted, integer
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +172,7 @@ def _fit_propensity(items: Items, table: Table) -> pl.DataFrame:
         raise InvalidValueError(
             f"{counted(wrong.size, 'propensity', 'propensities')} of {items.source} "
             f"{'is' if wrong.size == 1 else 'are'} not above 0 and at most 1, for example "
-            f"{value[wrong[0]]:g} of {shown(items.ids[int(wrong[0])])}: it is the probability that "
+            f"{value[wrong[0]]:g} of {brief(items.ids[int(wrong[0])])}: it is the probability that "
             "an item was seen"
         )
     return _fit_ids(pl.DataFrame({"item": items.ids, "value": value}), items, table)

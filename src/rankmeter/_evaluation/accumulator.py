@@ -45,7 +45,7 @@ from rankmeter.errors import (
     UsageError,
 )
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import choice, counted, shown
+from rankmeter.errors._checks import brief, choice, counted
 from rankmeter.metrics import Metric
 
 Keep = Literal["values", "moments"]
@@ -91,7 +91,7 @@ class _Values:
         if len(first) > 1:
             raise IdTypeError(
                 f"The user ids of users= are integers such as {first[False]} in some updates and "
-                f"strings such as {shown(first[True])} in others. 7 and '7' would be two different "
+                f"strings such as {brief(first[True])} in others. 7 and '7' would be two different "
                 "ids: convert all of them to integers or all to strings."
             )
 
@@ -124,7 +124,7 @@ class _Values:
         wrong = np.flatnonzero(~same.all(axis=1))
         if wrong.size:
             raise DuplicateError(
-                f"user {shown(ids[int(wrong[0])])} came twice with different values; "
+                f"user {brief(ids[int(wrong[0])])} came twice with different values; "
                 f"{counted(wrong.size, 'such user')} in all. Give each row its own id, or reset() "
                 "between evaluations"
             )
@@ -400,7 +400,7 @@ class Accumulator:
             If its metrics or options are different ones.
         """
         if not isinstance(other, Accumulator):
-            raise UsageError(f"expected an accumulator to merge, got {shown(other)}")
+            raise UsageError(f"expected an accumulator to merge, got {brief(other)}")
         if self._settings != other._settings:
             raise UsageError("only accumulators with the same metrics and options can be merged")
         self._counted.merge(other._counted)
@@ -443,7 +443,7 @@ class Accumulator:
         if not isinstance(state, Mapping) or "about" not in state:
             raise UsageError(
                 "expected a state of an accumulator, a mapping with 'about' that state() made, got "
-                f"{shown(state)}"
+                f"{brief(state)}"
             )
         try:
             return cls._restored(state)

@@ -18,7 +18,7 @@ from rankmeter._rankings.arrays import asarray
 from rankmeter._rankings.kind import plan_of_data
 from rankmeter.conventions import translate_all
 from rankmeter.errors import DataError, UsageError
-from rankmeter.errors._checks import counted, refused, several, shown
+from rankmeter.errors._checks import brief, counted, refused, several
 from rankmeter.metrics import METRICS, Metric
 from rankmeter.metrics import metric as metric_of
 
@@ -120,7 +120,7 @@ def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], fl
     0.75
     """
     if not isinstance(metric, str | Metric):
-        raise UsageError(f"scorer takes one metric, got {shown(metric)}")
+        raise UsageError(f"scorer takes one metric, got {brief(metric)}")
     _check([metric], options)
     metric_asked = metric_of(metric) if isinstance(metric, str) else metric
     return _Scorer(metric, options, 1.0 if METRICS[metric_asked.name].increasing else -1.0)
@@ -169,7 +169,7 @@ def _class_columns(target: Any, classes: Any) -> Any:
     wrong = np.flatnonzero(classes[column] != target)
     if wrong.size:
         raise DataError(
-            f"the class {shown(target[wrong[0]].item())} of row {wrong[0]} is not one of the "
+            f"the class {brief(target[wrong[0]].item())} of row {wrong[0]} is not one of the "
             f"{counted(classes.size, 'class', 'classes')} of the estimator"
         )
     return column
@@ -228,7 +228,7 @@ def grouped(
         if sizes.dtype.kind not in "iu" or (sizes < 0).any() or sizes.sum() != values.size:
             raise DataError(
                 f"group must be the number of rows of each group, {values.size:,} together, got "
-                f"{shown(sizes.tolist())}"
+                f"{brief(sizes.tolist())}"
             )
         users = np.repeat(np.arange(sizes.size), sizes)
     elif (users := asarray(qid, "qid")).shape != values.shape:
@@ -278,7 +278,7 @@ def group_metric(
     sizes = tuple(asarray(group_sizes, "groups") for group_sizes in data_sets)
     metrics = translate_all(metric, options.get("like") or "rankmeter")
     if len(metrics) != 1:
-        raise UsageError(f"group_metric takes one metric, got {shown(metric)}")
+        raise UsageError(f"group_metric takes one metric, got {brief(metric)}")
     return _GroupMetric(metrics[0], sizes, options)
 
 

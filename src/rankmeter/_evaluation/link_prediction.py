@@ -15,6 +15,7 @@ from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._rankings.arrays import asarray, host
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import (
+    brief,
     choice,
     counted,
     exact,
@@ -22,7 +23,6 @@ from rankmeter.errors._checks import (
     number,
     refused,
     several,
-    shown,
 )
 from rankmeter.metrics import Metric, read_metric
 from rankmeter.metrics.link_prediction import chance_of_hit, chance_of_rank, chance_of_reciprocal
@@ -209,7 +209,7 @@ class LinkQueries:
     def __getitem__(self, rows: slice) -> LinkQueries:
         """The queries of a batch: consecutive rows."""
         if not isinstance(rows, slice):
-            raise UsageError(f"pass a slice of rows, such as queries[0:100], got {shown(rows)}")
+            raise UsageError(f"pass a slice of rows, such as queries[0:100], got {brief(rows)}")
         start, stop, step = rows.indices(len(self))
         if step != 1:
             raise UsageError(f"a batch of queries must be consecutive rows, got step {step}")

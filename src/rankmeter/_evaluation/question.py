@@ -25,7 +25,7 @@ from rankmeter.conventions import translate_all
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, IdTypeError, UsageError
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import USERS, Words, counted, refused, shown
+from rankmeter.errors._checks import USERS, Words, brief, counted, refused
 from rankmeter.metrics import Metric
 
 REMEDY = "evaluate both with the same options, or compare the rankings: rm.compare({…}, truth)"
@@ -128,7 +128,7 @@ def _differences(
         alone = users.filter(~users.is_in(judged.implode()))
         if len(alone):
             yield (
-                f"user {shown(alone[0])} is in the ground truth of {has}, and not in that of "
+                f"user {brief(alone[0])} is in the ground truth of {has}, and not in that of "
                 f"{lacks} ({counted(len(alone), 'such user')} in all); {REMEDY}"
             )
     for entry in entries:
@@ -137,7 +137,7 @@ def _differences(
             judged_by_b = _n_relevant(other, others[entry.label])
             for at in (judged_by_a["n"] != judged_by_b["n"]).arg_true().head(1):
                 yield (
-                    f"user {shown(judged_by_a['user'][at])} has {judged_by_a['n'][at]} relevant "
+                    f"user {brief(judged_by_a['user'][at])} has {judged_by_a['n'][at]} relevant "
                     f"items in the ground truth of {a} and {judged_by_b['n'][at]} in that of {b}; "
                     f"{REMEDY}"
                 )
@@ -311,12 +311,12 @@ def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str
         if unknown:
             raise UsageError(
                 f"columns= takes one mapping each for rankings and truth, got "
-                f"{shown(sorted(unknown))}"
+                f"{brief(sorted(unknown))}"
             )
         return {"rankings": columns.get("rankings"), "truth": columns.get("truth")}
     if unknown := set(columns) - SYNONYMS.keys():
         expected = ", ".join(SYNONYMS)
-        raise UsageError(f"the roles in columns= are {expected}, not {shown(sorted(unknown))}")
+        raise UsageError(f"the roles in columns= are {expected}, not {brief(sorted(unknown))}")
     shared = SharedColumns(columns)
     return {"rankings": shared, "truth": shared}
 

@@ -42,7 +42,7 @@ from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DuplicateError, UsageError
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import LINKS, number, refused, shown
+from rankmeter.errors._checks import LINKS, brief, number, refused
 from rankmeter.metrics import Metric
 
 RANK_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
@@ -324,7 +324,7 @@ def query_ids(queries: Queries, labels: pl.Series) -> Ids:
         ids = ids.cast(pl.String) + "/" + pl.Series(queries.target).cast(pl.String)
     if ids.n_unique() != len(ids):
         twice = ids.filter(ids.is_duplicated())[0]
-        raise DuplicateError(f"duplicate user {shown(twice)}: give each row its own id")
+        raise DuplicateError(f"duplicate user {brief(twice)}: give each row its own id")
     return IdSeries(ids)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankmeter._evidence.hits import IntArray
 from rankmeter.errors import DataError
-from rankmeter.errors._checks import shown
+from rankmeter.errors._checks import brief
 
 HALF = ("float16", "bfloat16", "float8")
 """Types whose few digits make ties."""
@@ -45,7 +45,7 @@ def asarray(data: Any, name: str) -> Any:
         return np.from_dlpack(data) if hasattr(data, "__dlpack__") else np.asarray(data)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DataError(f"`{name}` cannot be read as an array ({reason}): {shown(data)}") from error
+        raise DataError(f"`{name}` cannot be read as an array ({reason}): {brief(data)}") from error
 
 
 def _masked(data: Any, name: str) -> Any:

@@ -23,7 +23,7 @@ from rankmeter._reading.table import Origin, Table
 from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DataError, DuplicateError, InvalidValueError
-from rankmeter.errors._checks import QUERIES, counted, several, shown
+from rankmeter.errors._checks import QUERIES, brief, counted, several
 
 
 class Scores(Kind):
@@ -334,7 +334,7 @@ def _row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:
     if wrong or not (np.isfinite(gains) & (gains >= 0)).all():
         raise InvalidValueError(
             f"list {row} of Grades must be the gains of the ranked items in their order, numbers "
-            f"of 0 or more, such as [0, 0, 1]; got {shown(data)}"
+            f"of 0 or more, such as [0, 0, 1]; got {brief(data)}"
         )
     return gains.astype(np.float64)  # type: ignore[no-any-return]
 
@@ -347,7 +347,7 @@ def _n_relevant(given: Any, listed: IntArray) -> IntArray:
     if numbers.dtype.kind not in "iu" or numbers.shape not in ((), listed.shape):
         raise DataError(
             f"`n_relevant` must be an integer, or one for each of "
-            f"{counted(listed.size, 'list')}, got {shown(given)}"
+            f"{counted(listed.size, 'list')}, got {brief(given)}"
         )
     n_relevant: IntArray = np.broadcast_to(numbers.astype(np.int64), listed.shape)
     if (wrong := np.flatnonzero(n_relevant < listed)).size:
@@ -384,5 +384,5 @@ def _different_ids(given: Any, n: int, counts: Counter[str], role: str = "user")
     checked = ids(column, role, f"{role}s=", counts)
     if checked.n_unique() < len(checked):
         twice = checked.filter(checked.is_duplicated())[0]
-        raise DuplicateError(f"duplicate {role} {shown(twice)} in {role}s=")
+        raise DuplicateError(f"duplicate {role} {brief(twice)} in {role}s=")
     return checked

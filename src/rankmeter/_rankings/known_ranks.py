@@ -26,7 +26,7 @@ from rankmeter._rankings.score_counts import Block, Targets, comparable_scores, 
 from rankmeter._rankings.scores import Asked, Problem, to_queries
 from rankmeter.errors import DataError, DuplicateError, InvalidValueError
 from rankmeter.errors._checks import LARGEST as MOST
-from rankmeter.errors._checks import counted, integer, shown
+from rankmeter.errors._checks import brief, counted, integer
 
 
 def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
@@ -165,7 +165,7 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
         values = array.tolist()
         row = next((at for at, value in enumerate(values) if not _is_number(value)), 0)
         raise DataError(
-            f"{shown(values[row])} of row {row} of `{name}` is not a number: write ranks such as 3 "
+            f"{brief(values[row])} of row {row} of `{name}` is not a number: write ranks such as 3 "
             "or 2.5, one for each query"
         )
     if array.ndim != 1 or array.dtype.kind not in "iuf":
@@ -177,14 +177,14 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
     wrong = np.flatnonzero(~((numbers >= 1) & np.isfinite(numbers)))
     if wrong.size:
         raise InvalidValueError(
-            f"rank {shown(numbers[wrong[0]].item())} of row {wrong[0]} is not a rank: ranks are 1 "
+            f"rank {brief(numbers[wrong[0]].item())} of row {wrong[0]} is not a rank: ranks are 1 "
             f"or more; {counted(wrong.size, 'such value')} in all"
         )
     exact = numbers if array.dtype.kind == "f" else array
     if (beyond := np.flatnonzero(exact > LARGEST_RANK)).size:
         raise InvalidValueError(
             f"{counted(beyond.size, 'rank is', 'ranks are')} above 2^53 in `{name}`, for example "
-            f"{shown(exact[beyond[0]].item())} of row {beyond[0]}. If they mark items that were "
+            f"{brief(exact[beyond[0]].item())} of row {beyond[0]}. If they mark items that were "
             "not ranked, drop these rows; if higher is better, they are scores: pass them to "
             "evaluate_scores"
         )
@@ -193,7 +193,7 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
 
 def _several(row: Sequence[Any], name: str) -> DataError:
     """The error for several ranks in one row."""
-    written = shown([*row])
+    written = brief([*row])
     return DataError(
         f"`{name}` must be one rank for each query, got {counted(len(row), 'rank')} in one row: "
         f"{written}. If each is of another query, pass one list, {written}. If they are the "

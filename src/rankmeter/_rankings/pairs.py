@@ -16,7 +16,7 @@ from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.codes import are_dense
 from rankmeter._reading.by_user import series
 from rankmeter._reading.table import Table
-from rankmeter.errors._checks import shown
+from rankmeter.errors._checks import brief
 
 Keys = npt.NDArray[np.uint64]
 
@@ -91,7 +91,7 @@ class Refused:
         return Refused(self.n + other.n, tuple(sorted(self.examples + other.examples)[:SHOWN]))
 
     def __str__(self) -> str:
-        return "; ".join(f"user {shown(user)} item {shown(item)}" for user, item in self.examples)
+        return "; ".join(f"user {brief(user)} item {brief(item)}" for user, item in self.examples)
 
 
 @dataclass(frozen=True, eq=False)

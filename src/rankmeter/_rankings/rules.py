@@ -25,7 +25,7 @@ from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.tally import Marks, search
 from rankmeter._reading.by_user import series
 from rankmeter.errors import DataError
-from rankmeter.errors._checks import shown
+from rankmeter.errors._checks import brief
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -150,7 +150,7 @@ class _Rules:
             user = self.judged.codes.users.series()[int(self.holders.user[at])]
             raise DataError(
                 f"exclude='self' leaves out more items above rank {self.holders.value[at]:g} of "
-                f"user {shown(user)} than there are ranks above it. Pass ranks that count tied "
+                f"user {brief(user)} than there are ranks above it. Pass ranks that count tied "
                 "items, such as 1, 1, 3 instead of 1, 1, 2"
             )
 

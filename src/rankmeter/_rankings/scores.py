@@ -34,7 +34,7 @@ from rankmeter._rankings.score_counts import (
     compare_rows,
 )
 from rankmeter.errors import DataError, InvalidValueError, UsageError
-from rankmeter.errors._checks import counted, shown
+from rankmeter.errors._checks import brief, counted
 
 AT_ONCE = 1 << 25
 """Cells of a product of factors that are computed at once."""
@@ -247,7 +247,7 @@ def _returned(blocks: Any) -> Iterable[Any]:
         return blocks
     raise DataError(
         "the function `scores` must return blocks of columns, a list of arrays with a row for each "
-        f"query, got {shown(blocks)}"
+        f"query, got {brief(blocks)}"
     )
 
 

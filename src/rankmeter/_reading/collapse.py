@@ -19,9 +19,9 @@ from rankmeter._reading.ids import ids
 from rankmeter._reading.keyed import column_of, keyed
 from rankmeter._reading.pieces import CanonicalPieces, InPieces
 from rankmeter._reading.spark import InSpark, Query
-from rankmeter._reading.table import Table, some
+from rankmeter._reading.table import Table, few
 from rankmeter.errors import ColumnError, DataError, DuplicateError
-from rankmeter.errors._checks import counted, refused, shown
+from rankmeter.errors._checks import brief, counted, refused
 
 _PARTS = ("chunk", "chunkid", "item", "itemid", "part", "passage", "passageid", "pid")
 _WHOLES = ("doc", "docid", "docno", "document", "documentid", "parent", "parentid")
@@ -48,7 +48,7 @@ class Collapse:
             if item.dtype != pl.String:
                 raise DataError(
                     f"collapse= is a rule for text, and the items of {rankings.source} are "
-                    f"integers, for example {shown(item[0])}. Pass a mapping from part to whole."
+                    f"integers, for example {brief(item[0])}. Pass a mapping from part to whole."
                 )
             return frame.with_columns(self.rule.alias("item"))
         table = self.parts_like(item, rankings)
@@ -79,13 +79,13 @@ def _type_of_ids(column: pl.Series) -> str:
 def _lacking(unknown: Sequence[object] | pl.Series, n: int, lost: int, source: str) -> DataError:
     return DataError(
         f"collapse= lacks {counted(n, 'item')} of {source} in {counted(lost, 'row')}: "
-        f"{some(unknown)}. Add them; an item that is not a part is its own whole."
+        f"{few(unknown)}. Add them; an item that is not a part is its own whole."
     )
 
 
 def _repeating(source: str, user: object, part: object) -> DuplicateError:
     return DuplicateError(
-        f"{source} repeats parts of items, for example user {shown(user)} item {shown(part)}. "
+        f"{source} repeats parts of items, for example user {brief(user)} item {brief(part)}. "
         f"Remove them: which of their places counts is not certain."
     )
 
@@ -223,7 +223,7 @@ def read_collapse(data: object) -> Collapse | None:
     table, source = _table(data)
     if (twice := table["item"].is_duplicated()).any():
         raise DataError(
-            f"{shown(table.filter(twice)['item'][0])} of {source} is part of two items."
+            f"{brief(table.filter(twice)['item'][0])} of {source} is part of two items."
         )
     return Collapse(f"chunks are grouped by {source}; the best chunk counts", table=table)
 
@@ -243,7 +243,7 @@ def _table(data: object) -> tuple[pl.DataFrame, str]:
         if not roles[role]:
             raise ColumnError(
                 f"{read.source} has 0 columns for the {role} of collapse=; it needs one of "
-                f"{some(names, 4)}. Its columns are {some(read.names, 12)}."
+                f"{few(names, 4)}. Its columns are {few(read.names, 12)}."
             )
     rows = keyed(read, {"item": roles["part"], "whole": roles["whole"]})
     whole = ids(rows.columns["whole"], "item", rows.source, untyped=rows.untyped)

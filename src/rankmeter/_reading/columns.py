@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from rankmeter._reading.by_user import ByUser
-from rankmeter._reading.table import POLARS, Kind, Shape, some
+from rankmeter._reading.table import POLARS, Kind, Shape, few
 from rankmeter.errors import ColumnError, UsageError
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import RETRIEVAL, USERS, Words, near, refused, shown
+from rankmeter.errors._checks import RETRIEVAL, USERS, Words, brief, near, refused
 
 Side: TypeAlias = Literal[
     "rankings", "truth", "interactions", "segments", "clusters", "users", "items"
@@ -245,8 +245,8 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
     chosen = {key: str(name) for key, name in given.items()}
     if odd := [key for key in chosen if key not in SYNONYMS]:
         raise UsageError(
-            f"unknown role {shown(odd[0])} in columns=; the roles are "
-            f"{some(SYNONYMS, len(SYNONYMS))}{near(odd[0], SYNONYMS) or '.'}"
+            f"unknown role {brief(odd[0])} in columns=; the roles are "
+            f"{few(SYNONYMS, len(SYNONYMS))}{near(odd[0], SYNONYMS) or '.'}"
         )
     absent: Mapping[str, ColumnError] = {}
     if read.roles is not None:
@@ -257,7 +257,7 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
         roles, absent = _named_columns(chosen, side, read, columns)
         if len(set(roles.values())) < len(roles):
             raise UsageError(
-                f"columns={shown(roles)} names one column for two roles; each needs its own."
+                f"columns={brief(roles)} names one column for two roles; each needs its own."
             )
         for role in ROLES[side]:
             if role not in roles and (name := _by_synonym(role, read, roles, side)):
@@ -297,12 +297,12 @@ def _named_column(role: str, name: str, read: Columns) -> str:
     if count == 1:
         return name
     wrong = (
-        f"{count} columns of {read.source}, which are all called {shown(name)}. Rename all but one."
+        f"{count} columns of {read.source}, which are all called {brief(name)}. Rename all but one."
         if count
         else f"a column that {read.source} does not have. {_names(read)}"
         f"{near(name, read.names) or '.'}"
     )
-    raise ColumnError(f"columns={{{role!r}: {shown(name)}}} names {wrong}")
+    raise ColumnError(f"columns={{{role!r}: {brief(name)}}} names {wrong}")
 
 
 def _is_run(roles: Mapping[str, str]) -> bool:
@@ -336,13 +336,13 @@ def _by_synonym(role: str, read: Columns, taken: Mapping[str, str], side: Side) 
         return None
     if len(candidates) > 1:
         choose = (
-            f"Say which one, for example columns={{{role!r}: {shown(candidates[0])}}}, or rename"
+            f"Say which one, for example columns={{{role!r}: {brief(candidates[0])}}}, or rename"
         )
         if side in _WITHOUT_CHOICE:
             choose = "Rename"
         raise ColumnError(
             f"{read.source} has {len(candidates)} columns that could be the {role}: "
-            f"{some(candidates, 9)}. {choose} the others."
+            f"{few(candidates, 9)}. {choose} the others."
         )
     return candidates[0] if candidates else None
 
@@ -361,4 +361,4 @@ def _missing_error(roles: Sequence[str], read: Columns, side: Side) -> ColumnErr
 
 
 def _names(read: Columns) -> str:
-    return f"Its columns are {some(read.names, 12)}" if read.names else "It has no columns"
+    return f"Its columns are {few(read.names, 12)}" if read.names else "It has no columns"

@@ -29,7 +29,7 @@ from rankmeter._reading.frames import describe_type, is_bundle, made_by, numpy_c
 from rankmeter._reading.ids import refuse_rounded
 from rankmeter._reading.lists import Lists
 from rankmeter._reading.search_engines import by_query
-from rankmeter._reading.table import some
+from rankmeter._reading.table import few
 from rankmeter._reading.values import (
     are_scored,
     is_only_hit,
@@ -38,7 +38,7 @@ from rankmeter._reading.values import (
     refuse_twice,
 )
 from rankmeter.errors import ColumnError, DataError
-from rankmeter.errors._checks import shown
+from rankmeter.errors._checks import brief
 
 RECORDS: Sequence[Mapping[Side, str]] = [
     {"rankings": ranked, "truth": judged, "interactions": judged, "users": judged}
@@ -179,8 +179,8 @@ def _row_shape(value: object) -> Literal["record", "item", ""]:
         return "item"
     if all(map(_is_scalar, value.values())):
         raise ColumnError(
-            f"{shown(value)} names a user but no item. Name the item as one of "
-            f"{some(sorted(SYNONYMS['item']), 4)}; if these are items with their numbers, name "
+            f"{brief(value)} names a user but no item. Name the item as one of "
+            f"{few(sorted(SYNONYMS['item']), 4)}; if these are items with their numbers, name "
             f"their user: {{user: {{item: number}}}}."
         )
     return ""
@@ -237,7 +237,7 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping) or key not in record:
             raise DataError(
-                f"Record {number} of {source} has no {key!r}: {shown(record)}. Expected "
+                f"Record {number} of {source} has no {key!r}: {brief(record)}. Expected "
                 f"{{{keys_of['rankings']!r}: [...], {keys_of['truth']!r}: {{...}}}}."
             )
     values = [record[key] for record in records]
@@ -246,9 +246,9 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
         return _flatten(range(len(records)), values, side, source)
     for number, (record, names) in enumerate(zip(records, keys, strict=True), start=1):
         if len(names) != 1:
-            what = f"has {len(names)} users, {some(names)}" if names else "has no user"
+            what = f"has {len(names)} users, {few(names)}" if names else "has no user"
             raise DataError(
-                f"Record {number} of {source} {what}: {shown(record)}, while other records name "
+                f"Record {number} of {source} {what}: {brief(record)}, while other records name "
                 f"theirs. Name one user in each record, or in none."
             )
     users = [record[name] for record, (name,) in zip(records, keys, strict=True)]
@@ -264,7 +264,7 @@ def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
         return
     names = ["user", "item", VALUE.get(side, "value"), "time"][: len(first)]
     raise DataError(
-        f"Row 1 of {source} is the tuple {shown(first)}, and whether its fields are "
+        f"Row 1 of {source} is the tuple {brief(first)}, and whether its fields are "
         f"{', '.join(names)} or all of them items is not certain. For rows, pass "
         f"pl.DataFrame(rows, schema={names}, orient='row'); for items of users, {{user: [items]}} "
         f"or a list of lists; for items of one user, {{item: {VALUE.get(side, 'value')}}}."
@@ -278,8 +278,8 @@ def _only_mappings(rows: Sequence[Any], source: str) -> None:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
             raise DataError(
-                f"Row {number} of {source} is {shown(row)}, where the rows before it name their "
-                f"columns: {shown(rows[0])}. Give all rows the same form."
+                f"Row {number} of {source} is {brief(row)}, where the rows before it name their "
+                f"columns: {brief(rows[0])}. Give all rows the same form."
             )
 
 
@@ -306,7 +306,7 @@ def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | N
     for number, value in enumerate(values, start=1):
         if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) != 2:
             raise DataError(
-                f"Row {number} of {source} is {shown(value)} where a user and a {ROLES[side][1]} "
+                f"Row {number} of {source} is {brief(value)} where a user and a {ROLES[side][1]} "
                 f"belong. Pass pairs, or {{user: {ROLES[side][1]}}}."
             )
     return _by_user(zip(*values, strict=True), side, source)

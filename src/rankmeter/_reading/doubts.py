@@ -12,7 +12,7 @@ import polars as pl
 
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._reading.columns import Side
-from rankmeter._reading.table import Table, some
+from rankmeter._reading.table import Table, few
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import exact
 
@@ -67,7 +67,7 @@ def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -
     if labels:
         raise DataError(
             f"{'Every' if n > 1 else 'The'} list of {first} values of {source} repeats some of "
-            f"them: {some(items, 6)}; ids of items would not. "
+            f"them: {few(items, 6)}; ids of items would not. "
             f"{instead_of_values(side) if n > 1 else _OF_ONE_USER} If a value fills empty places, "
             f"mask it: np.ma.masked_equal(ids, filler)."
         )

@@ -32,7 +32,7 @@ from rankmeter._reading.table import unreadable
 from rankmeter._reading.text import START, Text, read_delimited, read_lines, state_of
 from rankmeter._reading.trec import looks_like_trec, read_qrels, read_run
 from rankmeter.errors import FileFormatError, MissingDependencyError, RankmeterError
-from rankmeter.errors._checks import near, shown
+from rankmeter.errors._checks import brief, near
 
 ACCEPTED = (
     "a Parquet file or a folder of them, CSV or TSV with a header line, JSON, JSON Lines, a TREC "
@@ -87,7 +87,7 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
 def _part_of_json(path: Path, part: str, side: Side) -> Columns:
     text = as_text(read_content(path), path)
     if reader_of(text, path, side) is not read_json:
-        raise FileFormatError(f"{path} is one table, so there is no part {shown(part)} of it.")
+        raise FileFormatError(f"{path} is one table, so there is no part {brief(part)} of it.")
     return read_json(text, side, part)
 
 
@@ -273,7 +273,7 @@ def reader_of(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Colu
         return read_lines
     raise FileFormatError(
         f"The format of {path} is not known: its name does not say it, and its first line is "
-        f"{shown(header)}. Accepted are {ACCEPTED}."
+        f"{brief(header)}. Accepted are {ACCEPTED}."
     )
 
 

@@ -36,7 +36,7 @@ from rankmeter._reading.frames import (
 from rankmeter._reading.spark import from_spark, is_spark
 from rankmeter._reading.table import reason
 from rankmeter.errors import DataError, MissingDependencyError, RankmeterError
-from rankmeter.errors._checks import shown
+from rankmeter.errors._checks import brief
 
 
 class Form(NamedTuple):
@@ -128,7 +128,7 @@ def _from_irds(data: str, side: Side) -> Columns:
         dataset = ir_datasets.load(data.removeprefix(_IRDS))
     except KeyError:
         raise DataError(
-            f"ir_datasets has no data set {shown(data.removeprefix(_IRDS))}. Its catalogue lists "
+            f"ir_datasets has no data set {brief(data.removeprefix(_IRDS))}. Its catalogue lists "
             "the names, such as irds:beir/scifact/test."
         ) from None
     try:
@@ -185,6 +185,6 @@ def find(data: object, side: Side) -> Columns:
         if form.recognize(data):
             read = form.read(data, side)
             return records_of(read, side) or read
-    what = "None" if data is None else f"{shown(data)} ({type(data).__name__})"
+    what = "None" if data is None else f"{brief(data)} ({type(data).__name__})"
     accepted = "; ".join(form.name for form in FORMS)
     raise DataError(f"{what} cannot be read as {side}. Accepted: {accepted}.")

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from rankmeter._reading.columns import Column, Columns, Side, holds_lists, named
-from rankmeter._reading.table import polars_errors, reason, some, unreadable
+from rankmeter._reading.table import few, polars_errors, reason, unreadable
 from rankmeter.errors import DataError, FileFormatError, RankmeterError
-from rankmeter.errors._checks import shown
+from rankmeter.errors._checks import brief
 
 
 def describe_type(data: object) -> str:
@@ -269,9 +269,9 @@ def _pick_part(names: Sequence[str], part: str, source: str, what: str) -> str:
     """The part that is named, or the only one."""
     if part in names or (not part and len(names) == 1):
         return part or names[0]
-    listed = some(sorted(names), 12) if names else "none"
+    listed = few(sorted(names), 12) if names else "none"
     if part:
-        raise DataError(f"{source} has no {what} {shown(part)}. It has: {listed}.")
+        raise DataError(f"{source} has no {what} {brief(part)}. It has: {listed}.")
     example = f" Name one, such as '{source}#{min(names)}'." if names else ""
     raise DataError(f"{source} has {len(names)} {what}s: {listed}.{example}")
 
@@ -291,7 +291,7 @@ def predictions(data: Mapping[str, Any], part: str, source: str) -> Mapping[str,
     }
     rankings = by_part[_pick_part([*by_part], part, source, "subset and split")]
     if not isinstance(rankings, Mapping):
-        raise DataError(f"{source} has {shown(rankings)} where {{query: {{document: score}}}} is.")
+        raise DataError(f"{source} has {brief(rankings)} where {{query: {{document: score}}}} is.")
     return rankings
 
 

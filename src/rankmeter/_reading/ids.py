@@ -17,7 +17,7 @@ import polars as pl
 from rankmeter._reading.columns import Column
 from rankmeter._reading.table import refuse, whole_numbers
 from rankmeter.errors import IdTypeError, InvalidValueError
-from rankmeter.errors._checks import shown
+from rankmeter.errors._checks import brief
 
 _T = TypeVar("_T")
 
@@ -89,7 +89,7 @@ def _canonical(
     if dtype == pl.Boolean and otherwise:
         todo = otherwise
     raise IdTypeError(
-        f"The {role} ids of {source} are of type {dtype}, for example {shown(series.first())}; ids "
+        f"The {role} ids of {source} are of type {dtype}, for example {brief(series.first())}; ids "
         f"are integers or strings. {todo}"
     )
 
@@ -136,14 +136,14 @@ def refuse_rounded(items: list[Any], dtype: object, source: str) -> None:
 def _rounded(role: str, source: str, value: object, kind: str) -> IdTypeError:
     return IdTypeError(
         f"The {role} ids of {source} are floats of {_EXACT[kind.lower()]} or more, for example "
-        f"{shown(value)}, where {kind} cannot hold every integer: some ids may already be wrong. "
+        f"{brief(value)}, where {kind} cannot hold every integer: some ids may already be wrong. "
         f"Keep them as integers or strings from the start."
     )
 
 
 def _too_wide(role: str, source: str, value: object) -> IdTypeError:
     return IdTypeError(
-        f"The {role} ids of {source} hold {shown(value)}, which no 64-bit integer can hold "
+        f"The {role} ids of {source} hold {brief(value)}, which no 64-bit integer can hold "
         f"together with the others. Cast the ids to strings."
     )
 
@@ -260,7 +260,7 @@ def strings(values: list[str | None], role: str, source: str) -> pl.Series:
     except UnicodeEncodeError as error:
         at = next(at for at, text in enumerate(values) if text and _LONE_SURROGATE.search(text))
         raise InvalidValueError(
-            f"The {role} id {shown(values[at])} of {source} in row {at + 1} holds half of a "
+            f"The {role} id {brief(values[at])} of {source} in row {at + 1} holds half of a "
             f"surrogate pair, which is not a character: it was cut or decoded wrongly. Correct the "
             f"id."
         ) from error
@@ -272,7 +272,7 @@ def examples(values: Sequence[object]) -> list[str]:
     for row, value in enumerate(values, start=1):
         if not is_null(value):
             first.setdefault(_kind(type(value)), (row, value))
-    return [f"{kind} {shown(first[kind][1])} in row {first[kind][0]}" for kind in sorted(first)]
+    return [f"{kind} {brief(first[kind][1])} in row {first[kind][0]}" for kind in sorted(first)]
 
 
 def _refused(
@@ -288,7 +288,7 @@ def _refused(
     if role == "item" and isinstance(value, Sequence | Mapping):
         todo = "If these are items with their scores or gains, pass {item: number} for each user."
     elif isinstance(value, Enum):
-        todo = f"Use their values, such as {shown(value.value)}, if these are integers or strings."
+        todo = f"Use their values, such as {brief(value.value)}, if these are integers or strings."
     elif present == {"boolean"} and otherwise:
         todo = otherwise
     elif isinstance(value, tuple):

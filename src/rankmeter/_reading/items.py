@@ -14,9 +14,9 @@ from rankmeter._reading.forms import find, is_accepted
 from rankmeter._reading.ids import ids
 from rankmeter._reading.keyed import Keyed, keyed, refuse_repeated
 from rankmeter._reading.numbers import typed
-from rankmeter._reading.table import some
+from rankmeter._reading.table import few
 from rankmeter.errors import DataError, InvalidValueError
-from rankmeter.errors._checks import counted, shown
+from rankmeter.errors._checks import brief, counted
 
 _LARGEST = 1e150  # whose square is still a float
 _NO_CATEGORY = "(no genres listed)"  # in MovieLens
@@ -121,7 +121,7 @@ def _pair_or_table(data: Any, what: str, expected: str, *, ndim: int) -> Items:
     if _is_matrix(data) if ndim == 2 else isinstance(data, np.ndarray) and data.ndim:
         return _of_pair(np.arange(data.shape[0]), data, what, expected, ndim=ndim)
     if not is_accepted(data) or isinstance(data, list | tuple):
-        raise DataError(f"{what}= must be {expected}, got {shown(data)}")
+        raise DataError(f"{what}= must be {expected}, got {brief(data)}")
     return _of_columns(_read(find(data, "items"), all_columns=True))
 
 
@@ -138,7 +138,7 @@ def _of_pair(names: Any, values: Any, what: str, expected: str, *, ndim: int) ->
     sparse = type(values).__module__.startswith("scipy.sparse")
     matrix: Any = values.tocsr() if sparse else np.asarray(values)
     if matrix.ndim != ndim or matrix.dtype.kind not in "fiub" or not len(item):
-        raise DataError(f"{source} must be {expected}, got {shown(values)}")
+        raise DataError(f"{source} must be {expected}, got {brief(values)}")
     if len(item) != matrix.shape[0]:
         raise DataError(
             f"{source} has {counted(len(item), 'id')} and a matrix of "
@@ -157,7 +157,7 @@ def _listed(value: object) -> list[Any]:
     except TypeError:
         raise DataError(
             f"an item of items= must have a category, a list of categories or a vector, got "
-            f"{shown(value)}"
+            f"{brief(value)}"
         ) from None
 
 
@@ -165,7 +165,7 @@ def _refuse_lengths(lengths: set[int | None], source: str) -> None:
     if None in lengths or len(lengths) > 1:
         raise DataError(
             f"the vectors of {source} have different lengths, for example "
-            f"{some(sorted(lengths, key=str))}: categories are text, and vectors have one length"
+            f"{few(sorted(lengths, key=str))}: categories are text, and vectors have one length"
         )
 
 
@@ -196,13 +196,13 @@ def _described(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
     if len(text) > 1 or len(vectors) > 1 or (vectors and numbers):
         raise DataError(
             f"{source} has several columns that could describe the items: "
-            f"{some([*text, *numbers, *vectors, *other], 12)}. Keep the item and one column of "
+            f"{few([*text, *numbers, *vectors, *other], 12)}. Keep the item and one column of "
             "categories, or one vector, or columns of numbers."
         )
     if not (text or vectors or numbers):
         raise DataError(
             f"{source} has no column with categories or features of the items: its columns are "
-            f"{some([item.name, *columns], 12)}"
+            f"{few([item.name, *columns], 12)}"
         )
     features: Any = None
     if vectors or (numbers and not text):
@@ -216,7 +216,7 @@ def _described(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
         return _of_text(
             rows, *next(iter(text.items())), [name for name in columns if name not in text]
         )
-    notes = (f"{source}: not used: {some(other, 6)}",) if other else ()
+    notes = (f"{source}: not used: {few(other, 6)}",) if other else ()
     return Items(item, None, features, source, rows.textual, notes)
 
 
@@ -226,7 +226,7 @@ def _of_text(rows: Keyed, name: str, values: pl.Series, unused: list[str]) -> It
     notes: tuple[str, ...] = ()
     if split or unused:
         how = ", split at |" if split else ""
-        left = f"; not used: {some(unused, 6)}" if unused else ""
+        left = f"; not used: {few(unused, 6)}" if unused else ""
         notes = (f"{rows.source}: categories are in {name!r}{how}{left}",)
     return _with_categories(rows, values.str.split("|") if split else values, notes)
 

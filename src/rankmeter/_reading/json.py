@@ -18,7 +18,7 @@ from rankmeter._reading.frames import is_bundle, predictions
 from rankmeter._reading.table import polars_errors
 from rankmeter._reading.text import Text
 from rankmeter.errors import FileFormatError
-from rankmeter.errors._checks import shown
+from rankmeter.errors._checks import brief
 
 
 def read_json(file: Text, side: Side, part: str = "") -> Columns:
@@ -33,7 +33,7 @@ def read_json(file: Text, side: Side, part: str = "") -> Columns:
             f"{error.colno}. Was it written completely?"
         ) from error
     if part and not is_bundle(data):
-        raise FileFormatError(f"{file.name} has no parts, so {shown(part)} cannot be read of it.")
+        raise FileFormatError(f"{file.name} has no parts, so {brief(part)} cannot be read of it.")
     if is_bundle(data):
         data = predictions(data, part, file.name)
     if isinstance(data, Mapping):
@@ -42,7 +42,7 @@ def read_json(file: Text, side: Side, part: str = "") -> Columns:
         read = from_listing(data, side, file.name)
     else:
         raise FileFormatError(
-            f"{file.name} holds {shown(data)}; expected an object user → items or an array of rows."
+            f"{file.name} holds {brief(data)}; expected an object user → items or an array of rows."
         )
     return replace(read, textual=True)
 
@@ -75,7 +75,7 @@ def _parse(text: str, where: str) -> Any:
         if len(mapping) < len(pairs):
             twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
             raise FileFormatError(
-                f"{where} has the key {shown(twice)} twice in one object, and only one of them "
+                f"{where} has the key {brief(twice)} twice in one object, and only one of them "
                 f"could be read. Merge the two."
             )
         return mapping
@@ -105,7 +105,7 @@ def _parse_lines(file: Text) -> list[Any]:
         except json.JSONDecodeError as error:
             raise FileFormatError(
                 f"{file.name}, line {number} is not valid JSON ({error.msg}, column "
-                f"{error.colno}): {shown(line)}. Complete or remove the line."
+                f"{error.colno}): {brief(line)}. Complete or remove the line."
             ) from error
     return values
 

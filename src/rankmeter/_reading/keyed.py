@@ -13,9 +13,9 @@ from rankmeter._reading.forms import find, is_accepted
 from rankmeter._reading.frames import made_by
 from rankmeter._reading.ids import as_integer, convert_all, examples, ids, is_null, kinds, strings
 from rankmeter._reading.numbers import typed
-from rankmeter._reading.table import Table, some
+from rankmeter._reading.table import Table, few
 from rankmeter.errors import ColumnError, DataError, IdTypeError, UsageError
-from rankmeter.errors._checks import counted, shown
+from rankmeter.errors._checks import brief, counted
 
 _is_series, _is_frame = made_by("pandas", "Series"), made_by("pandas", "DataFrame")
 
@@ -58,7 +58,7 @@ def column_of(read: Columns, role: str, names: Sequence[str], *, first: bool = F
         there = [name for name in there if plain(name) == names[best]]
     if len(there) > 1:
         raise ColumnError(
-            f"{read.source} has {len(there)} columns for the {role}: {some(there)}. Rename or "
+            f"{read.source} has {len(there)} columns for the {role}: {few(there)}. Rename or "
             f"remove all but one."
         )
     return there[0] if there else ""
@@ -70,7 +70,7 @@ def refuse_repeated(keys: pl.Series, source: str) -> None:
     if len(twice):
         raise DataError(
             f"{counted(len(twice), 'item')} of {source} occur several times, for example "
-            f"{some(twice)}: an item has one row"
+            f"{few(twice)}: an item has one row"
         )
 
 
@@ -103,7 +103,7 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
     if not is_accepted(data):
         raise UsageError(
             f"`{side}` must be a mapping from user to label, or a frame or file with the columns "
-            f"user and {column}, got {shown(data)}"
+            f"user and {column}, got {brief(data)}"
         )
     read = find(data, side)
     roles = _two_columns(read, column) or resolve_roles(read, side, None)
@@ -112,15 +112,15 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
     if column == "segment" and (empty := rows.keys.filter(labels.cast(pl.String) == "")).len():
         raise DataError(
             f"{counted(len(empty), 'user')} of {rows.source} have the empty text as their segment, "
-            f"for example {some(empty)}, and that is how a comparison writes all users. Name this "
+            f"for example {few(empty)}, and that is how a comparison writes all users. Name this "
             f"segment, or write null for users without one."
         )
     table = pl.DataFrame([rows.keys, labels]).drop_nulls(column).unique()
     if twice := table.filter(pl.col("user").is_duplicated()).sort("user", column).head(2).rows():
         (user, label), (_, other) = twice
         raise DataError(
-            f"User {shown(user)} of {rows.source} has two {side}, {shown(label)} and "
-            f"{shown(other)}. Give each user one."
+            f"User {brief(user)} of {rows.source} has two {side}, {brief(label)} and "
+            f"{brief(other)}. Give each user one."
         )
     fitting = _fitted(table["user"], users, textual=textual or rows.textual)
     if fitting is None:
@@ -132,7 +132,7 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
     if without == len(values):
         raise DataError(
             f"No user of the result is in any {column}: {rows.source} has the users "
-            f"{some(rows.keys)}, the result has {some(users)}."
+            f"{few(rows.keys)}, the result has {few(users)}."
         )
     others = len(fitting) - (len(values) - without)
     counts = {f"users_without_{column}": without, f"{side}_of_other_users": others}
@@ -187,7 +187,7 @@ def as_text(column: Column, kind: str, source: str) -> pl.Series:
     if labels.dtype.is_nested() or labels.dtype in (pl.Object, pl.Binary):
         raise DataError(
             f"The {kind}s of {source} are of type {labels.dtype}, for example "
-            f"{shown(labels.to_list()[0])}. A label is a text or a number: {{user: {kind}}}."
+            f"{brief(labels.to_list()[0])}. A label is a text or a number: {{user: {kind}}}."
         )
     if labels.dtype.is_float():
         labels = labels.fill_nan(None) + 0.0  # -0.0 is 0.0
@@ -284,6 +284,6 @@ def _odd(ids: pl.Series, fitting: pl.Series | None) -> pl.Series:
 
 def _apart(source: str, ids: pl.Series, whose: str, others: pl.Series) -> IdTypeError:
     return IdTypeError(
-        f"{source} has {ids.dtype} ids such as {shown(ids.first())}, {whose} has {others.dtype} "
-        f"ids such as {shown(others.first())}: convert one of them"
+        f"{source} has {ids.dtype} ids such as {brief(ids.first())}, {whose} has {others.dtype} "
+        f"ids such as {brief(others.first())}: convert one of them"
     )

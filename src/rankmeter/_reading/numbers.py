@@ -15,9 +15,9 @@ import polars as pl
 
 from rankmeter._reading.columns import SYNONYMS, VALUE, Column, Columns, Side, holds_lists, plain
 from rankmeter._reading.ids import floats, is_null, kinds
-from rankmeter._reading.table import refuse, rows, some, whole_numbers
+from rankmeter._reading.table import few, refuse, rows, whole_numbers
 from rankmeter.errors import ColumnError, InvalidValueError
-from rankmeter.errors._checks import shown
+from rankmeter.errors._checks import brief
 
 _WORDS = {
     1.0: "true t yes y on positive pos relevant related like liked",
@@ -125,7 +125,7 @@ def missing_scores(
     n: int, n_all: int, source: str, pairs: Iterable[tuple[Any, ...]], where: str = ""
 ) -> InvalidValueError:
     """The error of scores that are missing or NaN, with users and items of the first ones."""
-    named = ", ".join(f"user {shown(user)} item {shown(item)}" for user, item, *_ in pairs)
+    named = ", ".join(f"user {brief(user)} item {brief(item)}" for user, item, *_ in pairs)
     return InvalidValueError(
         f"{n} of {n_all} scores of {source} are missing or NaN: {named}{where}. Tools differ in "
         f"where they sort NaN, so it is refused; bad_scores='drop' leaves these rows out, "
@@ -220,7 +220,7 @@ def _not_a_number(
 ) -> InvalidValueError:
     words = " (or all to words: yes, no)" if role == "gain" else ""
     return InvalidValueError(
-        f"The {role} {shown(value)} of {source} is not a number ({type(value).__name__}), first at "
+        f"The {role} {brief(value)} of {source} is not a number ({type(value).__name__}), first at "
         f"{rows(where)}. Convert the {role}s to numbers{words}, or choose another column: "
         f"columns={{{role!r}: ...}}."
     )
@@ -257,7 +257,7 @@ def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> N
         return
     if twice := [name for name, n in Counter(others).items() if n > 1]:
         raise ColumnError(
-            f"{read.source} has two columns called {shown(twice[0])}, and either may hold the "
+            f"{read.source} has two columns called {brief(twice[0])}, and either may hold the "
             f"{VALUE[side]}s. Rename or drop them."
         )
     items = [name for name in used if name in read.nested]
@@ -346,8 +346,8 @@ def _as_text(values: Sequence[Any]) -> pl.Series:
 
 
 def _unused(source: str, side: Side, numeric: list[str], what: str) -> ColumnError:
-    column, them = shown(numeric[0]), "it" if len(numeric) == 1 else "them"
-    what = f"but {what} in {some(numeric, 9)}"
+    column, them = brief(numeric[0]), "it" if len(numeric) == 1 else "them"
+    what = f"but {what} in {few(numeric, 9)}"
     swapped = [name for name in numeric if plain(name) in _OF_THE_OTHER[side]]
     if side == "rankings":
         hint = " Or is this the truth, and the two arguments are swapped?" if swapped else ""
@@ -358,7 +358,7 @@ def _unused(source: str, side: Side, numeric: list[str], what: str) -> ColumnErr
             f"ranking, drop {them}.{hint}"
         )
     look = "looks" if len(swapped) == 1 else "look"
-    hint = f" {some(swapped)} {look} like rankings: are the two arguments swapped?"
+    hint = f" {few(swapped)} {look} like rankings: are the two arguments swapped?"
     return ColumnError(
         f"{source} has no gain, {what}.{hint if swapped else ''} If they say how relevant an item "
         f"is, write columns={{'gain': {column}}}. If every row is a relevant item, drop {them}."

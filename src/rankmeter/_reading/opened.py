@@ -33,7 +33,7 @@ from rankmeter._reading.spark import (
     kind_in_spark,
     quoted,
 )
-from rankmeter._reading.table import Origin, Table, some
+from rankmeter._reading.table import Origin, Table, few
 from rankmeter._reading.text import state_of
 from rankmeter.errors import ColumnError, DataError
 
@@ -274,7 +274,7 @@ def open_spark(
     if not names.keys() & {"score", "rank"}:
         raise ColumnError(
             f"{source} has no score and no rank, and the rows of Spark have no order. Its columns "
-            f"are {some(data.columns, 12)}. Pick one: columns={{'score': ...}} (the highest comes "
+            f"are {few(data.columns, 12)}. Pick one: columns={{'score': ...}} (the highest comes "
             f"first) or columns={{'rank': ...}} (1 comes first)."
         )
     unused = names.pop("score", None) if "rank" in names else None

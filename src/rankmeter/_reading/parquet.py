@@ -17,9 +17,9 @@ from rankmeter._reading.columns import Column, Columns, named
 from rankmeter._reading.frames import from_polars, nested_in
 from rankmeter._reading.memory import PER_PARQUET_ROW, check_memory
 from rankmeter._reading.numbers import typed
-from rankmeter._reading.table import polars_errors, reason, some
+from rankmeter._reading.table import few, polars_errors, reason
 from rankmeter.errors import FileFormatError
-from rankmeter.errors._checks import shown
+from rankmeter.errors._checks import brief
 
 PARQUET = (".parquet", ".pq")
 """The extensions of Parquet files."""
@@ -170,8 +170,8 @@ def _partition_keys(files: Sequence[Path], path: Path) -> dict[str, list[str | N
     odd = next((n for n, pairs in enumerate(by_file) if pairs.keys() != keys.keys()), None)
     if odd is not None:
         raise FileFormatError(
-            f"The files of {path} are not in folders of the same keys: {shown(str(files[0]))} and "
-            f"{shown(str(files[odd]))}. Pass the folder or the file that is meant."
+            f"The files of {path} are not in folders of the same keys: {brief(str(files[0]))} and "
+            f"{brief(str(files[odd]))}. Pass the folder or the file that is meant."
         )
     return keys
 
@@ -191,7 +191,7 @@ def _refuse_pooled(
         if len(several) > 1 and key not in chosen:
             folders = [f"{key}={value}" for value in several]
             raise FileFormatError(
-                f"{path} has {len(several)} partitions, {some(folders)}, and {key!r} is not read, "
+                f"{path} has {len(several)} partitions, {few(folders)}, and {key!r} is not read, "
                 f"so they would be pooled. Pass one of the folders, or a filtered "
                 f"polars.scan_parquet(…)."
             )
@@ -209,7 +209,7 @@ def _unlike_file(files: Sequence[Path], path: Path) -> FileFormatError | None:
             if kinds[0] != kinds[1]:
                 states = [f"of type {kind}" if kind else "missing" for kind in kinds]
                 return FileFormatError(
-                    f"The files of {path} differ: the column {shown(name)} is {states[0]} in "
+                    f"The files of {path} differ: the column {brief(name)} is {states[0]} in "
                     f"{files[0].name} and {states[1]} in {file.name}. Write all of them with the "
                     f"same columns."
                 )

@@ -19,10 +19,10 @@ from rankmeter._reading.ids import ids
 from rankmeter._reading.keyed import Keyed, as_text, column_of, keyed
 from rankmeter._reading.numbers import typed
 from rankmeter._reading.spark import is_spark, kind_in_spark
-from rankmeter._reading.table import POLARS, Kind, some
+from rankmeter._reading.table import POLARS, Kind, few
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import refused, shown, text
+from rankmeter.errors._checks import brief, refused, text
 
 _ROLES: dict[str, list[str]] = {
     "user": sorted(SYNONYMS["user"]),
@@ -59,7 +59,7 @@ def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> 
         raise refused("columns", "a mapping from role to column name", columns)
     if odd := [role for role in columns if role not in _ROLES]:
         roles = ", ".join(_ROLES)
-        raise UsageError(f"unknown role {shown(odd[0])} in columns=; the roles are {roles}")
+        raise UsageError(f"unknown role {brief(odd[0])} in columns=; the roles are {roles}")
     if isinstance(data, Mapping):
         named = [(text("systems", str(name)), values) for name, values in data.items()]
         runs = [_run(name, *run, columns) for name, values in named for run in _runs(values)]
@@ -91,7 +91,7 @@ def _check(frame: pl.DataFrame) -> None:
         twice = frame.filter(frame.select(keys).is_duplicated())
         row = twice.sort(keys).row(0, named=True)
         raise DataError(
-            f"{twice.height} rows repeat a user: user {shown(row['user'])} of system "
+            f"{twice.height} rows repeat a user: user {brief(row['user'])} of system "
             f"{row['system']} has two values of {row['metric']}"
         )
 
@@ -132,7 +132,7 @@ def _numbers(values: Any, name: str) -> pl.Series:
         numbers = np.empty((0, 0))
     if numbers.ndim != 1:
         raise InvalidValueError(
-            f"the values of {name} must be numbers, one for each user, got {shown(values)}"
+            f"the values of {name} must be numbers, one for each user, got {brief(values)}"
         )
     return pl.Series(VALUE, numbers).fill_nan(None)
 
@@ -158,7 +158,7 @@ def _of_table(
     roles = _roles(read, columns)
     if "system" not in {*texts, *roles}:
         raise ColumnError(
-            f"{read.source} has no column for the system: it has {some(read.names)}. Name the "
+            f"{read.source} has no column for the system: it has {few(read.names)}. Name the "
             "systems, {'A': …, 'B': …}, or name the column, columns={'system': …}"
         )
     metrics = {name: name for name in read.names if name not in roles.values()}
@@ -166,7 +166,7 @@ def _of_table(
         metrics = {VALUE: roles.pop("value")}
     roles = {role: name for role, name in roles.items() if role != "system" or role not in texts}
     if not metrics:
-        raise ColumnError(f"{read.source} has no column of values: it has {some(read.names)}")
+        raise ColumnError(f"{read.source} has no column of values: it has {few(read.names)}")
     rows = keyed(read, {**roles, **{f"of {metric}": name for metric, name in metrics.items()}})
     kind = kind_in_spark(data, roles) if is_spark(data) else frame_kind(read, roles)
     given = [rows.keys]
@@ -188,14 +188,14 @@ def _roles(read: Columns, columns: Mapping[str, str]) -> dict[str, str]:
     for role, name in roles.items():
         if name not in read.names:
             raise ColumnError(
-                f"columns= names {shown(name)} as the {role}, and {read.source} has "
-                f"{some(read.names)}"
+                f"columns= names {brief(name)} as the {role}, and {read.source} has "
+                f"{few(read.names)}"
             )
     for role, names in _ROLES.items():
         if role not in roles and (name := column_of(read, role, names)):
             roles[role] = name
     if "user" not in roles:
-        raise ColumnError(f"{read.source} has no column user: it has {some(read.names)}")
+        raise ColumnError(f"{read.source} has no column user: it has {few(read.names)}")
     return {"user": roles.pop("user"), **roles}
 
 
@@ -204,7 +204,7 @@ def _column(rows: Keyed, role: str, name: str) -> pl.Series:
     series = typed(rows.columns[role], name, untyped=rows.untyped)
     if not (series.dtype.is_numeric() or series.dtype == pl.Null):
         raise InvalidValueError(
-            f"column {shown(name)} of {rows.source} must hold numbers, got {series.dtype} such as "
-            f"{shown(series.drop_nulls().first())}"
+            f"column {brief(name)} of {rows.source} must hold numbers, got {series.dtype} such as "
+            f"{brief(series.drop_nulls().first())}"
         )
     return series.cast(pl.Float64).fill_nan(None)

@@ -37,10 +37,10 @@ from rankmeter._reading.numbers import (
     typed,
 )
 from rankmeter._reading.spark import is_spark, kind_in_spark
-from rankmeter._reading.table import POLARS, Frame, Kind, Origin, Table, rows, some
+from rankmeter._reading.table import POLARS, Frame, Kind, Origin, Table, few, rows
 from rankmeter._reading.values import unnested
 from rankmeter.errors import ColumnError, DataError
-from rankmeter.errors._checks import choice, shown
+from rankmeter.errors._checks import brief, choice
 
 BadScores = Literal["error", "drop", "worst"]
 
@@ -141,8 +141,8 @@ class Interactions:
         names = Counter([*roles, *others])
         if twice := [name for name, n in names.items() if n > 1]:
             raise ColumnError(
-                f"{table.source} would have two columns called {shown(twice[0])}: "
-                f"{some(table.names, 12)}, of which {some(roles.items(), 4)} are named after "
+                f"{table.source} would have two columns called {brief(twice[0])}: "
+                f"{few(table.names, 12)}, of which {few(roles.items(), 4)} are named after "
                 f"their roles. Rename one of the two."
             )
         frame, _, _ = _checked(table, roles, "interactions", others)

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from rankmeter._reading.columns import Side
 from rankmeter.errors import FileFormatError
-from rankmeter.errors._checks import shown
+from rankmeter.errors._checks import brief
 
 
 def by_query(data: Mapping[Any, Any], side: Side, where: str) -> Mapping[Any, Any]:
@@ -34,7 +34,7 @@ def by_query(data: Mapping[Any, Any], side: Side, where: str) -> Mapping[Any, An
     by_name = _unique(queries, "it", where)
     if form.side == "rankings":
         return by_name
-    return {query: _unique(rated, shown(query), where) for query, rated in by_name.items()}
+    return {query: _unique(rated, brief(query), where) for query, rated in by_name.items()}
 
 
 def _requests(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
@@ -90,7 +90,7 @@ def _unique(pairs: Iterable[tuple[Any, Any]], of: str, where: str) -> dict[Any, 
     for key, value in pairs:
         if key in mapping:
             raise FileFormatError(
-                f"{where}: {of} has {shown(key)} twice. Documents of one query need different ids, "
+                f"{where}: {of} has {brief(key)} twice. Documents of one query need different ids, "
                 "in all indexes together, and queries need different names, so that results are of "
                 "one search configuration"
             )

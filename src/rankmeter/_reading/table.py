@@ -21,7 +21,7 @@ from rankmeter.errors import (
     MissingDependencyError,
 )
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import USERS, Words, counted, exact, shown
+from rankmeter.errors._checks import USERS, Words, brief, counted, exact
 
 Frame: TypeAlias = Any
 """A Polars frame, or a frame of pandas or Spark where the data came in one."""
@@ -104,9 +104,9 @@ def reason(error: object) -> str:
     return line if len(line) <= 200 else f"{line[:199]}…"
 
 
-def some(values: Iterable[object], n: int = 3) -> str:
+def few(values: Iterable[object], n: int = 3) -> str:
     """The first values, as a list in words."""
-    first = [shown(value) for value in islice(iter(values), n + 1)]
+    first = [brief(value) for value in islice(iter(values), n + 1)]
     return ", ".join(first[:n]) + (", …" if len(first) > n else "")
 
 
@@ -130,7 +130,7 @@ def refuse(
     """Refuse values where a mask is true: how many of what, an example, where, and what to do."""
     where = wrong.arg_true()
     if len(where):
-        example = "" if values is None else f", for example {shown(values[int(where[0])])}"
+        example = "" if values is None else f", for example {brief(values[int(where[0])])}"
         raise error(
             f"{len(where)} of {len(wrong)} {what} of {source} are {problem}{example}, first at "
             f"{rows(where)}. {remedy}"
@@ -363,7 +363,7 @@ def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
             f"The {flat} side ({single.source}) is a flat collection of "
             f"{counted(len(items), 'item')}, so it can only belong to one user, but the {named} "
             f"side ({many.source}) has {counted(len(users), 'user')}"
-            f"{', a list for each' if many.origin.shape == 'rows' else f': {some(users)}'}. "
+            f"{', a list for each' if many.origin.shape == 'rows' else f': {few(users)}'}. "
             f"{_both_readings(single, users[0], rows=many.origin.shape == 'rows')}"
         )
 
@@ -375,13 +375,13 @@ def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
     """How to write each of the two possible meanings of a flat list or mapping."""
     frame = flat.frame.head(3)
     more = ", …" if len(flat.frame) > len(frame) else ""
-    items = list(map(shown, frame["item"]))
+    items = list(map(brief, frame["item"]))
     lists = ", ".join(f"[{item}]" for item in items)
     if flat.origin.shape == "pairs":
         numbers = frame.to_series(2).to_list()
         pairs = list(zip(items, map(exact, numbers), strict=True))
         whole = ", ".join(f"{item}: {number}" for item, number in pairs)
-        named = f"If these are items with their numbers, name their user: {{{shown(user)}: "
+        named = f"If these are items with their numbers, name their user: {{{brief(user)}: "
         named += f"{{{whole}{more}}}}}"
         if not all(map(float.is_integer, numbers)):
             return f"{named}."
@@ -392,10 +392,10 @@ def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
             f"If each user has one item, write [{lists}{more}]; if all are of the first user, "
             f"write a list for each of the others too."
         )
-    each = f"{{{shown(user)}: [{items[0]}]{more}}}" if items else "{user: [item]}"
+    each = f"{{{brief(user)}: [{items[0]}]{more}}}" if items else "{user: [item]}"
     return (
         f"If each user has one item, write {each}; if all are of one user, name the user: "
-        f"{{{shown(user)}: [{', '.join(items)}{more}]}}."
+        f"{{{brief(user)}: [{', '.join(items)}{more}]}}."
     )
 
 
@@ -449,7 +449,7 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
             raise InvalidValueError(
                 f"{counted(len(stray), f'{role} id')} of {table.source} would match those of "
                 f"{others.source} only without the white space at their ends, for example "
-                f"{some(stray)}. Remove the white space from the file."
+                f"{few(stray)}. Remove the white space from the file."
             )
 
 
@@ -474,13 +474,13 @@ def _cannot_meet(
     role: str, rankings: Table, left: pl.Series, truth: Table, right: pl.Series
 ) -> IdTypeError:
     sides = (
-        f"The rankings ({rankings.source}) have {_kind(left)} {role} ids: {some(left)}. "
-        f"The truth ({truth.source}) has {_kind(right)} {role} ids: {some(right)}."
+        f"The rankings ({rankings.source}) have {_kind(left)} {role} ids: {few(left)}. "
+        f"The truth ({truth.source}) has {_kind(right)} {role} ids: {few(right)}."
     )
     for ids, other, table in ((left, right, rankings), (right, left, truth)):
         if table.textual and ids.dtype == pl.String:
             odd = ids.filter(_rewritten(ids, other.dtype)).unique(maintain_order=True)
-            sides += f" In {table.source} these are not written as integers: {some(odd)}."
+            sides += f" In {table.source} these are not written as integers: {few(odd)}."
     return IdTypeError(
         f"The {role} ids of the two sides have different types and would never match. {sides} "
         f"Convert one side, for example with polars: frame.with_columns(pl.col({role!r})"

@@ -17,7 +17,7 @@ import polars as pl
 from rankmeter._reading.columns import Columns, Side, named
 from rankmeter._reading.table import polars_errors, reason, unreadable
 from rankmeter.errors import FileFormatError
-from rankmeter.errors._checks import shown
+from rankmeter.errors._checks import brief
 
 Piece: TypeAlias = Callable[[int, int], Any]
 """From two places to the bytes of the content between them, which are valid until the next call."""
@@ -134,7 +134,7 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     if len(header) == 1 and (other := next((c for c in "\t;|," if c in header[0]), None)):
         name = {"\t": ", or name it .tsv", ",": ", or name it .csv"}.get(other, "")
         raise FileFormatError(
-            f"{file.name} has one column, {shown(header[0])}: its fields seem to be separated by "
+            f"{file.name} has one column, {brief(header[0])}: its fields seem to be separated by "
             f"{other!r}, not by {separator!r}. Write it with {separator!r}{name}, or pass the "
             f"frame that polars.read_csv(path, separator={other!r}) makes of it."
         )
@@ -144,7 +144,7 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     hint = ""
     if any(re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", name) for name in header):
         hint = (
-            f" The first line, {shown(separator.join(header))}, looks like data: put a header line "
+            f" The first line, {brief(separator.join(header))}, looks like data: put a header line "
             f"such as {separator.join(['user', 'item', 'score'])!r} above it."
         )
     # By position: Polars renames a column whose name occurs twice.
@@ -239,7 +239,7 @@ def _header(file: Text, separator: str) -> list[str]:
 def _bad_header(file: Text, reason: str) -> FileFormatError:
     header = file.text[:4096].lstrip().partition("\n")[0]
     return FileFormatError(
-        f"{file.name} has a header line that cannot be read: {shown(header)} ({reason}). Write "
+        f"{file.name} has a header line that cannot be read: {brief(header)} ({reason}). Write "
         f"the names of the columns plainly."
     )
 
@@ -288,7 +288,7 @@ def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
             if row and len(row) != width:
                 return FileFormatError(
                     f"{file.name}, line {reader.line_num}: {len(row)} fields where the header has "
-                    f"{width}: {shown(separator.join(row))}. Complete or remove the line, or put "
+                    f"{width}: {brief(separator.join(row))}. Complete or remove the line, or put "
                     f"quotation marks around fields that contain {separator!r}."
                 )
             line = reader.line_num

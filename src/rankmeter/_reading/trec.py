@@ -16,7 +16,7 @@ from rankmeter._reading.numbers import count_rounded
 from rankmeter._reading.table import polars_errors
 from rankmeter._reading.text import Text, refuse_returns
 from rankmeter.errors import FileFormatError
-from rankmeter.errors._checks import RETRIEVAL, shown
+from rankmeter.errors._checks import RETRIEVAL, brief
 
 _RUN = "qid Q0 docid rank score tag"
 _QRELS = "qid 0 docid rel"
@@ -224,8 +224,8 @@ def _refuse_split_docids(name: str, lines: pl.Series) -> None:
     if len(bad):
         at = int(bad[0])
         raise FileFormatError(
-            f"{name}, line {at + 1}: more fields than {_RUN}, and the rank {shown(rank[at])} is "
-            f"not an integer: {shown(lines[at])}. If the docid has a space, replace it in the run "
+            f"{name}, line {at + 1}: more fields than {_RUN}, and the rank {brief(rank[at])} is "
+            f"not an integer: {brief(lines[at])}. If the docid has a space, replace it in the run "
             f"and in the judgments."
         )
 
@@ -237,8 +237,8 @@ def _bad_line(
     if len(present) < len(fields) or (exact and len(present) > len(fields)):
         what = f"{len(present)} fields where a line needs {len(fields)}"
     else:
-        what = f"the {value} {shown(present[fields.index(value)])} is not a number"
+        what = f"the {value} {brief(present[fields.index(value)])} is not a number"
     return FileFormatError(
-        f"{name}, line {number}: {what} ({' '.join(fields)}): {shown(line)}. Correct or remove the "
+        f"{name}, line {number}: {what} ({' '.join(fields)}): {brief(line)}. Correct or remove the "
         f"line."
     )

@@ -24,9 +24,9 @@ from rankmeter._reading.columns import (
 )
 from rankmeter._reading.frames import made_by
 from rankmeter._reading.ids import is_null, kinds, refuse_rounded
-from rankmeter._reading.table import some
+from rankmeter._reading.table import few
 from rankmeter.errors import DataError, DuplicateError
-from rankmeter.errors._checks import counted, shown
+from rankmeter.errors._checks import brief, counted
 
 _is_pandas_series = made_by("pandas", "Series")
 
@@ -48,7 +48,7 @@ def items_of_all(
     if bare:
         raise DataError(
             f"{source} has {_number(side)}s for the items of some users, and none for those of "
-            f"{counted(len(bare), 'other user')}: {some(bare)}. Give every item its "
+            f"{counted(len(bare), 'other user')}: {few(bare)}. Give every item its "
             f"{_number(side)}, or no item."
         )
     numbers = chain.from_iterable(numbers for _, numbers in full if numbers is not None)
@@ -103,17 +103,17 @@ def _from_hits(
     (item,) = _item_keys(hits[0])
     fields = {key: value for hit in hits if isinstance(hit, Mapping) for key, value in hit.items()}
     number = named(VALUE.get(side, ""), [*fields])
-    where = f"User {shown(user)} of {source} has hits"
+    where = f"User {brief(user)} of {source} has hits"
     if len(number) > 1:
         raise DataError(
-            f"{where} with {len(number)} fields that could be the {VALUE[side]}: {some(number)}. "
+            f"{where} with {len(number)} fields that could be the {VALUE[side]}: {few(number)}. "
             f"Drop or rename the others."
         )
     for place, hit in enumerate(hits, start=1):
         if not isinstance(hit, Mapping) or item not in hit or any(n not in hit for n in number):
             raise DataError(
-                f"Hit {place} of user {shown(user)} of {source} is {shown(hit)}, where others have "
-                f"{some([item, *number])}."
+                f"Hit {place} of user {brief(user)} of {source} is {brief(hit)}, where others have "
+                f"{few([item, *number])}."
             )
     items = [hit[item] for hit in hits]
     if number:
@@ -122,7 +122,7 @@ def _from_hits(
         floats = {key for hit in hits for key, value in hit.items() if kinds([value]) == {"float"}}
         if unused := [key for key in fields if key in floats or named("rank", [key])]:
             raise DataError(
-                f"{where} without a score but with numbers, {some(unused)}: {shown(hits[0])}. Call "
+                f"{where} without a score but with numbers, {few(unused)}: {brief(hits[0])}. Call "
                 f"the one that orders them 'score' (the highest comes first), or drop them if the "
                 f"order of the list is the ranking."
             )
@@ -161,12 +161,12 @@ def _from_documents(user: object, items: Sequence[Any], name: str, source: str) 
         remedy = "Give each document its id."
         if keys:
             remedy = (
-                f"Its metadata have {some(keys, 9)}: pass the key that names it, for example "
-                f"[document.metadata[{shown(keys[0])}] for document in documents]. If "
+                f"Its metadata have {few(keys, 9)}: pass the key that names it, for example "
+                f"[document.metadata[{brief(keys[0])}] for document in documents]. If "
                 "several chunks have the same id, duplicates='best' counts the best of them."
             )
         raise DataError(
-            f"Document {place + 1} of user {shown(user)} of {source} has no {name}. {remedy}"
+            f"Document {place + 1} of user {brief(user)} of {source} has no {name}. {remedy}"
         )
     return ids
 
@@ -213,8 +213,8 @@ def _from_series(
     if numeric and not counts_rows and ("integer" not in kind or keys == {"string"}):
         return index, values
     raise DataError(
-        f"User {shown(user)} of {source} has a pandas Series, and whether its values "
-        f"({shown(values[0])}, …) or its index ({shown(index[0])}, …) are the items is not "
+        f"User {brief(user)} of {source} has a pandas Series, and whether its values "
+        f"({brief(values[0])}, …) or its index ({brief(index[0])}, …) are the items is not "
         f"certain. Pass .tolist() if the values are the items in order, .to_dict() if they are the "
         f"{_number(side)}s of the items in the index."
     )
@@ -225,13 +225,13 @@ def _listed(user: object, value: Any, side: Side, source: str) -> list[Any]:
         return value
     if isinstance(value, str | bytes):
         raise DataError(
-            f"User {shown(user)} of {source} has the text {shown(value)} where a list of items "
-            f"belongs. For one item, write [{shown(value)}]."
+            f"User {brief(user)} of {source} has the text {brief(value)} where a list of items "
+            f"belongs. For one item, write [{brief(value)}]."
         )
     if isinstance(value, AbstractSet):
         if side == "rankings":
             raise DataError(
-                f"User {shown(user)} of {source} has a set of items, and a set has no order. Pass "
+                f"User {brief(user)} of {source} has a set of items, and a set has no order. Pass "
                 f"a list in the order of the ranking, or {{item: score}}. If it is the ground "
                 f"truth, are the two arguments swapped?"
             )
@@ -244,7 +244,7 @@ def _listed(user: object, value: Any, side: Side, source: str) -> list[Any]:
             refuse_rounded(items, getattr(value, "dtype", ""), source)
             return items
     raise DataError(
-        f"User {shown(user)} of {source} has {shown(value)} ({type(value).__name__}) where a list "
+        f"User {brief(user)} of {source} has {brief(value)} ({type(value).__name__}) where a list "
         f"of items, or {{item: {_number(side)}}}, belongs."
     )
 
@@ -264,7 +264,7 @@ def refuse_twice(users: Sequence[Any], source: str) -> None:
     for number, user in enumerate(users, start=1):
         if not is_null(user) and (before := first.setdefault(user, number)) != number:
             raise DuplicateError(
-                f"User {shown(user)} of {source} has two lists, number {before} and number "
+                f"User {brief(user)} of {source} has two lists, number {before} and number "
                 f"{number}. Which comes first is not known: merge them, or leave one out."
             )
 
@@ -301,7 +301,7 @@ def _refuse_single(columns: Mapping[str, Column], roles: Mapping[str, str], sour
     numbers = [name for role, name in roles.items() if role not in ("user", "item", "time")]
     if single := [name for name in numbers if not holds_lists(columns[name])]:
         raise DataError(
-            f"{source} has a list of items in each row, but one value in {some(single)}: each item "
+            f"{source} has a list of items in each row, but one value in {few(single)}: each item "
             f"needs its number. Drop the column, or write a row for each item."
         )
 
@@ -342,8 +342,8 @@ def _repeat(
             continue
         if value is None or isinstance(value, Mapping | AbstractSet) or len(value) != n:
             raise DataError(
-                f"Row {number} of {source} has {counted(n, 'item')} but {shown(value)} in "
-                f"{shown(name)}. Each item needs one value."
+                f"Row {number} of {source} has {counted(n, 'item')} but {brief(value)} in "
+                f"{brief(name)}. Each item needs one value."
             )
     if isinstance(column, pl.Series):
         return _exploded(column.arr.to_list() if column.dtype == pl.Array else column)

@@ -21,11 +21,11 @@ from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import (
     USERS,
     Words,
+    brief,
     in_words,
     in_words_of_result,
     near,
     several,
-    shown,
 )
 from rankmeter.metrics import Metric
 
@@ -189,7 +189,7 @@ def walk_user(
         if not (walk.whole or walk.value == value or math.isnan(walk.value + value)):
             raise DataError(
                 f"rankings or ground truth have changed: {walk.label} of {in_words('user')} "
-                f"{shown(user)} was {value:.6g} and is now {walk.value:.6g}: evaluate again"
+                f"{brief(user)} was {value:.6g} and is now {walk.value:.6g}: evaluate again"
             )
         found_all.append(walk)
     return found_all
@@ -207,12 +207,12 @@ def _row_of(users: pl.Series, user: object) -> int:
     try:
         text = str(user).encode().decode()
     except Exception:  # noqa: BLE001 - half of a surrogate pair, or what a foreign class raises
-        text = shown(user)
+        text = brief(user)
     same = (users.cast(pl.String) == text).arg_true()
     if len(same):
         return int(same[0])
     ids = [str(user_id) for user_id in users.head(10_000)]
-    hint = near(text, ids) or f"; for example {', '.join(map(shown, users.head(3)))}"
+    hint = near(text, ids) or f"; for example {', '.join(map(brief, users.head(3)))}"
     raise UsageError(
-        f"the result has no {in_words('user')} {shown(user)}{hint}", option="user", got=user
+        f"the result has no {in_words('user')} {brief(user)}{hint}", option="user", got=user
     )

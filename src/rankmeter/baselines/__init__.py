@@ -152,7 +152,7 @@ def recent_popularity(
     if days is not None and fraction is not None:
         raise UsageError(
             "pass either `days` or `fraction`, not both: got "
-            f"{_checks.shown(days)} and {_checks.shown(fraction)}"
+            f"{_checks.brief(days)} and {_checks.brief(fraction)}"
         )
     frame = _read(train, columns)
     age = _age(frame, needed_by="recent_popularity", unit=unit)

@@ -19,7 +19,7 @@ from rankmeter._reading.keyed import read_users
 from rankmeter._reading.read import Interactions
 from rankmeter._reading.table import Frame
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import flag, integer, shown
+from rankmeter.errors._checks import brief, flag, integer
 from rankmeter.splits._chance import Numbers, Shuffle, draws
 
 Baseline = TypeVar("Baseline", bound=Callable[..., Frame])
@@ -83,7 +83,7 @@ def audience_of(train: pl.Series, users: Any) -> pl.Series:
     if isinstance(users, str | bytes) or table or not is_accepted(users):
         raise UsageError(
             "`users` must be ids, or a frame or a Path with a column user, got "
-            f"{type(users).__name__} {shown(users)}"
+            f"{type(users).__name__} {brief(users)}"
         )
     if isinstance(users, Sized) and len(users) == 0:
         raise UsageError("`users` is empty: leave it out to recommend to all users in train")

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from rankmeter.conventions._profiles import Convention, convention_names, load_convention
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.errors._checks import near, shown
+from rankmeter.errors._checks import brief, near
 from rankmeter.metrics import (
     ADJUSTED,
     Metric,
@@ -53,7 +53,7 @@ def _translate_name(name: str, tool: str, *, ours: bool) -> tuple[Metric, ...]:
     if metrics := _read_name(name, profile):
         return metrics
     if not ours:
-        raise UnknownMetricError(_unknown_message(name, profile) or f"unknown metric {shown(name)}")
+        raise UnknownMetricError(_unknown_message(name, profile) or f"unknown metric {brief(name)}")
     try:
         return tuple(read_metric(name))
     except UnknownMetricError as error:
@@ -122,7 +122,7 @@ def _read_name(text: str, profile: Convention) -> tuple[Metric, ...]:
         if cutoff := _CUTOFF.fullmatch(option):
             points, left = [*points, int(cutoff[1])], left - {option}
     if len(points) > len(labels):
-        raise UsageError(f"{shown(text)} has two cutoffs: use one")
+        raise UsageError(f"{brief(text)} has two cutoffs: use one")
     return tuple(
         replace(_to_metric(ours, left, k, profile), label=label)
         for k, label in zip(points or [None], labels, strict=True)
@@ -200,10 +200,10 @@ def _unknown_message(text: str, profile: Convention) -> str:
     tools = [tool for tool in convention_names() if _is_name_of(text, load_convention(tool))]
     if tools:
         follow = f"like={tools[0]!r} follows it"
-        return f"unknown metric {shown(text)}: it is a name of {', '.join(tools)}; {follow}"
+        return f"unknown metric {brief(text)}: it is a name of {', '.join(tools)}; {follow}"
     bare = take_cutoffs(_unbracket(text)[0], profile.marks)[0]
     hint = "" if is_elsewhere(bare) else near(bare, (_unbracket(name)[0] for name in profile.names))
-    return f"unknown metric {shown(bare)} of {profile.title}{hint}" if hint else ""
+    return f"unknown metric {brief(bare)} of {profile.title}{hint}" if hint else ""
 
 
 def _is_name_of(text: str, profile: Convention) -> bool:

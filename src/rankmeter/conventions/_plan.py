@@ -29,7 +29,7 @@ from rankmeter._choices import (
 )
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.errors._checks import USERS, Words, exact, near, shown, unknown
+from rankmeter.errors._checks import USERS, Words, brief, exact, near, unknown
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
 from rankmeter.metrics.popularity import Border
 
@@ -138,7 +138,7 @@ class Plan(Setting):
     def __getitem__(self, label: str) -> MetricPlan:
         """The plan of one metric, by any of its metric strings."""
         if not isinstance(label, str | Metric):
-            raise UnknownMetricError(f"a metric has a name, such as 'mrr', got {shown(label)}")
+            raise UnknownMetricError(f"a metric has a name, such as 'mrr', got {brief(label)}")
         label = str(label)
         for entry in self.metrics:
             if label == entry.label:
@@ -157,12 +157,12 @@ class Plan(Setting):
         labels = [entry.label for entry in self.metrics]
         if matching:
             one_of = " or ".join(repr(name) for name in labels if name in matching)
-            raise UnknownMetricError(f"{shown(label)} names several metrics: {one_of}")
+            raise UnknownMetricError(f"{brief(label)} names several metrics: {one_of}")
         names = {metric.name for metric in translate_all(label, tool)}
         alike = [repr(entry.label) for entry in self.metrics if entry.metric.name in names]
         meant = f"; did you mean {' or '.join(alike)}?" if alike else near(label, labels)
         meant = meant or f"; evaluated: {', '.join(map(repr, labels))}"
-        raise UnknownMetricError(f"{shown(label)} was not evaluated{meant}", allowed=(*labels,))
+        raise UnknownMetricError(f"{brief(label)} was not evaluated{meant}", allowed=(*labels,))
 
     @property
     def assumes_relevance(self) -> bool:

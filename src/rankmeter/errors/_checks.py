@@ -177,7 +177,7 @@ def unknown(kind: str, word: object, names: Iterable[str]) -> UsageError:
     words = tuple(names)
     hint = near(word, words) if isinstance(word, str) else ""
     hint = hint or f"; known: {', '.join(map(repr, words))}"
-    return UsageError(f"unknown {kind} {shown(word)}{hint}", allowed=words, got=word)
+    return UsageError(f"unknown {kind} {brief(word)}{hint}", allowed=words, got=word)
 
 
 def near(word: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
@@ -191,10 +191,10 @@ def near(word: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
 
     lower = {name.lower(): name for name in names}
     nearest = get_close_matches(word.lower(), lower, n=3, cutoff=likeness)
-    return f"; did you mean {' or '.join(shown(lower[key]) for key in nearest)}?" if nearest else ""
+    return f"; did you mean {' or '.join(brief(lower[key]) for key in nearest)}?" if nearest else ""
 
 
-def shown(value: object) -> str:
+def brief(value: object) -> str:
     """The repr of a value on one line, of at most 60 characters; its type if it has no repr."""
     try:
         text = repr(value)
@@ -228,7 +228,7 @@ def refused(
     `extent` is how far the data go: of several blocks of data the largest extent is reported.
     """
     option, of, metric = name.partition(" of ")
-    message = f"`{option}`{of}{metric} must be {expected}, got {shown(value)}{hint}"
+    message = f"`{option}`{of}{metric} must be {expected}, got {brief(value)}{hint}"
     return UsageError(message, option=option, allowed=allowed, got=value, extent=extent)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from rankmeter._choices import CHOICES, SETTINGS, by_canonical_name, checked_choice
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.errors._checks import LARGEST, integer, near, refused, shown
+from rankmeter.errors._checks import LARGEST, brief, integer, near, refused
 from rankmeter.metrics._registry import ADJUSTED, METRICS, SYNONYMS, Option, Spec
 
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -250,7 +250,7 @@ def read_metric(text: str) -> list[Metric]:
     match = re.fullmatch(r"([\w.\- ]+)(?:\((.*)\))?", name, re.DOTALL)
     if match is None:
         expected = "expected name, name@k or name(option=value)@k"
-        raise UnknownMetricError(f"cannot read the metric {shown(text)}: {expected}")
+        raise UnknownMetricError(f"cannot read the metric {brief(text)}: {expected}")
     base = _lookup(match[1].strip())
     options = {}
     for pair in filter(None, map(str.strip, (match[2] or "").split(","))):
@@ -259,14 +259,14 @@ def read_metric(text: str) -> list[Metric]:
             value = "true"
         elif not equals:
             raise UsageError(
-                f"cannot read the option {shown(pair)} of {shown(text)}: write name=value"
+                f"cannot read the option {brief(pair)} of {brief(text)}: write name=value"
             )
         if key in options:
-            raise UsageError(f"{shown(text)} has the option {shown(key)} twice: use it once")
+            raise UsageError(f"{brief(text)} has the option {brief(key)} twice: use it once")
         options[key] = value
     if cutoffs and base.spec.at in options:
         raise UsageError(
-            f"{shown(text)} has the option {base.spec.at!r} twice, in parentheses and after @: "
+            f"{brief(text)} has the option {base.spec.at!r} twice, in parentheses and after @: "
             "use it once"
         )
     base = base(**options)
@@ -328,7 +328,7 @@ def _lookup(name: str) -> Metric:
         return Metric(SYNONYMS[match])
     if is_elsewhere(name):
         raise UnknownMetricError(
-            f"unknown metric {shown(name)}: rankmeter has no {name.lower()}; "
+            f"unknown metric {brief(name)}: rankmeter has no {name.lower()}; "
             "`rankmeter metrics` lists what it has"
         )
     cut = re.fullmatch(r"(.*?\D)(\d+)", key)
@@ -337,7 +337,7 @@ def _lookup(name: str) -> Metric:
     else:
         hint = near(name, [*METRICS, *SYNONYMS, *PRESETS], likeness=0.7)
     hint = hint or f"; known: {', '.join(sorted(METRICS))}"
-    raise UnknownMetricError(f"unknown metric {shown(name)}{hint}")
+    raise UnknownMetricError(f"unknown metric {brief(name)}{hint}")
 
 
 def _checked(name: str, option: Option, value: Any) -> Any:

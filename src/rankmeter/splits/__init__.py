@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rankmeter._reading.read import Interactions
 from rankmeter.errors import DataError, UsageError
-from rankmeter.errors._checks import choice, flag, fraction, integer, shown
+from rankmeter.errors._checks import brief, choice, flag, fraction, integer
 from rankmeter.splits._chance import draws
 from rankmeter.splits._clock import Clock, Unit, share_of
 from rankmeter.splits._split import Split, part
@@ -297,7 +297,7 @@ def temporal(
     """
     if at is not None and ratio is not None:
         raise UsageError(
-            f"pass either `at` or `ratio`, not both: got {shown(at)} and {shown(ratio)}"
+            f"pass either `at` or `ratio`, not both: got {brief(at)} and {brief(ratio)}"
         )
     portion = fraction("ratio", 0.2 if ratio is None else ratio)
     choice("cold_users", cold_users, Cold)
@@ -470,5 +470,5 @@ def _check_choices(by: str, ties: str, min_history: int, cold_items: str) -> Non
 def _written_call(name: str, arguments: dict[str, Any]) -> str:
     """Write the call as one would type it; given ``locals()``, it includes every option."""
     options = {key: arguments[key] for key in arguments.keys() - {"data", "columns"}}
-    given = (f"{key}={shown(options[key])}" for key in arguments if options.get(key) is not None)
+    given = (f"{key}={brief(options[key])}" for key in arguments if options.get(key) is not None)
     return f"{name}({', '.join(given)})"

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankmeter.errors import ColumnError, InvalidValueError, UsageError
-from rankmeter.errors._checks import choice, shown
+from rankmeter.errors._checks import brief, choice
 
 Unit = Literal["s", "ms", "us", "ns"]
 """What a time that is a number counts, since 1970-01-01 UTC."""
@@ -68,7 +68,7 @@ class Clock:
         if not isinstance(moment, datetime):
             if self.zone is None:
                 return moment
-            raise UsageError(f"`at` must be a date, because the times are dates, got {shown(at)}")
+            raise UsageError(f"`at` must be a date, because the times are dates, got {brief(at)}")
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=ZoneInfo(self.zone) if self.zone else UTC)
         microseconds = (moment - _EPOCH) // timedelta(microseconds=1)
@@ -140,6 +140,6 @@ def _moment(at: float | str | date | datetime) -> float | datetime:
     number = isinstance(moment, int | float | np.number) and not isinstance(moment, bool)
     number = number and not isinstance(moment, np.timedelta64)
     if not number or not -_HUGE < moment < _HUGE:
-        raise UsageError(f"`at` must be a date, an ISO 8601 string or a number, got {shown(at)}")
+        raise UsageError(f"`at` must be a date, an ISO 8601 string or a number, got {brief(at)}")
     finite: float = moment.item() if isinstance(moment, np.number) else moment
     return finite
