@@ -228,42 +228,10 @@ class Compared(Logged):
         corrected = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
         return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, alpha {s['alpha']:g})"
 
-    def _difference_notes(self) -> list[str]:
-        """The notes of single differences, with the metrics and segments if they are of some."""
-        noted = by_key((d.note, d) for d in self.differences if d.note)
-        notes = []
-        for note, where in sorted(noted.items()):
-            labels = dict.fromkeys(d.metric for d in where)
-            segments = dict.fromkeys(d.segment for d in where)
-            of = "" if len(labels) == len(self.labels) else f"{', '.join(labels)}: "
-            notes.append(f"{of}{note}" + ("" if "" in segments else f" ({', '.join(segments)})"))
-        return notes
-
     @in_words_of_result
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
-        rows = [
-            (
-                f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
-                d.metric,
-                change(d.difference),
-                f"[{change(d.low)}, {change(d.high)}]",
-                p_value(d.p),
-                p_value(d.p_adjusted),
-                change(d.d_z, digits=2),
-                f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
-                number(d.detectable),
-            )
-            for d in self.differences
-        ]
-        interval = f"{level(self.confidence)} interval"
-        columns = ("difference", "metric", "mean", interval, "p", "adjusted p", "d_z")
-        styles: dict[tuple[int, int], tuple[Style, ...]] = {
-            (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)
-            for row, d in enumerate(self.differences)
-            if d.significant and d.better
-        }
-        return Table((*columns, "win/tie/loss", "detectable"), rows, styles=styles)
+        return _difference_table(self)
 
     def paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
         """The users with a value of a metric in both of two systems, and these values."""
@@ -299,15 +267,7 @@ class Compared(Logged):
         if d is not None and " in all " not in (clause := segments_clause_of(self, d)):
             segments = (d.b if d.a == self.baseline and len(self.systems) > 2 else d.a, clause)
         answer = headline(outcome, self.baseline, self.settings["correction"], segments)
-        return replace(answer, sentences=(*answer.sentences, *self._missing_users(label)))
-
-    def _missing_users(self, label: str) -> tuple[str, ...]:
-        """Sentences about users without a ranking, where these are known."""
-        if not isinstance(self.plan, Plan):
-            return ()
-        counts = {name: summary.counts for name, summary in self.summaries.items()}
-        missing = {name: n["users_in_truth"] - n["users_in_both"] for name, n in counts.items()}
-        return tuple(missing_users(missing, self.plan[label].averaging.missing))
+        return replace(answer, sentences=(*answer.sentences, *_missing_users(self, label)))
 
     @property
     def random(self) -> dict[str, float]:
@@ -348,7 +308,7 @@ class Compared(Logged):
             *self.cautions,
             *notes,
             *self.segment_notes(),
-            *self._difference_notes(),
+            *_difference_notes(self),
         )
 
     def _content(self) -> dict[str, Any]:
@@ -398,3 +358,49 @@ def segments_clause_of(result: Compared, d: Difference) -> str:
     ]
     tests = [h.p for h in result.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair]
     return segments_clause(d, within, tests[0] if tests else math.nan)
+
+
+def _difference_notes(result: Compared) -> list[str]:
+    """The notes of single differences, with the metrics and segments if they are of some."""
+    noted = by_key((d.note, d) for d in result.differences if d.note)
+    notes = []
+    for note, where in sorted(noted.items()):
+        labels = dict.fromkeys(d.metric for d in where)
+        segments = dict.fromkeys(d.segment for d in where)
+        of = "" if len(labels) == len(result.labels) else f"{', '.join(labels)}: "
+        notes.append(f"{of}{note}" + ("" if "" in segments else f" ({', '.join(segments)})"))
+    return notes
+
+
+def _missing_users(result: Compared, label: str) -> tuple[str, ...]:
+    """Sentences about users without a ranking, where these are known."""
+    if not isinstance(result.plan, Plan):
+        return ()
+    counts = {name: summary.counts for name, summary in result.summaries.items()}
+    missing = {name: n["users_in_truth"] - n["users_in_both"] for name, n in counts.items()}
+    return tuple(missing_users(missing, result.plan[label].averaging.missing))
+
+
+def _difference_table(result: Compared) -> Table:
+    rows = [
+        (
+            f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
+            d.metric,
+            change(d.difference),
+            f"[{change(d.low)}, {change(d.high)}]",
+            p_value(d.p),
+            p_value(d.p_adjusted),
+            change(d.d_z, digits=2),
+            f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
+            number(d.detectable),
+        )
+        for d in result.differences
+    ]
+    interval = f"{level(result.confidence)} interval"
+    columns = ("difference", "metric", "mean", interval, "p", "adjusted p", "d_z")
+    styles: dict[tuple[int, int], tuple[Style, ...]] = {
+        (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)
+        for row, d in enumerate(result.differences)
+        if d.significant and d.better
+    }
+    return Table((*columns, "win/tie/loss", "detectable"), rows, styles=styles)
