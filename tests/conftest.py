@@ -79,6 +79,7 @@ LATER = {
     "rankings/test_order.py": "the longest searches for counterexamples",
     "rankings/test_pairs.py": "the longest searches for counterexamples",
     "reading/test_ingest_lines.py": "the longest searches for counterexamples",
+    "reading/test_ingest_meet.py": "the longest searches for counterexamples",
     "reading/test_ingest_lists.py": "the longest searches for counterexamples",
     "results/test_results.py": "the longest searches for counterexamples",
     "cli/test_import_later.py": "the structure of the code, and its English",
