@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import itertools
 import math
 import re
 import textwrap
@@ -101,8 +102,8 @@ class Alignment:
         "instead of counting hits); or ``above``: the relevant ones, by how far they exceed the "
         "threshold, where an item exactly at the threshold gains 1; or ``reached``: the positive "
         "ones, but only for users with at least one relevant item. Or what each grade gains, where "
-        "the item is relevant: ``{1: 0.01, 2: 0.1, 3: 1}``, as text ``1:0.01 2:0.1 3:1``; other "
-        "grades gain their own value.",
+        "the item is relevant: ``{1: 0.01, 2: 0.1, 3: 1}``, as text ``1:0.01 2:0.1 3:1``. Other "
+        "grades gain their own value, and an item that gains 0 is not relevant.",
         rare=True,
         inputs=JUDGED,
     )
@@ -173,8 +174,8 @@ class Alignment:
 
     @property
     def threshold(self) -> tuple[str, float]:
-        """The condition for a hit, as an operator and a number."""
-        if self.gains in ("positive", "reached"):
+        """The condition for a hit on what items count (`counted_gains`): an operator, a number."""
+        if self.gains in ("positive", "reached") or self.gain_table:
             return ">", 0.0
         if self.gains == "all" or self.relevant == "any":
             return ">=", float("-inf")
@@ -186,15 +187,28 @@ class Alignment:
         operator, threshold = self.threshold
         return gain >= threshold if operator == ">=" else gain > threshold
 
-    @property
+    def is_relevant_grade(self, grade: Any) -> Any:
+        """Whether items of a grade, or of each of an array, are relevant by `relevant` alone."""
+        return dataclasses.replace(self, gains="relevant").is_relevant(grade)
+
+    @functools.cached_property
     def gain_table(self) -> dict[float, float]:
-        """What some grades gain."""
-        pairs = (pair.partition(":") for pair in self.gains.split() if ":" in pair)
-        return {float(grade): float(gain) for grade, _, gain in pairs}
+        """What some grades gain, by `same_grade`."""
+        pairs = (pair.split(":") for pair in self.gains.split() if ":" in pair)
+        return {same_grade(float(grade)): float(gain) for grade, gain in pairs}
+
+
+def same_grade(grade: float) -> float:
+    """A grade with seven digits, unless it is an integer: 0.1 in single precision is 0.1."""
+    return grade if grade.is_integer() else float(f"{grade:.7g}")
 
 
 MOST_RESAMPLES = 10**8
 """The most random samples that an interval or a test draws: one number of each is kept."""
+
+_MOST_GRADES = 1_000
+_NUMBER = r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)"
+_PAIR = re.compile(f"{_NUMBER}:{_NUMBER}", re.ASCII | re.IGNORECASE)
 
 GEOMETRIC_FLOOR = 1e-5
 """Lower bound of the values in a geometric mean (``aggregate="geometric"``), as in trec_eval."""
@@ -397,8 +411,7 @@ def checked_choice(name: str, value: Any) -> Any:
     declared = CHOICES[name]
     if name == "relevant":
         return _threshold(value)
-    is_table = isinstance(value, Mapping) or (isinstance(value, str) and ":" in value)
-    if name == "gains" and is_table:
+    if name == "gains" and not (isinstance(value, str) and value in declared.words):
         return _gain_table(value)
     if declared.words:
         return one_of(name, value, declared.words)
@@ -424,7 +437,7 @@ def _threshold(value: Any) -> str:
         text = ""
     if text == "any":
         return text
-    match = re.fullmatch(r"(>=|>)?\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)", text)
+    match = re.fullmatch(rf"(>=|>)?\s*{_NUMBER}", text)
     if match is None or not math.isfinite(float(match[2])):
         raise UsageError(
             f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), got {brief(value)}"
@@ -436,18 +449,24 @@ def _gain_table(value: Any) -> str:
     """A table of gains in canonical form: ``{2: 1.0, 1: 0.1}`` and ``2:1,1:.1`` → ``1:0.1 2:1``."""
     try:
         if isinstance(value, Mapping):
-            texts: Iterable[Any] = value.items()
+            items = [*itertools.islice(value.items(), _MOST_GRADES + 1)]
+            pairs = [(float(grade), float(gain)) for grade, gain in items]
+            usable = all(isinstance(grade, str) or float(grade) == grade for grade, _ in items)
         else:
-            written = re.sub(r"\s*:\s*", ":", value.strip("{} ")).replace(",", " ")
-            texts = (pair.split(":") for pair in written.split())
-        pairs = sorted((float(grade), float(gain)) for grade, gain in texts)
+            text = re.sub(r"\s*:\s*", ":", re.sub(r"^\{(.*)\}$", r"\1", value.strip()))
+            read = [_PAIR.fullmatch(pair) for pair in text.replace(",", " ").split()]
+            pairs = [(float(pair[1]), float(pair[2])) for pair in read if pair is not None]
+            usable = len(pairs) == len(read)
+        usable &= all(math.isfinite(grade) and 0 <= gain < math.inf for grade, gain in pairs)
+        usable &= len({same_grade(grade) for grade, _ in pairs}) == len(pairs)
+        usable &= 0 < len(pairs) <= _MOST_GRADES
     except Exception:  # noqa: BLE001 - not pairs of numbers, or whatever a foreign class raises
-        pairs = []
-    usable = all(math.isfinite(grade) and 0 <= gain < math.inf for grade, gain in pairs)
-    if not pairs or not usable or len(dict(pairs)) < len(pairs):
-        expected = "a word, or for each grade a gain of 0 or more, such as {1: 0.1, 2: 1}"
-        raise refused("gains", expected, value)
-    return " ".join(f"{exact(grade)}:{exact(gain)}" for grade, gain in pairs)
+        usable = False
+    if not usable:
+        words = CHOICES["gains"].words
+        table = "for each grade a gain of 0 or more, such as {1: 0.1, 2: 1}"
+        raise refused("gains", f"{', '.join(map(repr, words))} or {table}", value, words)
+    return " ".join(f"{exact(grade)}:{exact(gain)}" for grade, gain in sorted(pairs))
 
 
 def acting(choices: Mapping[str, Any], data: Input) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import rankmeter as rm
+from rankmeter.errors import UsageError
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "cwl_eval_readers.json").read_text())
 pytestmark = pytest.mark.once
@@ -30,3 +31,26 @@ def test_every_query_has_the_values_of_cwl_eval(model):
         reads_on = any(slow in model for slow in ("inst", "insq", "nerr11"))
         tolerance = 1e-3 if short == "total_utility" and reads_on else 1e-11
         assert ours[name] == pytest.approx(wanted, rel=tolerance, abs=1e-12), name
+
+
+@pytest.mark.parametrize("ties", ["together", "realistic", "rounded"])
+def test_unknown_ranks_are_refused_where_items_share_a_rank(ties):
+    name = "utility_residual(unjudged=unknown)@2"
+    truth = {"u": {"a": 1, "b": 0}}
+    with pytest.raises(UsageError, match="a rank for each item: choose a rule"):
+        rm.evaluate({"u": {"a": 1, "b": 1}}, truth, name, ties=ties)
+    assert rm.evaluate({"u": {"a": 1, "b": 1}}, truth, name)[name].mean == 0.0
+
+
+@pytest.mark.parametrize("target", [0.01, 1e-300])
+def test_a_reader_of_a_small_target_goes_on_with_a_probability(target):
+    name = f"expected_depth(target={target})"
+    result = rm.evaluate({"u": ["a", "x"], "v": ["x", "a"]}, {"u": ["a"], "v": ["a"]}, name)
+    assert all(1 <= depth <= 1000 for depth in result.scores.values[name])
+
+
+def test_the_interval_of_a_depth_is_not_that_of_a_share():
+    ranked = {user: ["x", "a", "b"] for user in range(30)}
+    truth = {user: {"a" if user % 2 else "x": 1} for user in range(30)}
+    depth = rm.evaluate(ranked, truth, "expected_depth(model=bpm)@3")["expected_depth(model=bpm)@3"]
+    assert 1 <= depth.low < depth.mean < depth.high < 2

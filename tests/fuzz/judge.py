@@ -232,7 +232,7 @@ def is_number(value):
     if isinstance(value, str) and "_" in value:
         return False  # a number in Python alone
     try:
-        return not math.isnan(float(value))  # which says that there is none
+        return not math.isnan(float(value))  # a missing number
     except OverflowError:
         return True
     except (TypeError, ValueError):

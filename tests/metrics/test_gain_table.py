@@ -1,11 +1,13 @@
 """``gains={grade: gain}``: what each grade counts."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import cases
 import rankmeter as rm
 from command_line import rankmeter
+from rankmeter._choices import CHOICES
 from rankmeter.errors import UsageError
 
 TABLE = {1: 0.01, 2: 0.1, 3: 1}
@@ -65,10 +67,28 @@ def test_all_spellings_are_one(written):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{}, {1: -1}, {1: np.nan}, {"a": 1}, {1: None}, "1:2 1:3", "a:b", "1:", "1:2:3"]
+    "wrong",
+    [
+        {},
+        {1: -1},
+        {1: np.nan},
+        {"a": 1},
+        {1: None},
+        "1:2 1:3",
+        "a:b",
+        "1:",
+        "1:2:3",
+        "1:2}",
+        "{{1:2}}",
+        "1:1_0",
+        "１:2",
+        {2**53 + 1: 1},
+    ],
 )
 def test_what_is_no_table_is_refused(wrong):
-    with pytest.raises(UsageError, match="`gains` must be a word, or for each grade a gain"):
+    with pytest.raises(
+        UsageError, match=r"`gains` must be 'relevant', .* or for each grade a gain of 0 or more"
+    ):
         rm.evaluate({"u": ["a"]}, {"u": ["a"]}, "ndcg", gains=wrong)
 
 
@@ -110,3 +130,65 @@ def test_the_command_line_takes_it(tmp_path):
     assert rankmeter(
         "evaluate", tmp_path / "run.csv", tmp_path / "truth.csv", "--gains", "positve"
     ).code == 2  # fmt: skip
+
+
+@pytest.mark.parametrize("ties", CHOICES["ties"].words)
+def test_ties_are_ordered_by_what_grades_gain(ties):
+    table = {1: 3, 2: 1, 3: 0.5}
+    rankings, truth = cases.batch(5, n_users=60, ties=True, max_length=6, n_items=8)
+    truth = {user: {i: g for i, g in at.items() if g in (0, 1, 2, 3)} for user, at in truth.items()}
+    written = {user: {i: table.get(g, g) for i, g in at.items()} for user, at in truth.items()}
+    names = ["dcg@2", "ndcg", "ndcg_rel", "precision@2", "rr"]
+    if ties == "expected":
+        names.remove("ndcg_rel")
+    ours = rm.evaluate(rankings, truth, names, gains=table, ties=ties)
+    wanted = rm.evaluate(rankings, written, names, ties=ties)
+    for name in names:
+        assert ours[name].mean == pytest.approx(wanted[name].mean, rel=1e-12), name
+
+
+def test_grades_in_single_precision_meet_the_table():
+    columns = {"user": ["u"] * 3, "item": ["a", "b", "c"]}
+    truth = pl.DataFrame(columns | {"gain": pl.Series([0.1, 0.2, 0.3], dtype=pl.Float32)})
+    table = {0.1: 1, 0.2: 2, 0.1 + 0.2: 3}
+    assert rm.evaluate({"u": ["a", "b", "c"]}, truth, "cg", gains=table)["cg"].mean == 6
+
+
+def test_what_is_shown_has_the_gains_of_the_table():
+    ranked, truth = {"u": ["a", "b", "c"]}, {"u": {"a": 1, "b": 3, "z": 2}}
+    result = rm.evaluate(ranked, truth, "ndcg", gains={1: 1, 2: 9, 3: 2})
+    walk = result.show("u").walks[0][1]
+    assert [(place.item, place.gain) for place in walk.ideal.places] == [
+        ("z", 9),
+        ("b", 2),
+        ("a", 1),
+    ]
+    assert "relevant >0, gains 1:1 2:9 3:2" in str(result)
+
+
+def test_judgments_by_subtopic_take_the_table():
+    columns = {"user": ["u"] * 4, "item": ["a", "a", "b", "c"], "subtopic": ["x", "y", "x", "y"]}
+    names = ["d_sharp_ndcg@3", "alpha_ndcg@3", "subtopic_recall@1"]
+    ranked, table = {"u": ["b", "a", "c"]}, {1: 5, 2: 1, 3: 0}
+    frames = (pl.DataFrame(columns | {"gain": gain}) for gain in ([1, 2, 2, 3], [5, 1, 1, 0]))
+    ours, wanted = (
+        rm.evaluate(ranked, frame, names, gains=gains)
+        for frame, gains in zip(frames, (table, "relevant"), strict=True)
+    )
+    for name in names:
+        assert ours[name].mean == wanted[name].mean
+
+
+def test_explain_shows_what_items_gain():
+    truth = {"u": {"a": 1, "b": 2}}
+    found = rm.explain(
+        {"u": ["a", "x"]}, truth, "ndcg(gains={1: 9})", between=("rankmeter", "sklearn")
+    )
+    assert "a (9)" in str(found)
+
+
+def test_a_comma_between_the_grades_is_read_in_metric_strings():
+    assert (
+        rm.metric("ndcg(gains=1:0.1,2:1,gain=exp2)@3")
+        == rm.NDCG(gains={1: 0.1, 2: 1}, gain="exp2") @ 3
+    )

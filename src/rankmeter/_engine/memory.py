@@ -16,7 +16,7 @@ from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
 from rankmeter._rankings.align import Aligned, Facts, to_hits
 from rankmeter._rankings.codes import THREADS, Share, in_threads, is_grouped, partitions
-from rankmeter._rankings.ground_truth import perfect_hits, reached_gains
+from rankmeter._rankings.ground_truth import counted_gains, perfect_hits
 from rankmeter._rankings.kind import Kind
 from rankmeter._rankings.pairs import Refused
 from rankmeter._reading.by_user import Ids
@@ -86,13 +86,14 @@ def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
             "scope='appended' needs lists of items, which scores are not", option="scope"
         )
     counts = queries.counts
-    if queries.target is not None and not choices.is_relevant(counts.gain).all():
+    gain = counted_gains(counts.user, counts.gain, queries.n, choices)
+    by_rule = counts.gain if choices.gains == "reached" else gain
+    if queries.target is not None and not choices.is_relevant(by_rule).all():
         raise UsageError(
             f"true items that relevant={choices.relevant!r} leaves out would not be candidates in "
             "their row: mark only relevant items in `target`, or pass each=False",
             option="relevant",
         )
-    gain = reached_gains(counts.user, counts.gain, queries.n, choices)
     if choices.ties.endswith("descending") and counts.before is not None:
         counts = replace(counts, before=counts.equal - counts.before)
     if choices.ties.startswith("text"):

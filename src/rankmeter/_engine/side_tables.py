@@ -26,7 +26,7 @@ from rankmeter._evidence.lists import (
 )
 from rankmeter._rankings.codes import Codes, distinct
 from rankmeter._rankings.counts import Candidates
-from rankmeter._rankings.ground_truth import gains_of
+from rankmeter._rankings.ground_truth import counted_gains, gains_of
 from rankmeter._rankings.listing import Listing, list_first
 from rankmeter._rankings.pairs import Groups, bit_width, merged_judgements, sort_keys
 from rankmeter._reading.by_user import as_ids, series
@@ -252,7 +252,9 @@ class SideTables:
         refuse(judged["subtopic"].is_null(), "subtopics", self.truth.source, "missing", "Add them.")
         user = users.find(as_ids(judged["user"]))
         judged = merged_judgements(judged.filter(series(user >= 0)), choices)
-        judged = judged.filter(series(choices.is_relevant(judged["gain"].to_numpy())))
+        user = users.find(as_ids(judged["user"]))
+        gain = counted_gains(user, judged["gain"].to_numpy(), users.n, choices)
+        judged = judged.with_columns(gain=series(gain)).filter(series(choices.is_relevant(gain)))
         user, names = users.find(as_ids(judged["user"])), Codes(judged["subtopic"].unique().sort())
         pair, row = np.unique(
             user * self.items.n + self.items.encode(judged["item"]), return_inverse=True

@@ -17,6 +17,7 @@ from rankmeter._evaluation.evaluate import ONE
 from rankmeter._evaluation.question import Question
 from rankmeter._evaluation.search import search, with_options
 from rankmeter._rankings.counts import item_sort_key
+from rankmeter._rankings.ground_truth import counted_gains
 from rankmeter._rankings.kind import plan_of
 from rankmeter._reading.table import Table
 from rankmeter._results.explanation import Explanation, Step, UserChange
@@ -270,7 +271,9 @@ def _most_changed_users(
     for row in moved.iter_rows(named=True):
         of_user = pl.col("user") == row["user"]
         judged = bench.truth.frame.filter(of_user)
-        relevant = judged.filter(pl.Series(entry.alignment.is_relevant(judged["gain"].to_numpy())))
+        nobody = np.zeros(judged.height, dtype=np.int64)
+        gain = counted_gains(nobody, judged["gain"].to_numpy(), 1, entry.alignment)
+        relevant = judged.with_columns(gain=gain).filter(entry.alignment.is_relevant(gain))
         gains = dict(relevant.select("item", "gain").iter_rows())
         ranked = _in_order(bench.rankings.frame.filter(of_user), bench.rankings.order, gains, entry)
         items = tuple(

@@ -183,7 +183,7 @@ def compare(
 
 
 def _check_order(systems: object, truth: object) -> None:
-    """Refuse systems that are no mapping, such as the truth in their place."""
+    """Refuse systems that are not a mapping, such as the truth in their place."""
     if not isinstance(systems, Mapping) or isinstance(systems, Result) or holds_systems(truth):
         swapped = ": the systems come first, rm.compare(systems, truth)"
         expected = "a mapping from name to rankings, such as {'A': …, 'B': …}"

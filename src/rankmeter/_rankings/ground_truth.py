@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._choices import Alignment
+from rankmeter._choices import Alignment, same_grade
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.pairs import Pairs, Refused, unique_judgements
@@ -68,18 +68,27 @@ def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None 
     if not rows.is_index and Pairs.of(code, truth.frame["item"], codes.n).repeated:
         frame, contradictions = unique_judgements(truth, choices, counts)
         rows, code, gain = InFrame(frame), codes.encode(frame["user"]), frame["gain"].to_numpy()
-    gain = reached_gains(code, gain, codes.n, choices)
+    gain = counted_gains(code, gain, codes.n, choices)
     item = None if names is None else names.encode(rows.items())
     ideals = perfect_hits(code, gain, codes.n, choices, item)
     return Judged(choices, codes, rows, code, gain, *ideals, counts, contradictions, item)
 
 
-def reached_gains(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
-    """The gains of ``gains="reached"``: positive only for users with something relevant."""
-    if choices.gains != "reached":
+def counted_gains(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
+    """What judged items count: their gains, or those of a table, or of ``gains="reached"``.
+
+    Items that are not relevant count at most 0 then.
+    """
+    table = choices.gain_table
+    if choices.gains != "reached" and not table:
         return gain
+    counts = choices.is_relevant_grade(gain)
+    if table:
+        grades, place = np.unique(gain, return_inverse=True)
+        gains = [table.get(same_grade(grade), grade) for grade in grades.tolist()]
+        return np.where(counts, np.array(gains, dtype=np.float64)[place], np.minimum(gain, 0.0))
     has_relevant = np.zeros(n_users, dtype=bool)
-    has_relevant[user[replace(choices, gains="relevant").is_relevant(gain)]] = True
+    has_relevant[user[counts]] = True
     return np.where(has_relevant[user], gain, np.minimum(gain, 0.0))
 
 
@@ -103,13 +112,10 @@ def perfect_hits(
 
 def gains_of(gain: FloatArray, choices: Alignment) -> FloatArray:
     """The gains that relevant items contribute."""
-    if choices.gains == "above":
-        operator, threshold = choices.threshold
-        return gain - threshold + (operator == ">=")
-    if table := choices.gain_table:
-        grades, place = np.unique(gain, return_inverse=True)
-        gain = np.array([table.get(grade, grade) for grade in grades.tolist()], dtype=float)[place]
-    return gain
+    if choices.gains != "above":
+        return gain
+    operator, threshold = choices.threshold
+    return gain - threshold + (operator == ">=")
 
 
 def offsets_of(user: IntArray, n_users: int) -> IntArray:

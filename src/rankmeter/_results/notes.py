@@ -322,4 +322,5 @@ def _relevance_rule(entry: MetricPlan) -> str:
         "all": "any",
         "reached": in_words(">0 of users with ") + str(alignment.relevant),
     }
-    return others.get(alignment.gains, alignment.relevant)
+    table = f", gains {alignment.gains}" if alignment.gain_table else ""
+    return others.get(alignment.gains, f"{alignment.relevant}{table}")

@@ -438,7 +438,7 @@ def _refuse_contradictions(alignment: Alignment) -> None:
     if alignment.gains == "above" and alignment.relevant == "any":
         raise UsageError("gains='above' needs a threshold: `relevant` must not be 'any'")
     for grade, gain in alignment.gain_table.items():
-        if gain > 0 >= grade and not alignment.is_relevant(grade):
+        if gain > 0 >= grade and not alignment.is_relevant_grade(grade):
             raise UsageError(
                 f"`gains` gives grade {exact(grade)} a gain, but items of that grade are not "
                 f"relevant ({alignment.relevant}): choose `relevant`, such as 'any'"

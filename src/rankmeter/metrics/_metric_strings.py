@@ -252,9 +252,12 @@ def read_metric(text: str) -> list[Metric]:
         expected = "expected name, name@k or name(option=value)@k"
         raise UnknownMetricError(f"cannot read the metric {brief(text)}: {expected}")
     base = _lookup(match[1].strip())
-    options = {}
+    options: dict[str, str] = {}
     for pair in filter(None, map(str.strip, (match[2] or "").split(","))):
         key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals and ":" in key and "gains" in options:
+            options["gains"] += f" {key}"
+            continue
         if not equals and key == ADJUSTED:
             value = "true"
         elif not equals:

@@ -54,7 +54,7 @@ def utility_rate(
     model : str
         The probability that the reader of rank r goes on to the next item. With T the target, g
         the gain of this item and G the gain so far, it included: ``inst``, ((r + 2T - G - 1) /
-        (r + 2T - G))²; ``insq``, ((r + 2T - 1) / (r + 2T))²; ``bpm``, 1 while G < T;
+        (r + 2T - G))², at most 1; ``insq``, ((r + 2T - 1) / (r + 2T))²; ``bpm``, 1 while G < T;
         ``sdcg``, log(r + 1) / log(r + 2); ``nerr8``, 1 - g; ``nerr9``, r / (r + 1) · (1 - g);
         ``nerr10``, p (1 - g); ``nerr11``, that of insq times 1 - g; ``tbg``, 2^(-1 / scale); ``u``,
         (scale - r) / (scale - r + 1), at least 0; ``rbp``, p.
@@ -127,7 +127,9 @@ def total_utility(
     return hits.sum(column(reach, "reached", hits) * column(worth, "worth", hits))
 
 
-@register("Expected depth", low=1.0, high=READ, increasing=False, reached=False, open_ties=False)
+@register(
+    "Expected depth", low=1.0, high=math.inf, increasing=False, reached=False, open_ties=False
+)
 def expected_depth(
     hits: Hits,
     k: int | None = None,
@@ -190,9 +192,9 @@ def utility_residual(
 
     Notes
     -----
-    `utility_rate` if all items below the ranking, down to rank k or 1,000, and all unknown ones
-    have the largest gain, minus `utility_rate`. Source: Moffat, Bailey, Scholer and Thomas, TOIS
-    2017; cwl_eval, whose residuals have ``unjudged="unknown"``.
+    `utility_rate` if all items below the ranking, down to rank k or 1,000, and those at all ranks
+    without a judged item have the largest gain, minus `utility_rate`. Source: Moffat, Bailey,
+    Scholer and Thomas, TOIS 2017; cwl_eval, whose residuals have ``unjudged="unknown"``.
 
     Examples
     --------
@@ -205,6 +207,9 @@ def utility_residual(
     """
     worth, reader = grade_share(hits, max_gain), Reader(model, target, p, scale)
 
+    if unjudged == "unknown":
+        _refuse_shared_ranks(hits, nonrelevant)
+
     def unknown(users: slice, rank: FloatArray) -> BoolArray:
         if unjudged == "nonrelevant":
             return np.asarray(rank > hits.n_ranked[users, None])
@@ -214,12 +219,27 @@ def utility_residual(
         )
         return np.asarray(sum(judged) == 0)
 
-    _, items, total = _read(hits, k, worth, reader)
+    reach, items, total = _read(hits, k, worth, reader)
+    column(reach, "reached", hits)
+    column(worth, "worth", hits)
     _, most_items, most = _read(hits, k, worth, reader, unknown)
     return formula(
         "most / most_items - total / items",
         most=most, most_items=most_items, total=total, items=items,
     )  # fmt: skip
+
+
+def _refuse_shared_ranks(*ranked: Hits) -> None:
+    """Refuse judged items that share a rank: which ranks have no judged item is not certain."""
+    user = np.concatenate([hits.user for hits in ranked])
+    rank = np.concatenate([hits.rank for hits in ranked])
+    order = np.lexsort((rank, user))
+    shared = (np.diff(user[order]) == 0) & (np.diff(rank[order]) == 0)
+    if shared.any() or (rank % 1 != 0).any():
+        raise UsageError(
+            "utility_residual(unjudged=unknown) needs a rank for each item: choose a rule that "
+            "orders tied items, such as ties='item'"
+        )
 
 
 @dataclass(frozen=True)
@@ -252,7 +272,7 @@ class Reader:
         """The probability of going on after each rank, of all users or of each."""
 
         def unsatisfied() -> FloatArray:
-            return np.maximum(1.0 - gain, 0.0)  # tied items that are found together may gain more
+            return np.clip(1.0 - gain, 0.0, 1.0)  # tied items that are found together gain more
 
         def insq() -> FloatArray:
             return _squared(rank + 2.0 * self.target)
@@ -276,7 +296,8 @@ class Reader:
 
 
 def _squared(ahead: FloatArray) -> FloatArray:
-    """The share of those who go on where that many items would be read."""
+    """The share of those who go on where that many items would be read, at most 1."""
+    ahead = np.maximum(ahead, 0.5)
     share: FloatArray = ((ahead - 1.0) / ahead) ** 2
     return share
 
