@@ -79,6 +79,9 @@ NO_MEAN_OVER_ORDERS = {
 """Metrics whose value for unresolved ties is defined, but not as the mean over all orders."""
 
 
+with_side = functools.cache(cases.with_side)
+
+
 def needs_side(name):
     """Whether a metric needs more than ranks and gains."""
     return METRICS[name].of_lists or METRICS[name].named
@@ -135,7 +138,7 @@ def agree(name, chosen, rankings, truth, wanted, **choices):
 def lists_agree(name, function, *, ties=False, rule="item"):
     """Assert that a metric that needs side data has the values of its slow definition."""
     few = {"max_length": 6, "n_items": 8, "ties": True} if rule == "expected" else {"ties": ties}
-    rankings, truth, side = cases.with_side(7, **few)
+    rankings, truth, side = with_side(7, **few)
     given = side.given()
     if ties:  # the rule orders the lists, whatever the options make of them
         spec = METRICS[name]
@@ -166,6 +169,7 @@ def in_order(scored, rule):
     return sorted(items, key=lambda item: -scored[item])
 
 
+@functools.cache
 def merged(seeds, **shape):
     """The cases of several seeds as one."""
     rankings, truth = {}, {}
@@ -204,7 +208,7 @@ def takes_a_tie_rule_for_an_order_of_the_tied_items(name):
 
         # The rule orders the items, whatever the options make of them.
         chosen = [case for case in cases.of(METRICS[name]) if case[1] == METRICS[name].example]
-        agree(name, chosen, *merged([11], n_users=60, ties=True), value, ties=rule)
+        agree(name, chosen, *merged((11,), n_users=60, ties=True), value, ties=rule)
 
 
 def means_over_every_order_of_open_ties(name):
@@ -216,7 +220,7 @@ def means_over_every_order_of_open_ties(name):
     if METRICS[name].of_lists and METRICS[name].open_ties:
         return  # test_rbo_ties has all orders of both lists
     if METRICS[name].of_lists:
-        rankings, truth, side = cases.with_side(7, ties=True)
+        rankings, truth, side = with_side(7, ties=True)
         given = side.given()
         with pytest.raises(UsageError, match="tied items"):
             rm.evaluate(rankings, truth, cases.metric(name, 3, {}), ties="expected", **given)
