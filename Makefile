@@ -1,5 +1,5 @@
 # make demo   set up, evaluate simple recommenders on real ratings, print the tables, write the results
-# make test   set up, run the tests that prove the numbers (about 5 minutes)
+# make test   set up, run the tests that prove the numbers (about 4 minutes)
 # make help   everything else
 
 PYTHON ?= python3

@@ -118,6 +118,7 @@ UNKNOWN_NUMBERS = {
     "booleans": [True, False],
     "with nulls": [None, 2.5],
     "decimals": pl.Series(["1.5", "2"]).cast(pl.Decimal(10, 2)),
+    "powers of ten": ["1.5e+20", "2.5e+17"],
 }
 
 
