@@ -211,10 +211,6 @@ def utility_rate(ranking, truth, k, model="inst", target=1.0, p=0.9, scale=224.0
     return total / items
 
 
-def total_utility(ranking, truth, k, model="inst", target=1.0, p=0.9, scale=224.0, max_gain=None):
-    return reader(ranking, truth, k, model, target, p, scale, max_gain)[0]
-
-
 def expected_depth(ranking, truth, k, model="inst", target=1.0, p=0.9, scale=224.0, max_gain=None):
     return reader(ranking, truth, k, model, target, p, scale, max_gain)[1]
 

@@ -119,7 +119,7 @@ def read(content, form, side):
         raise Refused("encoding") from None
     if "\n" not in text:
         text = text.replace("\r", "\n")
-    if form == "tsv" and re.fullmatch(r"(\S+\t0\t\S+\t-?\d+\s*)+", text):
+    if form == "tsv" and re.fullmatch(r"(\S+\t\d+\t\S+\t-?\d+\s*)+", text):
         raise Refused("lines of qrels")
     if form in ("csv", "tsv"):
         return of_columns(table(text, "," if form == "csv" else "\t"), side)

@@ -25,7 +25,7 @@ import reference_lists
 import reference_trec
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, RESERVED, register, unregister
-from rankmeter.metrics.user_models import ACTS
+from rankmeter.metrics.user_models import ACTS, STEADY
 from rankmeter.testing import check_metric
 
 pytestmark = pytest.mark.once
@@ -33,18 +33,27 @@ pytestmark = pytest.mark.once
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
+
+def is_of_another_reader(options):
+    """Whether an option acts on other user models alone."""
+    return any(
+        options.get(name, (default := METRICS["utility_rate"].options[name].default)) != default
+        and options.get("model", "inst") not in models
+        for name, models in ACTS.items()
+    )
+
+
 REFUSED = {
     **dict.fromkeys(
-        ("utility_rate", "total_utility", "expected_depth", "utility_residual"),
-        (
-            lambda options: any(
-                name in options
-                and options[name] != METRICS["utility_rate"].options[name].default
-                and options.get("model", "inst") not in models
-                for name, models in ACTS.items()
-            ),
-            "an option of another user model cannot act",
+        ("utility_rate", "utility_residual"),
+        (is_of_another_reader, "an option of another model cannot act"),
+    ),
+    "expected_depth": (
+        lambda options: (
+            is_of_another_reader(options)
+            or (options.get("max_gain") is not None and options.get("model") in STEADY)
         ),
+        "some readers do not heed gains, and no reader heeds an option of another model",
     ),
     "utility": (
         lambda options: "spared" in options and "n_items" not in options,

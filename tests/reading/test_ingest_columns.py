@@ -119,6 +119,7 @@ UNKNOWN_NUMBERS = {
     "with nulls": [None, 2.5],
     "decimals": pl.Series(["1.5", "2"]).cast(pl.Decimal(10, 2)),
     "powers of ten": ["1.5e+20", "2.5e+17"],
+    "infinite": [float("inf"), 1.5],
 }
 
 

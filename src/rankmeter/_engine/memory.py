@@ -87,6 +87,7 @@ def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
         )
     counts = queries.counts
     gain = counted_gains(counts.user, counts.gain, queries.n, choices)
+    # What "reached" makes of a row depends on all its true items, and here each is a query.
     by_rule = counts.gain if choices.gains == "reached" else gain
     if queries.target is not None and not choices.is_relevant(by_rule).all():
         raise UsageError(

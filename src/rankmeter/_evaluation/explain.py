@@ -271,8 +271,8 @@ def _most_changed_users(
     for row in moved.iter_rows(named=True):
         of_user = pl.col("user") == row["user"]
         judged = bench.truth.frame.filter(of_user)
-        nobody = np.zeros(judged.height, dtype=np.int64)
-        gain = counted_gains(nobody, judged["gain"].to_numpy(), 1, entry.alignment)
+        alone = np.zeros(judged.height, dtype=np.int64)  # the only user
+        gain = counted_gains(alone, judged["gain"].to_numpy(), 1, entry.alignment)
         relevant = judged.with_columns(gain=gain).filter(entry.alignment.is_relevant(gain))
         gains = dict(relevant.select("item", "gain").iter_rows())
         ranked = _in_order(bench.rankings.frame.filter(of_user), bench.rankings.order, gains, entry)

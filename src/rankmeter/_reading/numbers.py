@@ -228,7 +228,7 @@ def _not_a_number(
 
 _INDEX = frozenset({"", "unnamed:0"})  # the row index in front of a frame that pandas wrote
 # Digits without letters, unlike a date or a time: 1,000.5 and 10% and 3/5.
-_NUMBER = r"^-?[^\pL:/-]*\d(?:[eE][+-]?\d+|/\d+)?[^\pL:/-]*$|^(?i:true|false)$"
+_NUMBER = r"^-?[^\pL:/-]*\d(?:[eE][+-]?\d+|/\d+)?[^\pL:/-]*$|^(?i:true|false|[+-]?inf(?:inity)?)$"
 _FRACTION = r"[.,]\d"
 _MISSING = ["", "-", "?", "n/a", "na", "nan", "null", "none"]
 _NUMBERS = frozenset({"integer", "float", "boolean"})

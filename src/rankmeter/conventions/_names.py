@@ -78,7 +78,7 @@ def _translate_text(text: str, tool: str) -> tuple[Metric, ...]:
 
 
 def _in_brackets(text: str, profile: Convention) -> str:
-    """The text without braces, and with options after a colon, as some tools write them, in ()."""
+    """The text as `read_metric` reads it: tables without braces, options in parentheses."""
     text = without_braces(text)
     if ":" not in profile.marks:
         return text

@@ -29,6 +29,8 @@ ACTS = {
     "target": ("inst", "insq", "bpm", "nerr11"), "p": ("nerr10", "rbp"), "scale": ("tbg", "u"),
 }  # fmt: skip
 """The models on which each option acts."""
+STEADY = ("insq", "sdcg", "tbg", "u", "rbp")
+"""The models whose reader does not heed gains."""
 
 Target = Annotated[float, Example(2.0)]
 Persistence = Annotated[float, Example(0.6)]
@@ -72,8 +74,8 @@ def utility_rate(
     -----
     Σ V g / Σ V, where V of a rank is the probability of reaching it, the product of those above;
     items below the ranking have no gain. Reading ends at rank k, or 1,000. An option that does not
-    act on the model must have its default. Source: Moffat, Bailey,
-    Scholer and Thomas, TOIS 2017; Azzopardi, Mackenzie and Moffat, ICTIR 2021 (``nerr``); cwl_eval.
+    act on the model must have its default. Source: Moffat, Bailey, Scholer and Thomas, TOIS 2017;
+    Azzopardi, Mackenzie and Moffat, ICTIR 2021 (``nerr``); cwl_eval.
 
     Examples
     --------
@@ -88,43 +90,6 @@ def utility_rate(
     reach, items, _ = _read(hits, k, worth, Reader(model, target, p, scale))
     total = hits.sum(column(reach, "reached", hits) * column(worth, "worth", hits))
     return formula("sum / items", sum=total, items=items)
-
-
-@register("Expected total utility", high=math.inf, reached=False, open_ties=False)
-def total_utility(
-    hits: Hits,
-    k: int | None = None,
-    *,
-    model: Model = "inst",
-    target: Target = TARGET,
-    p: Persistence = PERSISTENCE,
-    scale: Scale = SCALE,
-    max_gain: LargestGain = None,
-) -> FloatArray:
-    """Expected total utility: the gain of a reader of a model until reading ends.
-
-    Parameters
-    ----------
-    model, target, p, scale, max_gain
-        The reader, and the largest possible gain, as in `utility_rate`.
-
-    Notes
-    -----
-    Σ V g, where V of a rank is the probability of reaching it: `utility_rate` times
-    `expected_depth`. Source: Moffat, Bailey, Scholer and Thomas, TOIS 2017; cwl_eval.
-
-    Examples
-    --------
-    The reader goes on with probability 1/2: 1/2 + 1/4 for hits at ranks 2 and 3.
-
-    >>> import rankmeter as rm
-    >>> name = "total_utility(model=rbp,p=0.5)"
-    >>> rm.evaluate({"u": ["x", "a", "b"]}, {"u": {"a", "b"}}, name)[name].mean
-    0.75
-    """
-    worth = grade_share(hits, max_gain)
-    reach, _, _ = _read(hits, k, worth, Reader(model, target, p, scale))
-    return hits.sum(column(reach, "reached", hits) * column(worth, "worth", hits))
 
 
 @register(
@@ -149,9 +114,10 @@ def expected_depth(
 
     Notes
     -----
-    Σ V, where V of a rank is the probability of reaching it, down to rank k, or 1,000. Of models
+    Σ V, where V of a rank is the probability of reaching it, down to rank k, or 1,000. For models
     that do not depend on gains (``insq``, ``sdcg``, ``tbg``, ``u``, ``rbp``) it is the same for
-    all rankings. Source: Moffat, Bailey, Scholer and Thomas, TOIS 2017; cwl_eval.
+    all rankings, and `max_gain` is refused. `utility_rate` times the depth is the expected total
+    utility of a user. Source: Moffat, Bailey, Scholer and Thomas, TOIS 2017; cwl_eval.
 
     Examples
     --------
@@ -162,6 +128,12 @@ def expected_depth(
     >>> result["expected_depth(model=bpm)"].mean
     2.0
     """
+    if max_gain is not None and model in STEADY:
+        raise UsageError(
+            f"`max_gain` cannot act on the depth of model={model}, which does not depend on gains: "
+            "leave it out",
+            option="max_gain",
+        )
     worth = grade_share(hits, max_gain)
     reach, items, _ = _read(hits, k, worth, Reader(model, target, p, scale))
     column(reach, "reached", hits)
@@ -206,7 +178,6 @@ def utility_residual(
     0.333
     """
     worth, reader = grade_share(hits, max_gain), Reader(model, target, p, scale)
-
     if unjudged == "unknown":
         _refuse_shared_ranks(hits, nonrelevant)
 
