@@ -31,6 +31,7 @@ from rankmeter.errors._checks import (
     flag,
     fraction,
     integer,
+    near,
     refused,
     seed_of,
 )
@@ -464,8 +465,9 @@ def _gain_table(value: Any) -> str:
         usable = False
     if not usable:
         words = CHOICES["gains"].words
-        table = "for each grade a gain of 0 or more, such as {1: 0.1, 2: 1}"
-        raise refused("gains", f"{', '.join(map(repr, words))} or {table}", value, words)
+        table = "or, for each grade, a gain of 0 or more, such as {1: 0.1, 2: 1}"
+        hint = near(value, words) if isinstance(value, str) else ""
+        raise refused("gains", f"{', '.join(map(repr, words))}, {table}", value, words, hint)
     return " ".join(f"{exact(grade)}:{exact(gain)}" for grade, gain in sorted(pairs))
 
 

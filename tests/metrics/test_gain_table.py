@@ -87,9 +87,14 @@ def test_all_spellings_are_one(written):
 )
 def test_what_is_no_table_is_refused(wrong):
     with pytest.raises(
-        UsageError, match=r"`gains` must be 'relevant', .* or for each grade a gain of 0 or more"
+        UsageError, match=r"`gains` must be 'relevant', .* or, for each grade, a gain of 0 or more"
     ):
         rm.evaluate({"u": ["a"]}, {"u": ["a"]}, "ndcg", gains=wrong)
+
+
+def test_a_misspelt_word_is_corrected():
+    with pytest.raises(UsageError, match=r"got 'positve'; did you mean 'positive'\?"):
+        rm.evaluate({"u": ["a"]}, {"u": ["a"]}, "ndcg", gains="positve")
 
 
 def test_a_gain_for_grades_that_are_not_relevant_is_refused():

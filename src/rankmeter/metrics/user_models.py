@@ -109,8 +109,16 @@ def expected_depth(
 
     Parameters
     ----------
-    model, target, p, scale, max_gain
-        The reader, and the largest possible gain, as in `utility_rate`.
+    model : str
+        The probability of going on to the next item, as in `utility_rate`.
+    target : float
+        The gain that the reader looks for, as in `utility_rate`.
+    p : float
+        Persistence, as in `utility_rate`.
+    scale : float
+        Half-life, or where reading ends, as in `utility_rate`.
+    max_gain : float, optional
+        Largest possible gain, as in `utility_rate`.
 
     Notes
     -----
@@ -157,8 +165,16 @@ def utility_residual(
 
     Parameters
     ----------
-    model, target, p, scale, max_gain
-        The reader, and the largest possible gain, as in `utility_rate`.
+    model : str
+        The probability of going on to the next item, as in `utility_rate`.
+    target : float
+        The gain that the reader looks for, as in `utility_rate`.
+    p : float
+        Persistence, as in `utility_rate`.
+    scale : float
+        Half-life, or where reading ends, as in `utility_rate`.
+    max_gain : float, optional
+        Largest possible gain, as in `utility_rate`.
     unjudged : {"nonrelevant", "unknown"}
         Whether ranked items without a judgment have no gain, or may have the full gain.
 
