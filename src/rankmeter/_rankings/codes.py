@@ -88,7 +88,9 @@ class Codes:
             dense: IntArray = self.table[_offsets(ids, self.low)]
             return dense
         if self._are_few(ids):
-            return self._one_by_one(ids)
+            code = self._one_by_one(ids)
+            self._known = [*self._known, (ids, code)]
+            return code
         return self._repeat_codes(*_collapse_runs(ids.series()))
 
     def _repeat_codes(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
@@ -166,7 +168,7 @@ def _unique(columns: Sequence[pl.Series]) -> IdSeries:
 
 def _are_few(columns: Sequence[Ids]) -> bool:
     """Whether some ids are looked up in less time than a query of Polars takes."""
-    return sum(map(len, columns)) <= FEW or all(isinstance(part, Objects) for part in columns)
+    return {*map(type, columns)} <= {Objects} or sum(map(len, columns)) <= FEW
 
 
 def _dense_ends(columns: Sequence[Ids]) -> tuple[int, int] | None:

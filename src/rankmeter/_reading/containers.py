@@ -49,6 +49,7 @@ RECORDS: Sequence[Mapping[Side, str]] = [
     )
 ]
 """The keys of records that hold both sides."""
+_RECORD_KEYS = frozenset().union(*(keys.values() for keys in RECORDS))
 _LISTS = frozenset[str]().union(*(names["item"] for names in LIST_NAMES.values()))
 _OF_LISTS = _LISTS.union(*(of_role for names in LIST_NAMES.values() for of_role in names.values()))
 
@@ -169,7 +170,7 @@ def _row_shape(value: object) -> Literal["record", "item", ""]:
     value = _fields(value)
     if not isinstance(value, Mapping):
         return ""
-    if any(key in value for keys in RECORDS for key in keys.values()):
+    if not value.keys().isdisjoint(_RECORD_KEYS):
         return "record"
     texts = {*map(type, value)} == {str}  # the keys may be the ids of many users
     keys = [*value] if texts else [key for key in value if isinstance(key, str)]

@@ -22,6 +22,7 @@ from rankmeter._reading.containers import (
 )
 from rankmeter._reading.files import from_path
 from rankmeter._reading.frames import (
+    class_names,
     describe_type,
     from_arrow,
     from_dataset,
@@ -97,12 +98,13 @@ _JUDGMENTS = frozenset({"Qrels", "InformationRetrievalEvaluator"})
 
 def _is_foreign(data: object) -> bool:
     """Whether this is an object of a retrieval library."""
-    return any(made_by(*kind)(data) for kind in _FOREIGN)
+    return not class_names(type(data)).isdisjoint(_FOREIGN)
 
 
 def _from_foreign(data: Any, side: Side) -> Columns:
     """What the object holds for the side."""
-    kind, source = next(kind for kind in _FOREIGN if made_by(*kind)(data)), describe_type(data)
+    kind = min(class_names(type(data)) & _FOREIGN.keys())
+    source = describe_type(data)
     if side == "rankings" and kind[1] in _JUDGMENTS:
         raise DataError(f"{source} holds judgments and no rankings. Pass it as the ground truth.")
     values = _FOREIGN[kind](data, side)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,13 @@ def describe_type(data: object) -> str:
 
 def made_by(package: str, name: str) -> Callable[[Any], bool]:
     """Whether an object is of a package's class or a subclass of it, without importing it."""
-    return lambda data: any(
-        kind.__name__ == name and kind.__module__.partition(".")[0] == package
-        for kind in type(data).__mro__
-    )
+    return lambda data: (package, name) in class_names(type(data))
+
+
+@lru_cache
+def class_names(kind: type) -> frozenset[tuple[str, str]]:
+    """Package and name of a class and its bases."""
+    return frozenset((base.__module__.partition(".")[0], base.__name__) for base in kind.__mro__)
 
 
 def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame") -> Columns:

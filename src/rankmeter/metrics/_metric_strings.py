@@ -76,10 +76,11 @@ class Metric:
 
     def __call__(self, **options: Any) -> Metric:
         """Return the same metric with other options or choices."""
+        spec = self.spec
         new_options, choices = dict(self.options), dict(self.choices)
         for name, value in by_canonical_name(options).items():
-            if name in self.spec.options:
-                new_options[name] = _checked(self.name, self.spec.options[name], value)
+            if name in spec.options:
+                new_options[name] = _checked(self.name, spec.options[name], value)
             elif name in SETTINGS:
                 raise UsageError(
                     f"{name} holds for all metrics: pass it as an argument, not inside "
@@ -91,9 +92,9 @@ class Metric:
                 choices.pop(name, None)
                 choices |= {name: True} if _checked(self.name, _SWITCH, value) else {}
             else:
-                valid = ", ".join(self.spec.options) or "none"
+                valid = ", ".join(spec.options) or "none"
                 similar = [
-                    option for option in (*self.spec.options, *CHOICES) if option.startswith(name)
+                    option for option in (*spec.options, *CHOICES) if option.startswith(name)
                 ]
                 hint = f"; did you mean {similar[0]}={_spell(value)}?" if name and similar else ""
                 raise UsageError(f"{self.name} has no option {name!r}; its options: {valid}{hint}")
