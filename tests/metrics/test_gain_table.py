@@ -1,5 +1,8 @@
 """``gains={grade: gain}``: what each grade counts."""
 
+import inspect
+from typing import get_args
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,7 +10,6 @@ import pytest
 import cases
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._choices import CHOICES
 from rankmeter.errors import UsageError
 
 TABLE = {1: 0.01, 2: 0.1, 3: 1}
@@ -137,7 +139,10 @@ def test_the_command_line_takes_it(tmp_path):
     ).code == 2  # fmt: skip
 
 
-@pytest.mark.parametrize("ties", CHOICES["ties"].words)
+TIES = get_args(get_args(inspect.signature(rm.evaluate).parameters["ties"].annotation)[0])
+
+
+@pytest.mark.parametrize("ties", TIES)
 def test_ties_are_ordered_by_what_grades_gain(ties):
     table = {1: 3, 2: 1, 3: 0.5}
     rankings, truth = cases.batch(5, n_users=60, ties=True, max_length=6, n_items=8)
