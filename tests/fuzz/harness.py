@@ -26,7 +26,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-HANG = 30.0  # seconds without an end of an input
+HANG = 30.0  # seconds of work on one input
+PAUSE = 300.0  # seconds from its start to its end, on a machine that has other work
 MEMORY = 2 << 30  # bytes that a worker may use at most
 TOO_MUCH = 3  # how a worker ends that used more
 SMALLER = 300  # tries to make a failing input smaller
@@ -144,14 +145,23 @@ def _peak() -> int:
 
 
 def _watch(worker: subprocess.Popen[bytes], at: Path) -> None:
-    before, since = "", time.monotonic()
+    before, since, used = "", 0.0, 0.0
     while worker.poll() is None:
         now = at.read_text()
         if now != before:
-            before, since = now, time.monotonic()
-        elif time.monotonic() - since > HANG:
+            before, since, used = now, time.monotonic(), _seconds_of_work(worker.pid)
+        elif _seconds_of_work(worker.pid) - used > HANG or time.monotonic() - since > PAUSE:
             worker.kill()
         time.sleep(0.1)
+
+
+def _seconds_of_work(pid: int) -> float:
+    """Seconds that a process has used of a processor; those of the clock where none are known."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _kept(one: dict[str, Any], name: str, seed: int, folder: Path) -> dict[str, Any]:

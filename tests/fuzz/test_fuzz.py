@@ -132,7 +132,18 @@ def _grow():
     bytearray(harness.MEMORY + (64 << 20))
 
 
-FAULTS = {"wrong": _fail, "abort": os.abort, "memory": _grow, "hang": signal.pause}
+def _work_forever():
+    while True:
+        pass
+
+
+FAULTS = {
+    "wrong": _fail,
+    "abort": os.abort,
+    "memory": _grow,
+    "hang": signal.pause,
+    "endless": _work_forever,
+}
 KINDS = {"wrong": "wrong", "abort": "the process ended with -6", "memory": "memory"}
 
 
@@ -146,10 +157,11 @@ def test_a_fault_is_found_with_its_number_and_the_others_are_checked(what, tmp_p
     assert f"--first {wrong[0]} --n 1" in str(report)
 
 
-def test_a_hang_is_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(harness, "HANG", 3.0)
+@pytest.mark.parametrize(("what", "limit"), [("hang", "PAUSE"), ("endless", "HANG")])
+def test_a_hang_is_ended(what, limit, tmp_path, monkeypatch):
+    monkeypatch.setattr(harness, limit, 3.0)
     first = next(n for n in range(99) if Random(f"0 {n}").randrange(4) == 3)
-    report = harness.run("test_fuzz.hang", 2, first=first, folder=tmp_path)
+    report = harness.run(f"test_fuzz.{what}", 2, first=first, folder=tmp_path)
     assert report.failures[0]["kind"] == "hang"
 
 
