@@ -65,7 +65,7 @@ class _RankCounts:
         self.add_state("parts", default=[], dist_reduce_fx="cat")
 
     def update(
-        self, scores: Any = None, target: Any = None, exclude: Any = None, **more: Any
+        self, scores: Any = None, target: Any = None, exclude: Any = None, **inputs: Any
     ) -> None:
         """Count a batch."""
         import torch
@@ -73,7 +73,7 @@ class _RankCounts:
         metrics, options = self.options
         sums = options.get("keep") == "moments"  # which stay as small as those of one batch
         acc = self._joined() if sums else accumulator(metrics, **options)
-        acc.update(scores=scores, target=target, exclude=exclude, **more)
+        acc.update(scores=scores, target=target, exclude=exclude, **inputs)
         data = acc.to_bytes()
         framed = len(data).to_bytes(8, "little") + data
         if sums:
@@ -140,8 +140,8 @@ def __getattr__(name: str) -> Any:
 
 def _frames(data: Any) -> Iterable[bytes]:
     """The states in bytes that follow each other, each after its length."""
-    data, at = np.asarray(data, dtype=np.uint8).tobytes(), 0
-    while at < len(data):
-        size = int.from_bytes(data[at : at + 8], "little")
-        yield data[at + 8 : at + 8 + size]
-        at += 8 + size
+    data, start = np.asarray(data, dtype=np.uint8).tobytes(), 0
+    while start < len(data):
+        size = int.from_bytes(data[start : start + 8], "little")
+        yield data[start + 8 : start + 8 + size]
+        start += 8 + size

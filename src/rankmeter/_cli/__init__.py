@@ -60,7 +60,7 @@ def commands() -> dict[str, str]:
             first = file.read_text("utf-8").partition("\n")[0]
             command, _, text = first.partition("``: ")
             helps[command.partition("rankmeter ")[2]] = text.removesuffix('"""')
-    order = {name: place for place, name in enumerate(_FIRST)}
+    order = {name: position for position, name in enumerate(_FIRST)}
     return dict(sorted(helps.items(), key=lambda line: (order.get(line[0], len(order)), line[0])))
 
 

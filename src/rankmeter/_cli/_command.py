@@ -39,11 +39,11 @@ class Option(click.Option):
     """An option under a heading of the help; `path` names its value if that is a file or folder."""
 
     def __init__(
-        self, names: str, text: str = "", *, group: str = "Options", path: str = "", **more: Any
+        self, names: str, text: str = "", *, group: str = "Options", path: str = "", **settings: Any
     ) -> None:
         if path:
-            more |= {"metavar": path, "type": _Name()}
-        super().__init__(names.split(), help=text, **more)
+            settings |= {"metavar": path, "type": _Name()}
+        super().__init__(names.split(), help=text, **settings)
         self.group = group
 
 
@@ -102,15 +102,15 @@ class Command(click.Command):
                 groups.setdefault(group, []).append(record)
         groups |= {last: groups.pop(last) for last in LAST if last in groups}
         groups |= {topic: list(entries.items()) for topic, entries in self.topics.items()}
-        more: dict[str, list[tuple[str, str]]] = {}
+        collapsed: dict[str, list[tuple[str, str]]] = {}
         if self.is_long and not ctx.meta.get(_ALL):
-            more = {group: groups.pop(group) for group in [*groups] if group not in SHORT}
+            collapsed = {group: groups.pop(group) for group in [*groups] if group not in SHORT}
         for group, records in groups.items():
             with formatter.section(group):
                 formatter.write_dl(records)
-        if more:
+        if collapsed:
             with formatter.section("More options, which --help-all explains"):
-                for group, records in more.items():
+                for group, records in collapsed.items():
                     names = " ".join(re.findall(r"--[\w-]+", record)[0] for record, _ in records)
                     formatter.write(_hanging(f"{group}: {names}", formatter))
 

@@ -110,13 +110,13 @@ def _run(run: Callable[[], object]) -> int:
     return code
 
 
-def print_error(message: str, *more: str) -> None:
+def print_error(message: str, *details: str) -> None:
     """Write an error and further lines on stderr, without control characters of the terminal."""
     from rankmeter._results.tables import one_line
 
     color = False if os.environ.get("NO_COLOR") else None
     click.secho("error: ", fg="red", bold=True, err=True, nl=False, color=color)
-    click.echo("\n".join(map(one_line, (message, *more))), err=True)
+    click.echo("\n".join(map(one_line, (message, *details))), err=True)
 
 
 def _report_bug(error: BaseException) -> int:
@@ -193,15 +193,15 @@ def _replace_unprintable() -> None:
 def _print_warnings() -> Iterator[None]:
     """Always write rankmeter's warnings on stderr, each in one line; leave other warnings."""
     with warnings.catch_warnings():
-        others = warnings.showwarning
+        original = warnings.showwarning
 
-        def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        def show(message: Warning | str, category: type[Warning], *location: Any) -> None:
             if issubclass(category, RankmeterWarning):
                 from rankmeter._results.tables import one_line
 
                 click.echo(f"warning: {one_line(str(message))}", err=True)
             else:
-                others(message, category, *where)
+                original(message, category, *location)
 
         warnings.showwarning = show  # type: ignore[assignment]
         warnings.simplefilter("always", RankmeterWarning)

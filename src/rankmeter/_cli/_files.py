@@ -33,10 +33,10 @@ def _run(frame: pl.DataFrame, _: bool) -> str:
     """A TREC run: ``user Q0 item rank score rankmeter``, the scores in full precision."""
     for role in ("user", "item"):
         text = frame[role].cast(pl.String)
-        odd = text.filter(text.str.contains(r"\s|^$"))
-        if len(odd):
+        invalid = text.filter(text.str.contains(r"\s|^$"))
+        if len(invalid):
             raise DataError(
-                f"a TREC run separates its fields by white space, and the {role} {odd[0]!r} "
+                f"a TREC run separates its fields by white space, and the {role} {invalid[0]!r} "
                 "cannot be one of them: choose .csv, .jsonl or .parquet"
             )
     q0, tag = pl.lit("Q0").alias("q0"), pl.lit("rankmeter").alias("tag")
@@ -93,28 +93,28 @@ def format_of(path: str, formats: Mapping[str, Write | None]) -> tuple[str, bool
     extension = _ALIASES.get(extension, extension)
     zipped = name.endswith(".gz")
     if extension not in formats or (zipped and formats[extension] is None):
-        shown = ", ".join(f".{name}" for name in formats)
+        extensions = ", ".join(f".{name}" for name in formats)
         raise UsageError(
-            f"the extension of {path} must say how to write it: {shown}; text also with .gz"
+            f"the extension of {path} must say how to write it: {extensions}; text also with .gz"
         )
     return extension, zipped
 
 
 def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
     """Refuse outputs that would replace an input, or each other."""
-    taken = [
+    used_paths = [
         (Path(os.path.realpath(path)), "an input") for path in inputs if path and path != STDIN
     ]
     for output in outputs:
         if not output or output == STDIN or is_special(output):
             continue
         real = Path(os.path.realpath(output))
-        for other, what in taken:
+        for other, role in used_paths:
             # A folder of Parquet files is one input, and a file in it would become part of it.
-            inside = what == "an input" and other in real.parents
-            if real == other or inside or _is_hard_link(real, other):
-                raise UsageError(f"{output} is {what} already: choose another file to write to")
-        taken.append((real, "an output"))
+            in_folder = role == "an input" and other in real.parents
+            if real == other or in_folder or _is_hard_link(real, other):
+                raise UsageError(f"{output} is {role} already: choose another file to write to")
+        used_paths.append((real, "an output"))
 
 
 def _is_hard_link(path: Path, other: Path) -> bool:

@@ -93,21 +93,21 @@ def read_gate(text: str, like: str | None = None) -> Gate:
 
     The names of metrics may be those of the convention `like`.
     """
-    found = _FORM.fullmatch(text)
-    if found is None:
+    match = _FORM.fullmatch(text)
+    if match is None:
         raise UsageError(
             f"--fail-if {text!r} is not a condition: expected a metric, a comparison (<, <=, >, "
             f">=, ==) and a number, such as 'ndcg@10<0.2', or for a bound of the interval "
             "'ndcg@10.low<0.2'"
         )
     try:
-        named = translate_all(found["metric"], like or "rankmeter")
+        metrics = translate_all(match["metric"], like or "rankmeter")
     except UsageError as error:
         raise reworded(error, f"--fail-if {text!r}: {error}") from None
-    if len(named) != 1:
-        raise UsageError(f"--fail-if {text!r}: expected one metric, got {len(named)}")
-    limit = float(found["limit"])
-    return Gate(text, found["metric"], found["figure"] or "mean", found["sign"], limit)
+    if len(metrics) != 1:
+        raise UsageError(f"--fail-if {text!r}: expected one metric, got {len(metrics)}")
+    limit = float(match["limit"])
+    return Gate(text, match["metric"], match["figure"] or "mean", match["sign"], limit)
 
 
 class ComparisonGate(NamedTuple):
@@ -125,10 +125,10 @@ class ComparisonGate(NamedTuple):
     metric: str
     margin: str | None
 
-    def reason(self, found: Comparison) -> str:
+    def reason(self, comparison: Comparison) -> str:
         """Why the gate trips; empty if it does not. What cannot be tested does not pass."""
         try:
-            differences = found[self.metric]
+            differences = comparison[self.metric]
         except (KeyError, UsageError) as error:
             raise UsageError(f"--fail-if {self.text!r}: {error.args[0]}") from None
         d = next((d for d in differences if {d.a, d.b} == {self.a, self.b}), None)
@@ -180,10 +180,10 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
 
     `systems` are those that exist, if that is known yet.
     """
-    parts = _parts(_CLAIM, text)
-    if parts is None:
+    claim_parts = _parts(_CLAIM, text)
+    if claim_parts is None:
         raise UsageError(f"--fail-if {text!r} {_instead(text)}")
-    claimed, a, b, metric = parts
+    claimed, a, b, metric = claim_parts
     for name in (a, b):
         if systems is not None and name not in systems:
             raise unknown(f"system in --fail-if {text!r}:", name, systems)
@@ -195,9 +195,9 @@ def _instead(text: str) -> str:
     """What to write in place of a text that is not a condition, or leaves open what is shown."""
     unclear = _parts(_AMBIGUOUS, text)
     a, b, metric = ("new", "prod", "ndcg@10") if unclear is None else unclear[1:]
-    by = unclear and _BY.search(metric)
-    metric = metric[: by.start()] if by else metric
-    margin = by["margin"] if by else "1%"
+    margin_match = unclear and _BY.search(metric)
+    metric = metric[: margin_match.start()] if margin_match else metric
+    margin = margin_match["margin"] if margin_match else "1%"
     worse = f"'{a} shown worse than {b} on {metric}' (fails if that is shown)"
     within = (
         f"'{a} not shown within {margin} of {b} on {metric}' (fails unless it is shown that {a} is "
@@ -209,7 +209,7 @@ def _instead(text: str) -> str:
     does = "does not say what must be shown: write"
     if unclear[0]["claim"] == "not better":
         return f"{does} {better}"
-    return f"{does} {within}" if by else f"{does} {worse}, or {within}"
+    return f"{does} {within}" if margin_match else f"{does} {worse}, or {within}"
 
 
 def margins_of(gates: Sequence[ComparisonGate], margin: Any) -> Any:

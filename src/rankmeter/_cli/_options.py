@@ -42,8 +42,8 @@ class Docstring:
 def read_docstring(thing: Callable[..., Any]) -> Docstring:
     """Parse the docstring of a function; a missing one (``python -OO``) is empty."""
     source = inspect.getdoc(thing) or ""
-    text, *rest = _HEADING.split(source)
-    sections = dict(zip(rest[::2], (part.strip("\n") for part in rest[1::2]), strict=True))
+    text, *titled = _HEADING.split(source)
+    sections = dict(zip(titled[::2], (part.strip("\n") for part in titled[1::2]), strict=True))
     parameters = {}
     _, *entries = _ENTRY.split(sections.pop("Parameters", ""))
     for names, body in zip(entries[::3], entries[2::3], strict=True):
@@ -172,8 +172,8 @@ def options_of_method(
     functions: Mapping[str, Callable[..., Any]], method: str, choices: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Keep what was given on the command line, and check that the method has such options."""
-    chosen = given_options(choices)
-    for name in chosen:
+    options = given_options(choices)
+    for name in options:
         having = [
             other
             for other, function in functions.items()
@@ -183,7 +183,7 @@ def options_of_method(
             raise UsageError(
                 f"{flag(name)} is not an option of {method}, but of {', '.join(having)}"
             )
-    return chosen
+    return options
 
 
 def summaries(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
@@ -264,11 +264,11 @@ def _columns_by_side(
 ) -> Mapping[str, Any] | None:
     """Roles that follow the name of a side and a dot hold for that side, the others for both."""
     columns = _parse_columns(ctx, param, texts) or {}
-    both = {role: name for role, name in columns.items() if "." not in role}
-    if len(both) == len(columns):
-        return both or None
-    sides = {"rankings": dict(both), "truth": dict(both)}
-    for role in (role for role in columns if role not in both):
+    shared = {role: name for role, name in columns.items() if "." not in role}
+    if len(shared) == len(columns):
+        return shared or None
+    sides = {"rankings": dict(shared), "truth": dict(shared)}
+    for role in (role for role in columns if role not in shared):
         side, _, side_role = role.partition(".")
         if side not in sides:
             raise unknown("side of --columns", side, sides)

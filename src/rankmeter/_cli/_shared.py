@@ -46,11 +46,11 @@ def start_spark(master: str | None, engine: str | None) -> None:
     spark_session(master)
 
 
-def show_option(where: str = "") -> Option:
-    """The option; `where` says more about the values."""
+def show_option(scope: str = "") -> Option:
+    """The option; `scope` says more about the values."""
     return Option(
         "--show",
-        f"Show how a user's values are computed{where}: rank, item, gain, discount, term, sum, "
+        f"Show how a user's values are computed{scope}: rank, item, gain, discount, term, sum, "
         "ideal. May be repeated.",
         multiple=True,
         metavar="USER",
@@ -64,10 +64,10 @@ def segments_option(effect: str, *, group: str = "Output") -> Option:
     return Option("--segments", help_text, path="FILE", group=group)
 
 
-def per_user_option(unit: str, more: str = "") -> Option:
+def per_user_option(unit: str, remark: str = "") -> Option:
     """The option ``--per-user``; a value belongs to a `unit` and a metric."""
     formats = "a .csv, .tsv, .jsonl or .parquet file."
-    help_text = f"Write the value of every {unit} and metric to {formats}{more}"
+    help_text = f"Write the value of every {unit} and metric to {formats}{remark}"
     return Option("--per-user", help_text, path="FILE", group="Output")
 
 
@@ -138,8 +138,8 @@ def _tables(result: Summary) -> list[Table]:
 
 
 def _show(result: Summary) -> None:
-    for place, table in enumerate(_tables(result)):
-        if place:
+    for number, table in enumerate(_tables(result)):
+        if number:
             click.echo()
         print_table(table)
 

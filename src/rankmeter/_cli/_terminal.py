@@ -54,8 +54,8 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
             console.print()
         _draw(cells, lead, block, table)
     notes = list(table.notes)
-    shown = {cells[0][i] for block in blocks for i in block}
-    if missing := [name for name in cells[0][1:] if name not in shown]:
+    visible = {cells[0][i] for block in blocks for i in block}
+    if missing := [name for name in cells[0][1:] if name not in visible]:
         notes.append(f"no room for {', '.join(missing)}")
     if notes:
         console.print(Text(one_line(" · ".join(notes)), style="dim"))
@@ -112,12 +112,12 @@ def _column_blocks(
     def taken(columns: Sequence[int]) -> int:
         return sum(_GAP + widths[i] for i in columns)
 
-    kept = list(range(1, len(widths)))
+    indices = list(range(1, len(widths)))
     for name in optional:
-        if lead + taken(kept) > room:
-            kept = [i for i in kept if cells[0][i] != name]
+        if lead + taken(indices) > room:
+            indices = [i for i in indices if cells[0][i] != name]
     blocks: list[list[int]] = [[]]
-    for i in kept:
+    for i in indices:
         if blocks[-1] and lead + taken([*blocks[-1], i]) > room:
             blocks.append([])
         blocks[-1].append(i)
@@ -173,12 +173,12 @@ def print_progress(message: str) -> None:
 
 
 @contextmanager
-def spinner(what: str) -> Iterator[None]:
+def spinner(message: str) -> Iterator[None]:
     """Show on a terminal that long work is in progress; quick work shows nothing."""
     if not sys.stderr.isatty():
         yield
         return
-    done, lines = threading.Event(), [what]
+    done, lines = threading.Event(), [message]
     thread = threading.Thread(target=_spin, args=(lines, done), daemon=True)
     thread.start()
     try:

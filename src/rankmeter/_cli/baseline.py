@@ -19,19 +19,19 @@ from rankmeter.errors._checks import counted
 
 
 def _run(train: str, method: str, output: str, users: str | None, **choices: Any) -> None:
-    chosen = options_of_method(BASELINES, method, choices)
+    options = options_of_method(BASELINES, method, choices)
     format_of(output, RANKINGS)
     check_paths([output], [train, users])
     with standard_input(train, users) as (data, audience), spinner("recommending"):
-        columns = chosen.pop("columns", None)
+        columns = options.pop("columns", None)
         read = Interactions.read(data, columns=columns)
         train_users = read.frame["user"]
         if audience is not None:
-            chosen["users"] = read_users(audience, train_users, columns=columns)
-        rankings = BASELINES[method](read, **chosen)
+            options["users"] = read_users(audience, train_users, columns=columns)
+        rankings = BASELINES[method](read, **options)
     write_frames({output: rankings}, RANKINGS)
-    k = chosen.get("k", signature(BASELINES[method]).parameters["k"].default)
-    if short := _short_lists(rankings, chosen.get("users", train_users).n_unique(), k):
+    k = options.get("k", signature(BASELINES[method]).parameters["k"].default)
+    if short := _short_lists(rankings, options.get("users", train_users).n_unique(), k):
         click.echo(f"warning: {short}", err=True)
     users = counted(rankings["user"].n_unique(), "user")
     print_progress(f"{counted(rankings.height, 'item')} for {users} in {output}")
@@ -41,8 +41,8 @@ def _short_lists(rankings: pl.DataFrame, n_users: int, k: int) -> str | None:
     """A sentence about users who get no items, or fewer than requested."""
     lengths = rankings.group_by("user").len()["len"]
     none, fewer = n_users - len(lengths), int((lengths < k).sum())
-    nothing = counted(none, "gets no items", "get no items")
-    short = [nothing] * bool(none) + [f"{fewer:,} fewer than {k:,}"] * bool(fewer)
+    without_items = counted(none, "gets no items", "get no items")
+    short = [without_items] * bool(none) + [f"{fewer:,} fewer than {k:,}"] * bool(fewer)
     if not short:
         return None
     return (

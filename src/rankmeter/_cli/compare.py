@@ -76,13 +76,13 @@ def _run(
     **choices: Any,
 ) -> None:
     outputs = Outputs.take(FORMATS, choices)
-    named = _named_runs(truth, systems)
-    gates = [read_comparison_gate(condition, list(named)) for condition in outputs.conditions]
+    runs = _named_runs(truth, systems)
+    gates = [read_comparison_gate(condition, list(runs)) for condition in outputs.conditions]
     choices["margin"] = margins_of(gates, choices.get("margin"))
-    outputs.check([truth, *files_of(named), segments, *side_files(choices)])
+    outputs.check([truth, *files_of(runs), segments, *side_files(choices)])
     start_spark(master, choices.get("engine"))
     with standard_input(truth) as (judged,), spinner("comparing"):
-        comparison = compare(named, judged, segments=segments, **given_options(choices))
+        comparison = compare(runs, judged, segments=segments, **given_options(choices))
         walks = outputs.present(comparison)
     worst = {} if outputs.worst is None else {outputs.worst: comparison.moved_users()}
     outputs.write(comparison, walks, gates, worst)
@@ -99,8 +99,8 @@ def _named_runs(truth: str, systems: tuple[str, ...]) -> Runs:
         )
     if bare := [text for text in systems if not _name_and_file(text)]:
         if len(bare) == 1 and _name_and_file(truth) and not Path(truth).exists():
-            others = [truth, *(text for text in systems if text != bare[0])]
-            line = shlex.join(["rankmeter", "compare", bare[0], *others])
+            arguments = [truth, *(text for text in systems if text != bare[0])]
+            line = shlex.join(["rankmeter", "compare", bare[0], *arguments])
             raise UsageError(f"the ground truth comes first: {line}")
         raise UsageError(
             f"{bare[0]!r} is not of the form NAME=FILE: the ground truth comes first, and every "
@@ -121,14 +121,14 @@ def runs_by_name(texts: Sequence[str]) -> Runs | None:
     Several training runs are files with commas in between.
     """
     pairs = [_name_and_file(text) for text in texts]
-    named: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for name, path in filter(None, pairs):
-        if named.setdefault(name, path) != path:
+        if paths.setdefault(name, path) != path:
             raise UsageError(
-                f"the name {name!r} is given to two files: {named[name]} and {path}; for two "
-                f"training runs of one system, write {name}={named[name]},{path}"
+                f"the name {name!r} is given to two files: {paths[name]} and {path}; for two "
+                f"training runs of one system, write {name}={paths[name]},{path}"
             )
-    return {name: _runs(path) for name, path in named.items()} if all(pairs) else None
+    return {name: _runs(path) for name, path in paths.items()} if all(pairs) else None
 
 
 def _runs(text: str) -> str | list[Path]:
@@ -137,9 +137,9 @@ def _runs(text: str) -> str | list[Path]:
     return text if len(runs) < 2 or Path(text).exists() else runs
 
 
-def files_of(named: Runs) -> list[str]:
+def files_of(runs_by_system: Runs) -> list[str]:
     """All files of all systems."""
-    several = (runs if isinstance(runs, list) else [runs] for runs in named.values())
+    several = (runs if isinstance(runs, list) else [runs] for runs in runs_by_system.values())
     return [str(path) for runs in several for path in runs]
 
 

@@ -24,16 +24,16 @@ def _run(
     **choices: Any,
 ) -> None:
     outputs = Outputs.take(FORMATS, choices)
-    named = runs_by_name(files)
-    if named is None and len(files) > 1:
+    runs = runs_by_name(files)
+    if runs is None and len(files) > 1:
         raise UsageError("several files need names of the systems: A=a.csv B=b.csv")
-    outputs.check([*files_of(named or {"": files[0]}), segments, *side_files(choices)])
+    outputs.check([*files_of(runs or {"": files[0]}), segments, *side_files(choices)])
     if lower_is_better:
         choices["lower_is_better"] = lower_is_better
     gates = [read_comparison_gate(condition, None) for condition in outputs.conditions]
     choices["margin"] = margins_of(gates, choices.get("margin"))
-    with standard_input(files[0] if named is None else None) as (file,), spinner("comparing"):
-        comparison = compare_values(named or file, segments=segments, **given_options(choices))
+    with standard_input(files[0] if runs is None else None) as (file,), spinner("comparing"):
+        comparison = compare_values(runs or file, segments=segments, **given_options(choices))
     outputs.write(comparison, gates=gates)
 
 

@@ -20,10 +20,10 @@ def _run(name: str | None, as_json: bool) -> None:
         convention = load_convention(name)
         print_result(dataclasses.asdict(convention), _explanation(convention), as_json=as_json)
         return
-    every = [load_convention(tool) for tool in convention_names()]
+    conventions = [load_convention(tool) for tool in convention_names()]
     formatter = text_page()
-    formatter.write_dl([(convention.name, _title(convention)) for convention in every])
-    result = {"conventions": [*map(dataclasses.asdict, every)]}
+    formatter.write_dl([(convention.name, _title(convention)) for convention in conventions])
+    result = {"conventions": [*map(dataclasses.asdict, conventions)]}
     print_result(result, formatter.getvalue().rstrip(), as_json=as_json)
 
 

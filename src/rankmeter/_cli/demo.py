@@ -85,9 +85,9 @@ class _Job:
         """The held-out ratings, and all others except those of new users."""
         train = self.held.train.filter(~pl.col("user").is_in(self.new.implode()))
         rows = Interactions.read(pl.concat([train, self.held.test]))
-        chosen = np.arange(rows.frame.height) >= train.height
+        is_test = np.arange(rows.frame.height) >= train.height
         counts = {"short_users": self.held.counts["short_users"]}
-        return part(rows, chosen, method=self.held.method, counts=counts)
+        return part(rows, is_test, method=self.held.method, counts=counts)
 
     @property
     def about_new(self) -> str:
@@ -108,10 +108,10 @@ class _Job:
     @cached_property
     def known(self) -> dict[str, Any]:
         """The side data."""
-        given: dict[str, Any] = {"train": self.split.train, "catalogue": self.data["item"].unique()}
+        side: dict[str, Any] = {"train": self.split.train, "catalogue": self.data["item"].unique()}
         if self.items is not None:
-            given["items"] = self.items
-        return given
+            side["items"] = self.items
+        return side
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -152,12 +152,12 @@ def _run(ratings: str | None, output: str) -> None:
     with spinner("writing the report"):
         try:
             comparison.report(page)
-            where = f"the report is {page}: open it in a browser"
+            report_line = f"the report is {page}: open it in a browser"
         except MissingDependencyError as error:
-            where = f"there is no report: {error}"
+            report_line = f"there is no report: {error}"
     _print(job, description, rankings, results, comparison)
     click.echo(f"train, test, rankings and results.json are in {one_line(str(folder))}")
-    click.echo(where)
+    click.echo(report_line)
 
 
 def _print(

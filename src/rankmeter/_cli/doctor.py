@@ -100,9 +100,9 @@ def _java() -> str:
 
 def _packages() -> dict[str, dict[str, Any]]:
     """Every package that the metadata of rankmeter names, and those that it reads frames of."""
-    named = ["duckdb; extra == ''", "pyspark; extra == ''", *(requires("rankmeter") or ())]
+    requirements = ["duckdb; extra == ''", "pyspark; extra == ''", *(requires("rankmeter") or ())]
     packages = {}
-    for requirement in named:
+    for requirement in requirements:
         name = re.split(r"[^\w.-]", requirement)[0].lower()
         extra = re.search(r"extra == ['\"]([\w-]*)['\"]", requirement)
         try:

@@ -21,16 +21,16 @@ def _run(ranks: str, **choices: Any) -> None:
     outputs = Outputs.take(FORMATS, choices)
     gates = [read_gate(condition, choices.get("like")) for condition in outputs.conditions]
     outputs.check([ranks, *files_of(choices)])
-    chosen = given_options(choices)
-    candidates = chosen.get("candidates")
+    options = given_options(choices)
+    candidates = options.get("candidates")
     if candidates is not None and not is_array_file(candidates):
         try:
-            chosen["candidates"] = int(candidates)
+            options["candidates"] = int(candidates)
         except ValueError:
             expected = "an integer ≥ 1, or a .npy, .npz or .json file"
             raise refused("candidates", expected, candidates) from None
     with standard_input(ranks) as (path,), spinner("evaluating"):
-        result = evaluate_ranks(path, **chosen)
+        result = evaluate_ranks(path, **options)
         walks = outputs.present(result)
     outputs.write(result, walks, gates)
 

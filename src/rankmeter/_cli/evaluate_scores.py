@@ -19,11 +19,11 @@ def _run(scores: str, target: str | None, **choices: Any) -> None:
     outputs = Outputs.take(FORMATS, choices)
     gates = [read_gate(condition, choices.get("like")) for condition in outputs.conditions]
     outputs.check([scores, target, *files_of(choices)])
-    chosen = given_options(choices)
-    if "tolerance" in chosen:
-        chosen["tolerance"] = _two_numbers(chosen["tolerance"])
+    options = given_options(choices)
+    if "tolerance" in options:
+        options["tolerance"] = _two_numbers(options["tolerance"])
     with spinner("evaluating"):
-        result = evaluate_scores(scores, target, **chosen)
+        result = evaluate_scores(scores, target, **options)
         walks = outputs.present(result)
     outputs.write(result, walks, gates)
 

@@ -35,13 +35,13 @@ def _run(
     as_json: bool,
     **choices: Any,
 ) -> None:
-    chosen = options_of_method(SPLITS, method, choices)
+    options = options_of_method(SPLITS, method, choices)
     _check_destination(train, test, output, form)
     check_paths([train, test, output], [ratings])
     with standard_input(ratings) as (data,), spinner("splitting"):
-        read = Interactions.read(data, columns=chosen.pop("columns", None))
-        made = SPLITS[method](read, **chosen)
-    folds = (made,) if isinstance(made, Split) else made
+        read = Interactions.read(data, columns=options.pop("columns", None))
+        result = SPLITS[method](read, **options)
+    folds = (result,) if isinstance(result, Split) else result
     if output is not None:
         paths = _in_folder(Path(output), len(folds), form or _form_of(ratings))
         check_paths([*chain(*paths)], [ratings])
@@ -96,17 +96,17 @@ def _in_folder(folder: Path, n: int, form: str) -> list[tuple[str, str]]:
 
 def _refuse_old_parts(folder: Path, paths: list[tuple[str, str]]) -> None:
     """Refuse old parts next to the new ones: they would look like parts of the same split."""
-    there = [
+    present_parts = [
         str(file)
         for pattern in ("train.*", "test.*", "fold-*/train.*", "fold-*/test.*")
         for file in sorted(folder.glob(pattern))
         if file.suffix.removeprefix(".") in TABLES
     ]
-    if others := sorted(set(there).difference(*paths)):
-        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+    if old_parts := sorted(set(present_parts).difference(*paths)):
+        tail = f" and {len(old_parts) - 1} more" if len(old_parts) > 1 else ""
         raise UsageError(
-            f"{folder} holds another split, of which {others[0]}{more} would remain: delete it, or "
-            "choose another folder"
+            f"{folder} holds another split, of which {old_parts[0]}{tail} would remain: delete it, "
+            "or choose another folder"
         )
 
 

@@ -141,16 +141,16 @@ class Spread(NamedTuple):
 
 def largest_change(differences: Floats, span: float) -> float:
     """The largest difference of a unit; at least the span if fewer than six units differ."""
-    seen = float(np.abs(differences).max(initial=0.0))
-    return max(seen, span) if np.count_nonzero(differences) < FEW_CHANGES else seen
+    largest = float(np.abs(differences).max(initial=0.0))
+    return max(largest, span) if np.count_nonzero(differences) < FEW_CHANGES else largest
 
 
 def share_of_ties(differences: Floats) -> float:
     """The share of units that have the most frequent difference; 0 if all are distinct."""
     x = np.sort(differences.round(12))  # takes less memory than to count each value
     starts = np.flatnonzero(np.diff(x, prepend=np.nan, append=np.nan) != 0.0)
-    most = int(np.diff(starts).max(initial=0))
-    return most / differences.size if most > 1 else 0.0
+    largest_group = int(np.diff(starts).max(initial=0))
+    return largest_group / differences.size if largest_group > 1 else 0.0
 
 
 def pseudo_change(differences: Floats, span: float) -> float:
@@ -356,10 +356,10 @@ def score_interval(
     )
 
 
-def _effective_users(most: float, variance: float, n: int) -> float:
-    """Number of users with hits and misses, of the variance `most`, that give this variance."""
-    steadied = n * (n * most + PRIOR_HITS) / (n * n * variance + PRIOR_HITS)
-    return min(most / variance, steadied)
+def _effective_users(binary: float, variance: float, n: int) -> float:
+    """Number of users with hits and misses, of variance `binary`, that give this variance."""
+    steadied = n * (n * binary + PRIOR_HITS) / (n * n * variance + PRIOR_HITS)
+    return min(binary / variance, steadied)
 
 
 def median_interval(x: npt.ArrayLike, confidence: float) -> Interval:
@@ -375,11 +375,11 @@ def median_interval(x: npt.ArrayLike, confidence: float) -> Interval:
     j = np.arange(1, n + 1)
     below = np.cumsum(np.exp(np.cumsum(np.log((n - j + 1) / j)) - n * math.log(2.0)))
     below += 2.0**-n  # P(at most j values are below)
-    place = int(np.searchsorted(below, (1.0 - confidence) / 2.0, "right"))
-    place += 2.0**-n <= (1.0 - confidence) / 2.0
-    if place == 0:
+    rank = int(np.searchsorted(below, (1.0 - confidence) / 2.0, "right"))
+    rank += 2.0**-n <= (1.0 - confidence) / 2.0
+    if rank == 0:
         return UNKNOWN
-    return Interval(float(values[place - 1]), float(values[n - place]))
+    return Interval(float(values[rank - 1]), float(values[n - rank]))
 
 
 def bootstrap_interval(

@@ -212,18 +212,18 @@ def exact_p(a: Floats, b: Floats, *, mid: bool = False) -> float:
     assert n <= EXACT_LIMIT
     grid, _ = _grid(np.concatenate([a[changed], b[changed]])[:, None])
     differences = grid[:n, 0] - grid[n:, 0]
-    left = np.sort(_signed_sums(differences[: n // 2]))  # searching for sorted values is faster
-    right = np.sort(_signed_sums(differences[n // 2 :]))
+    sums = np.sort(_signed_sums(differences[: n // 2]))  # searching for sorted values is faster
+    other_sums = np.sort(_signed_sums(differences[n // 2 :]))
 
-    def beyond(threshold: float) -> float:
+    def share_beyond(threshold: float) -> float:
         if threshold <= 0.0:
             return 1.0
-        missing = int(np.searchsorted(right, threshold - left).sum())
-        return float(2 * (left.size * right.size - missing) / 2**n)
+        missing = int(np.searchsorted(other_sums, threshold - sums).sum())
+        return float(2 * (sums.size * other_sums.size - missing) / 2**n)
 
     reach, tolerance = abs(float(differences.sum())), _tolerance(n, 1.0, 1.0)
-    p = beyond(reach - tolerance)
-    return 0.5 * (p + beyond(reach + tolerance)) if mid else p
+    p = share_beyond(reach - tolerance)
+    return 0.5 * (p + share_beyond(reach + tolerance)) if mid else p
 
 
 def _sampled_p(
@@ -248,11 +248,11 @@ def _sampled_p(
     counts = np.full(len(pairs), 0.5 if mid else 1.0)
     for start in range(0, n_resamples, FLIPS):
         flipped = flips.sums(slice(start, min(start + FLIPS, n_resamples)))
-        for at, (i, j) in enumerate(pairs):
-            sums = np.abs(flipped[i] - flipped[j]) - reach[at]
-            reached = np.count_nonzero(sums >= -tolerance[at])
-            beyond = np.count_nonzero(sums > tolerance[at]) if mid else reached
-            counts[at] += 0.5 * (reached + beyond)
+        for row, (i, j) in enumerate(pairs):
+            sums = np.abs(flipped[i] - flipped[j]) - reach[row]
+            reached = np.count_nonzero(sums >= -tolerance[row])
+            exceeded = np.count_nonzero(sums > tolerance[row]) if mid else reached
+            counts[row] += 0.5 * (reached + exceeded)
     return counts / (n_resamples + 1)
 
 
@@ -428,12 +428,12 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
     if n < 2:
         return too_few_users(method, n)
     detail = {"df": n - 1, "confidence": confidence}
-    same = Interval(mean, mean)
+    point = Interval(mean, mean)
     if sd == 0.0 and mean == 0.0:
-        return TestResult(method, n, 0.0, 0.0, 1.0, same, detail=detail)
+        return TestResult(method, n, 0.0, 0.0, 1.0, point, detail=detail)
     if sd == 0.0:
         note = "all users differ by the same amount: t has no variation to compare it with"
-        return TestResult(method, n, mean, math.nan, math.nan, same, note, detail)
+        return TestResult(method, n, mean, math.nan, math.nan, point, note, detail)
     t = mean / (sd / math.sqrt(n))
     p = positive_p(2.0 * t_tail(abs(t), n - 1))
     return TestResult(method, n, mean, t, p, t_interval_of(values, confidence), detail=detail)

@@ -55,14 +55,14 @@ def minimum_detectable_share(
     ways = np.where(possible, logs[apart] - logs[better] - logs[worse], -np.inf)
     tail = np.cumsum(np.exp(ways - apart * math.log(2.0))[:, ::-1], axis=1)[:, ::-1]
     p = 2.0 * np.take_along_axis(tail, np.maximum(better, worse), axis=1)
-    shown, number = possible & (p <= alpha), np.arange(size)
+    rejects, number = possible & (p <= alpha), np.arange(size)
     choices = logs[n] - logs[number] - logs[n - number]
 
     def reached(difference: float) -> float:
         rate = max(changed / n, difference)
         odds = np.log(np.clip([rate, 1.0 - rate, 0.5 + 0.5 * difference / rate], 1e-300, 1.0))
         loss = math.log(max(0.5 - 0.5 * difference / rate, 1e-300))
-        power_by_changes = np.exp(ways + better * odds[2] + worse * loss).sum(axis=1, where=shown)
+        power_by_changes = np.exp(ways + better * odds[2] + worse * loss).sum(axis=1, where=rejects)
         return float(np.exp(choices + number * odds[0] + (n - number) * odds[1]) @ power_by_changes)
 
     if reached(top / n) < power:

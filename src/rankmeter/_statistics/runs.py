@@ -77,12 +77,12 @@ def margin_tests(
     if clusters is not None:
         sums, _ = cluster_sums(changes, clusters)
         changes = sums * (sums.size / a.size)
-    most, ties = largest_change(changes, span), share_of_ties(changes)
+    largest, ties = largest_change(changes, span), share_of_ties(changes)
     low, high = (margin * b, margin * b) if relative else (np.full(b.size, margin),) * 2
     return Margins(
         size,
-        _not_lower(a - b + low, size, changes, most, ties, clusters),
-        _not_lower(b - a + high, size, -changes, most, ties, clusters),
+        _not_lower(a - b + low, size, changes, largest, ties, clusters),
+        _not_lower(b - a + high, size, -changes, largest, ties, clusters),
     )
 
 
@@ -90,22 +90,22 @@ def _not_lower(
     values: Floats,
     size: float,
     changes: Floats,
-    most: float,
+    largest: float,
     ties: float,
     clusters: npt.ArrayLike | None,
 ) -> float:
     """The one-sided p of a mean above 0, where a loss of ``size`` has the mean 0."""
     error = spread(values, clusters)
     n = error.units
-    if n < 2 or most == 0.0:
+    if n < 2 or largest == 0.0:
         return math.nan
-    losing = ties * size * (most - size) / (n - 1)
-    se = math.sqrt(max(error.steadied(most, PSEUDO_CHANGES * ties).se ** 2, losing))
+    losing = ties * size * (largest - size) / (n - 1)
+    se = math.sqrt(max(error.steadied(largest, PSEUDO_CHANGES * ties).se ** 2, losing))
     noise = 4 * np.finfo(np.float64).eps * float(np.abs(values).max())
     p = t_tail(error.mean / se, error.df) if se > noise else float(error.mean <= 0.0)
     losers = int(np.count_nonzero(changes < 0))
     if losers < FEW_CHANGES and not np.any(changes > 0):
-        p = max(p, _binomial_tail(losers, n, min(size / most, 1.0)))
+        p = max(p, _binomial_tail(losers, n, min(size / largest, 1.0)))
     return positive_p(p)
 
 
@@ -157,10 +157,10 @@ def crossed_variance(a: Floats, b: Floats | None = None) -> Crossed:
             continue
         of_runs = float(table.mean(axis=0).var(ddof=1)) / r
         residual = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
-        both = float(np.square(residual).sum()) / ((n - 1) * (r - 1)) / (n * r)
-        if of_runs > both:
-            runs += of_runs - both
-            spread += of_runs**2 / (r - 1) + both**2 / ((n - 1) * (r - 1))
+        interaction = float(np.square(residual).sum()) / ((n - 1) * (r - 1)) / (n * r)
+        if of_runs > interaction:
+            runs += of_runs - interaction
+            spread += of_runs**2 / (r - 1) + interaction**2 / ((n - 1) * (r - 1))
     total = users + runs
     df = max(total * total / spread, 1.0) if spread else float(n - 1)
     return Crossed(mean, users, runs, df)

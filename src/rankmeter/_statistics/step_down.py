@@ -152,9 +152,9 @@ class _Family:
     ) -> None:
         self.sums, self.n_resamples = sums, n_resamples
         self.hypotheses = [
-            (part, block_sums, at)
+            (part, block_sums, pair)
             for part, block_sums in zip(blocks, sums, strict=True)
-            for at in range(len(part.pairs))
+            for pair in range(len(part.pairs))
         ]
         self.n_signs = sums[0].shape[1]
         self.kept: dict[int, tuple[float, _Scores]] = {}
@@ -170,11 +170,11 @@ class _Family:
 
     def _scores(self, number: int) -> tuple[float, _Scores]:
         """The p of a hypothesis and its statistics under all signs, as normal scores."""
-        part, sums, at = self.hypotheses[number]
-        statistics = part.statistics(sums, at)
+        part, sums, pair = self.hypotheses[number]
+        statistics = part.statistics(sums, pair)
         if not part.flipped:
             return math.erfc(statistics[0] * math.sqrt(0.5)), statistics.astype(np.float32)
-        return _normal_scores(statistics, float(part.rounding[at]), random=bool(self.n_resamples))
+        return _normal_scores(statistics, float(part.rounding[pair]), random=bool(self.n_resamples))
 
     def result(self, levels: Sequence[float], *, single: bool) -> StepDown:
         """Count the signs that reach each statistic: alone, and the largest of those left."""
@@ -245,10 +245,10 @@ def _normal_scores(statistics: Floats, rounding: float, *, random: bool) -> tupl
     middle = (reached[tail] + np.count_nonzero(ranked > ranked[tail] + rounding)) // 2  # of ties
     if random and abs(ranked[tail] / scale[middle] - 1.0) < _LUCK:
         return counts[0] / n, statistics.astype(np.float32)
-    if random and ranked[far := n - math.ceil(_FAR * n)] > 0.0:
-        beyond = statistics > ranked[far] + rounding
-        longer = statistics[beyond] * (scale[reached[far]] / ranked[far])
-        scores[beyond] = np.maximum(scores[beyond], longer)
+    if random and ranked[far_rank := n - math.ceil(_FAR * n)] > 0.0:
+        extreme = statistics > ranked[far_rank] + rounding
+        longer = statistics[extreme] * (scale[reached[far_rank]] / ranked[far_rank])
+        scores[extreme] = np.maximum(scores[extreme], longer)
     return counts[0] / n, scores
 
 

@@ -154,14 +154,14 @@ class ExactSums:
 def _sum(words: list[tuple[npt.NDArray[np.int64], int]], shift: npt.NDArray[np.int64]) -> int:
     """Σ of integers that are shifted: each part by its bits, each element by its own."""
     total = 0
-    shifts, place = np.unique(shift, return_inverse=True)
-    order = np.argsort(place.reshape(-1), kind="stable")
-    starts = np.searchsorted(place.reshape(-1)[order], np.arange(shifts.size))
+    shifts, shift_index = np.unique(shift, return_inverse=True)
+    order = np.argsort(shift_index.reshape(-1), kind="stable")
+    starts = np.searchsorted(shift_index.reshape(-1)[order], np.arange(shifts.size))
     for values, bits in words:
-        for part, more in ((values >> HALF, HALF), (values & ((1 << HALF) - 1), 0)):
+        for part, half_bits in ((values >> HALF, HALF), (values & ((1 << HALF) - 1), 0)):
             sums = np.add.reduceat(part[order], starts) if shifts.size else shifts
-            for subtotal, by in zip(sums, shifts.tolist(), strict=True):
-                total += int(subtotal) << (bits + more + by)
+            for subtotal, shift_bits in zip(sums, shifts.tolist(), strict=True):
+                total += int(subtotal) << (bits + half_bits + shift_bits)
     return total
 
 

@@ -86,12 +86,12 @@ def integer(name: str, value: Any, *, least: int | None = None, most: int = LARG
     """``value`` as an integer from ``least`` to ``most``, both included."""
     bounds: Bounds = {"≥": least, "≤": most}
     try:
-        whole = None if type(value).__name__ in _BOOLEANS else operator.index(value)
+        integral = None if type(value).__name__ in _BOOLEANS else operator.index(value)
     except Exception:  # noqa: BLE001 - whatever a foreign class raises
-        whole = None
-    if whole is not None and _within(whole, bounds):
-        return whole
-    if most in (LARGEST, 2**128 - 1) and (whole is None or whole < most):
+        integral = None
+    if integral is not None and _within(integral, bounds):
+        return integral
+    if most in (LARGEST, 2**128 - 1) and (integral is None or integral < most):
         del bounds["≤"]
     raise refused(name, "an integer" + _range_in_words(bounds), value)
 
@@ -227,8 +227,8 @@ def refused(
 
     `extent` is how far the data go: of several blocks of data the largest extent is reported.
     """
-    option, of, metric = name.partition(" of ")
-    message = f"`{option}`{of}{metric} must be {expected}, got {brief(value)}{hint}"
+    option, separator, metric = name.partition(" of ")
+    message = f"`{option}`{separator}{metric} must be {expected}, got {brief(value)}{hint}"
     return UsageError(message, option=option, allowed=allowed, got=value, extent=extent)
 
 
@@ -238,9 +238,9 @@ def _within(value: Any, bounds: Bounds) -> bool:
 
 def _range_in_words(bounds: Bounds) -> str:
     """A range of numbers in words, after a space."""
-    given = {sign: bound for sign, bound in bounds.items() if bound is not None}
-    if given.keys() == {">", "<"}:
-        return f" between {given['>']} and {given['<']}, both excluded"
-    if given.keys() == {"≥", "≤"}:
-        return f" between {given['≥']} and {given['≤']}"
-    return " and".join(f" {sign} {bound}" for sign, bound in given.items())
+    limits = {sign: bound for sign, bound in bounds.items() if bound is not None}
+    if limits.keys() == {">", "<"}:
+        return f" between {limits['>']} and {limits['<']}, both excluded"
+    if limits.keys() == {"≥", "≤"}:
+        return f" between {limits['≥']} and {limits['≤']}"
+    return " and".join(f" {sign} {bound}" for sign, bound in limits.items())

@@ -41,10 +41,10 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     if lines is not None and (lines.numbers == np.round(lines.numbers)).all():
         return Table(lines.as_judgments(), "list", origin=origin)
     frame, _ = trec_fields(text, "truth", FORMS[form], used, exact=True)
-    *keys, what = frame.columns
-    frame = frame.rename({what: "gain"})
+    *keys, grade_column = frame.columns
+    frame = frame.rename({grade_column: "gain"})
     gain = pl.col("gain")
-    if what == "grade":
+    if grade_column == "grade":
         fits = gain == gain.round()
         fault = (
             "not an integer, and trec_eval would silently cut it to one. Use rankmeter evaluate "
@@ -56,11 +56,11 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     if bad.height:
         value = bad["gain"][0]
         raise InvalidValueError(
-            f"{path}: the {what} {exact(value)} of {_first_judged(bad, keys)} is {fault}"
+            f"{path}: the {grade_column} {exact(value)} of {_first_judged(bad, keys)} is {fault}"
         )
-    twice = frame.filter(pl.struct(keys).is_duplicated())
-    if twice.height:
-        raise DuplicateError(f"{path}: {_first_judged(twice, keys)} is judged twice")
+    repeated = frame.filter(pl.struct(keys).is_duplicated())
+    if repeated.height:
+        raise DuplicateError(f"{path}: {_first_judged(repeated, keys)} is judged twice")
     frame = frame.rename({"topic": "user", "document": "item"})
     return Table(InFrame(frame), "list", origin=origin)
 

@@ -76,16 +76,16 @@ def _parse_pairs(text: str) -> Parameters:
 
 
 def _gains(values: dict[str, float]) -> dict[int, float]:
-    odd = [name for name in values if not name.isdigit()]
-    if odd:
-        raise UsageError(f"{odd[0]!r} is not a grade: write grade=gain with grades ≥ 0")
+    invalid = [name for name in values if not name.isdigit()]
+    if invalid:
+        raise UsageError(f"{invalid[0]!r} is not a grade: write grade=gain with grades ≥ 0")
     return {int(name): gain for name, gain in values.items()}
 
 
 def _persistence(values: dict[str, float]) -> tuple[float, dict[int, float]]:
-    rest = dict(values)
-    p = rest.pop("p", dict(_metric("rbp")[0].options)["p"])
-    return p, _gains(rest)
+    grade_gains = dict(values)
+    p = grade_gains.pop("p", dict(_metric("rbp")[0].options)["p"])
+    return p, _gains(grade_gains)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -96,10 +96,10 @@ def _persistence(values: dict[str, float]) -> tuple[float, dict[int, float]]:
 def _metric(name: str) -> tuple[Metric, str]:
     """The metric of a measure with the options of the profile, and how its values are combined."""
     (metric,) = translate(name, "trec_eval")
-    chosen = load_convention("trec_eval").choices(metric.name, metric.k)
-    options = {o: value for o, value in chosen.items() if o in metric.spec.options}
-    how = {**chosen, **dict(metric.choices)}.get("aggregate", "mean")
-    return metric(**{**options, **dict(metric.options)}), how
+    profile = load_convention("trec_eval").choices(metric.name, metric.k)
+    options = {o: value for o, value in profile.items() if o in metric.spec.options}
+    aggregate = {**profile, **dict(metric.choices)}.get("aggregate", "mean")
+    return metric(**{**options, **dict(metric.options)}), aggregate
 
 
 def _value_at(reading: Reading, name: str, point: float | None = None) -> FloatArray:
@@ -141,9 +141,9 @@ def _graded_at(topics: Topics, name: str, k: int) -> FloatArray:
 def _iprec(topics: Topics, name: str, level: float) -> FloatArray:
     value = _binary(topics, name, level)
     # Without any result it divides 0 by 0, where the level needs no hit.
-    nothing = topics.binary("n_ranked") == 0
+    no_results = topics.binary("n_ranked") == 0
     needed = np.floor(level * topics.binary("n_relevant") + 0.5)
-    return np.where(nothing & (needed == 0), np.nan, value)
+    return np.where(no_results & (needed == 0), np.nan, value)
 
 
 def _average_iprec(topics: Topics, _: str, levels: Sequence[float]) -> FloatArray:
@@ -173,9 +173,9 @@ def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]
     hits = topics.named.hits
     lengths = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
     strings = [["-"] * n for n in lengths.tolist()]
-    shown = hits.rank <= lengths[hits.user]
+    first = hits.rank <= lengths[hits.user]
     for user, rank, grade in zip(
-        hits.user[shown].tolist(), hits.rank[shown].tolist(), hits.gain[shown].tolist(), strict=True
+        hits.user[first].tolist(), hits.rank[first].tolist(), hits.gain[first].tolist(), strict=True
     ):
         mark = "." if grade < 0 else ">" if grade > 9 else f"{grade:.0f}"
         strings[user][int(rank) - 1] = mark
@@ -219,8 +219,8 @@ def _rbp_resid(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
     powers = _powers(p, length.max(initial=0))
     unknown = np.arange(powers.size)[:-1] < length[:, None]
     unknown[hits.user, _from_zero(hits)] = False
-    user, place = np.nonzero(unknown)
-    total = powers[length] + (1.0 - p) * hits.sum(powers[place], user)
+    user, index = np.nonzero(unknown)
+    total = powers[length] + (1.0 - p) * hits.sum(powers[index], user)
     return np.where(unknown.any(axis=1), total, 0.0)
 
 
@@ -259,15 +259,15 @@ class Measure:
         return self.how or _metric(name)[1]
 
     def values(
-        self, name: str, given: str | None, topics: Topics | Groups | Preferences
+        self, name: str, parameters: str | None, topics: Topics | Groups | Preferences
     ) -> Iterable[tuple[str, FloatArray | list[str]]]:
         """Every line to print: its name, and the values of all topics."""
         if self.read is None:
             yield name, self.compute(topics, name)
             return
-        for suffix, value in self.read(self.default if given is None else given):
-            shown = given is not None or self.read in (_parse_cutoffs, _parse_levels)
-            yield name + suffix * shown, self.compute(topics, name, value)
+        for suffix, value in self.read(self.default if parameters is None else parameters):
+            in_name = parameters is not None or self.read in (_parse_cutoffs, _parse_levels)
+            yield name + suffix * in_name, self.compute(topics, name, value)
 
 
 _RANKS = "5,10,15,20,30,100,200,500,1000"
@@ -367,7 +367,7 @@ def choose_measures(
     """
     measures = MEASURES[form]
     names: set[str] = set()
-    given: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for text in texts:
         name, dot, parameters = text.partition(".")
         meant = NICKNAMES.get(name, (name,))
@@ -379,20 +379,20 @@ def choose_measures(
         if dot and not parameters:
             raise UsageError(f"{text!r} ends before its parameters")
         names.update(meant)
-        if dot and given.setdefault(name, parameters) != parameters:
+        if dot and by_name.setdefault(name, parameters) != parameters:
             warn(
-                f"as in trec_eval, only the first parameters of {name} count: {given[name]}, not "
+                f"as in trec_eval, only the first parameters of {name} count: {by_name[name]}, not "
                 f"{parameters}; write all of them after one {name}",
             )
-    return {name: (measure, given.get(name)) for name, measure in measures.items() if name in names}
+    return {name: (m, by_name.get(name)) for name, m in measures.items() if name in names}
 
 
 def _other_format(name: str, meant: Sequence[str], form: str) -> UsageError:
     """Build the error for a name that is not a measure of a format of judgments."""
     forms = [f"-R {name}" for name, names in MEASURES.items() if names.keys() >= set(meant)]
     if not forms:
-        every = dict.fromkeys(name for measures in MEASURES.values() for name in measures)
-        return unknown("measure of trec_eval", name, [*every, *NICKNAMES])
+        all_names = dict.fromkeys(name for measures in MEASURES.values() for name in measures)
+        return unknown("measure of trec_eval", name, [*all_names, *NICKNAMES])
     measures = MEASURES[form]
     nicknames = (nick for nick, names in NICKNAMES.items() if measures.keys() >= set(names))
     allowed = [*nicknames, *measures]

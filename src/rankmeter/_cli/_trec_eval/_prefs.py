@@ -50,9 +50,9 @@ class Preferences:
         if "subgroup" not in levels.columns:
             levels = levels.with_columns(subgroup=pl.lit("0"))
         results = run.frame.join(levels, on="user", how="semi")
-        twice = results.filter(pl.struct("user", "item").is_duplicated())
-        if twice.height:
-            topic, item = map(as_written, twice.row(0)[:2])
+        repeated = results.filter(pl.struct("user", "item").is_duplicated())
+        if repeated.height:
+            topic, item = map(as_written, repeated.row(0)[:2])
             raise DuplicateError(f"{run.source}: document {item} occurs twice in topic {topic}")
         # For preferences, trec_eval breaks ties the other way around.
         ordered = results.sort("user", "score", "item", descending=[False, True, False])
@@ -68,20 +68,20 @@ class Preferences:
         self.names = list(map(as_written, ids))
         self.missing = ~ids.is_in(results["user"].unique().implode()).to_numpy()
         # One topic after the other: a matrix has a row for each judged document.
-        every = [dict(_topic_measures(topic, judged.source)) for topic in topics]
+        rows = [dict(_topic_measures(topic, judged.source)) for topic in topics]
         names = (*COUNTS, *RATIOS)
-        self.values = {name: np.array([topic[name] for topic in every]) for name in names}
+        self.values = {name: np.array([topic[name] for topic in rows]) for name in names}
 
 
 def _topic_measures(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, float]]:
     """Every measure of one topic, and a few that trec_eval has no name for."""
-    where = f"{source}: topic {as_written(frame['user'][0])}"
-    groups = [_Group.of(rows, where) for rows in frame.partition_by("group", maintain_order=True)]
+    topic = f"{source}: topic {as_written(frame['user'][0])}"
+    groups = [_Group.of(rows, topic) for rows in frame.partition_by("group", maintain_order=True)]
     n = frame.filter(pl.col("rank").is_not_null())["place"].n_unique()
-    retrieved = [int(np.searchsorted(group.place, n)) for group in groups]
+    retrieved = [int(np.searchsorted(group.position, n)) for group in groups]
     tally = np.zeros((frame["place"].n_unique(),) * 2, dtype=np.int64)
     for group in groups:
-        tally[np.ix_(group.place, group.place)] += group.better
+        tally[np.ix_(group.position, group.position)] += group.better
     for scope in ("", "_ret", "_imp"):
         counts = [
             _counts(group.better, r, scope) for group, r in zip(groups, retrieved, strict=True)
@@ -100,73 +100,73 @@ def _topic_measures(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, flo
 
 @dataclass(frozen=True)
 class _Group:
-    """``better[i, j]``: the document at place[i] is preferred to the one at place[j]."""
+    """``better[i, j]``: the document at position[i] is preferred to the one at position[j]."""
 
-    place: IntArray
+    position: IntArray
     level: FloatArray
     better: BoolArray
-    one: bool  # all documents are in one subgroup
+    single: bool  # all documents are in one subgroup
 
     @classmethod
     def of(cls, frame: pl.DataFrame, topic: str) -> _Group:
         """Read one group, whose documents have levels in subgroups."""
-        at, level = frame["place"].to_numpy(), frame["gain"].to_numpy()
-        where = f"{topic} group {as_written(frame['group'][0])}"
-        names = dict(zip(at.tolist(), map(as_written, frame["item"]), strict=True))
-        mixed = np.intersect1d(at[level == 0], at[level > 0])
+        positions, level = frame["place"].to_numpy(), frame["gain"].to_numpy()
+        location = f"{topic} group {as_written(frame['group'][0])}"
+        names = dict(zip(positions.tolist(), map(as_written, frame["item"]), strict=True))
+        mixed = np.intersect1d(positions[level == 0], positions[level > 0])
         if mixed.size:
             raise DataError(
-                f"{where}: document {names[int(mixed[0])]} has level 0 (not relevant) in one "
+                f"{location}: document {names[int(mixed[0])]} has level 0 (not relevant) in one "
                 "subgroup and a level above 0 in another"
             )
-        place, row = np.unique(at, return_inverse=True)
+        position, row = np.unique(positions, return_inverse=True)
         subgroup = frame["subgroup"].rle_id().to_numpy()
         single = bool(subgroup[-1] == 0)
-        better = np.zeros((place.size, place.size), dtype=bool)
+        better = np.zeros((position.size, position.size), dtype=bool)
         for number in range(subgroup[-1] + 1):
-            here = subgroup == number
-            better[np.ix_(row[here], row[here])] |= level[here][:, None] > level[here]
+            members = subgroup == number
+            better[np.ix_(row[members], row[members])] |= level[members][:, None] > level[members]
         while not single:
             steps = better.astype(np.float32)
-            more = better | (steps @ steps > 0)
-            if (more == better).all():
+            closure = better | (steps @ steps > 0)
+            if (closure == better).all():
                 break
-            better = more
-        both = np.argwhere(np.triu(better & better.T, 1))
-        if both.size:
-            a, b = (names[int(place[i])] for i in both[0])
+            better = closure
+        contradictions = np.argwhere(np.triu(better & better.T, 1))
+        if contradictions.size:
+            a, b = (names[int(position[i])] for i in contradictions[0])
             raise DataError(
-                f"{where}: document {a} is preferred to {b}, and {b} to {a}. Give judgments that "
-                "contradict each other groups of their own"
+                f"{location}: document {a} is preferred to {b}, and {b} to {a}. Give judgments "
+                "that contradict each other groups of their own"
             )
-        levels = np.zeros(place.size)
+        levels = np.zeros(position.size)
         levels[row] = level
-        return cls(place, levels, better, single)
+        return cls(position, levels, better, single)
 
     def balanced(self, r: int, scope: str) -> tuple[int, int]:
         """Count with as many nonrelevant documents as relevant ones."""
         relevant = self.level > 0
-        seen = relevant[:r] if scope == "_ret" else relevant
-        lacking = 2 * int(seen.sum()) - seen.size
+        counted_documents = relevant[:r] if scope == "_ret" else relevant
+        lacking = 2 * int(counted_documents.sum()) - counted_documents.size
         if lacking >= 0:
             # Those that lack come after all others: each of them is less than any relevant one.
             fulfilled, possible = _counts(self.better, r, scope)
-            more = lacking * int(relevant[:r].sum()), lacking * int(relevant.sum())
-            return fulfilled + more[0], possible + more[1]
+            extra = lacking * int(relevant[:r].sum()), lacking * int(relevant.sum())
+            return fulfilled + extra[0], possible + extra[1]
         better = self.better.copy()
-        if self.one:
+        if self.single:
             # trec_eval takes those that stay for less than all documents, themselves too.
             better[:, ~relevant] = True
-        stay = (seen if self.one else relevant).sum()
+        stay = (counted_documents if self.single else relevant).sum()
         better[:, ~relevant & (np.cumsum(~relevant) > stay)] = False
         return _counts(better, r, scope)
 
 
 def _counts(better: BoolArray, r: int, scope: str) -> tuple[int, int]:
     """Fulfilled and possible preferences, where the first r documents are retrieved."""
-    inside = better[:r, :r] if scope == "_ret" else better
-    ignored = inside[r:, r:].sum() if scope == "_imp" else 0
-    return int(np.triu(inside, 1)[:r].sum()), int(inside.sum() - ignored)
+    scoped = better[:r, :r] if scope == "_ret" else better
+    ignored = scoped[r:, r:].sum() if scope == "_imp" else 0
+    return int(np.triu(scoped, 1)[:r].sum()), int(scoped.sum() - ignored)
 
 
 def _average(counts: Sequence[tuple[int, int]]) -> float:
@@ -182,7 +182,7 @@ def _by_pair(tally: IntArray, r: int, scope: str) -> float:
     blocks = [(either[:r, :r], tally[:r, :r])]
     if scope != "_ret":
         blocks.append((either[:r, r:], tally[:r, r:]))
-    shares = np.concatenate([part[whole > 0] / whole[whole > 0] for whole, part in blocks])
+    shares = np.concatenate([part[total > 0] / total[total > 0] for total, part in blocks])
     return _sum_in_order(shares) / n if n else 0.0
 
 

@@ -76,20 +76,20 @@ def report(
     runs, by which values become z-scores), and those of `TopicChoices`. Unless complete, a judged
     topic without results is a DataError, raised after the lines of the topics before it.
     """
-    asked = TopicChoices(**choices)
-    chosen = choose_measures(measures, form)
+    topic_choices = TopicChoices(**choices)
+    requested = choose_measures(measures, form)
     references = None if zscores is None else read_references(zscores)
     judged = read_judgments(qrels, form)
     results, run_id = read_results(run)
     topics: Topics | Groups | Preferences
     if "level" in FORMS[form].split():
         # Neither what is relevant nor unjudged documents make a difference to preferences.
-        topics = Preferences(judged, results, asked.depth)
+        topics = Preferences(judged, results, topic_choices.depth)
     else:
-        topics = (Groups if form == "qrels_jg" else Topics)(judged, results, asked)
-    complete = asked.complete
+        topics = (Groups if form == "qrels_jg" else Topics)(judged, results, topic_choices)
+    complete = topic_choices.complete
     columns, totals = _table(
-        topics, chosen, run_id, references, complete=complete, per_topic=per_topic
+        topics, requested, run_id, references, complete=complete, per_topic=per_topic
     )
     stop = len(topics.names) if complete or not topics.missing.any() else topics.missing.argmax()
     for i in range(stop):
@@ -106,7 +106,7 @@ def report(
 
 def _table(
     topics: Topics | Groups | Preferences,
-    chosen: Mapping[str, tuple[Measure | None, str | None]],
+    requested: Mapping[str, tuple[Measure | None, str | None]],
     run_id: str,
     references: References | None,
     *,
@@ -117,22 +117,22 @@ def _table(
     columns: list[list[str]] = []
     totals: list[str] = []
     z = "" if references is None else "Z"
-    for name, (measure, given) in chosen.items():
+    for name, (measure, parameters) in requested.items():
         if measure is None:
             n = len(topics.names)
             number = _format_line(name, "all", _format_real(n) if z else str(n))
             totals.append(_format_line(name, "all", run_id) if name == "runid" else z + number)
             continue
-        how = measure.aggregate(name)
-        show = _FORMATS.get(how, _format_real) if not z or how == "none" else _format_real
-        for label, values in measure.values(name, given, topics):
+        method = measure.aggregate(name)
+        show = _FORMATS.get(method, _format_real) if not z or method == "none" else _format_real
+        for label, values in measure.values(name, parameters, topics):
             if complete:
                 _clear_missing(label, values, topics)
             mark = ""
             if references is not None and isinstance(values, np.ndarray):
-                mark, plain = z, _logarithms(values) if how == "geometric" else values
+                mark, plain = z, _logarithms(values) if method == "geometric" else values
                 values = to_zscores(plain, label, topics.names, references)  # noqa: PLW2901
-            if per_topic and how != "geometric":
+            if per_topic and method != "geometric":
                 pairs = zip(topics.names, map(show, values), strict=True)
                 columns.append([mark + _format_line(label, topic, value) for topic, value in pairs])
             if isinstance(values, np.ndarray):
@@ -140,7 +140,7 @@ def _table(
                 if label == "num_rel" and complete and isinstance(topics, Topics):
                     total: float = topics.n_above_zero
                 else:
-                    total = _aggregate(values, how, logs=bool(z))
+                    total = _aggregate(values, method, logs=bool(z))
                 totals.append(mark + _format_line(label, "all", show(total)))
     return columns, totals
 
@@ -173,15 +173,15 @@ def _clear_missing(
         values[topics.missing] = 0.0
 
 
-def _aggregate(values: FloatArray, how: str, *, logs: bool = False) -> float:
+def _aggregate(values: FloatArray, method: str, *, logs: bool = False) -> float:
     """One number for all topics; those of a geometric mean may be logarithms already.
 
     Values are added one after the other, as trec_eval does: the last digit may depend on it.
     """
-    if how == "geometric":
+    if method == "geometric":
         return math.exp(_aggregate(values if logs else _logarithms(values), "mean"))
     total = float(np.add.accumulate(values)[-1])
-    return total if how == "sum" else total / values.size
+    return total if method == "sum" else total / values.size
 
 
 def _logarithms(values: FloatArray) -> FloatArray:

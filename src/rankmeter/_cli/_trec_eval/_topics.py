@@ -46,8 +46,8 @@ class Reading:
 
     def __call__(self, metric: str, k: int | None = None, **options: Any) -> FloatArray:
         """One value per topic, 0 where the metric is undefined."""
-        chosen = Metric(metric, k)(**options)
-        entry = MetricPlan(metric, chosen, self._alignment, Averaging(undefined="zero"))
+        variant = Metric(metric, k)(**options)
+        entry = MetricPlan(metric, variant, self._alignment, Averaging(undefined="zero"))
         plan = Plan(convention="trec_eval", metrics=(entry,), no_overlap="allow")
         try:
             return self._data.run(plan)["run"].averaged(entry).values
@@ -99,8 +99,8 @@ class Topics:
             invented_rows = pl.select(user=absent.series()).with_columns(**invented)
             results = results.with_rows(pl.concat([results.frame, invented_rows]))
         if choices.depth is not None:
-            by = ["user", "score", "item"]
-            ordered = results.frame.sort(by, descending=[False, True, True])
+            sort_keys = ["user", "score", "item"]
+            ordered = results.frame.sort(sort_keys, descending=[False, True, True])
             first = ordered.group_by("user", maintain_order=True).head(choices.depth)
             results = results.with_rows(first)
         # A negative grade means that a document was pooled but not judged.
@@ -139,20 +139,20 @@ class Topics:
         negative = min(gains.values(), default=0.0) < 0 and not ideal
         key = (negative, *sorted(gains.items()))
         if key not in self._graded:
-            worth = _with_gains(self._judged, _gains_of(self._judged, gains))
-            self._graded[key] = self._reading(worth, "any" if negative else ">0")
+            judgments = _with_gains(self._judged, _gains_of(self._judged, gains))
+            self._graded[key] = self._reading(judgments, "any" if negative else ">0")
         return self._graded[key]
 
     def scaled(self, gains: Gains) -> Reading:
         """The gains of the grades, from 0 to 1: if necessary by the range of a topic's grades."""
-        each = self._judged.frame.select(pl.col("gain").max().over("user"))
-        top = each.to_series().to_numpy()
+        maxima = self._judged.frame.select(pl.col("gain").max().over("user"))
+        top = maxima.to_series().to_numpy()
         span = {grade: _range(int(grade), gains) for grade in np.unique(top).tolist()}
         low, high = np.array([span[grade] for grade in top.tolist()]).reshape(-1, 2).T
-        worth = _gains_of(self._judged, gains)
-        beyond = (low < 0) | (high > 1)
-        worth[beyond] = (worth[beyond] - low[beyond]) / (high[beyond] - low[beyond])
-        return self._reading(_with_gains(self._judged, worth), ">0")
+        values = _gains_of(self._judged, gains)
+        wide = (low < 0) | (high > 1)
+        values[wide] = (values[wide] - low[wide]) / (high[wide] - low[wide])
+        return self._reading(_with_gains(self._judged, values), ">0")
 
     def _reading(self, judgments: Table, relevant: str) -> Reading:
         truth = replace(judgments, empty_users=self._without(judgments))
@@ -183,8 +183,8 @@ class Groups:
             run.with_rows(results.select(names, "item", "score")),
             choices,
         )
-        place = {name: i for i, name in enumerate(self.names)}
-        self._topic = np.array([place[name.partition(" ")[0]] for name in self.sets.names])
+        topic_index = {name: i for i, name in enumerate(self.names)}
+        self._topic = np.array([topic_index[name.partition(" ")[0]] for name in self.sets.names])
         self.missing = self.average(self.sets.missing) > 0
 
     def average(self, values: npt.ArrayLike) -> FloatArray:
@@ -204,23 +204,23 @@ def _with_places(table: Table, names: Ids) -> Table:
     """
     rows = table.rows
     if isinstance(rows, Lines):
-        place = Codes(names).find(rows.users)
-        if (place < 0).any():
-            rows, place = rows.only(np.flatnonzero(place >= 0)), place[place >= 0]
-        return replace(table, rows=replace(rows, users=_topics(place)))
+        index = Codes(names).find(rows.users)
+        if (index < 0).any():
+            rows, index = rows.only(np.flatnonzero(index >= 0)), index[index >= 0]
+        return replace(table, rows=replace(rows, users=_topics(index)))
     runs = table.frame["user"].rle().struct.unnest()
-    place = np.repeat(Codes(names).find(runs["value"]), runs["len"].to_numpy())
-    placed = table.with_rows(table.frame.with_columns(user=series(place)))
-    return _select_rows(placed, place >= 0)
+    index = np.repeat(Codes(names).find(runs["value"]), runs["len"].to_numpy())
+    placed = table.with_rows(table.frame.with_columns(user=series(index)))
+    return _select_rows(placed, index >= 0)
 
 
-def _select_rows(table: Table, kept: npt.NDArray[np.bool_]) -> Table:
+def _select_rows(table: Table, mask: npt.NDArray[np.bool_]) -> Table:
     """Select rows by mask."""
-    if kept.all():
+    if mask.all():
         return table
     if isinstance(table.rows, Lines):
-        return replace(table, rows=table.rows.where(kept))
-    return table.with_rows(table.frame.filter(series(kept)))
+        return replace(table, rows=table.rows.where(mask))
+    return table.with_rows(table.frame.filter(series(mask)))
 
 
 def _with_gains(judged: Table, gains: FloatArray) -> Table:
@@ -233,17 +233,17 @@ def _with_gains(judged: Table, gains: FloatArray) -> Table:
 
 def _with_names(table: Table, names: Ids) -> Table:
     """The table with names again in place of their places."""
-    named = table.frame.with_columns(user=names.series().gather(table.frame["user"]))
+    frame = table.frame.with_columns(user=names.series().gather(table.frame["user"]))
     empty_users = names.take(table.empty_users.integers())
-    return replace(table.with_rows(named), empty_users=empty_users)
+    return replace(table.with_rows(frame), empty_users=empty_users)
 
 
 def _gains_of(judged: Table, gains: Gains) -> FloatArray:
     grade = judged.gains
-    worth = grade.copy()
+    values = grade.copy()
     for level, gain in gains.items():
-        worth[grade == level] = gain
-    return worth
+        values[grade == level] = gain
+    return values
 
 
 def _range(top: int, gains: Gains) -> tuple[float, float]:
@@ -252,5 +252,5 @@ def _range(top: int, gains: Gains) -> tuple[float, float]:
         next((float(level) for level in levels if level not in gains), None)
         for levels in (range(top + 1), range(top, -1, -1))
     ]
-    every = [*gains.values(), *(level for level in unnamed if level is not None)]
-    return min(0.0, *every), max(every)
+    levels_and_gains = [*gains.values(), *(level for level in unnamed if level is not None)]
+    return min(0.0, *levels_and_gains), max(levels_and_gains)
