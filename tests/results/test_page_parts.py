@@ -41,17 +41,17 @@ class TestHits:
         row = re.search(rf'<th scope="row">{OWN}</th>\s*<td>([\d.]+)%', page)
         assert float(row[1]) == pytest.approx(100 * again["hr@1"].mean, abs=0.051)
         shares = summary_page.page_of(result)["hits"]
-        assert sum(shares.of[OWN]) == pytest.approx(1)
+        assert sum(shares.parts[OWN]) == pytest.approx(1)
         assert shares.summed()[OWN][1] == pytest.approx(again["hr@2"].mean)
 
     def test_popularity_is_shared_out(self, result):
         k, shares = summary_page.page_of(result)["popularity"]
         assert k == 5
-        assert sum(shares.of[OWN]) == pytest.approx(1)
+        assert sum(shares.parts[OWN]) == pytest.approx(1)
         tail = rm.evaluate(
             RANKINGS, TRUTH, "tail_share(head=items,size=0.5,cold=tail)@5", train=TRAIN
         )
-        assert sum(shares.of[OWN][-2:]) == pytest.approx(next(iter(tail.values())).mean)
+        assert sum(shares.parts[OWN][-2:]) == pytest.approx(next(iter(tail.values())).mean)
 
 
 class TestPaper:

@@ -25,9 +25,9 @@ def test_equal_means_are_best_together_in_every_rendering():
     assert "<u>0.5000</u> ▲" in found._repr_html_()
     assert found.to_markdown().count("**1.0000** ▲") == 2
     content = comparison_page.page_of(found)
-    places = [cell.place for _, cell in content["means"]]
+    places = [cell.rank for _, cell in content["means"]]
     assert places == [1, 1, 2, 0]
     for _, _, *cells in content["segments"]["rr"]:
-        assert [cell.place for cell in cells] == places
+        assert [cell.rank for cell in cells] == places
     assert "one, two have the best rr in both segments." in content["headline"].sentences[-1]
     assert '<p class="best">one, two</p>' in page_of(found)

@@ -106,10 +106,10 @@ def _tooltip(**fields: str) -> list[Any]:
     return tooltips
 
 
-def _names(field: str, order: Sequence[str], **more: Any) -> Any:
+def _names(field: str, order: Sequence[str], **options: Any) -> Any:
     """A vertical axis of names."""
     alt = require_altair()
-    axis = alt.Axis(domain=False, ticks=False, labelPadding=8, **more)
+    axis = alt.Axis(domain=False, ticks=False, labelPadding=8, **options)
     return alt.Y(field=field, type="nominal", sort=list(order), title=None, axis=axis)
 
 
@@ -123,15 +123,15 @@ def _by_system(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]:
+def forest(metric: str, pairs: Sequence[Difference], baseline: str) -> list[Any]:
     """Differences with their intervals, from top to bottom, and a line at no difference.
 
     Without differences there is no chart; `baseline` is empty if all pairs are compared.
     """
     alt = require_altair()
-    if not shown:
+    if not pairs:
         return []
-    rows = [{"pair": d.a if baseline else f"{d.a} − {d.b}", **_difference_row(d)} for d in shown]
+    rows = [{"pair": d.a if baseline else f"{d.a} − {d.b}", **_difference_row(d)} for d in pairs]
     title = f"difference from {baseline}" if baseline else "difference"
     legend = {"title": "significantly"}
     color = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
@@ -184,10 +184,10 @@ def _difference_row(d: Difference) -> dict[str, Any]:
     }
 
 
-def curve(metric: str, points: pl.DataFrame, shown: Sequence[str]) -> list[Any]:
+def curve(metric: str, points: pl.DataFrame, systems: Sequence[str]) -> list[Any]:
     """A metric at every k, with a pointwise band per system shown; no chart without any mean."""
     alt = require_altair()
-    rows = [row for row in points.drop("se").iter_rows(named=True) if row["system"] in shown]
+    rows = [row for row in points.drop("se").iter_rows(named=True) if row["system"] in systems]
     if all(math.isnan(row["mean"]) for row in rows):
         return []
     largest = max(row["k"] for row in rows)
@@ -197,7 +197,7 @@ def curve(metric: str, points: pl.DataFrame, shown: Sequence[str]) -> list[Any]:
         scale=alt.Scale(domain=[1, largest], nice=False, padding=8),
         axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
     )
-    look = _by_system(shown)
+    look = _by_system(systems)
     base = alt.Chart(_data(rows)).encode(x=k, color=look["color"])
     scale = alt.Scale(zero=False)
     value = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5))
@@ -206,11 +206,11 @@ def curve(metric: str, points: pl.DataFrame, shown: Sequence[str]) -> list[Any]:
     )
     line = base.mark_line(strokeWidth=2).encode(y=value)
     # Only some points are drawn; all have a tooltip.
-    seen = f"datum.k == 1 || datum.k % {max(1, largest // 10)} == 0"
+    has_point = f"datum.k == 1 || datum.k % {max(1, largest // 10)} == 0"
     point = base.mark_point(filled=True, size=50).encode(
         y=value,
         shape=look["shape"],
-        opacity=alt.condition(seen, alt.value(1), alt.value(0)),
+        opacity=alt.condition(has_point, alt.value(1), alt.value(0)),
         tooltip=_tooltip(system="system", k="k|d", mean="mean|.4f", **BOUNDS),
     )
     name = f"{metric.partition('@')[0]}@k"
@@ -221,14 +221,14 @@ def curve(metric: str, points: pl.DataFrame, shown: Sequence[str]) -> list[Any]:
     return [chart.properties(title=name, height=HEIGHT, description=description)]
 
 
-def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
+def bins(metric: str, pairs: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
     """The distribution of the users' differences for each pair; equal users only as a count.
 
     A pair of which all users are equal has no chart.
     """
     alt = require_altair()
     charts = []
-    for d, histogram in shown:
+    for d, histogram in pairs:
         if d.wins + d.losses == 0:
             continue
         signs = ("worse", "better") if d.increasing else ("better", "worse")
@@ -322,17 +322,17 @@ def _side(difference: float, *, increasing: bool) -> str:
     return VERDICTS[0] if (difference > 0) == increasing else VERDICTS[1]
 
 
-def first_hits(hits: Shares, shown: Sequence[str]) -> list[Any]:
+def first_hits(hits: Shares, systems: Sequence[str]) -> list[Any]:
     """The share of the users who have their first hit at each rank or above it, by system."""
     alt = require_altair()
     ranks = [span.rpartition("–")[2] for span in hits.classes[:-1]]
     rows = [
         {"system": name, "rank": rank, "share": share}
         for name, shares in hits.summed().items()
-        if name in shown
+        if name in systems
         for rank, share in zip(ranks, shares, strict=False)
     ]
-    look = _by_system(shown)
+    look = _by_system(systems)
     axis = alt.Axis(grid=False, labelAngle=0)
     scale = alt.Scale(domain=[0, 1])
     base = alt.Chart(_data(rows)).encode(
@@ -344,7 +344,7 @@ def first_hits(hits: Shares, shown: Sequence[str]) -> list[Any]:
         shape=look["shape"], tooltip=_tooltip(system="system", rank="rank", share="share|.1%")
     )
     first = {row["system"]: row["share"] for row in reversed(rows)}
-    words = "; ".join(f"{name} {first[name]:.1%} at rank 1" for name in shown if name in first)
+    words = "; ".join(f"{name} {first[name]:.1%} at rank 1" for name in systems if name in first)
     title = in_words("Users with a hit up to this rank")
     return [
         alt.layer(base.mark_line(strokeWidth=2), point).properties(
@@ -353,46 +353,46 @@ def first_hits(hits: Shares, shown: Sequence[str]) -> list[Any]:
     ]
 
 
-def popularity(k: int, shares: Shares, shown: Sequence[str]) -> list[Any]:
+def popularity(k: int, shares: Shares, systems: Sequence[str]) -> list[Any]:
     """How popular the items in the top k are: a bar for each system."""
     alt = require_altair()
     rows = [
         {"system": name, "items": kind, "share": max(share, 0.0), "order": i}
-        for name in shown
-        for i, (kind, share) in enumerate(zip(shares.classes, shares.of[name], strict=True))
+        for name in systems
+        for i, (kind, share) in enumerate(zip(shares.classes, shares.parts[name], strict=True))
     ]
     scale = alt.Scale(domain=list(shares.classes), range=list(BLUES))
     bars = alt.Chart(_data(rows)).mark_bar(stroke="white", strokeWidth=0.5)
     title = in_words(f"Popularity of the items in the top {k}")
-    words = "; ".join(f"{name} {shares.of[name][0]:.1%} of the most popular" for name in shown)
+    words = "; ".join(f"{name} {shares.parts[name][0]:.1%} of the most popular" for name in systems)
     return [
         bars.encode(
-            y=_names("system", shown),
+            y=_names("system", systems),
             x=alt.X("share:Q", title=None, stack="zero", scale=alt.Scale(domain=[0, 1]),
                     axis=alt.Axis(format="%", tickCount=5, grid=False)),
             color=alt.Color("items:N", scale=scale, title=None, sort=list(shares.classes)),
             order="order:Q",
             tooltip=_tooltip(system="system", items=in_words("items"), share="share|.1%"),
-        ).properties(title=title, height=ROW * len(shown), description=f"{title}: {words}")
+        ).properties(title=title, height=ROW * len(systems), description=f"{title}: {words}")
     ]  # fmt: skip
 
 
 def segments(
-    metric: str, estimates: Mapping[tuple[str, str], Estimate], shown: Sequence[str]
+    metric: str, estimates: Mapping[tuple[str, str], Estimate], systems: Sequence[str]
 ) -> list[Any]:
     """Means with intervals by segment and system, of the systems shown; no chart without any."""
     alt = require_altair()
     rows = [
         {"segment": segment, "system": name, "mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
         for (segment, name), e in estimates.items()
-        if name in shown
+        if name in systems
     ]
     if not rows:
         return []
     labels = list(dict.fromkeys(str(row["segment"]) for row in rows))
     base = alt.Chart(_data(rows)).encode(
         y=_names("segment", labels, labelExpr="split(datum.label, ': ')"),  # in two lines
-        yOffset=alt.YOffset("system:N", sort=list(shown), scale=alt.Scale(paddingOuter=0.6)),
+        yOffset=alt.YOffset("system:N", sort=list(systems), scale=alt.Scale(paddingOuter=0.6)),
         tooltip=_tooltip(
             segment="segment",
             system="system",
@@ -401,7 +401,7 @@ def segments(
             n=in_words("users") + "|,",
         ),
     )
-    look = _by_system(shown)
+    look = _by_system(systems)
     scale = alt.Scale(zero=False)
     span = base.mark_rule(strokeWidth=2).encode(
         x=alt.X("low:Q", title=metric, scale=scale, axis=alt.Axis(tickCount=5)),
@@ -413,7 +413,7 @@ def segments(
     return [
         alt.layer(span, point).properties(
             title=metric,
-            height=len(labels) * max(44, 13 * len(shown) + 14),
+            height=len(labels) * max(44, 13 * len(systems) + 14),
             description=f"Means of {metric} by segment: {words}",
         )
     ]

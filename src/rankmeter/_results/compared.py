@@ -160,8 +160,8 @@ class Compared(Logged):
         """
         rows = self.mean_cells()
         styles = {
-            (at, column): cell.styles
-            for at, row in enumerate(rows.values())
+            (number, column): cell.styles
+            for number, row in enumerate(rows.values())
             for column, cell in enumerate(row, 1)
         }
         texts = [(title, *map(str, row)) for title, row in rows.items()]
@@ -172,9 +172,9 @@ class Compared(Logged):
         rows: dict[str, list[MeanCell]] = {name: [] for name in self.systems}
         for label in self.labels:
             means, marks = self.means_of(label), self.marks(label)
-            place = self.places(means, label, digits)
+            ranks = self.places(means, label, digits)
             for name, row in rows.items():
-                row.append(MeanCell(means[name], place[name], marks[name]))
+                row.append(MeanCell(means[name], ranks[name], marks[name]))
         if self.baseline:
             return rows
         letters = letters_of(self.systems)
@@ -183,8 +183,8 @@ class Compared(Logged):
     def places(self, means: Mapping[str, Estimate], label: str, digits: int = 4) -> dict[str, int]:
         """By system, 1 for the best mean of a metric as it is printed, 2 for the second, else 0."""
         printed = [number(e.mean, decimals(digits)) for e in means.values()]
-        place = printed_places(printed, increasing=self.by_metric[label].increasing)
-        return dict(zip(means, place, strict=True))
+        ranks = printed_places(printed, increasing=self.by_metric[label].increasing)
+        return dict(zip(means, ranks, strict=True))
 
     def means(self) -> Frame:
         """Systems × metrics: a row for each system, and a column for each metric."""
@@ -277,20 +277,20 @@ class Compared(Logged):
         averaged over different users.
         """
         chance = [summary.random for summary in self.summaries.values()] or [{}]
-        return {m: x for m, x in chance[0].items() if all(x == by.get(m) for by in chance)}
+        return {m: x for m, x in chance[0].items() if all(x == means.get(m) for means in chance)}
 
     @property
     def cautions(self) -> tuple[str, ...]:
         """Reasons to doubt that the data are what was meant."""
-        every = (caution for summary in self.summaries.values() for caution in summary.cautions)
-        return tuple(dict.fromkeys(every))
+        cautions = (caution for summary in self.summaries.values() for caution in summary.cautions)
+        return tuple(dict.fromkeys(cautions))
 
     @property
     @in_words_of_result
     def notes(self) -> tuple[str, ...]:
         """The notes below the table."""
         s = self.settings
-        first, more = self._more_notes()
+        first, later = self._more_notes()
         different = "" if s["common"] == "all" else ", so that means are over different users"
         notes = [self.significance_note(), *first]
         notes += [
@@ -299,7 +299,7 @@ class Compared(Logged):
             if n
         ]
         groups = s.get("clusters_by_metric", {})
-        notes += [*more, *unused_labels(s), *cluster_notes(groups, "tests and intervals")]
+        notes += [*later, *unused_labels(s), *cluster_notes(groups, "tests and intervals")]
         notes += bootstrap_notes(self.plan)
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
@@ -364,11 +364,11 @@ def _difference_notes(result: Compared) -> list[str]:
     """The notes of single differences, with the metrics and segments if they are of some."""
     noted = by_key((d.note, d) for d in result.differences if d.note)
     notes = []
-    for note, where in sorted(noted.items()):
-        labels = dict.fromkeys(d.metric for d in where)
-        segments = dict.fromkeys(d.segment for d in where)
-        of = "" if len(labels) == len(result.labels) else f"{', '.join(labels)}: "
-        notes.append(f"{of}{note}" + ("" if "" in segments else f" ({', '.join(segments)})"))
+    for note, differences in sorted(noted.items()):
+        labels = dict.fromkeys(d.metric for d in differences)
+        segments = dict.fromkeys(d.segment for d in differences)
+        prefix = "" if len(labels) == len(result.labels) else f"{', '.join(labels)}: "
+        notes.append(f"{prefix}{note}" + ("" if "" in segments else f" ({', '.join(segments)})"))
     return notes
 
 

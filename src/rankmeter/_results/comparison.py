@@ -51,11 +51,11 @@ class Comparison(Compared):
     @property
     def per_user(self) -> Frame:
         """Columns ``system``, ``user`` and one per metric; a frame as that of `Summary`."""
-        each = [
+        frames = [
             summary.values_by_user.select(pl.lit(name).alias("system"), pl.all())
             for name, summary in self.summaries.items()
         ]
-        return self.kind.frame(pl.concat(each))
+        return self.kind.frame(pl.concat(frames))
 
     def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
         """The rows of `per_user` in Polars, those of so many users at a time."""
@@ -213,23 +213,23 @@ class Comparison(Compared):
         a, b = self._two_systems(label, system, against)
         if self.by_metric[label].whole:
             raise UsageError(f"{label} is computed over all lists at once: no user has one")
-        most = None if n is None else integer("n", n, least=1)
-        return most_moved_users(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
+        limit = None if n is None else integer("n", n, least=1)
+        return most_moved_users(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), limit,
                      falling=worst == self.by_metric[label].increasing)  # fmt: skip
 
-    def _two_systems(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
+    def _two_systems(self, label: str, system: str | None, rival: str | None) -> tuple[str, str]:
         """The two systems to look at: those of the headline, unless they are given."""
-        for option, name in (("system", system), ("against", against)):
+        for option, name in (("system", system), ("against", rival)):
             if name is not None:
                 choice(option, name, self.systems)
         d = self.verdict_on(label).difference or self[label][0]
         a, b = (d.b, d.a) if d.a == self.baseline else (d.a, d.b)
-        system = system or (b if against == a else a)
+        system = system or (b if rival == a else a)
         usual = self.baseline if self.baseline not in ("", system) else (a if system == b else b)
-        against = against or usual
-        if system == against:
+        rival = rival or usual
+        if system == rival:
             raise UsageError(f"{system} is compared with itself: name two systems")
-        return system, against
+        return system, rival
 
     def curve(self, metric: str, max_k: int | None = None) -> Curve:
         """``metric@1`` to ``metric@max_k`` of every system, with bands.

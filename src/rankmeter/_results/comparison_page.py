@@ -56,15 +56,15 @@ def plan_of(result: Compared) -> Plan:
 
 def panels(result: Compared, kind: str, metric: str) -> list[Any]:
     """The charts of one kind for one metric, of no width or theme yet."""
-    values, shown, differences = result.by_metric[metric], systems_shown(result), result[metric]
+    values, systems, differences = result.by_metric[metric], systems_shown(result), result[metric]
     if kind == "curve":
         if not plan_of(result)[metric].spec.cutoff:
             return []
-        return charts.curve(metric, curves(result, [metric])[metric].frame, shown)
+        return charts.curve(metric, curves(result, [metric])[metric].frame, systems)
     if kind == "segments":
         estimates = result.segment_estimates.items()
         means = {(s, n): e for (s, m, n), e in estimates if m == metric}
-        return charts.segments(metric, means, shown)
+        return charts.segments(metric, means, systems)
     if kind == "tradeoff":
         entries = plan_of(result).metrics
         accuracy = [entry.label for entry in entries if not entry.spec.of_lists]
@@ -72,7 +72,7 @@ def panels(result: Compared, kind: str, metric: str) -> list[Any]:
             return []
         first, second = result.means_of(accuracy[0]), result.means_of(metric)
         return charts.tradeoff(
-            accuracy[0], metric, {name: (first[name], second[name]) for name in shown}
+            accuracy[0], metric, {name: (first[name], second[name]) for name in systems}
         )
     best = result.verdict_on(metric).best
     if kind == "forest":
@@ -88,23 +88,23 @@ def panels(result: Compared, kind: str, metric: str) -> list[Any]:
 def systems_shown(result: Compared) -> list[str]:
     """The systems that charts show: the baseline, and the best ones on the first metric."""
     ranked = result.verdict_on(result.labels[0]).ranked
-    shown = sorted(ranked, key=lambda name: name != result.baseline)[:MAX_SYSTEMS]
-    return sorted(shown, key=result.systems.index)
+    systems = sorted(ranked, key=lambda name: name != result.baseline)[:MAX_SYSTEMS]
+    return sorted(systems, key=result.systems.index)
 
 
 def page_of(result: Compared) -> dict[str, Any]:
     """The content of the page of a comparison, by name in its template."""
-    plan, labels, shown = plan_of(result), result.labels, systems_shown(result)
+    plan, labels, systems = plan_of(result), result.labels, systems_shown(result)
     verdicts = {label: result.verdict_on(label) for label in labels}
     charted, left_out = drawn_of(labels)
-    sources = {name: (each.source, each.scores) for name, each in result.summaries.items()}
+    sources = {name: (summary.source, summary.scores) for name, summary in result.summaries.items()}
     extreme = {
         label: _extremes(result, verdicts[label])
         for label in charted
         if not result.by_metric[label].whole
     }
     read = {name: summary.read for name, summary in result.summaries.items()}
-    by_k, again = curves_and_shares(plan, result.scored, charted, shown, result.clusters, read)
+    by_k, reread = curves_and_shares(plan, result.scored, charted, systems, result.clusters, read)
     figures: dict[str, dict[str, list[Any]]] = {
         kind: {label: panels(result, kind, label) for label in charted}
         for kind in get_args(ChartKind)
@@ -120,9 +120,9 @@ def page_of(result: Compared) -> dict[str, Any]:
         "rivals": rivals if len(cards) > 1 and len(rivals) < len(result.systems) else [],
         **_means_and_notes(result, left_out),
         "differences": result.difference_table(),
-        "shown": shown,
+        "shown": systems,
         "good_k": _good_k(result, by_k),
-        **again,
+        **reread,
         "segments": _segment_cells(result),
         "heterogeneity": _heterogeneity_table(result),
         "extremes": extreme,
@@ -130,7 +130,7 @@ def page_of(result: Compared) -> dict[str, Any]:
             label: tops_of_lists({name: sources[name] for name in names}, plan[label], groups)
             for label, (names, groups) in extreme.items()
         },
-        "figures": again["figures"] | figures,
+        "figures": reread["figures"] | figures,
         "plan": plan.describe(),
         "call": _python_call(result),
         "n_users": max(e.n for e in result.estimates.values()),
@@ -138,12 +138,12 @@ def page_of(result: Compared) -> dict[str, Any]:
     }
 
 
-def _means_and_notes(result: Compared, more: Sequence[str]) -> dict[str, Any]:
+def _means_and_notes(result: Compared, last_notes: Sequence[str]) -> dict[str, Any]:
     """The table of means with its marks, and the notes: how differences were tested comes first."""
     crowded = not result.baseline and len(result.systems) > MAX_SYSTEMS  # too many letters to read
     tested = result.significance_note()
     apart = {*result.segment_notes()[1:]}  # has a table
-    notes = [tested, *(note for note in result.notes if note not in {tested, *apart}), *more]
+    notes = [tested, *(note for note in result.notes if note not in {tested, *apart}), *last_notes]
     cells = result.mean_cells()
     if crowded:
         notes[0] = tested.replace("letters: the", "beats: how many")
@@ -213,8 +213,8 @@ def _segment_cells(result: Compared) -> dict[str, list[tuple[str | MeanCell, ...
 
     def row(segment: str, label: str) -> tuple[str | MeanCell, ...]:
         means = {name: result.segment_estimates[segment, label, name] for name in result.systems}
-        place = result.places(means, label)
-        cells = (MeanCell(e, place[name]) for name, e in means.items())
+        ranks = result.places(means, label)
+        cells = (MeanCell(e, ranks[name]) for name, e in means.items())
         return segment, f"{max(e.n for e in means.values()):,}", *cells
 
     keys = dict.fromkeys(key[:2] for key in result.segment_estimates)

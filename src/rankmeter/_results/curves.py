@@ -241,8 +241,8 @@ def distinct_curves(plan: Plan) -> dict[str, str]:
     curves = {}
     for entry in plan.metrics:
         if entry.spec.cutoff:
-            what = (entry.metric.name, entry.metric.options, entry.alignment, entry.averaging)
-            curves[entry.label] = firsts.setdefault(what, entry.label)
+            key = (entry.metric.name, entry.metric.options, entry.alignment, entry.averaging)
+            curves[entry.label] = firsts.setdefault(key, entry.label)
     return curves
 
 

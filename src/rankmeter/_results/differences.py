@@ -180,35 +180,35 @@ class Difference:
 
     def __repr__(self) -> str:
         """The numbers that matter; all others are attributes."""
-        what = f"{self.a!r} − {self.b!r}, {self.metric!r}"
-        where = f", {self.segment!r}" if self.segment else ""
+        subject = f"{self.a!r} − {self.b!r}, {self.metric!r}"
+        segment = f", {self.segment!r}" if self.segment else ""
         size = f"{change(self.difference)} [{change(self.low)}, {change(self.high)}]"
         return (
-            f"Difference({what}{where}: {size}, "
+            f"Difference({subject}{segment}: {size}, "
             f"p={p_value(self.p)}, p_adjusted={p_value(self.p_adjusted)}, n={self.n:,})"
         )
 
     def sentence(self) -> str:
         """The difference in plain words."""
-        where = f" among {self.segment}" if self.segment else ""
+        among = f" among {self.segment}" if self.segment else ""
         if math.isnan(self.p):
-            return f"{self.a} and {self.b} cannot be compared on {self.metric}{where}: {self.note}."
+            return f"{self.a} and {self.b} cannot be compared on {self.metric}{among}: {self.note}."
         if not self.differs and not (self.significant and self.better):
-            each = f" for every one of {counted(self.n, 'user')}" if self.per_user else ""
-            return f"{self.a} and {self.b} have the same {self.metric}{where}{each}."
+            scope = f" for every one of {counted(self.n, 'user')}" if self.per_user else ""
+            return f"{self.a} and {self.b} have the same {self.metric}{among}{scope}."
         if self.verdict == "equivalent":
-            return self._equivalent(where) + self.sources()
+            return self._equivalent(among) + self.sources()
         if self.verdict == "undecided":
-            return self._undecided(where) + self.sources()
+            return self._undecided(among) + self.sources()
         d = seen_from(self, self.better)
         if (d.difference < 0) == d.increasing:
-            return _contradiction(d, where)
-        return _significant(d, where) + self.sources()
+            return _contradiction(d, among)
+        return _significant(d, among) + self.sources()
 
-    def _undecided(self, where: str) -> str:
+    def _undecided(self, among: str) -> str:
         """The sentence of a difference that is not significant."""
         sentence = (
-            f"The data do not decide between {self.a} and {self.b} on {self.metric}{where}: "
+            f"The data do not decide between {self.a} and {self.b} on {self.metric}{among}: "
             f"{self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}]{self.other_method()}, "
             f"{self.p_text()}"
         )
@@ -219,11 +219,11 @@ class Difference:
             )
         return f"{sentence}. {self.outlook()}{self._limits()}"
 
-    def _equivalent(self, where: str) -> str:
+    def _equivalent(self, among: str) -> str:
         """The sentence of a difference that is smaller than the margin."""
         p = p_text(max(self.p_not_worse, self.p_not_better))
         return (
-            f"{self.a} and {self.b} are equivalent on {self.metric}{where} within "
+            f"{self.a} and {self.b} are equivalent on {self.metric}{among} within "
             f"±{self.margin:.4f}: {self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}], "
             f"{p} of a larger difference."
         )
@@ -232,9 +232,9 @@ class Difference:
         """A clause about the margin that the tests exclude."""
         if math.isnan(self.margin):
             return ""
-        shown = "excluded" if self.not_worse else "not excluded"
+        answer = "excluded" if self.not_worse else "not excluded"
         return (
-            f" That {self.a} is worse by {self.margin:.4f} or more is {shown} "
+            f" That {self.a} is worse by {self.margin:.4f} or more is {answer} "
             f"({p_text(self.p_not_worse)})."
         )
 
@@ -242,12 +242,12 @@ class Difference:
         """What the difference varies with, if systems have several training runs."""
         if math.isnan(self.share_of_runs):
             return ""
-        more = "runs, not more users" if self.share_of_runs > 0.5 else "users, not more runs"
-        more = in_words(more)
+        tip = "runs, not more users" if self.share_of_runs > 0.5 else "users, not more runs"
+        tip = in_words(tip)
         share = max(self.share_of_runs, 1 - self.share_of_runs)
-        what = more.partition(",")[0]
+        source = tip.partition(",")[0]
         return (
-            f" {share:.0%} of the variance is between {what}: for a narrower interval, add {more}."
+            f" {share:.0%} of the variance is between {source}: for a narrower interval, add {tip}."
         )
 
     def outlook(self) -> str:
@@ -274,12 +274,12 @@ class Difference:
         if not self.disagrees:
             return ""
         verb = "includes" if self.significant else "excludes"
-        same = math.isclose(self.confidence, 1.0 - self.alpha)
-        what = "by another method" if same else f"at another level, {level(self.confidence)}"
-        return f" (the interval, {what}, {verb} 0)"
+        agree = math.isclose(self.confidence, 1.0 - self.alpha)
+        reason = "by another method" if agree else f"at another level, {level(self.confidence)}"
+        return f" (the interval, {reason}, {verb} 0)"
 
 
-def _significant(d: Difference, where: str) -> str:
+def _significant(d: Difference, among: str) -> str:
     """The sentence of a significant difference in favor of a."""
     lower = "" if d.increasing else ", where lower is better,"
     ends = [d.low, d.high] if d.increasing else [-d.high, -d.low]
@@ -288,7 +288,7 @@ def _significant(d: Difference, where: str) -> str:
     gain = f" ({share})" if math.isfinite(size) else ""
     effect = f", |d_z| = {abs(d.d_z):.2f}" if math.isfinite(d.d_z) else ""
     return (
-        f"{d.a} beats {d.b} on {d.metric}{lower}{where} by "
+        f"{d.a} beats {d.b} on {d.metric}{lower}{among} by "
         f"{abs(d.difference):.4f}{gain}, interval [{ends[0]:+z.4f}, {ends[1]:+z.4f}]"
         f"{d.other_method()}, {d.p_text()}; {_wins_clause(d)}{effect}."
     )
@@ -302,10 +302,10 @@ def _wins_clause(d: Difference) -> str:
     return f"better for {d.wins:,}, worse for {d.losses:,} of {users}"
 
 
-def _contradiction(d: Difference, where: str) -> str:
+def _contradiction(d: Difference, among: str) -> str:
     """The sentence of a test that favors a, which has the worse mean."""
     return (
-        f"The results for {d.a} and {d.b} on {d.metric}{where} contradict each other: "
+        f"The results for {d.a} and {d.b} on {d.metric}{among} contradict each other: "
         f"the {d.method} test favors {d.a} ({d.p_text()}; {_wins_clause(d)}), but the mean "
         f"of {d.b} is better by {abs(d.difference):.4f}."
     )
@@ -412,16 +412,16 @@ def segment_notes(
             return [first, f"{pair}: {clause} ({answer})"]
         return [first, f"{pair}: the same in all {n} segments? {answer}"]
     unequal = sorted((test for test in tests if test.p < alpha), key=lambda test: test.p)
-    named = [
+    pairs = [
         f"{test.a} − {test.b} on {test.metric} ({p_text(test.p)}"
         f"{clauses[test.metric, test.a, test.b].partition('not the same for all segments')[2]})"
         for test in unequal
     ]
-    answers = [f"yes for {', '.join(named[:MAX_UNEQUAL])}"] if named else []
-    answers += [f"{len(named) - MAX_UNEQUAL} more in `heterogeneity`"] * (len(named) > MAX_UNEQUAL)
+    answers = [f"yes for {', '.join(pairs[:MAX_UNEQUAL])}"] if pairs else []
+    answers += [f"{len(pairs) - MAX_UNEQUAL} more in `heterogeneity`"] * (len(pairs) > MAX_UNEQUAL)
     untested = sum(math.isnan(test.p) for test in tests)
-    if others := len(tests) - len(unequal) - untested:
-        answers.append(f"not shown for {counted(others, 'other') if named else others}")
+    if n_equal := len(tests) - len(unequal) - untested:
+        answers.append(f"not shown for {counted(n_equal, 'other') if pairs else n_equal}")
     if untested:
         answers.append(f"not testable for {untested}, as a segment has no variation")
     return [first, f"do differences vary between the {n} segments? {'; '.join(answers)}"]

@@ -88,8 +88,8 @@ def estimate(
 
     `clusters` has the cluster of each user of the result, averaged or not.
     """
-    scale, how = averaged.scale(entry), entry.averaging.aggregate
-    return estimate_of(plan, entry.label, scale, averaged, clusters, how)
+    scale, aggregate = averaged.scale(entry), entry.averaging.aggregate
+    return estimate_of(plan, entry.label, scale, averaged, clusters, aggregate)
 
 
 def estimate_of(
@@ -98,18 +98,18 @@ def estimate_of(
     scale: tuple[float, float],
     averaged: Averaged,
     clusters: IntArray | None = None,
-    how: str = "mean",
+    aggregate: str = "mean",
 ) -> Estimate:
-    """The mean of values on a scale; `how` is one of the aggregates."""
+    """The mean of values on a scale; `aggregate` is one of the aggregates."""
     values = averaged.parts
     cluster_ids = None if clusters is None else clusters[averaged.users]
     summary = moments(values)
     if averaged.state is None and not _on_scale(scale, values):
         scale = UNBOUNDED
     if averaged.alone:
-        mean, low, high = _aggregate(values, summary, how, setting, cluster_ids, scale)
+        mean, low, high = _aggregate(values, summary, aggregate, setting, cluster_ids, scale)
     else:  # no user has a value on the scale
-        _, *ends = _aggregate(values, summary, how, setting, cluster_ids, UNBOUNDED)
+        _, *ends = _aggregate(values, summary, aggregate, setting, cluster_ids, UNBOUNDED)
         mean = averaged.state.value() if averaged.state else math.nan  # without rounding
         low, high = clip(scale, mean, *ends)
     n, _, sd = summary
@@ -170,24 +170,24 @@ _NAN = math.nan
 def _aggregate(
     values: FloatArray,
     summary: Moments,
-    how: str,
+    aggregate: str,
     setting: Setting,
     clusters: IntArray | None,
     scale: tuple[float, float],
 ) -> tuple[float, float, float]:
     """The mean (geometric mean, sum) of the values, and the bounds of its interval."""
-    if how == "geometric":
+    if aggregate == "geometric":
         logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
         ends = math.log(GEOMETRIC_FLOOR), math.log(scale[1]) if scale[1] > 0 else math.inf
         summary = moments(logs)
         mean, low, high = map(math.exp, _aggregate(logs, summary, "mean", setting, clusters, ends))
         return mean, low, high
-    if how == "median":
+    if aggregate == "median":
         confidence = setting.confidence
         low, high = median_interval(values, confidence) if clusters is None else (_NAN, _NAN)
         return float(np.median(values)) if values.size else _NAN, low, high
     low, high = mean_interval(values, summary, setting, clusters, scale)
-    times = summary.n if how == "sum" else 1
+    times = summary.n if aggregate == "sum" else 1
     return times * summary.mean, times * low, times * high
 
 

@@ -233,8 +233,8 @@ class Evaluated(Logged):
     @property
     def read(self) -> dict[str, int]:
         """The counts of the data as they were read, before any score."""
-        others = {"clusters", "effective_clusters", *UNUSED_LABELS, *self.scores.counts}
-        return {name: count for name, count in self.counts.items() if name not in others}
+        later_counts = {"clusters", "effective_clusters", *UNUSED_LABELS, *self.scores.counts}
+        return {name: count for name, count in self.counts.items() if name not in later_counts}
 
     def _clusters(self) -> dict[str, dict[str, int]]:
         """By metric, the numbers of clusters of the users that it averages."""

@@ -87,19 +87,19 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
     """
     facts = {"relevant": by_name({entry.label: _relevance_rule(entry) for entry in plan.metrics})}
     special = {entry.label: _special_cases(entry, scores) for entry in plan.metrics}
-    for what in dict.fromkeys(what for of in special.values() for what in of):
-        each = {label: of.get(what, (0, "")) for label, of in special.items()}
-        numbers = {count for count, _ in each.values()}
+    for subject in dict.fromkeys(subject for cases in special.values() for subject in cases):
+        by_metric = {label: cases.get(subject, (0, "")) for label, cases in special.items()}
+        numbers = {count for count, _ in by_metric.values()}
         if len(numbers) > 1:
-            by_label = {label: _with_rule(f"{n:,}", r) for label, (n, r) in each.items() if n}
-            facts[what] = _behind_names(by_label)
+            by_label = {label: _with_rule(f"{n:,}", r) for label, (n, r) in by_metric.items() if n}
+            facts[subject] = _behind_names(by_label)
         elif any(numbers):
-            rule = by_name({label: rule for label, (_, rule) in each.items()})
-            facts[what] = _with_rule(f"{numbers.pop():,}", rule)
-    asked = [entry for entry in plan.metrics if entry.spec.of_hits or not entry.spec.of_lists]
-    if none := [entry.label for entry in asked if _without_hits(scores.facts[entry.alignment])]:
-        some = f" ({', '.join(none)})" if len(none) < len(asked) else ""
-        facts["relevant items that were ranked"] = f"none{some}"
+            rule = by_name({label: rule for label, (_, rule) in by_metric.items()})
+            facts[subject] = _with_rule(f"{numbers.pop():,}", rule)
+    ranked = [entry for entry in plan.metrics if entry.spec.of_hits or not entry.spec.of_lists]
+    if none := [entry.label for entry in ranked if _without_hits(scores.facts[entry.alignment])]:
+        names = f" ({', '.join(none)})" if len(none) < len(ranked) else ""
+        facts["relevant items that were ranked"] = f"none{names}"
     if labels := [entry.label for entry in plan.metrics if _is_skewed(plan, entry, scores)]:
         facts[SKEWED] = ", ".join(labels)
     for name, count in counts.items():
@@ -113,8 +113,8 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
 def uninformative(estimates: Iterable[Estimate]) -> Facts:
     """The metrics whose interval is not informative, as a fact."""
     labels = [e.label for e in estimates if e.n > 1 and e.low == e.high]
-    what = "identical for all users, so the interval is not informative"
-    return {what: ", ".join(labels)} if labels else {}
+    fact = "identical for all users, so the interval is not informative"
+    return {fact: ", ".join(labels)} if labels else {}
 
 
 def uneven_weights(plan: Plan, scores: Scores) -> list[str]:
@@ -136,35 +136,34 @@ def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
     """
     relevant = next(iter(facts.values()))["relevant"]
     convention = f"convention {plan.convention}, relevant {relevant}"
-    whole = [entry.label for entry in plan.metrics if entry.spec.whole]
-    together = [in_words("computed over all lists at once: ") + ", ".join(whole)] if whole else []
-    others = _by_fact(
+    wholes = [entry.label for entry in plan.metrics if entry.spec.whole]
+    together = [in_words("computed over all lists at once: ") + ", ".join(wholes)] if wholes else []
+    metrics_by_note = _by_fact(
         {
             entry.label: f"{AGGREGATES[entry.averaging.aggregate]} instead of the mean"
             for entry in plan.metrics
             if entry.averaging.aggregate in AGGREGATES and not entry.spec.whole
         }
     )
-    aggregates = [f"{', '.join(labels)}: {what}" for what, labels in others.items()]
+    aggregates = [f"{', '.join(labels)}: {note}" for note, labels in metrics_by_note.items()]
     return [convention, *plan.notes, *fact_notes(facts, {"relevant"}), *together, *aggregates]
 
 
 def fact_notes(by_system: Mapping[str, Facts], left_out: Collection[str] = ()) -> list[str]:
     """Facts by system, or by convention, as notes, except those already known."""
     notes = []
-    every = dict.fromkeys(itertools.chain(*by_system.values()))
-    for what in every:
-        if what in left_out:
+    for subject in dict.fromkeys(itertools.chain(*by_system.values())):
+        if subject in left_out:
             continue
-        groups = _by_fact({name: facts[what] for name, facts in by_system.items() if what in facts})
-        what = in_words(what)  # noqa: PLW2901
+        groups = _by_fact({s: facts[subject] for s, facts in by_system.items() if subject in facts})
+        subject = in_words(subject)  # noqa: PLW2901
         if [*groups.values()] == [[*by_system]]:
-            notes.append(f"{what}: {next(iter(groups))}")
+            notes.append(f"{subject}: {next(iter(groups))}")
             continue
-        shown = [*groups.items()][:MAX_GROUPS]
-        notes += [f"{what} ({', '.join(names)}): {fact}" for fact, names in shown]
-        if left := sum(map(len, groups.values())) - sum(len(names) for _, names in shown):
-            notes.append(f"{what}: also in {counted(left, 'other system')}")
+        groups_shown = [*groups.items()][:MAX_GROUPS]
+        notes += [f"{subject} ({', '.join(names)}): {fact}" for fact, names in groups_shown]
+        if n_left := sum(map(len, groups.values())) - sum(len(names) for _, names in groups_shown):
+            notes.append(f"{subject}: also in {counted(n_left, 'other system')}")
     return notes
 
 
@@ -215,16 +214,16 @@ def chance_notes(random: Mapping[str, float], plan: Plan) -> list[str]:
     """A note on the means of random rankings, if the number of candidates is known."""
     if not random:
         return []
-    shown = ", ".join(f"{label} {number(value)}" for label, value in random.items())
-    return [f"random: {shown} ({counted(plan.n_items or 0, 'candidate')})"]
+    means = ", ".join(f"{label} {number(value)}" for label, value in random.items())
+    return [f"random: {means} ({counted(plan.n_items or 0, 'candidate')})"]
 
 
-def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], what: str) -> list[str]:
+def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], noun: str) -> list[str]:
     """Notes on the numbers of clusters by metric, and on those with few."""
     notes = by_key(
         (note, label)
         for label, counts in by_metric.items()
-        for note in _cluster_notes(counts, what)
+        for note in _cluster_notes(counts, noun)
     )
     return [
         note if len(labels) == len(by_metric) else f"{', '.join(labels)}: {note}"
@@ -232,15 +231,15 @@ def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], what: str) -> list
     ]
 
 
-def _cluster_notes(counts: Mapping[str, int], what: str) -> list[str]:
+def _cluster_notes(counts: Mapping[str, int], noun: str) -> list[str]:
     n = counts["clusters"]
     if not n:
         return []
     equal = counts["effective_clusters"]
-    worth = "" if equal == n else f", which count as {equal:,} of equal size"
-    notes = [f"{what} by {counted(n, 'cluster')}{worth}"]
+    effect = "" if equal == n else f", which count as {equal:,} of equal size"
+    notes = [f"{noun} by {counted(n, 'cluster')}{effect}"]
     if equal < FEW_CLUSTERS:
-        notes.append(f"fewer than {FEW_CLUSTERS} clusters of equal size: {what} are rough")
+        notes.append(f"fewer than {FEW_CLUSTERS} clusters of equal size: {noun} are rough")
     return notes
 
 
@@ -286,17 +285,17 @@ def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, st
         n = int(np.count_nonzero(lost))
         return {"users without a value": (n, averaging.undefined), **_cases(facts.counts.items())}
     judged, ranked = scores.in_truth, scores.in_rankings
-    nothing = judged & (facts.n_relevant == 0)
+    irrelevant = judged & (facts.n_relevant == 0)
     averaged = judged & ranked if averaging.missing == "skip" else judged
-    lost = averaged & ~nothing & np.isnan(scores.values[entry.label])
+    lost = averaged & ~irrelevant & np.isnan(scores.values[entry.label])
     users = {
         "users without a ranking": (judged & ~ranked, averaging.missing),
         "users without truth": (ranked & ~judged, averaging.extra),
-        "users with nothing relevant": (nothing, averaging.undefined),
+        "users with nothing relevant": (irrelevant, averaging.undefined),
         "users with relevant items but no value": (lost, averaging.undefined),
     }
     return {
-        **{what: (int(np.count_nonzero(mask)), rule) for what, (mask, rule) in users.items()},
+        **{subject: (int(np.count_nonzero(mask)), rule) for subject, (mask, rule) in users.items()},
         "hits tied in score": (facts.counts["tied_hits"], entry.alignment.ties),
         **_effective_size(entry, scores),
         **_cases(facts.counts.items()),
@@ -317,10 +316,10 @@ def _cases(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:
 def _relevance_rule(entry: MetricPlan) -> str:
     """The rule by which judged items are hits of a metric."""
     alignment = entry.alignment
-    others = {
+    rules = {
         "positive": ">0",
         "all": "any",
         "reached": in_words(">0 of users with ") + str(alignment.relevant),
     }
     table = f", gains {alignment.gains}" if alignment.gain_table else ""
-    return others.get(alignment.gains, f"{alignment.relevant}{table}")
+    return rules.get(alignment.gains, f"{alignment.relevant}{table}")

@@ -81,20 +81,20 @@ def _describe(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
         _describe(layer, rows)
     if "mark" not in spec:
         return
-    shown = spec["encoding"].pop("tooltip", [])
-    spec["mark"]["aria"] = bool(shown)
-    if shown:
+    tips = spec["encoding"].pop("tooltip", [])
+    spec["mark"]["aria"] = bool(tips)
+    if tips:
         field = f"said by {spec['mark']['type']}"
         for row in rows:
-            row[field] = ", ".join(_shown_value(row[tip["field"]], tip) for tip in shown)
+            row[field] = ", ".join(_shown_value(row[tip["field"]], tip) for tip in tips)
         spec["encoding"]["description"] = {"field": field, "type": "nominal"}
 
 
-def _shown_value(value: Any, shown: Mapping[str, Any]) -> str:
+def _shown_value(value: Any, tip: Mapping[str, Any]) -> str:
     """A value of a tooltip behind its title."""
-    form = shown.get("format", "").replace("d", ",")
+    form = tip.get("format", "").replace("d", ",")
     text = str(value) if value is None or not form else format(value, form)
-    return f"{shown['title']} {text}"
+    return f"{tip['title']} {text}"
 
 
 def _legible(value: Any) -> Any:
@@ -177,10 +177,10 @@ def read_page(path: str | Path) -> dict[str, Any]:
     )
     try:
         result: dict[str, Any] = json.loads(script[1] if script else "")
-        whole = _is_comparison(result) if "systems" in result else _is_evaluation(result)
+        is_result = _is_comparison(result) if "systems" in result else _is_evaluation(result)
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
-        whole = False
-    if not whole:
+        is_result = False
+    if not is_result:
         raise FileFormatError(
             f"{path} holds no result: expected a report from rankmeter compare --report or "
             "rankmeter evaluate --report"
@@ -252,7 +252,7 @@ def write(
 def render(template: str, content: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     """The text of a page, which `write` describes."""
     style, script = _own("page.css"), _own("page.js")
-    popular, shown = content["popularity"], content.get("shown", ())
+    popular, systems = content["popularity"], content.get("shown", ())
     page = _environment().get_template(f"{template}.html.jinja")
     return str(
         page.render(
@@ -271,11 +271,11 @@ def render(template: str, content: Mapping[str, Any], result: Mapping[str, Any])
             max_printed=MAX_PRINTED,
             max_rows=MAX_ROWS,
             rows_on_paper=ROWS_ON_PAPER,
-            systems=[(f"{i}", SIGNS[i], name) for i, name in enumerate(shown)],
+            systems=[(f"{i}", SIGNS[i], name) for i, name in enumerate(systems)],
             classes=[(f"p{i}", "■", kind) for i, kind in enumerate(popular[1].classes)]
             if popular
             else [],
-            drawings={kind: _drawn(by) for kind, by in content["figures"].items()},
+            drawings={kind: _drawn(charts) for kind, charts in content["figures"].items()},
             result_id=RESULT,
             result=_json(result),
         )
@@ -337,11 +337,11 @@ def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
 
 def _drawn(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:
     """The charts of one kind by metric, each once: a chart of several metrics is one object."""
-    seen: set[int] = set()
+    drawn_ids: set[int] = set()
     drawings = {}
     for label, panels in charts.items():
-        fresh = [panel for panel in panels if id(panel) not in seen]
-        seen.update(map(id, fresh))
+        fresh = [panel for panel in panels if id(panel) not in drawn_ids]
+        drawn_ids.update(map(id, fresh))
         drawings[label] = [drawing(panel) for panel in fresh]
     return drawings if any(drawings.values()) else {}
 

@@ -233,8 +233,8 @@ class _Pair:
     def note(self) -> str:
         """A note on differences that are few or skewed; empty for others."""
         if self.changes.size < FEW_USERS:
-            what = in_words("users" if self.group.clusters is None else "clusters")
-            return f"only {self.changes.size} {what}: treat differences with caution"
+            unit_name = in_words("users" if self.group.clusters is None else "clusters")
+            return f"only {self.changes.size} {unit_name}: treat differences with caution"
         return f"differences {SKEWED}" if self._is_skewed() else ""
 
     def _is_skewed(self) -> bool:
@@ -338,8 +338,8 @@ class PairedTests:
         """The other minus the baseline, or the earlier minus the later."""
         if self.settings.baseline is None:
             return list(itertools.combinations(range(len(self.names)), 2))
-        at = self.names.index(self.settings.baseline)
-        return [(i, at) for i in range(len(self.names)) if i != at]
+        baseline = self.names.index(self.settings.baseline)
+        return [(i, baseline) for i in range(len(self.names)) if i != baseline]
 
     def estimates(self, users: IntArray | None = None) -> dict[tuple[str, str], Estimate]:
         """By metric and system, the mean over the common users, or over its own."""
@@ -393,8 +393,8 @@ class PairedTests:
             return self.settings.test
         if self.settings.correction == "maxt":  # the flips of many users have a normal limit
             return "randomization"
-        most = max(int(values.members.any(axis=1).sum()) for values in self.values)
-        return "randomization" if most <= st.AUTO_LIMIT else "t"
+        n_users = max(int(values.members.any(axis=1).sum()) for values in self.values)
+        return "randomization" if n_users <= st.AUTO_LIMIT else "t"
 
     def differences(
         self, segments: Mapping[str, IntArray]
@@ -407,7 +407,7 @@ class PairedTests:
         users is significant.
         """
         gated = self.settings.gatekeeping
-        overall, left = self._compare_groups(
+        overall, shares_left = self._compare_groups(
             self._groups("", self._everyone), single=bool(segments) and gated
         )
         groups = [group for name, users in segments.items() for group in self._groups(name, users)]
@@ -417,18 +417,18 @@ class PairedTests:
         if gated:
             gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
             within = [
-                self._gate(d, gates[d.metric, d.a, d.b], left[self._family_of(d.metric)])
+                self._gate(d, gates[d.metric, d.a, d.b], shares_left[self._family_of(d.metric)])
                 for d in within
             ]
         return (*overall, *within), tuple(self._heterogeneity(overall, groups))
 
-    def _gate(self, d: Difference, gate: float, left: float) -> Difference:
-        """A difference within a segment, as significant as over all users and `left` allow."""
+    def _gate(self, d: Difference, gate: float, share_left: float) -> Difference:
+        """A difference within a segment, as significant as all users and `share_left` allow."""
         if math.isnan(d.p_adjusted):
             return d
         p, passed = d.p_adjusted, not gate > self.settings.alpha  # also where there was no test
         if passed:
-            p = min(p / left, 1.0) if left else 1.0
+            p = min(p / share_left, 1.0) if share_left else 1.0
         p = p if math.isnan(gate) else max(p, gate)
         return replace(d, p_adjusted=p, significant=bool(p <= self.settings.alpha), gate=gate)
 
@@ -442,8 +442,8 @@ class PairedTests:
 
     def _groups(self, segment: str, among: IntArray) -> list[_Group]:
         together = self.settings.common == "all" or "tukey" in self.settings.test
-        whole = ([*range(len(self.names))], self._pairs)
-        choices = [whole] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
+        all_columns = ([*range(len(self.names))], self._pairs)
+        choices = [all_columns] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
         groups = []
         for values in self.values:
             for columns, pairs in choices:
@@ -478,51 +478,51 @@ class PairedTests:
         can be left: its share by family.
         """
         families = by_key(
-            ("" if together else self._family_of(group.values.label), at)
-            for at, group in enumerate(groups)
+            ("" if together else self._family_of(group.values.label), index)
+            for index, group in enumerate(groups)
         )
         if together:
             n_segments *= len(self.values)
         by_group: dict[int, list[Difference]] = {}
-        left: dict[str, float] = {}
-        for name, places in families.items():
-            family = [groups[at] for at in places]
-            results, left[name] = self._test_family(family, n_segments, single=single)
+        shares_left: dict[str, float] = {}
+        for name, indices in families.items():
+            family = [groups[index] for index in indices]
+            results, shares_left[name] = self._test_family(family, n_segments, single=single)
             corrected = iter(results)
             size = _n_tests(family) if self._corrects else 1
-            for at in places:
-                by_group[at] = [
+            for index in indices:
+                by_group[index] = [
                     pair.difference(next(corrected), size or 1)
-                    for pair in self._pairs_of(groups[at])
+                    for pair in self._pairs_of(groups[index])
                 ]
             if self.settings.margin is not None and self.settings.correction != "none":
-                _correct_margins(by_group, places)
-        return [d for at in range(len(groups)) for d in by_group[at]], left
+                _correct_margins(by_group, indices)
+        return [d for index in range(len(groups)) for d in by_group[index]], shares_left
 
     def _test_family(
         self, family: Sequence[_Group], n_segments: int, *, single: bool
     ) -> tuple[list[_Corrected], float]:
         """The tests of one family in order, with their adjusted p, and what is left of alpha."""
-        test, how = self._test_name, self.correction
+        test, method = self._test_name, self.correction
         size = _n_tests(family)
-        if test == "randomization" and how == "maxt":
+        if test == "randomization" and method == "maxt":
             return self._step_down(family, size, single=single)
         tested = (self._tests(group, test, n_segments, size) for group in family)
         results = [*itertools.chain(*tested)]
         p = np.array([result.p for result in results])
         if "tukey" in test:  # corrected over the pairs already, but not over segments
             p = np.minimum(p * n_segments, 1.0)
-        elif how in ("holm", "bonferroni", "benjamini-hochberg"):
-            how = "bonferroni" if single and how == "holm" else how
-            p = st.adjust(p, how)  # type: ignore[arg-type]
+        elif method in ("holm", "bonferroni", "benjamini-hochberg"):
+            method = "bonferroni" if single and method == "holm" else method
+            p = st.adjust(p, method)  # type: ignore[arg-type]
         level = self.settings.alpha / (max(size, 1) if self._corrects else 1)
         alone = 1.0 - self.setting.confidence
         tests = [_Corrected(r, float(q), level, alone) for r, q in zip(results, p, strict=True)]
-        return tests, self._share_left(p[~np.isnan(p)], how)
+        return tests, self._share_left(p[~np.isnan(p)], method)
 
-    def _share_left(self, p: FloatArray, how: str) -> float:
+    def _share_left(self, p: FloatArray, method: str) -> float:
         """The share of alpha that a single step leaves to the segments."""
-        if how == "bonferroni":
+        if method == "bonferroni":
             return float(np.mean(p <= self.settings.alpha)) if p.size else 1.0
         return float(np.all(p <= self.settings.alpha)) if "tukey" in self.settings.test else 1.0
 
@@ -556,10 +556,10 @@ class PairedTests:
                 for pair in pairs
             ]
         # Where all users differ by the same amount, t has no result, but randomization has one.
-        without = [at for at, result in enumerate(results) if math.isnan(result.p)]
-        again = st.randomization_tests(table, [columns[at] for at in without], **seeded)
-        for at, result in zip(without, again, strict=True):
-            results[at] = replace(result, interval=results[at].interval)
+        untested = [i for i, result in enumerate(results) if math.isnan(result.p)]
+        exact = st.randomization_tests(table, [columns[i] for i in untested], **seeded)
+        for i, result in zip(untested, exact, strict=True):
+            results[i] = replace(result, interval=results[i].interval)
         return results
 
     def _step_down(
@@ -578,9 +578,9 @@ class PairedTests:
                     result = st.paired_t_test(*pair.units)
                     corrected.append(_Corrected(result, math.nan, *levels))
                     continue
-                at = next(numbers)
-                result = pair.randomization_test(float(step_down.p[at]), step_down.n_resamples)
-                p = result.p if size == 1 else max(float(step_down.adjusted[at]), result.p)
+                number = next(numbers)
+                result = pair.randomization_test(float(step_down.p[number]), step_down.n_resamples)
+                p = result.p if size == 1 else max(float(step_down.adjusted[number]), result.p)
                 corrected.append(_Corrected(result, p, *step_down.levels))
         decided = all(test.p <= levels[0] for test in corrected if not math.isnan(test.p))
         return corrected, 1.0 if decided else step_down.left
@@ -625,14 +625,14 @@ def _n_tests(family: Sequence[_Group]) -> int:
     return sum(len(group.pairs) for group in family if len(group.rows) > 1)
 
 
-def _correct_margins(by_group: dict[int, list[Difference]], places: Sequence[int]) -> None:
+def _correct_margins(by_group: dict[int, list[Difference]], indices: Sequence[int]) -> None:
     """Holm's correction of the tests against a margin, each side for itself."""
-    family = [d for at in places for d in by_group[at]]
+    family = [d for index in indices for d in by_group[index]]
     worse = iter(st.adjust([d.p_not_worse for d in family]).tolist())
     better = iter(st.adjust([d.p_not_better for d in family]).tolist())
-    for at in places:
-        by_group[at] = [
-            replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in by_group[at]
+    for index in indices:
+        by_group[index] = [
+            replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in by_group[index]
         ]
 
 
@@ -649,13 +649,13 @@ def _correct_uneven(
     t_tests = [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
     variances = np.array([st.paired_moments(table[:, i], table[:, j]).sd ** 2 for i, j in pairs])
     checked = list(results)
-    for at in np.flatnonzero(variances > UNEVEN * variances.mean()):
-        t, n = t_tests[at], len(table)
+    for index in np.flatnonzero(variances > UNEVEN * variances.mean()):
+        t, n = t_tests[index], len(table)
         half = -st.t_quantile(0.5 * (1.0 - confidence) / len(pairs), n - 1)
-        half *= math.sqrt(variances[at] / n)
+        half *= math.sqrt(variances[index] / n)
         interval = st.Interval(t.difference - half, t.difference + half)
-        p = max(checked[at].p, min(1.0, len(pairs) * t.p))
-        checked[at] = replace(checked[at], p=p, interval=interval, note=_UNEVEN_NOTE)
+        p = max(checked[index].p, min(1.0, len(pairs) * t.p))
+        checked[index] = replace(checked[index], p=p, interval=interval, note=_UNEVEN_NOTE)
     return checked
 
 

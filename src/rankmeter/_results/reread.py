@@ -31,8 +31,8 @@ def reopen_source(result: Evaluated) -> Source | None:
         return None
     labels = [entry.label for entry in result.plan.metrics]
     before = result.scores.values
-    same = all(np.array_equal(before[x], values[x], equal_nan=True) for x in labels)
-    return replace(result.source, open=lambda: data) if same else None
+    unchanged = all(np.array_equal(before[x], values[x], equal_nan=True) for x in labels)
+    return replace(result.source, open=lambda: data) if unchanged else None
 
 
 def no_ranks(_: Plan) -> Mapping[str, Scores]:

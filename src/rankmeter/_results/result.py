@@ -60,7 +60,7 @@ def flatten(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> di
 
 def send(values: Mapping[str, float], to: Any, *, step: int | None, run_id: str | None) -> None:
     """Pass numbers to a tracker of any kind that `Summary.log` supports; none is imported here."""
-    at = {} if step is None else {"step": step}
+    options = {} if step is None else {"step": step}
     client = hasattr(to, "log_metric") and not hasattr(to, "log_metrics")
     if client != (run_id is not None):
         raise UsageError(
@@ -69,19 +69,19 @@ def send(values: Mapping[str, float], to: Any, *, step: int | None, run_id: str 
         )
     if client:
         for name, value in values.items():
-            to.log_metric(run_id, name, value, **at)
+            to.log_metric(run_id, name, value, **options)
     elif hasattr(to, "log_metrics"):
         names = list(values)
         for start in range(0, len(names), BATCH):
-            to.log_metrics({name: values[name] for name in names[start : start + BATCH]}, **at)
+            to.log_metrics({name: values[name] for name in names[start : start + BATCH]}, **options)
     elif _is_wandb(to):
-        to.log(dict(values), **at)
+        to.log(dict(values), **options)
     elif hasattr(to, "add_scalar"):
         for name, value in values.items():
             to.add_scalar(name, value, step)
     elif callable(to):
         for name, value in values.items():
-            to(name, value, **at)
+            to(name, value, **options)
     else:
         raise UsageError(
             "`to` must be mlflow, an MlflowClient, a wandb run, an object with add_scalar or a "
@@ -266,17 +266,17 @@ class Name(str):
     __repr__ = str.__str__
 
 
-def written_call(plan: Plan, function: str, data: str, **more: Any) -> str:
+def written_call(plan: Plan, function: str, data: str, **extra: Any) -> str:
     """The call in Python that gives a result from the same data, or nothing.
 
-    Of the `more` options, those are written that have a value.
+    Of the `extra` options, those are written that have a value.
     """
     options = plan.options()
     if options is None:
         return ""
     labels = [entry.label for entry in plan.metrics]
-    given = {name: value for name, value in (options | more).items() if value is not None}
-    words = [f"{name}={value!r}" for name, value in given.items()]
+    arguments = {name: value for name, value in (options | extra).items() if value is not None}
+    words = [f"{name}={value!r}" for name, value in arguments.items()]
     return f"import rankmeter as rm\n\nrm.{function}({', '.join([data, repr(labels), *words])})"
 
 

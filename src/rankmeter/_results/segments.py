@@ -53,8 +53,8 @@ def labels_of(
     if data is None:
         return None
     values, label_counts = read_labels(data, column, scores.users, textual=scores.textual)
-    if (others := vars(data).get(_OTHERS) if hasattr(data, "__dict__") else None) is not None:
-        values = values.fill_null(others)
+    if (default := vars(data).get(_OTHERS) if hasattr(data, "__dict__") else None) is not None:
+        values = values.fill_null(default)
         label_counts.pop(f"users_without_{column}", None)
     elif averaged is not None:
         label_counts = unlabeled(values, averaged, label_counts)
@@ -67,8 +67,8 @@ def unlabeled(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) ->
     """The counts of labels, with users without one counted only if they are averaged."""
     n = int((values.is_null().to_numpy() & averaged).sum())
     name = f"users_without_{values.name}"
-    others = {label: count for label, count in counts.items() if label != name}
-    return {name: n, **others} if n else others
+    other_counts = {label: count for label, count in counts.items() if label != name}
+    return {name: n, **other_counts} if n else other_counts
 
 
 def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
@@ -91,7 +91,7 @@ def _sort_labels(labels: pl.Series) -> list[str]:
 def _natural_sort_key(label: str) -> tuple[list[str | int], str]:
     """A key in which 10 comes after 2, as text and as a part of it."""
     pieces = re.split("([0-9]+)", label)
-    return [int(piece) if at % 2 else piece for at, piece in enumerate(pieces)], label
+    return [int(piece) if index % 2 else piece for index, piece in enumerate(pieces)], label
 
 
 def clusters_of(
@@ -167,8 +167,8 @@ def by_activity(
     counts = read.frame.group_by("user").len("value").sort("user")
     segments = _binned(counts, bins, "interactions")
     if users is not None:
-        asked = read_users(users, segments["user"], columns=columns).unique(maintain_order=True)
-        cold = asked.filter(~asked.is_in(segments["user"].implode())).to_frame("user")
+        requested = read_users(users, segments["user"], columns=columns).unique(maintain_order=True)
+        cold = requested.filter(~requested.is_in(segments["user"].implode())).to_frame("user")
         segments = pl.concat([segments, cold.with_columns(segment=pl.lit(COLD))])
     frame = read.kind.frame(segments)
     object.__setattr__(frame, _OTHERS, COLD)
@@ -205,7 +205,7 @@ def by_popularity(
     read = Interactions.read(train, columns=columns)
     popularity = read.frame.group_by("item").len("value")
     judged = Interactions.read(truth, columns=columns)
-    seen, items = in_one_type(
+    judged_items, items = in_one_type(
         judged.frame["item"],
         popularity["item"],
         f"truth ({judged.source})",
@@ -213,13 +213,13 @@ def by_popularity(
         textual=judged.textual or read.textual,
     )
     popularity = popularity.with_columns(items)
-    rows = judged.frame.with_columns(seen).join(popularity, on="item", how="left")
+    rows = judged.frame.with_columns(judged_items).join(popularity, on="item", how="left")
     mean = pl.col("value").fill_null(0).mean()
     users = rows.group_by("user").agg(mean).sort("user")
     return read.kind.frame(_binned(users, bins, "popularity"))
 
 
-def _binned(frame: pl.DataFrame, bins: Bins, what: str) -> pl.DataFrame:
+def _binned(frame: pl.DataFrame, bins: Bins, unit: str) -> pl.DataFrame:
     """Users in segments of about equal size, or between edges; equal values are never separated."""
     value = frame["value"].to_numpy().astype(np.float64)
     names: Sequence[str] = ()
@@ -234,9 +234,9 @@ def _binned(frame: pl.DataFrame, bins: Bins, what: str) -> pl.DataFrame:
         part = np.floor(share * bins).astype(np.int64)
     bins_used = np.unique(part).tolist()
     labels = {
-        bin_: f"{place} of {len(bins_used)}: {names[bin_] if names else ''}"
-        f"{_span(value[part == bin_])} {what}"
-        for place, bin_ in enumerate(bins_used, 1)
+        bin_: f"{position} of {len(bins_used)}: {names[bin_] if names else ''}"
+        f"{_span(value[part == bin_])} {unit}"
+        for position, bin_ in enumerate(bins_used, 1)
     }
     return frame.select("user", segment=pl.Series([labels[i] for i in part.tolist()]))
 
@@ -353,10 +353,10 @@ def gap_values(values: FloatArray, group: IntArray) -> FloatArray:
         return sums
 
     pairs = size.size * (size.size - 1) / 2
-    whole = float(to_all(means).sum() / (2 * pairs))
+    gap = float(to_all(means).sum() / (2 * pairs))
     mean = (total[code] - values) / np.maximum(size[code] - 1, 1)
     change = to_all(mean) - np.abs(means[code] - mean) - to_all(means)[code]
-    without = whole + change / pairs
-    without = np.where(size[code] > 1, without, whole)  # a group of one user stays as it is
-    jackknifed: FloatArray = whole + (n - 1) * (without.mean() - without)
+    without = gap + change / pairs
+    without = np.where(size[code] > 1, without, gap)  # a group of one user stays as it is
+    jackknifed: FloatArray = gap + (n - 1) * (without.mean() - without)
     return jackknifed

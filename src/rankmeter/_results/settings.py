@@ -82,10 +82,10 @@ class Settings:
         """Refuse systems that cannot be compared like this; `runs`: some have several."""
         clustered = self.clusters is not None
         if runs and (clustered or self.test not in ("auto", "t")):
-            what = "clusters=" if clustered else f"test={self.test!r}"
+            conflict = "clusters=" if clustered else f"test={self.test!r}"
             raise UsageError(
                 "systems of several training runs are compared by t over users × runs, without "
-                f"{what}"
+                f"{conflict}"
             )
         if not 2 <= len(names) <= MOST_SYSTEMS:
             raise UsageError(f"compare 2 to {MOST_SYSTEMS} systems, got {len(names)}")
@@ -180,7 +180,7 @@ class Values:
         """Values of some users under some systems, with the numbers of these users as means."""
         if not self.pooled:
             return self.table[users].take(columns, axis=1)
-        return self._parts([self.averaged[at] for at in columns], users)
+        return self._parts([self.averaged[column] for column in columns], users)
 
     def of_runs(self, users: IntArray, system: int) -> FloatArray:
         """Values of some users in the runs of a system."""
@@ -238,12 +238,12 @@ def values_of(
     several = any(len(runs) > 1 for runs in systems)
     values = []
     for entry in plan.metrics:
-        runs = [[_at_shared_rows(scores.averaged(entry), scores, places) for scores in each]
-                for each in systems]  # fmt: skip
+        runs = [[_at_shared_rows(scores.averaged(entry), scores, places) for scores in system_runs]
+                for system_runs in systems]  # fmt: skip
         scale = runs[0][0].scale(entry)
         if several:
-            runs = [_common_users(each, n_users) for each in runs]
-        means = [_mean_of_runs(each) if several else each[0] for each in runs]
+            runs = [_common_users(system_runs, n_users) for system_runs in runs]
+        means = [_mean_of_runs(system_runs) if several else system_runs[0] for system_runs in runs]
         spec = entry.spec
         values.append(
             Values(

@@ -28,20 +28,20 @@ class Shares:
     ----------
     classes : tuple of str
         What the parts are called.
-    of : mapping of str to sequence of float
+    parts : mapping of str to sequence of float
         By system, the share of each part.
     """
 
     classes: tuple[str, ...]
-    of: Mapping[str, Sequence[float]]
+    parts: Mapping[str, Sequence[float]]
 
     def rows(self) -> list[tuple[str, ...]]:
         """The rows of a table: the system, and each share in percent."""
-        return [(name, *(f"{share:.1%}" for share in of)) for name, of in self.of.items()]
+        return [(name, *(f"{share:.1%}" for share in x)) for name, x in self.parts.items()]
 
     def summed(self) -> dict[str, list[float]]:
         """By system, the share of each part together with all before it."""
-        return {name: [sum(of[: i + 1]) for i in range(len(of))] for name, of in self.of.items()}
+        return {name: [sum(x[: i + 1]) for i in range(len(x))] for name, x in self.parts.items()}
 
 
 def first_hits(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Shares | None:
@@ -55,14 +55,14 @@ def first_hits(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Sh
     means = _means(plan, scored, [f"hr@{k}" for k in RANKS], entry, averaging=True)
     if means is None:
         return None
-    last = max((i for of in means.values() for i in range(len(RANKS)) if _grows(of, i)), default=0)
+    last = max((i for up in means.values() for i in range(len(RANKS)) if _grows(up, i)), default=0)
     ranks = RANKS[: last + 1]
     classes = [_span(low + 1, high) for low, high in zip((0, *ranks), ranks, strict=False)]
-    of = {
+    shares = {
         name: [*(b - a for a, b in zip([0.0, *up], up, strict=False)), 1.0 - up[-1]]
-        for name, up in ((name, shares[: last + 1]) for name, shares in means.items())
+        for name, up in ((name, mean[: last + 1]) for name, mean in means.items())
     }
-    return Shares((*classes, "none"), of)
+    return Shares((*classes, "none"), shares)
 
 
 def popularity_shown(
@@ -74,18 +74,18 @@ def popularity_shown(
     """
     k = next((entry.metric.k for entry in plan.metrics if entry.metric.k), 10)
     tails = [f"tail_share(head=items,size={size:g},cold=other)@{k}" for size in POPULAR]
-    seen = f"tail_share(head=items,size={POPULAR[0]:g},cold=tail)@{k}"
-    means = _means(plan, scored, [*tails, seen], plan.metrics[0], averaging=False)
+    known_tail = f"tail_share(head=items,size={POPULAR[0]:g},cold=tail)@{k}"
+    means = _means(plan, scored, [*tails, known_tail], plan.metrics[0], averaging=False)
     if means is None:
         return None
     edges = [f"{100 * size:g} %" for size in POPULAR]
     classes = [f"top {edges[0]}", *(f"to {edge}" for edge in edges[1:]), "others", "new"]
-    of = {}
+    shares = {}
     for name, (*tail, new) in means.items():
         unseen = new - tail[0]
         at_least = [1.0 - unseen, *tail, 0.0]
-        of[name] = [*(a - b for a, b in itertools.pairwise(at_least)), unseen]
-    return k, Shares(tuple(classes), of)
+        shares[name] = [*(a - b for a, b in itertools.pairwise(at_least)), unseen]
+    return k, Shares(tuple(classes), shares)
 
 
 def _means(
@@ -98,14 +98,14 @@ def _means(
 ) -> dict[str, list[float]] | None:
     """The means of other metrics by the choices of one of the plan; None if one has no mean."""
     choices = asdict(like.alignment) | (asdict(like.averaging) if averaging else {})
-    asked = replace(
+    other_plan = replace(
         plan, metrics=resolve(metrics, choices={**choices, "aggregate": "mean"}).metrics
     )
     means = {}
     try:
-        for name, scores in scored(asked).items():
-            values = [scores.averaged(entry).values for entry in asked.metrics]
-            means[name] = [float(each.mean()) if each.size else math.nan for each in values]
+        for name, scores in scored(other_plan).items():
+            values = [scores.averaged(entry).values for entry in other_plan.metrics]
+            means[name] = [float(column.mean()) if column.size else math.nan for column in values]
     except RankmeterError:
         return None
     return None if any(map(math.isnan, itertools.chain(*means.values()))) else means

@@ -363,16 +363,16 @@ def average_scores(
     read: Mapping[str, int],
     *,
     clusters: IntArray | None = None,
-    **more: Any,
+    **attributes: Any,
 ) -> Summary:
-    """Average the scores as the plan says; `read` has the counts of the data, `more` attributes."""
+    """Average the scores as the plan says; `read` has the counts of the data."""
     estimates = {
         entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
     cluster_counts = {} if clusters is None else count_clusters(clusters[scores.in_any_mean(plan)])
     counts = {**scores.counts, **read, **cluster_counts}
-    return Summary(plan, scores, counts, estimates, clusters, **more)
+    return Summary(plan, scores, counts, estimates, clusters, **attributes)
 
 
 def with_metrics(result: Summary, labels: Collection[str]) -> Summary:
@@ -431,10 +431,10 @@ def by_chance(plan: Plan, scores: Scores, truth: Read) -> tuple[dict[str, float]
     )
     rows = joined["index"].cast(pl.Int64).fill_null(-1).to_numpy()
     for entry in entries:
-        inside = np.sort(rows[scores.averaged(entry).users])
-        inside = inside[inside >= 0]
-        both = [table.values[entry.label][inside].mean() for table in pair] if inside.size else []
-        if both and not any(map(math.isnan, both)):
-            for table, mean in zip(means, both, strict=True):
+        users = np.sort(rows[scores.averaged(entry).users])
+        users = users[users >= 0]
+        pair_means = [t.values[entry.label][users].mean() for t in pair] if users.size else []
+        if pair_means and not any(map(math.isnan, pair_means)):
+            for table, mean in zip(means, pair_means, strict=True):
                 table[entry.label] = float(mean)
     return means

@@ -54,7 +54,7 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
         return {OWN: source.open().run(plan)[source.system]} if source else no_ranks(plan)
 
     nameless = {"": (source, scores)}
-    _, again = curves_and_shares(plan, scored, charted, [OWN], None, {OWN: result.read})
+    _, reread = curves_and_shares(plan, scored, charted, [OWN], None, {OWN: result.read})
     return {
         "headline": headline_of(
             result.estimates[first], spreads.get(first), result.confidence, random
@@ -66,7 +66,7 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
         ],
         "notes": [*result.notes, *left_out],
         "spread": _spread_table(spreads),
-        **again,
+        **reread,
         "parts": {name: _part_rows(rows) for name, rows in tables.items()},
         "extremes": extremes,
         "lists": {e.label: tops_of_lists(nameless, e, extremes[e.label]) for e in by_user},
@@ -75,7 +75,7 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
                 label: [charts.distribution(label, *shape)] if sum(shape[0]) else []
                 for label, shape in bins.items()
             },
-            **again["figures"],
+            **reread["figures"],
             **{f"by {name}": _part_charts(rows, charted) for name, rows in tables.items()},
         },
         "plan": plan.describe(),
@@ -113,9 +113,9 @@ def _means_by_part(result: Evaluated, segments: object) -> dict[str, dict[str, A
     """Means by way to divide the users, part and metric."""
     groups = () if result.groups is None else result.groups.iter_columns()
     ways = {column.name: column for column in groups}
-    given = labels_of(segments, "segment", result.scores)
-    if given is not None:
-        ways["segment"] = given
+    segment_labels = labels_of(segments, "segment", result.scores)
+    if segment_labels is not None:
+        ways["segment"] = segment_labels
     means = {
         name: part_means(result.plan, result.scores, labels, result.clusters)
         for name, labels in ways.items()
@@ -145,5 +145,5 @@ def _spread_table(spreads: Mapping[str, Spread]) -> Table:
         )
         for label, spread in spreads.items()
     ]
-    at = ("worst", "a quarter up to", "median", "three quarters up to")
-    return Table(("metric", *at, in_words("users at the worst"), in_words("users")), rows)
+    headings = ("worst", "a quarter up to", "median", "three quarters up to")
+    return Table(("metric", *headings, in_words("users at the worst"), in_words("users")), rows)

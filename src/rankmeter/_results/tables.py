@@ -170,10 +170,10 @@ class Table:
         # Cells inherit the alignment of the table, but browsers center headings.
         left, right = (f' style="text-align:{side}"' for side in ("left", "right"))
 
-        def line(row: Sequence[str], tag: str, at: int = -1) -> str:
+        def line(row: Sequence[str], tag: str, y: int = -1) -> str:
             cells = [
                 f"<{tag}{left if i < self.left else right if tag == 'th' else ''}>"
-                f"{_emphasized(html.escape(visible(cell)), self.styles.get((at, i), ()))}</{tag}>"
+                f"{_emphasized(html.escape(visible(cell)), self.styles.get((y, i), ()))}</{tag}>"
                 for i, cell in enumerate(row)
             ]
             return f"<tr>{''.join(cells)}</tr>"
@@ -186,7 +186,7 @@ class Table:
             'font-variant-numeric:tabular-nums">'
             '<thead style="border-bottom:1px solid">'
             f"{line(self.columns, 'th')}</thead><tbody>"
-            f"{''.join(line(row, 'td', at) for at, row in enumerate(self.rows))}</tbody></table>"
+            f"{''.join(line(row, 'td', y) for y, row in enumerate(self.rows))}</tbody></table>"
             f"{notes}"
         )
 
@@ -195,13 +195,13 @@ class Table:
 class MeanCell:
     """A mean in the table of means.
 
-    `place` is 1 if no system has a better one, 2 if it is the second, else 0. `mark` is the
+    `rank` is 1 if no system has a better one, 2 if it is the second, else 0. `mark` is the
     significance marker, ▲ or ▼ or letters of systems; with too many letters, `beats` counts the
     systems that are worse.
     """
 
     estimate: Estimate
-    place: int = 0
+    rank: int = 0
     mark: str = ""
     beats: int | None = None
 
@@ -211,10 +211,10 @@ class MeanCell:
     @property
     def styles(self) -> tuple[Style, ...]:
         """The styles in a table; letters have no color, as a mean may win and lose."""
-        return _OF_PLACE.get(self.place, ()) + _OF_MARK.get(self.mark, ())
+        return _OF_RANK.get(self.rank, ()) + _OF_MARK.get(self.mark, ())
 
 
-_OF_PLACE: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
+_OF_RANK: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
 _OF_MARK: dict[str, tuple[Style, ...]] = {"▲": ("better",), "▼": ("worse",)}
 
 
@@ -309,7 +309,7 @@ class Means:
         runs = [(base, [*labels]) for base, labels in itertools.groupby(self.metrics, _base)]
         if all(len(labels) == 1 for _, labels in runs):
             return [" & ".join(["system", *map(as_latex, self.metrics)]) + r" \\"]
-        upper, rules, lower, at = [""], "", ["system"], 2
+        upper, rules, lower, column = [""], "", ["system"], 2
         for base, labels in runs:
             n = len(labels)
             if n == 1:
@@ -317,9 +317,9 @@ class Means:
                 lower.append(as_latex(labels[0]))
             else:
                 upper.append(rf"\multicolumn{{{n}}}{{c}}{{{as_latex(base)}}}")
-                rules += rf"\cmidrule(lr){{{at}-{at + n - 1}}}"
+                rules += rf"\cmidrule(lr){{{column}-{column + n - 1}}}"
                 lower += [label.removeprefix(base) for label in labels]
-            at += n
+            column += n
         return [" & ".join(upper) + r" \\", rules, " & ".join(lower) + r" \\"]
 
     def to_markdown(self) -> str:
@@ -343,7 +343,7 @@ class Means:
                 number(cell.estimate.mean, self.digits),
                 interval_text(*cell.estimate.interval, self.digits) if self.intervals else "",
                 cell.mark,
-                cell.place,
+                cell.rank,
             )
             for cell in row
         ]
@@ -351,21 +351,21 @@ class Means:
 
 def _base(label: str) -> str:
     """The metric of a label without its cutoff."""
-    name, at, k = label.rpartition("@")
-    return name if at and k.isdigit() else label
+    name, separator, k = label.rpartition("@")
+    return name if separator and k.isdigit() else label
 
 
-def _latex_cell(mean: str, interval: str, mark: str, place: int) -> str:
-    text = {1: rf"\textbf{{{mean}}}", 2: rf"\underline{{{mean}}}"}.get(place, as_latex(mean))
+def _latex_cell(mean: str, interval: str, mark: str, rank: int) -> str:
+    text = {1: rf"\textbf{{{mean}}}", 2: rf"\underline{{{mean}}}"}.get(rank, as_latex(mean))
     letters = rf"\mathrm{{{mark}}}"
     raised = f"$^{{{_SIGNS.get(mark, letters)}}}$" if mark else ""
     return f"{text}{raised}" + (rf" {{\scriptsize {as_latex(interval)}}}" if interval else "")
 
 
-def _plain_cell(mean: str, interval: str, mark: str, place: int) -> str:
+def _plain_cell(mean: str, interval: str, mark: str, rank: int) -> str:
     return f"{mean} {mark} {interval}"
 
 
-def _markdown_cell(mean: str, interval: str, mark: str, place: int) -> str:
-    text = {1: f"**{mean}**", 2: f"<ins>{mean}</ins>"}.get(place, mean)
+def _markdown_cell(mean: str, interval: str, mark: str, rank: int) -> str:
+    text = {1: f"**{mean}**", 2: f"<ins>{mean}</ins>"}.get(rank, mean)
     return " ".join(filter(None, [text, mark, interval]))

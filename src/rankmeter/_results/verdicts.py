@@ -92,8 +92,8 @@ def verdict(
     best = ranked[0]
     of_best = [seen_from(d, best) for d in differences if best in (d.a, d.b)]
     # The baseline first, then the others by rank.
-    place = {name: place for place, name in enumerate(ranked)}
-    of_best.sort(key=lambda d: (d.b != baseline, place.get(d.b, len(ranked))))
+    ranks = {name: rank for rank, name in enumerate(ranked)}
+    of_best.sort(key=lambda d: (d.b != baseline, ranks.get(d.b, len(ranked))))
     beaten = sum(d.significant and d.better == best for d in of_best)
     mean = means[best].mean
     first = leaders(means, increasing=increasing)
@@ -122,8 +122,8 @@ def printed_places(means: Sequence[str], *, increasing: bool) -> list[int]:
     kinds = sorted({value for value in values if value is not None}, reverse=increasing)
     if len(kinds) < 2:
         return [0] * len(means)
-    place = {kinds[0]: 1, kinds[1]: 2 if len(means) > 2 else 0}
-    return [0 if value is None else place.get(value, 0) for value in values]
+    ranks = {kinds[0]: 1, kinds[1]: 2 if len(means) > 2 else 0}
+    return [0 if value is None else ranks.get(value, 0) for value in values]
 
 
 def _printed(text: str) -> float | None:
@@ -135,7 +135,7 @@ def leaders(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
     """The systems with the best mean as it is printed, which are several if these are equal."""
     with_mean = [name for name, e in means.items() if not math.isnan(e.mean)]
     ranks = printed_places([number(means[name].mean) for name in with_mean], increasing=increasing)
-    return [name for name, place in zip(with_mean, ranks, strict=True) if place == 1] or with_mean
+    return [name for name, rank in zip(with_mean, ranks, strict=True) if rank == 1] or with_mean
 
 
 def pairs_shown(
@@ -145,9 +145,9 @@ def pairs_shown(
 
     Beyond `limit`, those of the best system come first, then the largest.
     """
-    shown = [d for d in differences if not math.isnan(d.difference)]
-    shown.sort(key=lambda d: (best not in (d.a, d.b), -abs(d.difference)))
-    return sorted(shown[:limit], key=lambda d: -d.difference)
+    pairs = [d for d in differences if not math.isnan(d.difference)]
+    pairs.sort(key=lambda d: (best not in (d.a, d.b), -abs(d.difference)))
+    return sorted(pairs[:limit], key=lambda d: -d.difference)
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,8 @@ def histogram(x: FloatArray, y: FloatArray) -> Histogram:
         np.histogram(np.abs(differences[side]), edges[BINS:])[0]
         for side in (differences < 0, differences > 0)
     ]
-    both = np.concatenate([counts[0][::-1], counts[1]])
-    return Histogram(edges.tolist(), both.tolist(), int(x.size - differences.size))
+    sides = np.concatenate([counts[0][::-1], counts[1]])
+    return Histogram(edges.tolist(), sides.tolist(), int(x.size - differences.size))
 
 
 def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
@@ -184,8 +184,8 @@ def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
     """
     low = float(min(x.min(initial=np.inf), y.min(initial=np.inf)))
     step = (float(max(x.max(initial=low), y.max(initial=low))) - low) / BINS or 1.0
-    at = np.rint((np.stack([x, y]) - low) / step).astype(np.int64)
-    points, n = np.unique(at, axis=1, return_counts=True)
+    cells = np.rint((np.stack([x, y]) - low) / step).astype(np.int64)
+    points, n = np.unique(cells, axis=1, return_counts=True)
     return [
         (low + i * step, low + j * step, m)
         for i, j, m in zip(*points.tolist(), n.tolist(), strict=True)
@@ -219,8 +219,8 @@ def extremes(
     extremes = []
     for gain in (gains, -gains):
         order = np.argsort(-gain, kind="stable")[:top]
-        chosen = order[gain[order] > 0]
-        extremes.append([(str(users[int(i)]), float(x[i]), float(y[i])) for i in chosen])
+        rows = order[gain[order] > 0]
+        extremes.append([(str(users[int(i)]), float(x[i]), float(y[i])) for i in rows])
     return extremes[0], extremes[1]
 
 
@@ -238,20 +238,20 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
     `within` has the same comparison in each segment, and `p` is that of equal differences.
     """
     unequal = p <= d.alpha
-    where: dict[str, list[str]] = {"worse": [], "better": [], "no difference shown": []}
+    segments: dict[str, list[str]] = {"worse": [], "better": [], "no difference shown": []}
     for part in within:
-        answer = part.verdict if part.verdict in where else "no difference shown"
-        where[answer].append(part.segment)
-    if not unequal and not (where["worse"] and d.verdict != "worse"):
+        answer = part.verdict if part.verdict in segments else "no difference shown"
+        segments[answer].append(part.segment)
+    if not unequal and not (segments["worse"] and d.verdict != "worse"):
         return ""
-    alike = len(where.get(d.verdict, ()))
-    if unequal and len(within) / 2 < alike < len(within):
-        del where[d.verdict]  # most segments are as the headline says: name the others
+    n_agreeing = len(segments.get(d.verdict, ()))
+    if unequal and len(within) / 2 < n_agreeing < len(within):
+        del segments[d.verdict]  # most segments are as the headline says: name the others
     else:
-        del where["no difference shown"]
+        del segments["no difference shown"]
     answers = [
         f"{verb} in {_some_names(names) if len(names) < len(within) else f'all {len(names)}'}"
-        for verb, names in where.items()
+        for verb, names in segments.items()
         if names
     ]
     start = "not the same for all segments" if unequal else ""
@@ -260,9 +260,9 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
 
 def _some_names(names: Sequence[str]) -> str:
     """Some names, or the first of many."""
-    most = MAX_NAMED if len(names) > MAX_NAMED + 1 else len(names)
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest
+    n_named = MAX_NAMED if len(names) > MAX_NAMED + 1 else len(names)
+    suffix = f" and {len(names) - n_named} more" if len(names) > n_named else ""
+    return ", ".join(names[:n_named]) + suffix
 
 
 def headline(
@@ -322,15 +322,15 @@ def by_segment(
 
     `best` is by segment; `p` is that of equal differences, NaN if they were not tested.
     """
-    where = by_key((", ".join(names), segment) for segment, names in best.items())
-    if len(where) == 1:
-        (name,) = where
+    by_leaders = by_key((", ".join(names), segment) for segment, names in best.items())
+    if len(by_leaders) == 1:
+        (name,) = by_leaders
         has = "has" if all(len(names) == 1 for names in best.values()) else "have"
-        every = "both" if len(best) == 2 else f"all {len(best)}"
-        best_in = f"{name} {has} the best {metric} in {every} segments."
+        extent = "both" if len(best) == 2 else f"all {len(best)}"
+        best_in = f"{name} {has} the best {metric} in {extent} segments."
     else:
-        each = [f"{name} in {len(of)} ({', '.join(of)})" for name, of in where.items()]
-        best_in = f"The best {metric} of {len(best)} segments: {'; '.join(each)}."
+        clauses = [f"{name} in {len(x)} ({', '.join(x)})" for name, x in by_leaders.items()]
+        best_in = f"The best {metric} of {len(best)} segments: {'; '.join(clauses)}."
     if math.isnan(p):
         return best_in
     verb = "differs" if p < alpha else "is not shown to differ"
@@ -411,8 +411,8 @@ def worst_and_best_users(
     best = np.argsort(-good, kind="stable")[:top]
     best = best[good[best] > good.min(initial=np.inf)]
     worst = worst[~np.isin(worst, best)]
-    named = [[(str(users[i]), float(values[i])) for i in rows.tolist()] for rows in (worst, best)]
-    return named[0], named[1]
+    sides = [[(str(users[i]), float(values[i])) for i in rows.tolist()] for rows in (worst, best)]
+    return sides[0], sides[1]
 
 
 def headline_of(
@@ -423,8 +423,8 @@ def headline_of(
         return Headline(f"{e.label} has no mean", (in_words("No user has a value."),))
     sentences = []
     if not math.isnan(e.low):
-        shown = level(confidence)
-        sentences.append(f"The {shown} interval is from {number(e.low)} to {number(e.high)}.")
+        level_text = level(confidence)
+        sentences.append(f"The {level_text} interval is from {number(e.low)} to {number(e.high)}.")
     if spread is not None and spread.n > 1:
         _, half, high = spread.quartiles
         sentences.append(

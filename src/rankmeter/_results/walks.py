@@ -24,11 +24,11 @@ _SIGNS = [
 ]  # fmt: skip
 
 
-def item_with_title(place: Place) -> str:
+def item_with_title(position: Place) -> str:
     """An item with its title, if that is known."""
-    if place.item is None:
+    if position.item is None:
         return ""
-    return shortened(f"{place.item} {place.title}".rstrip(), _LONGEST_ITEM)
+    return shortened(f"{position.item} {position.title}".rstrip(), _LONGEST_ITEM)
 
 
 class Heading(str):
@@ -49,7 +49,7 @@ def parts_of(walk: Walk, whose: str) -> Iterator[str | Table]:
         yield "the perfect ranking:"
         yield _table(walk.ideal, walk.k, end=_counting(walk.ideal, walk.k))
     if walk.categories.places:
-        yield _table(walk.categories, None, of="category")
+        yield _table(walk.categories, None, kind="category")
     yield from (_sentence(line, walk.label) for line in walk.lines if line.name or line.text)
     if not walk.whole and not math.isclose(walk.value, walk.counted, rel_tol=1e-12):
         yield _meaning(walk)
@@ -63,32 +63,32 @@ def _meaning(walk: Walk) -> str:
 
 def _counting(perfect: Grid, k: int | None) -> int:
     """The number of places of a perfect ranking up to the last one that adds something."""
-    adds = [i for i, place in enumerate(perfect.places) if place.numbers.get("term", 1.0)]
+    adds = [i for i, position in enumerate(perfect.places) if position.numbers.get("term", 1.0)]
     return max(k or 0, 1 + max(adds, default=-1))
 
 
-def _table(grid: Grid, k: int | None, *, of: str = "item", end: int | None = None) -> Table:
+def _table(grid: Grid, k: int | None, *, kind: str = "item", end: int | None = None) -> Table:
     """The places that matter, up to an end, with a line for those that are left out."""
-    named_items = any(place.item is not None for place in grid.places)
-    first = ["rank", *[in_words("item")] * named_items, "gain"] if of == "item" else [of]
+    named_items = any(position.item is not None for position in grid.places)
+    first = ["rank", *[in_words("item")] * named_items, "gain"] if kind == "item" else [kind]
     rows: list[list[str]] = []
     hidden: list[list[str]] = []
     relevant = in_vain = 0
-    for i, place in enumerate(grid.places):
-        item = item_with_title(place)
+    for i, position in enumerate(grid.places):
+        item = item_with_title(position)
         cells = [item]
-        if of == "item":
-            cells = [place.rank or "–", *[item] * named_items, _gain(place)]
-        row = [*cells, *(_plain(place.numbers.get(c)) for c in grid.columns)]
-        is_first, adds = i < min(k or FIRST, FIRST), _adds(place)
-        counts = adds or (place.relevant and in_vain < _MOST_IN_VAIN)
-        in_vain += place.relevant and not (is_first or adds)
+        if kind == "item":
+            cells = [position.rank or "–", *[item] * named_items, _gain(position)]
+        row = [*cells, *(_plain(position.numbers.get(c)) for c in grid.columns)]
+        is_first, adds = i < min(k or FIRST, FIRST), _adds(position)
+        counts = adds or (position.relevant and in_vain < _MOST_IN_VAIN)
+        in_vain += position.relevant and not (is_first or adds)
         if (end is None or i < end) and (is_first or (counts and len(rows) < _MOST)):
             rows += [*_hidden_row(hidden, relevant), row]
             hidden, relevant = [], 0
         else:
             hidden.append(row)
-            relevant += place.relevant and of == "item" and end is None
+            relevant += position.relevant and kind == "item" and end is None
     last = _hidden_row(hidden, relevant)
     return Table([*first, *grid.columns], [*rows, *last], left=min(2, len(first)))
 
@@ -101,17 +101,17 @@ def _hidden_row(hidden: Sequence[list[str]], relevant: int) -> Sequence[list[str
     return [["…", count, *[""] * (len(hidden[0]) - 2)][: len(hidden[0])]]
 
 
-def _adds(place: Place) -> bool:
+def _adds(position: Place) -> bool:
     """Whether a place adds something to the value: its term, or any number without terms."""
-    terms = [place.numbers[name] for name in ("term", "hit") if name in place.numbers]
-    return any(terms or place.numbers.values())
+    terms = [position.numbers[name] for name in ("term", "hit") if name in position.numbers]
+    return any(terms or position.numbers.values())
 
 
-def _gain(place: Place) -> str:
+def _gain(position: Place) -> str:
     """The gain; in parentheses if the item is judged as not relevant."""
-    if math.isnan(place.gain):
+    if math.isnan(position.gain):
         return ""
-    return exact(place.gain) if place.relevant else f"({exact(place.gain)})"
+    return exact(position.gain) if position.relevant else f"({exact(position.gain)})"
 
 
 def has_parentheses(part: str | Table) -> bool:

@@ -78,9 +78,9 @@ class Walkthrough(Result):
     def to_polars(self) -> pl.DataFrame:
         """A row for each item of the ranking, by system and metric, with its numbers."""
         rows = [
-            {"system": system, "metric": walk.label, **place, "item": str(place["item"])}
+            {"system": system, "metric": walk.label, **row, "item": str(row["item"])}
             for system, walk in self.walks
-            for place in _rows(walk.ranking)
+            for row in _rows(walk.ranking)
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -100,8 +100,8 @@ class Walkthrough(Result):
                 "steps": [vars(line) for line in walk.lines if line.name],
             }
             (content.setdefault(system, {}) if system else content)[walk.label] = numbers
-        by = "systems" if any(system for system, _ in self.walks) else "metrics"
-        return {"user": self.user, by: content, "notes": list(self.notes)}
+        key = "systems" if any(system for system, _ in self.walks) else "metrics"
+        return {"user": self.user, key: content, "notes": list(self.notes)}
 
     def __repr__(self) -> str:
         lines = []
@@ -208,9 +208,9 @@ def _row_of(users: pl.Series, user: object) -> int:
         text = str(user).encode().decode()
     except Exception:  # noqa: BLE001 - half of a surrogate pair, or what a foreign class raises
         text = brief(user)
-    same = (users.cast(pl.String) == text).arg_true()
-    if len(same):
-        return int(same[0])
+    matches = (users.cast(pl.String) == text).arg_true()
+    if len(matches):
+        return int(matches[0])
     ids = [str(user_id) for user_id in users.head(10_000)]
     hint = near(text, ids) or f"; for example {', '.join(map(brief, users.head(3)))}"
     raise UsageError(

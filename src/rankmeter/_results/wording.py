@@ -33,10 +33,10 @@ def interval_text(low: float, high: float, digits: int = 4) -> str:
 
 def level(confidence: float) -> str:
     """The level of an interval in percent, which is never 100: ``95 %``, ``99.99999 %``."""
-    shown = f"{100 * confidence:g}"
-    if shown == "100":
-        shown = str((100 * Decimal(repr(confidence))).normalize())
-    return f"{shown} %"
+    percent = f"{100 * confidence:g}"
+    if percent == "100":
+        percent = str((100 * Decimal(repr(confidence))).normalize())
+    return f"{percent} %"
 
 
 def change(value: float, *, digits: int = 4) -> str:
@@ -58,8 +58,8 @@ def p_value(p: float) -> str:
 
 def p_text(p: float) -> str:
     """A p-value in a sentence: ``p = 0.0123``, ``p < 0.0001``."""
-    shown = p_value(p)
-    return f"p {shown[0]} {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
+    text = p_value(p)
+    return f"p {text[0]} {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
 def json_value(value: Any) -> Any:
