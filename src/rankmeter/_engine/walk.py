@@ -343,7 +343,7 @@ class _Walker:
 
     def _add_value(self, step: Value) -> None:
         """Name the last line if the value is its own; else it is a line."""
-        name = step.name + "_of_the_ideal" * self._is_perfect(step.of)
+        name = step.name + "_of_the_ideal" * self._is_perfect(step.evidence)
         last = self.lines[-1] if self.lines else None
         if last is None or not math.isclose(last.value, step.value, rel_tol=1e-12):
             self._add_line(Line(name, "", {}, step.value))
@@ -373,7 +373,7 @@ class _Walker:
 
     def _grid_of(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
         """The grid of some evidence, and the place of each of its values there."""
-        desk, of = self.desk, step.of
+        desk, of = self.desk, step.evidence
         if isinstance(of, Features):
             return self._category_grid(n, of), range(n)
         if self._is_perfect(of):
@@ -386,13 +386,13 @@ class _Walker:
 
     def _rows_of_values(self, step: Column | Sum) -> Sequence[int]:
         """The places in the list of the values of a step."""
-        desk, of = self.desk, step.of
-        if step.at is None and of is desk.aligned.hits:
+        desk, of = self.desk, step.evidence
+        if step.ranks is None and of is desk.aligned.hits:
             return desk.hits
-        if step.at is None and of is desk.aligned.nonrelevant:
+        if step.ranks is None and of is desk.aligned.nonrelevant:
             return desk.others
-        ranks = of.rank if step.at is None else step.at
-        if isinstance(of, Hits) and step.at is None:
+        ranks = of.rank if step.ranks is None else step.ranks
+        if isinstance(of, Hits) and step.ranks is None:
             others = dict(zip(desk.aligned.nonrelevant.rank.tolist(), desk.others, strict=True))
             return [others.get(rank, -1) for rank in ranks.tolist()]
         return [self.by_rank.get(rank, -1) for rank in np.asarray(ranks).tolist()]

@@ -69,9 +69,9 @@ class Span:
     low: IntArray
     high: IntArray
 
-    def __getitem__(self, chosen: IntArray | BoolArray) -> Span:
+    def __getitem__(self, rows: IntArray | BoolArray) -> Span:
         """The spans of some of the hits."""
-        return Span(self.low[chosen], self.high[chosen])
+        return Span(self.low[rows], self.high[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,14 +225,14 @@ class Hits:
         """
         return self._pick(keep, np.concatenate(([0], np.cumsum(keep)))[self.offsets])
 
-    def _pick(self, chosen: IntArray | BoolArray, offsets: IntArray) -> Hits:
+    def _pick(self, rows: IntArray | BoolArray, offsets: IntArray) -> Hits:
         return replace(
             self,
             offsets=offsets,
-            rank=self.rank[chosen],
-            gain=self.gain[chosen],
-            span=None if self.span is None else self.span[chosen],
-            item=None if self.item is None else self.item[chosen],
+            rank=self.rank[rows],
+            gain=self.gain[rows],
+            span=None if self.span is None else self.span[rows],
+            item=None if self.item is None else self.item[rows],
         )
 
     @cached_property
@@ -240,9 +240,9 @@ class Hits:
         """Number of each hit among those of its user: 1, 2, …; hits of equal rank share one."""
         position = np.arange(self.rank.size) - self.offsets[self.user] + 1
         nth = position.astype(np.float64)
-        same = (self.rank[1:] == self.rank[:-1]) & (self.user[1:] == self.user[:-1])
-        if same.any():
-            run = np.concatenate(([0], np.cumsum(~same)))
+        is_equal = (self.rank[1:] == self.rank[:-1]) & (self.user[1:] == self.user[:-1])
+        if is_equal.any():
+            run = np.concatenate(([0], np.cumsum(~is_equal)))
             size = np.bincount(run)
             mean = np.bincount(run, nth) / size
             nth = (mean + (size - 1) / 2 if self.together else mean)[run].astype(np.float64)
@@ -289,8 +289,8 @@ class Hits:
 
         Summed in order of rank, so that a value never depends on the other users of the block.
         """
-        where = self.user if user is None else user
-        total = np.bincount(where, weights=values, minlength=self.n_users)
+        users = self.user if user is None else user
+        total = np.bincount(users, weights=values, minlength=self.n_users)
         sums: FloatArray = total.astype(np.float64, copy=False)  # counting no hits gives integers
         return note_sum(sums, values, self, rank, name)
 
@@ -346,11 +346,11 @@ class Hits:
         if self.open is None:
             return plain
         low, high = self.open.low, self.open.high
-        beyond = high > _LONG_TABLE
-        if beyond.any():
-            far, plain = beyond & (low < high), plain.copy()
-            plain[far] = _mean_weights(weight, low[far], high[far], k)
-            low, high = np.where(beyond, 1, low), np.where(beyond, 1, high)
+        is_long = high > _LONG_TABLE
+        if is_long.any():
+            is_far, plain = is_long & (low < high), plain.copy()
+            plain[is_far] = _mean_weights(weight, low[is_far], high[is_far], k)
+            low, high = np.where(is_long, 1, low), np.where(is_long, 1, high)
         table = weight(np.arange(1.0, high.max() + 1.0))
         if k is not None:
             table[k:] = 0.0

@@ -86,9 +86,9 @@ class Lists:
     @cached_property
     def span(self) -> Span:
         """The first and last place in its list that each item can have, from 1."""
-        begin, place = self.offsets[self.user], np.arange(self.item.size) + 1
+        begin, index = self.offsets[self.user], np.arange(self.item.size) + 1
         if self.group is None:
-            return Span(place - begin, place - begin)
+            return Span(index - begin, index - begin)
         low, high = (np.searchsorted(self.group, self.group, side) for side in ("left", "right"))
         return Span(low + 1 - begin, high - begin)
 
@@ -139,11 +139,11 @@ class Lists:
     def mean(self, values: npt.NDArray[Any], weights: FloatArray | None = None) -> FloatArray:
         """The (weighted) mean over each user's items; NaN without any, or with zero weights."""
         if weights is None:
-            whole, part = self.lengths.astype(np.float64), self.sum(values)
+            divisor, part = self.lengths.astype(np.float64), self.sum(values)
         else:
-            whole, part = self.sum(weights), self.sum(values * weights)
-        means = ratio(part, whole, nothing=np.nan)
-        return note_formula(means, "sum / items", sum=part, items=whole)
+            divisor, part = self.sum(weights), self.sum(values * weights)
+        means = ratio(part, divisor, nothing=np.nan)
+        return note_formula(means, "sum / items", sum=part, items=divisor)
 
     def blocks(self, cells: int) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         """Users with equally long lists, some at a time.
@@ -337,9 +337,9 @@ class Intents:
         """Lists in which an item is its row of the categories."""
         n = self.pair.size
         pair = lists.user * lists.n_items + lists.item
-        at = np.searchsorted(self.pair, pair)
-        known = np.append(self.pair, -1)[at] == pair
-        return replace(lists, item=np.where(known, at, n), n_items=n + 1, distinct=False)
+        rows = np.searchsorted(self.pair, pair)
+        has_categories = np.append(self.pair, -1)[rows] == pair
+        return replace(lists, item=np.where(has_categories, rows, n), n_items=n + 1, distinct=False)
 
 
 @dataclass(frozen=True, eq=False)

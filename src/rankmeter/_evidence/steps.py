@@ -19,22 +19,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A number for each item of some evidence, or for each rank in `at`."""
+    """A number for each item of some evidence, or for each rank in `ranks`."""
 
     name: str
     values: Any  # (n,)
-    of: Any  # the Hits, Lists or Features whose items these are
-    at: Any = None  # (n,) ranks, if the values are not those of all items
+    evidence: Any  # the Hits, Lists or Features whose items these are
+    ranks: Any = None  # (n,) ranks, if the values are not those of all items
 
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """The terms of a sum over the items of some evidence, or over the ranks in `at`."""
+    """The terms of a sum over the items of some evidence, or over the ranks in `ranks`."""
 
     values: Any  # (n,)
-    of: Any
+    evidence: Any
     total: float
-    at: Any = None
+    ranks: Any = None
     name: str = "term"
 
 
@@ -54,7 +54,7 @@ class Value:
 
     name: str
     value: float
-    of: Any
+    evidence: Any
 
 
 Step = Column | Sum | Formula | Value
@@ -82,19 +82,20 @@ def is_noting() -> bool:
     return _steps.get() is not None
 
 
-def column(values: T, name: str, of: Any, at: Any = None) -> T:
+def column(values: T, name: str, evidence: Any, ranks: Any = None) -> T:
     """Note a number for each item, and return the numbers."""
     steps = _steps.get()
     if steps is not None:
-        steps.append(Column(name, values, of, at))
+        steps.append(Column(name, values, evidence, ranks))
     return values
 
 
-def note_sum(total: T, values: Any, of: Any, at: Any = None, name: str = "term") -> T:
+def note_sum(total: T, values: Any, evidence: Any, ranks: Any = None, name: str = "term") -> T:
     """Note the terms of a sum, each called `name`, and return the sum."""
     steps = _steps.get()
     if steps is not None and _is_single(total):
-        steps.append(Sum(np.asarray(values, dtype=np.float64), of, _number(total), at, name))
+        terms = np.asarray(values, dtype=np.float64)
+        steps.append(Sum(terms, evidence, _number(total), ranks, name))
     return total
 
 
@@ -121,16 +122,16 @@ def note_formula(value: T, text: str, name: str = "", /, **terms: Any) -> T:
 def note_expectation(value: T, chances: Any, values: Any) -> T:
     """Note an expectation over cases, and return it."""
     names = [f"{name}{i}" for i in range(1, len(values) + 1) for name in ("chance", "value")]
-    both = np.column_stack([chances, values]).ravel()
+    interleaved = np.column_stack([chances, values]).ravel()
     terms = map(" * ".join, zip(names[::2], names[1::2], strict=True))
-    return note_formula(value, " + ".join(terms), **dict(zip(names, both, strict=True)))
+    return note_formula(value, " + ".join(terms), **dict(zip(names, interleaved, strict=True)))
 
 
-def note_value(value: T, name: str, of: Any) -> T:
+def note_value(value: T, name: str, evidence: Any) -> T:
     """Note the value of a metric, and return it."""
     steps = _steps.get()
     if steps is not None and _is_single(value):
-        steps.append(Value(name, _number(value), of))
+        steps.append(Value(name, _number(value), evidence))
     return value
 
 

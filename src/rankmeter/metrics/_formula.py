@@ -39,16 +39,16 @@ def formula(text: str, *, name: str = "", nothing: float = 0.0, **terms: Any) ->
     array([0.5, 0. ])
     """
     values = {part: np.inf if value is None else value for part, value in terms.items()}
-    divide = functools.partial(_divide, nothing=nothing)
+    divide = functools.partial(_divide, fallback=nothing)
     value = eval(_compiled(text), {**_FUNCTIONS, "divide": divide}, values)  # noqa: S307
     result: FloatArray = np.asarray(value, dtype=np.float64)
     return note_formula(result, text, name, **terms)
 
 
-def _divide(part: Any, whole: Any, nothing: float) -> FloatArray:
-    if np.ndim(part) < np.ndim(whole):
-        part = np.broadcast_to(part, np.shape(whole))
-    return ratio(np.asarray(part), whole, nothing=nothing)
+def _divide(numerator: Any, denominator: Any, fallback: float) -> FloatArray:
+    if np.ndim(numerator) < np.ndim(denominator):
+        numerator = np.broadcast_to(numerator, np.shape(denominator))
+    return ratio(np.asarray(numerator), denominator, nothing=fallback)
 
 
 _FUNCTIONS = {

@@ -71,8 +71,8 @@ SIDE_DATA = {
 def require(evidence: T | None, name: str) -> T:
     """The evidence of a name; a UsageError that says how to give it, if it is None."""
     if evidence is None:
-        argument, what = SIDE_DATA[name]
-        raise UsageError(f"needs {what}: pass {argument}=", option=argument)
+        argument, description = SIDE_DATA[name]
+        raise UsageError(f"needs {description}: pass {argument}=", option=argument)
     return evidence
 
 
@@ -97,8 +97,8 @@ class Example:
         Further values for the tests.
     """
 
-    def __init__(self, value: Any, *more: Any) -> None:
-        self.values = (value, *more)
+    def __init__(self, value: Any, *further_values: Any) -> None:
+        self.values = (value, *further_values)
 
 
 @dataclass(frozen=True)
@@ -391,7 +391,7 @@ def describe(
         _refuse_ties(name, [*args, *options.values()], open_ties=open_ties)
         return function(*args, **options)
 
-    def both(*args: Any, **options: Any) -> tuple[FloatArray, Any]:
+    def compute_with_state(*args: Any, **options: Any) -> tuple[FloatArray, Any]:
         computed = checked(*args, **options)
         values: FloatArray = computed.per_user() if pools else computed
         for need in masked:
@@ -404,11 +404,11 @@ def describe(
 
     @functools.wraps(function)
     def metric(*args: Any, **options: Any) -> FloatArray:
-        return both(*args, **options)[0]
+        return compute_with_state(*args, **options)[0]
 
     spec = Spec(
         name, title, metric, needs, spares, cutoff=cutoff, open_ties=open_ties, at=at,
-        state=checked if pools else None, both=both if pools else None,
+        state=checked if pools else None, both=compute_with_state if pools else None,
         weighted=annotation is Weighted, options=options, **facts,
     )  # fmt: skip
     metric.__doc__ = _full_docstring(spec, masked)
@@ -424,8 +424,8 @@ _UNDEFINED: dict[str, tuple[str, Callable[[Any], BoolArray]]] = {
 
 def _refuse_ties(name: str, arguments: Iterable[Any], *, open_ties: bool) -> None:
     """Refuse tied lists, and unresolved ties of hits where they have no expectation."""
-    tied = [each for each in arguments if isinstance(each, Hits | Lists) and each.tied]
-    if any(isinstance(each, Lists) and (each.group is None or not open_ties) for each in tied):
+    tied = [value for value in arguments if isinstance(value, Hits | Lists) and value.tied]
+    if any(isinstance(value, Lists) and (value.group is None or not open_ties) for value in tied):
         raise UsageError(
             f"{name} needs lists without tied items: choose a rule that orders them, such as "
             f"ties='item'"
@@ -497,11 +497,11 @@ def _options(
 
 def _check_names(spec: Spec) -> None:
     """Refuse names that already mean a metric, however they are written."""
-    taken = {spelled.replace("_", ""): spelled for spelled in (*METRICS, *SYNONYMS)}
+    spelling_by_key = {spelled.replace("_", ""): spelled for spelled in (*METRICS, *SYNONYMS)}
     for name in (spec.name, *spec.synonyms):
         key = name.replace("_", "")
-        if key in taken:
-            meant = SYNONYMS.get(taken[key], taken[key])
+        if key in spelling_by_key:
+            meant = SYNONYMS.get(spelling_by_key[key], spelling_by_key[key])
             raise ValueError(f"{name!r} is taken: it means {meant!r}")
         if not re.fullmatch(r"[a-z0-9][a-z0-9_.]*", name):
             raise ValueError(

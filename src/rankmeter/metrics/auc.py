@@ -97,10 +97,10 @@ def gauc(
     return _weighted(ordered, positives * negatives, shares)
 
 
-def _weighted(part: FloatArray, whole: FloatArray, weight: IntArray | FloatArray) -> Ratio:
+def _weighted(part: FloatArray, pairs: FloatArray, weight: IntArray | FloatArray) -> Ratio:
     """Shares with other weights than their denominators; an undefined one has none."""
-    value = formula("ordered / pairs", ordered=part, pairs=whole)
-    return Defined(value * weight, np.where(whole > 0, weight, 0.0), None)
+    value = formula("ordered / pairs", ordered=part, pairs=pairs)
+    return Defined(value * weight, np.where(pairs > 0, weight, 0.0), None)
 
 
 def _auc(
@@ -233,49 +233,49 @@ def pauc(
     """
     n_hits = hits.count(None)
     misses = hits.n_ranked - n_hits
-    most = misses if k is None else np.full(hits.n_users, float(k))
-    counted = hits.n_relevant.astype(np.float64)
+    max_misses = misses if k is None else np.full(hits.n_users, float(k))
+    n_positives = hits.n_relevant.astype(np.float64)
     if positives == "top":
-        counted = np.minimum(counted, most)
+        n_positives = np.minimum(n_positives, max_misses)
     if hits.tied:
         groups = hits.groups
-        best = np.clip(counted[groups.user] - groups.before, 0, groups.hits)
-        left = most[groups.user] - (groups.above - groups.before)
-        each = _expected_left(left, groups.size, groups.hits, best)
-        ordered = hits.sum(each, groups.user, groups.above + 1)
+        best = np.clip(n_positives[groups.user] - groups.before, 0, groups.hits)
+        remaining = max_misses[groups.user] - (groups.above - groups.before)
+        expected = _expected_left(remaining, groups.size, groups.hits, best)
+        ordered = hits.sum(expected, groups.user, groups.above + 1)
     else:
-        left = np.maximum(most[hits.user] - (hits.rank - hits.nth), 0.0)
+        remaining = np.maximum(max_misses[hits.user] - (hits.rank - hits.nth), 0.0)
         number = np.arange(hits.rank.size) - hits.offsets[hits.user]
-        ordered = hits.sum(np.where(number < counted[hits.user], left, 0.0))
+        ordered = hits.sum(np.where(number < n_positives[hits.user], remaining, 0.0))
     value = formula(
         "sum / (relevant * others)", nothing=np.nan if k is None else 0.0,
-        sum=ordered, relevant=counted, others=most,
+        sum=ordered, relevant=n_positives, others=max_misses,
     )  # fmt: skip
     if insufficient == "undefined":
-        return np.where((misses < most) & (n_hits < hits.n_relevant), np.nan, value)
+        return np.where((misses < max_misses) & (n_hits < hits.n_relevant), np.nan, value)
     return value
 
 
 def _expected_left(
-    left: FloatArray, size: IntArray, relevant: IntArray, best: FloatArray
+    remaining: FloatArray, size: IntArray, relevant: IntArray, best: FloatArray
 ) -> FloatArray:
     """Expected Σ max(left - misses before the hit, 0) over the best hits of each tied group.
 
     The number of misses before any hit is uniform on 0, 1, …, all misses.
     """
     misses = size - relevant
-    terms = np.clip(left, 0, misses + 1)
-    expected: FloatArray = relevant * terms * (left - (terms - 1) / 2) / (misses + 1)
+    terms = np.clip(remaining, 0, misses + 1)
+    expected: FloatArray = relevant * terms * (remaining - (terms - 1) / 2) / (misses + 1)
     for i in np.flatnonzero(best < relevant):
         hits, n = int(relevant[i]), int(misses[i])
         expected[i] = sum(
-            _expected_left_of_nth(j, hits, n, int(terms[i]), left[i])
+            _expected_left_of_nth(j, hits, n, int(terms[i]), remaining[i])
             for j in range(1, int(best[i]) + 1)
         )
     return expected
 
 
-def _expected_left_of_nth(j: int, hits: int, misses: int, terms: int, left: float) -> float:
+def _expected_left_of_nth(j: int, hits: int, misses: int, terms: int, remaining: float) -> float:
     """The same for the j-th hit of a group: Σ of max(left - x, 0) times P(x misses before it)."""
     if not terms:
         return 0.0
@@ -283,7 +283,7 @@ def _expected_left_of_nth(j: int, hits: int, misses: int, terms: int, left: floa
     log_first = np.log((hits - i) / (hits + misses - i)).sum()
     ratios = (x + j) / (x + 1) * (misses - x) / (misses - x + hits - j)
     log = np.concatenate(([log_first], log_first + np.cumsum(np.log(ratios))))
-    return float(np.exp(log) @ (left - np.arange(terms)))
+    return float(np.exp(log) @ (remaining - np.arange(terms)))
 
 
 @register("Ordered pair accuracy", reached=False, synonyms=("ordered_pair_accuracy",))
@@ -325,15 +325,15 @@ def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) 
     return Defined(ordered, all_pairs + hits.n_relevant * negatives, ("ordered", "pairs"))
 
 
-def _with_lower_gain(hits: Hits, others: Hits) -> tuple[FloatArray, FloatArray]:
+def _with_lower_gain(hits: Hits, compared: Hits) -> tuple[FloatArray, FloatArray]:
     """How many of some other items of the user have a lower gain than each hit, and the same."""
-    gains = np.unique(np.concatenate([hits.gain, others.gain]))
+    gains = np.unique(np.concatenate([hits.gain, compared.gain]))
 
     def key(ranked: Hits) -> IntArray:
         index: IntArray = ranked.user * gains.size + np.searchsorted(gains, ranked.gain)
         return index
 
-    keys, hit_keys = np.sort(key(others)), key(hits)
+    keys, hit_keys = np.sort(key(compared)), key(hits)
     first = np.searchsorted(keys, hit_keys)
     lower = first - np.searchsorted(keys, hits.user * gains.size)
     equal = np.searchsorted(keys, hit_keys, "right") - first

@@ -91,26 +91,26 @@ def calibration(
     >>> round(result["calibration@1"].mean, 4)
     1.9585
     """
-    given = categories if of == "categories" else _by_popularity(popularity)
-    groups = require(given, "categories")
+    grouping = categories if of == "categories" else _by_popularity(popularity)
+    groups = require(grouping, "categories")
     top, shared, weight = lists.top(k), per_item(groups), discount_function(discount, p)
     alpha = number("alpha", alpha, least=0, most=1)
     profile = _shares(
         category_counts(profiles, shared, profiles.weight if weights == "rating" else None)
     )
-    shown = _shares(category_counts(top, shared, weight(top.rank.astype(np.float64))))
+    listed = _shares(category_counts(top, shared, weight(top.rank.astype(np.float64))))
     column(profile, "of the user", groups)
-    column(shown, "in the list", groups)
+    column(listed, "in the list", groups)
     unit = math.log(2) if base == "2" else 1.0
     if divergence == "hellinger":
-        total = ((np.sqrt(profile) - np.sqrt(shown)) ** 2).sum(axis=1)
+        total = ((np.sqrt(profile) - np.sqrt(listed)) ** 2).sum(axis=1)
         return formula("sqrt(squares / 2)", squares=total)
     if divergence == "js":
-        middle = (profile + shown) / 2.0
-        first, second = _divergence(profile, middle), _divergence(shown, middle)
+        middle = (profile + listed) / 2.0
+        first, second = _divergence(profile, middle), _divergence(listed, middle)
         text = "(of_the_user + of_the_list) / (2 * unit)"
         return formula(text, of_the_user=first, of_the_list=second, unit=unit)
-    mixed = column((1.0 - alpha) * shown + alpha * profile, "mixed", groups)
+    mixed = column((1.0 - alpha) * listed + alpha * profile, "mixed", groups)
     nats = _divergence(profile, mixed)
     return formula("divergence / unit", divergence=nats, unit=unit)
 
@@ -124,13 +124,13 @@ def _by_popularity(popularity: Popularity) -> Features:
 
 def _shares(sums: FloatArray) -> FloatArray:
     """The sums of each user over all of them; NaN where they are all 0."""
-    whole = np.broadcast_to(sums.sum(axis=1, keepdims=True), sums.shape)
-    return ratio(sums, whole, nothing=np.nan)
+    totals = np.broadcast_to(sums.sum(axis=1, keepdims=True), sums.shape)
+    return ratio(sums, totals, nothing=np.nan)
 
 
 def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:
     """Kullback-Leibler, in nats."""
     with np.errstate(divide="ignore"):
         ratios = np.divide(p, q, out=np.ones_like(p), where=p > 0)
-    whole: FloatArray = np.maximum((p * np.log(ratios)).sum(axis=1), 0.0)
-    return whole
+    nats: FloatArray = np.maximum((p * np.log(ratios)).sum(axis=1), 0.0)
+    return nats

@@ -67,13 +67,13 @@ def categorical_diversity(
     [0.5, 0.6667]
     """
     top = lists.top(k)
-    shown = category_counts(top, categories)
-    column(shown, "items", categories)
-    n_shown = np.count_nonzero(shown, axis=1).astype(np.float64)
+    counts = category_counts(top, categories)
+    column(counts, "items", categories)
+    n_distinct = np.count_nonzero(counts, axis=1).astype(np.float64)
     n = top.length(k) if denominator == "k" else top.lengths
     if denominator == "categories":
         n = np.full(top.n_users, categories.n_features)
-    return formula("shown / whole", shown=n_shown, whole=n)
+    return formula("shown / whole", shown=n_distinct, whole=n)
 
 
 @register("Entropy of categories", high=math.inf, synonyms=("rank_biased_entropy",))
@@ -176,23 +176,23 @@ def binomial_diversity(
     top, weight = lists.top(k), number("alpha", alpha, least=0, most=1)
     all_of = popularity.interactions @ categories.rows(np.arange(lists.n_items))
     general = all_of / max(popularity.n_interactions, 1)
-    shown = category_counts(top, categories)
+    counts = category_counts(top, categories)
     size = profiles.lengths[:, None].astype(np.float64)
     of_user = category_counts(profiles, categories) / np.maximum(size, 1.0)
     chance = np.where(size > 0, (1.0 - weight) * general + weight * of_user, general)
-    n = np.broadcast_to(top.lengths[:, None], shown.shape).astype(np.float64)
+    n = np.broadcast_to(top.lengths[:, None], counts.shape).astype(np.float64)
     with np.errstate(divide="ignore"):
         without = n * np.log1p(-chance)
-    least = np.maximum(shown, 1.0)
+    least = np.maximum(counts, 1.0)
     often = betainc(least, np.maximum(n - least, 0.0) + 1.0, chance)  # P[X >= least]
     any_of = -np.expm1(without)
-    usual = np.log(ratio(often, any_of, nothing=1.0), where=shown > 0, out=np.zeros_like(shown))
-    lacking = np.where((shown == 0) & (chance > 0), without, 0.0).sum(axis=1)
-    column(shown, "items", categories)
+    usual = np.log(ratio(often, any_of, nothing=1.0), where=counts > 0, out=np.zeros_like(counts))
+    lacking = np.where((counts == 0) & (chance > 0), without, 0.0).sum(axis=1)
+    column(counts, "items", categories)
     column(chance, "chance of an item", categories)
     width, text = max(categories.n_features, 1), "exp(log_chance / categories)"
     coverage = formula(text, name="coverage", log_chance=lacking, categories=width)
-    kinds, logs = np.count_nonzero(shown, axis=1), usual.sum(axis=1)
+    kinds, logs = np.count_nonzero(counts, axis=1), usual.sum(axis=1)
     text, name = "exp(log_usual / shown)", "non_redundancy"
     redundancy = formula(text, name=name, log_usual=logs, shown=kinds)
     text = part if part != "both" else "coverage * non_redundancy"

@@ -18,10 +18,11 @@ from rankmeter.metrics.states import Defined, Ratio
 
 def check_catalogue(hits: Hits, k: int | None, n_items: int | None) -> None:
     """Refuse a catalogue, if it is given, that lacks ranked or relevant items."""
-    most = int((hits.depth(k) + hits.n_relevant - hits.count(k)).max(initial=0.0))
-    if n_items is not None and n_items < most:
-        size = f"the size of the catalogue: a user has {counted(most, 'item')}, ranked or relevant"
-        raise refused("n_items", size, n_items, extent=most)
+    max_items = int((hits.depth(k) + hits.n_relevant - hits.count(k)).max(initial=0.0))
+    if n_items is not None and n_items < max_items:
+        items = counted(max_items, "item")
+        size = f"the size of the catalogue: a user has {items}, ranked or relevant"
+        raise refused("n_items", size, n_items, extent=max_items)
 
 
 @register("Accuracy", synonyms=("acc",), needs_relevant=False)
@@ -195,9 +196,9 @@ def utility(
     if spared and n_items is None:
         raise UsageError("utility(spared=…) needs the size of the catalogue: pass n_items=")
     right, ranked, relevant = n_hits(hits, k), n_ranked(hits, k), n_relevant(hits)
-    rest = (n_items or 0) + right - ranked - relevant
+    true_negatives = (n_items or 0) + right - ranked - relevant
     text = "found * hits + wrong * others + missed * not_ranked + spared * rest"
     return formula(
         text, found=found, hits=right, wrong=wrong, others=ranked - right,
-        missed=missed, not_ranked=relevant - right, spared=spared, rest=rest,
+        missed=missed, not_ranked=relevant - right, spared=spared, rest=true_negatives,
     )  # fmt: skip

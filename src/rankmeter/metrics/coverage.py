@@ -63,13 +63,13 @@ def coverage(
     """
     top, size = deduplicate(lists.top(k)), 1
     if scale == "share" or outside == "ignore":
-        whole = require(catalogue, "catalogue") if items == "catalogue" else None
-        if whole is None:
+        universe = require(catalogue, "catalogue") if items == "catalogue" else None
+        if universe is None:
             training = require(popularity, "popularity").known
-            whole = Catalogue(int(np.count_nonzero(training)), training)
-        if whole.item is not None and outside == "ignore":
-            top = top.only(whole.item[top.item])
-        size = whole.size if scale == "share" else 1
+            universe = Catalogue(int(np.count_nonzero(training)), training)
+        if universe.item is not None and outside == "ignore":
+            top = top.only(universe.item[top.item])
+        size = universe.size if scale == "share" else 1
     sized = catalogue if items == "catalogue" and scale == "share" else None
 
     def value(counts: FloatArray) -> float:
@@ -89,8 +89,8 @@ def coverage(
     def share(counts: FloatArray) -> float:
         # An item with n p lists on average is in none with the probability q = exp(-n p): different
         # items vary by Σ q (1 - q), which is near Q1² / (Q1 + Q2). The jackknife has Q1.
-        once, twice = (int(np.count_nonzero(counts == times)) for times in (1, 2))
-        return max(once, 1) / (max(once, 1) + twice)
+        n_once, n_twice = (int(np.count_nonzero(counts == times)) for times in (1, 2))
+        return max(n_once, 1) / (max(n_once, 1) + n_twice)
 
     return Exposure(top, np.ones(top.item.size), of_counts(value, loss, share))
 
@@ -184,16 +184,16 @@ def _entropy(unit: float = 1.0, *, per_item: bool = False, exponential: bool = F
     """The mean of ln (Σ c / c), where c is how often an item is shown, with given weights."""
 
     def number(
-        logs: FloatArray, weight: FloatArray, shown: FloatArray, kinds: FloatArray
+        logs: FloatArray, weight: FloatArray, exposures: FloatArray, kinds: FloatArray
     ) -> FloatArray:
         """From Σ w ln c, Σ w, Σ c, and the number of items."""
         text = "log(max(shown, 1)) - logs / weights"
-        nats = formula(text, name="nats", shown=shown, logs=logs, weights=weight)
+        nats = formula(text, name="nats", shown=exposures, logs=logs, weights=weight)
         text = "exp(nats)" if exponential else "nats / unit"
         entropy = formula(text, name="entropy", nats=nats, unit=unit)
         if per_item:
             entropy = formula("entropy / n", entropy=entropy, n=kinds)
-        return np.where(shown > 0, entropy, np.nan)
+        return np.where(exposures > 0, entropy, np.nan)
 
     def sums(exposure: Exposure) -> tuple[FloatArray, FloatArray, tuple[FloatArray, ...]]:
         counts, weight = exposure.shown(), exposure.counts()
@@ -205,14 +205,14 @@ def _entropy(unit: float = 1.0, *, per_item: bool = False, exponential: bool = F
         return float(number(*sums(exposure)[2])[0])
 
     def without(exposure: Exposure) -> FloatArray:
-        (counts, weight, (logs, totals, shown, kinds)), lists = sums(exposure), exposure.lists
+        (counts, weight, (logs, totals, exposures, kinds)), lists = sums(exposure), exposure.lists
         count, item_weight, entry_weight = counts[lists.item], weight[lists.item], exposure.weight
-        left = (item_weight - entry_weight) * np.log(np.maximum(count - 1.0, 1.0))
-        lost = item_weight * np.log(count) - left
+        remaining = (item_weight - entry_weight) * np.log(np.maximum(count - 1.0, 1.0))
+        lost = item_weight * np.log(count) - remaining
         return number(
             logs - lists.sum(lost),
             totals - lists.sum(entry_weight),
-            shown - lists.lengths,
+            exposures - lists.lengths,
             kinds - lists.sum(count == 1.0),
         )
 
@@ -271,5 +271,5 @@ def _difference(exposure: Exposure) -> float:
 def _differences_without(exposure: Exposure) -> FloatArray:
     """Each user is in two sums: as the first and as the second of all pairs."""
     similar, n = _similarity(exposure)
-    left = n - (exposure.lists.lengths > 0)
-    return 1.0 - ratio(similar.sum() - 2 * similar, left * (left - 1.0), nothing=np.nan)
+    n_without = n - (exposure.lists.lengths > 0)
+    return 1.0 - ratio(similar.sum() - 2 * similar, n_without * (n_without - 1.0), nothing=np.nan)

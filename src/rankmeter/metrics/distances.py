@@ -181,13 +181,13 @@ class Space:
             done = end
         return ratio(totals, n)
 
-    def _of_common(self, common: FloatArray, both: FloatArray) -> FloatArray:
+    def _of_common(self, common: FloatArray, squares: FloatArray) -> FloatArray:
         """From products of two vectors, and the sums of their products with themselves."""
         if self.distance == "cosine":
             return np.asarray(1.0 - common)
         if self.distance == "jaccard":
-            return 1.0 - ratio(common, both - common)
-        return np.asarray(np.sqrt(np.maximum(both - 2.0 * common, 0.0)))
+            return 1.0 - ratio(common, squares - common)
+        return np.asarray(np.sqrt(np.maximum(squares - 2.0 * common, 0.0)))
 
     def _differ(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """How many features differ, or their share."""

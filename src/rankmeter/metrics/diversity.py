@@ -65,15 +65,15 @@ def ild(
     space = Space.of(likeness, distance)
     top = _with_features(lists.top(k), space, unknown)
     total, n = space.total(top), top.lengths
-    whole = n * (n - 1) / 2 if over == "pairs" else np.where(n > 1, n, 0)
-    nothing = 0.0 if single == "zero" else np.nan
+    n_terms = n * (n - 1) / 2 if over == "pairs" else np.where(n > 1, n, 0)
+    fallback = 0.0 if single == "zero" else np.nan
     if is_noting():
         for _, item, positions in top.blocks(CELLS):
             column(
                 space.within(item).sum(axis=(0, 2)), "to the others", top, top.rank[positions[0]]
             )
-    terms: dict[str, Any] = {"distances": total, over: whole}
-    mean = formula(f"distances / {over}", name="mean", nothing=nothing, **terms)
+    terms: dict[str, Any] = {"distances": total, over: n_terms}
+    mean = formula(f"distances / {over}", name="mean", nothing=fallback, **terms)
     return formula("1 - mean", mean=mean) if inverse else mean
 
 
@@ -135,18 +135,18 @@ def eild(
     for users, item, positions in space.blocks(top):
         rank = top.rank[positions].astype(np.float64)
         below = rank[:, None, :] - rank[:, :, None]
-        seen = weight(np.maximum(below, 1.0)) * weights[positions][:, None, :]
+        pair_weights = weight(np.maximum(below, 1.0)) * weights[positions][:, None, :]
         n = np.arange(item.shape[1])
-        seen[:, n, n] = 0.0
-        sums = (seen * space.within(item)).sum(axis=2)
-        distances = ratio(sums, seen.sum(axis=2)) * weights[positions]
+        pair_weights[:, n, n] = 0.0
+        sums = (pair_weights * space.within(item)).sum(axis=2)
+        distances = ratio(sums, pair_weights.sum(axis=2)) * weights[positions]
         discounts = weight(rank)
         terms = discounts * distances
-        total, whole = terms.sum(axis=1), discounts.sum(axis=1)
+        total, total_weight = terms.sum(axis=1), discounts.sum(axis=1)
         column(distances[0], "to the others", top, top.rank[positions[0]])
         column(discounts[0], "weight", top, top.rank[positions[0]])
         note_sum(total, terms[0], top, top.rank[positions[0]])
-        values[users] = formula("sum / weights", sum=total, weights=whole)
+        values[users] = formula("sum / weights", sum=total, weights=total_weight)
     return np.where(top.lengths > 1, values, 0.0 if single == "zero" else np.nan)
 
 

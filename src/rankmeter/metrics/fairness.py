@@ -216,7 +216,7 @@ def group_bias(
         top,
         members,
         category_counts(profiles, members),
-        lambda part, whole, of: _bias_of(part, whole, of, index),
+        lambda part, reference, features: _bias_of(part, reference, features, index),
     )
 
 
@@ -264,21 +264,21 @@ def item_gap(
 def _of_means(members: Features) -> Statistic:
     """The mean distance of the groups, whose numbers are the means of the items shown."""
 
-    def sums(each: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def sums(totals: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Of the means of the items, and of the items."""
-        shown = np.asarray(n > 0, dtype=np.float64)
-        return ratio(each, n) @ members.matrix, shown @ members.matrix
+        is_exposed = np.asarray(n > 0, dtype=np.float64)
+        return ratio(totals, n) @ members.matrix, is_exposed @ members.matrix
 
     def value(exposure: Exposure) -> float:
         total, n = sums(exposure.counts(), exposure.shown())
         return float(_mean_distance(total, n, members))
 
     def without(exposure: Exposure) -> FloatArray:
-        each, n, item = exposure.counts(), exposure.shown(), exposure.lists.item
-        total, size = sums(each, n)
-        change = ratio(each, n)[item] - ratio(each[item] - exposure.weight, n[item] - 1)
-        gone = np.asarray(n[item] == 1, dtype=np.float64)
-        size = size - category_counts(exposure.lists, members, gone)
+        totals, n, item = exposure.counts(), exposure.shown(), exposure.lists.item
+        total, size = sums(totals, n)
+        change = ratio(totals, n)[item] - ratio(totals[item] - exposure.weight, n[item] - 1)
+        is_removed = np.asarray(n[item] == 1, dtype=np.float64)
+        size = size - category_counts(exposure.lists, members, is_removed)
         return _mean_distance(
             total - category_counts(exposure.lists, members, change), size, members
         )
@@ -286,9 +286,9 @@ def _of_means(members: Features) -> Statistic:
     return Statistic(value, without)
 
 
-def _mean_distance(total: FloatArray, n: FloatArray, of: Features) -> FloatArray:
+def _mean_distance(total: FloatArray, n: FloatArray, members: Features) -> FloatArray:
     """The mean distance of two of the groups with items, given sums of shape (…, n_groups)."""
-    means = column(ratio(total, n, nothing=np.nan), "mean", of)
+    means = column(ratio(total, n, nothing=np.nan), "mean", members)
     ascending = np.sort(means, axis=-1)  # groups without items come last
     groups = np.count_nonzero(n, axis=-1)
     factor = 2.0 * np.arange(1, ascending.shape[-1] + 1) - groups[..., None] - 1.0
@@ -310,39 +310,39 @@ def _members(
 
 
 def _grouped(
-    shown: Lists,
+    top: Lists,
     members: Features,
-    whole: FloatArray,
+    reference: FloatArray,
     number: Callable[[FloatArray, FloatArray, Features], FloatArray],
 ) -> Grouped:
-    ones, part = np.ones(shown.item.size), category_counts(shown, members)
-    return Grouped(shown, ones, of_groups(lambda a, b: number(a, b, members)), part, whole)
+    ones, part = np.ones(top.item.size), category_counts(top, members)
+    return Grouped(top, ones, of_groups(lambda a, b: number(a, b, members)), part, reference)
 
 
-def _spread(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
+def _spread(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
     """The standard deviation of the shares of the groups over their mean."""
-    share = column(ratio(part, whole, nothing=np.nan), "share", of)
+    share = column(ratio(part, reference, nothing=np.nan), "share", members)
     mean = _mean(share)
     spread = np.sqrt(_mean((share - mean[..., None]) ** 2))
     return formula("spread / mean", nothing=np.nan, spread=spread, mean=mean)
 
 
-def _mean_change(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
+def _mean_change(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
     """The mean relative change of the shares that the groups have."""
-    bias = _bias(part, whole, of)
+    bias = _bias(part, reference, members)
     changes, groups = np.nansum(np.abs(bias), axis=-1), np.count_nonzero(~np.isnan(bias), axis=-1)
     return formula("changes / groups", nothing=np.nan, changes=changes, groups=groups)
 
 
-def _bias_of(part: FloatArray, whole: FloatArray, of: Features, group: int) -> FloatArray:
-    _bias(part, whole, of)
-    shown, had = _share(part)[..., group], _share(whole)[..., group]
-    return formula("shown / had - 1", nothing=np.nan, shown=shown, had=had)
+def _bias_of(part: FloatArray, reference: FloatArray, members: Features, group: int) -> FloatArray:
+    _bias(part, reference, members)
+    list_share, reference_share = _share(part)[..., group], _share(reference)[..., group]
+    return formula("shown / had - 1", nothing=np.nan, shown=list_share, had=reference_share)
 
 
-def _bias(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
+def _bias(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
     """The relative change of the share that each group has; NaN for one without training items."""
-    return column(ratio(_share(part), _share(whole), nothing=np.nan) - 1.0, "bias", of)
+    return column(ratio(_share(part), _share(reference), nothing=np.nan) - 1.0, "bias", members)
 
 
 def _share(part: FloatArray) -> FloatArray:

@@ -57,38 +57,38 @@ def gini(
 
 
 def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) -> Statistic:
-    def index(differences: FloatArray, shown: FloatArray, n: FloatArray) -> FloatArray:
-        gini = _index(differences, shown, n if denominator == "n" else np.maximum(n - 1, 1))
+    def index(differences: FloatArray, exposed: FloatArray, n: FloatArray) -> FloatArray:
+        gini = _index(differences, exposed, n if denominator == "n" else np.maximum(n - 1, 1))
         return formula("1 - index", index=gini) if inverse else gini
 
     def count(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
         if items == "catalogue":
             return _count(exposure, catalogue)
         counts = exposure.counts()
-        shown = np.sort(counts[counts > 0])
-        return counts, shown, shown.size
+        exposed = np.sort(counts[counts > 0])
+        return counts, exposed, exposed.size
 
     def value(exposure: Exposure) -> float:
-        _, shown, n = count(exposure)
-        return float(index(np.array(_differences(shown, n)), shown.sum(), np.array(float(n))))
+        _, exposed, n = count(exposure)
+        return float(index(np.array(_differences(exposed, n)), exposed.sum(), np.array(float(n))))
 
     def without(exposure: Exposure) -> FloatArray:
         """An item that falls by 1 nears the items below it, and leaves those not below it.
 
         Items of one list that are shown equally often stay together.
         """
-        counts, shown, n = count(exposure)
+        counts, exposed, n = count(exposure)
         lists = exposure.lists.only(counts[exposure.lists.item] > 0)
-        below = n - shown.size + np.searchsorted(shown, counts)
-        differences = _differences(shown, n) + lists.sum((n - 1.0 - 2.0 * below)[lists.item])
+        below = n - exposed.size + np.searchsorted(exposed, counts)
+        differences = _differences(exposed, n) + lists.sum((n - 1.0 - 2.0 * below)[lists.item])
         width = int(counts.max(initial=0.0)) + 1
         keys, m = np.unique(
             lists.user * width + counts[lists.item].astype(np.int64), return_counts=True
         )
         differences -= np.bincount(keys // width, m * (m - 1.0), lists.n_users)
-        left = shown.sum() - lists.lengths
-        gone = lists.sum(counts[lists.item] == 1.0) if items == "shown" else np.zeros(left.size)
-        return index(differences - gone * left, left, n - gone)
+        total = exposed.sum() - lists.lengths
+        removed = lists.sum(counts[lists.item] == 1.0) if items == "shown" else np.zeros(total.size)
+        return index(differences - removed * total, total, n - removed)
 
     return Statistic(value, without)
 
@@ -109,9 +109,9 @@ def _differences(ascending: FloatArray, n: int) -> float:
     return float(((2.0 * rank - n - 1.0) * ascending).sum())
 
 
-def _index(differences: FloatArray, shown: FloatArray, n: FloatArray | int) -> FloatArray:
+def _index(differences: FloatArray, total: FloatArray, n: FloatArray | int) -> FloatArray:
     text = "unequal / (n * shown)"
-    return formula(text, name="index", nothing=np.nan, unequal=differences, n=n, shown=shown)
+    return formula(text, name="index", nothing=np.nan, unequal=differences, n=n, shown=total)
 
 
 @register("Gini index of exposure", aggregate="micro", increasing=False)
@@ -166,9 +166,9 @@ def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
 
     def exposures(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
         """The exposure of each item; that of the items that matter, ascending; their number."""
-        seen, positive, size = _count(exposure, catalogue)
+        exposure_by_item, positive, size = _count(exposure, catalogue)
         ascending = np.concatenate([np.zeros(size - positive.size), positive])
-        return seen, ascending, max(size - (denominator == "n-1"), 1)
+        return exposure_by_item, ascending, max(size - (denominator == "n-1"), 1)
 
     def value(exposure: Exposure) -> float:
         _, ascending, n = exposures(exposure)
@@ -177,7 +177,7 @@ def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
 
     def without(exposure: Exposure) -> FloatArray:
         """Only the pairs of an item that the user was shown change."""
-        seen, ascending, n = exposures(exposure)
+        exposure_by_item, ascending, n = exposures(exposure)
         sums, lists = np.concatenate(([0.0], np.cumsum(ascending))), exposure.lists
 
         def to_all(x: FloatArray) -> FloatArray:
@@ -186,12 +186,12 @@ def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
             total: FloatArray = (2 * below - ascending.size) * x + sums[-1] - 2 * sums[below]
             return total
 
-        has_exposure = seen[lists.item] > 0
+        has_exposure = exposure_by_item[lists.item] > 0
         differences = np.full(lists.n_users, _differences(ascending, ascending.size))
         total = np.full(lists.n_users, ascending.sum())
         cells = CELLS // max(1, int(lists.lengths.max(initial=1)))
         for users, item, positions in lists.only(has_exposure).blocks(cells):
-            before, lost = seen[item], exposure.weight[has_exposure][positions]
+            before, lost = exposure_by_item[item], exposure.weight[has_exposure][positions]
             after = before - lost
             differences[users] += (to_all(after) - to_all(before)).sum(axis=1)
             # Pairs of two such items were compared with what the other one had before.

@@ -77,9 +77,9 @@ def subtopic_recall(
     if denominator == "relevant":
         sought = category_counts(relevant, categories) > 0
     column(sought, "asked for", categories)
-    both, whole = (covered * sought).sum(axis=1), sought.sum(axis=1)
-    nothing = np.nan if denominator == "relevant" else 0.0
-    return formula("both / asked", nothing=nothing, both=both, asked=whole)
+    n_covered, n_sought = (covered * sought).sum(axis=1), sought.sum(axis=1)
+    fallback = np.nan if denominator == "relevant" else 0.0
+    return formula("both / asked", nothing=fallback, both=n_covered, asked=n_sought)
 
 
 @register("Alpha-nDCG", high=math.inf, reached=False, synonyms=("andcg",))
@@ -131,8 +131,8 @@ def alpha_ndcg(
     """
     weight = DISCOUNTS[discount]
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    gain, whole = _gains(lists, relevant, categories, k, stay, weight, ideal)
-    return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
+    gain, ideal_gain = _gains(lists, relevant, categories, k, stay, weight, ideal)
+    return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=ideal_gain)
 
 
 @register("Intent-aware ERR", high=math.inf, reached=False, synonyms=("erria",))
@@ -174,11 +174,11 @@ def err_ia(
     """
     alpha = number("alpha", alpha, above=0, most=1)
     weight = DISCOUNTS["reciprocal"]
-    gain, whole = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, ideal)
+    gain, ideal_gain = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, ideal)
     if ideal == "none":
         text, n = "alpha * sum / categories", _n_categories(relevant, categories)
         return formula(text, nothing=np.nan, alpha=alpha, sum=gain, categories=n)
-    return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
+    return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=ideal_gain)
 
 
 @register("Novelty- and rank-biased precision", high=math.inf, reached=False)
@@ -221,9 +221,9 @@ def nrbp(
     """
     weight = discount_function("geometric", fraction("beta", beta))
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    gain, whole = _gains(lists, relevant, categories, k, stay, weight, ideal)
+    gain, ideal_gain = _gains(lists, relevant, categories, k, stay, weight, ideal)
     if ideal != "bound":
-        return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
+        return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=ideal_gain)
     text, n = "sum * (1 - (1 - alpha) * beta) / asked", _n_categories(relevant, categories)
     return formula(text, nothing=np.nan, sum=gain, alpha=alpha, beta=beta, asked=n)
 
@@ -256,9 +256,10 @@ def precision_ia(
     """
     top = lists.top(k)
     n = lists.length(k)
-    each = column(category_counts(top.only(top.relevant), categories), "relevant items", categories)
-    shown, n_categories = each.sum(axis=1), _n_categories(relevant, categories)
-    return formula("shown / k / asked", nothing=np.nan, shown=shown, k=n, asked=n_categories)
+    counts = category_counts(top.only(top.relevant), categories)
+    column(counts, "relevant items", categories)
+    n_relevant, n_categories = counts.sum(axis=1), _n_categories(relevant, categories)
+    return formula("shown / k / asked", nothing=np.nan, shown=n_relevant, k=n, asked=n_categories)
 
 
 @register("Intent-aware average precision", reached=False, synonyms=("map_ia",))
@@ -421,11 +422,11 @@ def _greedy_gains(rows: FloatArray, k: int | None, stay: float, weight: Weight) 
     """
     n_users, n, _ = rows.shape
     user, is_left = np.arange(n_users), np.ones((n_users, n), dtype=bool)
-    worth, total = np.ones((n_users, rows.shape[2])), np.zeros(n_users)
+    category_weights, total = np.ones((n_users, rows.shape[2])), np.zeros(n_users)
     for rank in range(1, min(n, n if k is None else k) + 1):
-        gain = np.where(is_left, np.einsum("uif,uf->ui", rows, worth), -1.0)
+        gain = np.where(is_left, np.einsum("uif,uf->ui", rows, category_weights), -1.0)
         best = gain.argmax(axis=1)
         total += gain[user, best] * weight(np.array([float(rank)]))
         is_left[user, best] = False
-        worth *= np.where(rows[user, best] > 0, stay, 1.0)
+        category_weights *= np.where(rows[user, best] > 0, stay, 1.0)
     return total

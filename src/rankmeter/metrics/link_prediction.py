@@ -235,8 +235,8 @@ def _standardized(
 def _hit_shares(hits: Hits, share: Ratio) -> Ratio:
     """The shares of the users with a hit; the others are undefined."""
     has_hit = hits.offsets[:-1] < hits.offsets[1:]
-    part, whole = np.where(has_hit, share.part, np.nan), np.where(has_hit, share.whole, 1.0)
-    return replace(share, part=part, whole=whole)
+    part, divisor = np.where(has_hit, share.part, np.nan), np.where(has_hit, share.whole, 1.0)
+    return replace(share, part=part, whole=divisor)
 
 
 def _sizes(hits: Hits) -> tuple[IntArray, IntArray]:
@@ -275,12 +275,12 @@ def chance_of_hit(hits: Hits, k: int) -> Chance:
 def _squares(n: IntArray) -> FloatArray:
     """Σ 1/r² for r = 1 … n; beyond a table by the Euler–Maclaurin formula."""
     limit = 1 << 20
-    near = np.minimum(n, limit)
-    table = np.cumsum(1.0 / np.arange(1.0, near.max(initial=0) + 1.0) ** 2)
-    total: FloatArray = np.concatenate(([0.0], table))[near]
-    far = n > limit
-    x = n[far].astype(np.float64)
-    total[far] = math.pi**2 / 6 - 1 / x + 1 / (2 * x**2) - 1 / (6 * x**3)
+    tabulated = np.minimum(n, limit)
+    table = np.cumsum(1.0 / np.arange(1.0, tabulated.max(initial=0) + 1.0) ** 2)
+    total: FloatArray = np.concatenate(([0.0], table))[tabulated]
+    is_large = n > limit
+    x = n[is_large].astype(np.float64)
+    total[is_large] = math.pi**2 / 6 - 1 / x + 1 / (2 * x**2) - 1 / (6 * x**3)
     return total
 
 

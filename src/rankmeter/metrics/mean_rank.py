@@ -124,8 +124,8 @@ def percentile_rank(
     35.0
     """
     check_catalogue(hits, None, n_items)
-    weight, every = _weights(hits, gain), hits.best
-    total, of_hits = every.sum(_weights(every, gain)), hits.sum(weight)
+    weight, best = _weights(hits, gain), hits.best
+    total, of_hits = best.sum(_weights(best, gain)), hits.sum(weight)
     size = hits.n_ranked + hits.n_relevant - hits.count(None) if n_items is None else n_items
     above, missed = hits.sum(weight * (hits.rank - 1.0)), total - of_hits
     positions = formula(
@@ -275,5 +275,5 @@ def hmr(hits: Hits) -> Ratio:
     2.4351
     """
     rank = mean_rank(hits)
-    whole = np.where(np.isnan(rank), 1.0, 1.0 / rank)
-    return Ratio(rank / rank, whole, ("one", "reciprocal_rank"))
+    reciprocal_rank = np.where(np.isnan(rank), 1.0, 1.0 / rank)
+    return Ratio(rank / rank, reciprocal_rank, ("one", "reciprocal_rank"))

@@ -89,10 +89,10 @@ def dcg(
     weight = DISCOUNTS[discount]
 
     def terms(weights: FloatArray) -> FloatArray:
-        worth = GAINS[gain](hits.gain)
+        gains = GAINS[gain](hits.gain)
         if gain != "linear":
-            column(worth, f"gain ({gain})", hits)
-        return column(weights, "discount", hits) * worth
+            column(gains, f"gain ({gain})", hits)
+        return column(weights, "discount", hits) * gains
 
     if hits.tied:
         return hits.sum(terms(hits.weigh(weight, k)))
@@ -148,9 +148,9 @@ def ndcg(
         if ideal == "ranked":
             perfect = perfect.where(perfect.rank <= hits.depth(k)[perfect.user])
         best = dcg(perfect, cutoff, gain=gain, discount=discount)
-    nothing = 0.0 if ideal in ("ranked", "retrieved", "ones") else np.nan
+    fallback = 0.0 if ideal in ("ranked", "retrieved", "ones") else np.nan
     # Negative gains can make an ideal negative: only an ideal of nothing is undefined.
-    result: FloatArray = np.full(hits.n_users, nothing)
+    result: FloatArray = np.full(hits.n_users, fallback)
     np.divide(value, best, out=result, where=best != 0)
     return note_formula(result, "dcg / ideal", dcg=value, ideal=best)
 
@@ -259,13 +259,13 @@ def ndcg_rel(hits: Hits) -> FloatArray:
     gained = hits.gain * DISCOUNTS["log2"](hits.rank)
     running, counts = _running_sums(gained, hits.offsets), hits.gain > 0
     reached = column(ideal.dcg_to(hits.user, hits.rank), "ideal dcg here", hits)
-    here = ratio(column(running, "dcg here", hits), reached)
-    at_hits = hits.sum(np.where(counts, here, 0.0))
+    ndcg_at_hits = ratio(column(running, "dcg here", hits), reached)
+    at_hits = hits.sum(np.where(counts, ndcg_at_hits, 0.0))
     missed = ideal.n - np.bincount(hits.user, counts, hits.n_users)
     best = ideal.dcg_to(everyone, ideal.n.astype(np.float64))
-    whole = hits.sum(gained)
+    final_dcg = hits.sum(gained)
     text = "max(sum + missed * dcg / ideal, 0) / relevant"
-    return formula(text, sum=at_hits, missed=missed, dcg=whole, ideal=best, relevant=ideal.n)
+    return formula(text, sum=at_hits, missed=missed, dcg=final_dcg, ideal=best, relevant=ideal.n)
 
 
 @register("NDCG over gain levels", open_ties=False)
@@ -300,10 +300,10 @@ def rndcg(hits: Hits) -> FloatArray:
     reached_ideal = column(ideal.dcg_to(user, rank), "ideal dcg", hits, rank)
     total = hits.sum(ratio(reached, reached_ideal), user, rank)
     points = np.bincount(user, minlength=hits.n_users)
-    whole = ideal.dcg_to(np.arange(hits.n_users), ideal.n.astype(np.float64))
+    full_ideal = ideal.dcg_to(np.arange(hits.n_users), ideal.n.astype(np.float64))
     longer = (hits.n_ranked > ideal.n + 1) & (points > 0)
     gains: FloatArray = np.bincount(hits.user, gained, hits.n_users).astype(np.float64)
-    end = ratio(gains, whole)
+    end = ratio(gains, full_ideal)
     text = "(sum + longer * at_the_end) / (turns + longer)"
     return formula(text, sum=total, longer=longer, at_the_end=end, turns=points)
 
@@ -334,11 +334,11 @@ def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray
     0.8155
     """
     ideal = _Ideal(hits)
-    worth, best = hits.gain, np.where(ideal.positive, ideal.ranking.gain, 0.0)
+    gains, best = hits.gain, np.where(ideal.positive, ideal.ranking.gain, 0.0)
     if gain == "binary":
-        worth, best = np.ones_like(worth), np.ones_like(best)
+        gains, best = np.ones_like(gains), np.ones_like(best)
     above_one = np.maximum(best, 1.0) - 1.0
     cost = hits.rank + ideal.sum_to(above_one, hits.user, hits.rank)
-    lost = column(cost - _running_sums(worth, hits.offsets), "lost above", hits)
-    total, whole = hits.sum(worth / np.log2(2.0 + lost)), ideal.ranking.sum(best)
-    return formula("sum / all_gain", sum=total, all_gain=whole)
+    lost = column(cost - _running_sums(gains, hits.offsets), "lost above", hits)
+    total, ideal_gain = hits.sum(gains / np.log2(2.0 + lost)), ideal.ranking.sum(best)
+    return formula("sum / all_gain", sum=total, all_gain=ideal_gain)

@@ -64,9 +64,9 @@ def novelty(
     (2.0, 1.0)
     """
     top = lists.top(k)
-    n, whole = popularity.counts(of)
+    n, n_total = popularity.counts(of)
     in_training = popularity.known
-    log = np.log(whole) - np.log(np.maximum(n, 1))
+    log = np.log(n_total) - np.log(np.maximum(n, 1))
     unit = {"2": math.log(2), "e": 1.0, "users": math.log(max(popularity.n_users, 2))}[base]
     information = log / unit
     if cold == "zero":
@@ -200,8 +200,8 @@ def unseen(
     0.5
     """
     top = lists.top(k)
-    seen = profiles.holds(top.user, top.item)
-    return mean_of(top, (~seen).astype(np.float64), k if denominator == "k" else None)
+    is_seen = profiles.holds(top.user, top.item)
+    return mean_of(top, (~is_seen).astype(np.float64), k if denominator == "k" else None)
 
 
 @register("Expected profile distance", high=math.inf)

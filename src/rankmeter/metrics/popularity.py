@@ -67,13 +67,13 @@ def popularity(
     2.5
     """
     top = lists.top(k)
-    n, whole = popularity.counts(of)
+    n, n_total = popularity.counts(of)
     in_training = popularity.known
     if cold == "one":
         n = np.maximum(n, 1)
     counts = n.astype(np.float64)
     if scale == "share":
-        counts = counts / whole
+        counts = counts / n_total
     elif scale == "most":
         counts = counts / max(int(n.max(initial=0)), 1)
     elif scale == "rank":
@@ -268,10 +268,10 @@ def popularity_lift(
     top = lists.top(k)
     if cold == "skip":
         top = top.only(popularity.known[top.item])
-    shown = top.mean(n[top.item])
+    list_popularity = top.mean(n[top.item])
     profile_counts = np.bincount(profiles.user, n[profiles.item], minlength=lists.n_users)
     usual = profile_counts / np.maximum(profiles.lengths, 1)
-    usual = np.where(np.isnan(shown), 0.0, usual)
+    usual = np.where(np.isnan(list_popularity), 0.0, usual)
     text = "shown - usual if usual > 0 else 0"
-    more = formula(text, name="more", shown=shown, usual=usual)
-    return Defined(more, usual, ("more", "usual"))
+    excess = formula(text, name="more", shown=list_popularity, usual=usual)
+    return Defined(excess, usual, ("more", "usual"))

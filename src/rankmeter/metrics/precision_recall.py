@@ -79,10 +79,10 @@ def recall(
     >>> round(rm.evaluate(ranking, {"u": {1, 6, 9}}, "recall@5")["recall@5"].mean, 4)
     0.6667
     """
-    whole = hits.n_relevant
+    divisor = hits.n_relevant
     if denominator == "min" and k is not None:
-        whole = np.minimum(whole, k)
-    return Ratio(hits.count(k), whole, ("hits", "relevant"))
+        divisor = np.minimum(divisor, k)
+    return Ratio(hits.count(k), divisor, ("hits", "relevant"))
 
 
 @register("Hit rate", synonyms=("hr", "hits", "hit", "hit_ratio", "hitrate", "success"))
@@ -122,8 +122,8 @@ def _no_hit(size: IntArray, relevant: IntArray, in_top: IntArray) -> FloatArray:
     """Probability that none of the relevant items of a tied group falls into its first places."""
     probability = np.ones(size.size)
     for i in range(int(relevant.max(initial=0))):
-        left = size - in_top - i
-        factor = np.maximum(left, 0) / np.maximum(size - i, 1)
+        free_ranks = size - in_top - i
+        factor = np.maximum(free_ranks, 0) / np.maximum(size - i, 1)
         probability *= np.where(i < relevant, factor, 1.0)
     return probability
 

@@ -71,10 +71,10 @@ def snips(
     0.2
     """
     hit_weights, all_weights = _weights(hits, propensity, popularity, gamma, clip, cold)
-    whole = hits.best.sum(all_weights, name="weight")
+    total_weight = hits.best.sum(all_weights, name="weight")
     part = hits.sum(_discounts_in_top(hits, k, discount, p) * hit_weights)
     squares = hits.best.sum(all_weights**2, name="squared weight")
-    return Weighted(part, whole, ("found", "all"), total=whole, squares=squares)
+    return Weighted(part, total_weight, ("found", "all"), total=total_weight, squares=squares)
 
 
 @register("Inverse propensity score", high=math.inf)
@@ -119,16 +119,16 @@ def ips(
     """
     hit_weights, all_weights = _weights(hits, propensity, popularity, gamma, clip, cold)
     n_weighted = hits.best.sum((all_weights > 0).astype(np.float64), name="known")
-    whole = np.ones_like(n_weighted)
+    divisor = np.ones_like(n_weighted)
     if denominator == "k":
-        whole = np.maximum(hits.length(k), 1.0)  # 1 for an empty list
+        divisor = np.maximum(hits.length(k), 1.0)  # 1 for an empty list
     elif denominator == "relevant":
-        whole = n_weighted
+        divisor = n_weighted
     part = hits.sum(_discounts_in_top(hits, k, discount, p) * hit_weights)
     squares = hits.best.sum(all_weights**2, name="squared weight")
-    whole = np.where(n_weighted > 0, whole, 0.0)
+    divisor = np.where(n_weighted > 0, divisor, 0.0)
     total = hits.best.sum(all_weights, name="weight")
-    return Weighted(part, whole, ("sum", denominator), total=total, squares=squares)
+    return Weighted(part, divisor, ("sum", denominator), total=total, squares=squares)
 
 
 def _discounts_in_top(hits: Hits, k: int | None, discount: RankDiscount, p: float) -> FloatArray:

@@ -64,14 +64,14 @@ def rbp(
     0.625
     """
     plain = gain == "linear" and max_gain is None
-    worth = hits.gain if plain else grade_share(hits, max_gain)
+    gains = hits.gain if plain else grade_share(hits, max_gain)
     weight = geometric(p)
-    column(worth, "worth", hits)
+    column(gains, "worth", hits)
     if hits.tied:
-        value = hits.sum(column(hits.weigh(weight, k), "weight", hits) * worth)
+        value = hits.sum(column(hits.weigh(weight, k), "weight", hits) * gains)
     else:
         key = (rbp, p, plain, max_gain)
-        value = hits.sum_top(k, key, lambda: column(weight(hits.rank), "weight", hits) * worth)
+        value = hits.sum_top(k, key, lambda: column(weight(hits.rank), "weight", hits) * gains)
     if not normalize:
         return value
     depth = np.minimum(hits.n_relevant, hits.depth(k))
@@ -153,11 +153,11 @@ def compatibility(
     depth = np.arange(1.0, deepest.max(initial=0) + 1.0)
     weight = p ** (depth - 1.0)
     shares = np.concatenate(([0.0], np.cumsum(weight / depth)))
-    both = np.ceil(np.maximum(hits.rank, _ideal_rank(hits))).astype(np.intp)
-    common = column(shares[deepest[hits.user]] - shares[both - 1], "shared below", hits)
+    shared_depth = np.ceil(np.maximum(hits.rank, _ideal_rank(hits))).astype(np.intp)
+    common = column(shares[deepest[hits.user]] - shares[shared_depth - 1], "shared below", hits)
     if not normalize:
-        every = np.concatenate(([0.0], np.cumsum(weight)))[deepest]
-        return formula("overlap / weights", nothing=0.0, overlap=hits.sum(common), weights=every)
+        total = np.concatenate(([0.0], np.cumsum(weight)))[deepest]
+        return formula("overlap / weights", nothing=0.0, overlap=hits.sum(common), weights=total)
     best = hits.best
     alone = shares[deepest[best.user]] - shares[best.rank.astype(np.intp) - 1]
     return formula("overlap / ideal", overlap=hits.sum(common), ideal=best.sum(alone))
@@ -173,7 +173,7 @@ def _ideal_rank(hits: Hits) -> IntArray:
     )
     order = np.argsort(of_hits, kind="stable")
     key = of_hits[order]
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size) - np.searchsorted(key, key)  # among hits of equal gain
+    nth = np.empty_like(order)
+    nth[order] = np.arange(order.size) - np.searchsorted(key, key)  # among hits of equal gain
     above: IntArray = np.searchsorted(of_best, of_hits) - best.offsets[hits.user]
-    return above + place + 1
+    return above + nth + 1

@@ -172,26 +172,26 @@ def _stops(hits: Hits, max_gain: float, gain: str, stop: str) -> FloatArray:
 
 
 def _cascade(
-    hits: Hits, k: int | None, stop: FloatArray, at: Callable[[Any, Any], Any]
+    hits: Hits, k: int | None, stop: FloatArray, term: Callable[[Any, Any], Any]
 ) -> FloatArray:
-    """Σ ``at(probability of stopping here, rank)`` over the hits in the top k."""
+    """Σ ``term(probability of stopping here, rank)`` over the hits in the top k."""
     if hits.tied:
-        return _expected_cascade(hits, k, stop, at)
+        return _expected_cascade(hits, k, stop, term)
     column(stop, "stops", hits)
-    value = at(hits.within(k) * stop, hits.rank)
+    value = term(hits.within(k) * stop, hits.rank)
     # One hit of every user at a time, from the top: the probability that the reader continues.
     order = np.arange(hits.rank.size) - hits.offsets[hits.user]
-    read, left = np.empty_like(value), np.ones(hits.n_users)
+    read, reach = np.empty_like(value), np.ones(hits.n_users)
     for i in range(int(order.max(initial=-1)) + 1):
-        here = np.flatnonzero(order == i) if i else hits.offsets[:-1][np.diff(hits.offsets) > 0]
-        user = hits.user[here]
-        read[here] = left[user]
-        left[user] *= 1.0 - stop[here]
+        indices = np.flatnonzero(order == i) if i else hits.offsets[:-1][np.diff(hits.offsets) > 0]
+        user = hits.user[indices]
+        read[indices] = reach[user]
+        reach[user] *= 1.0 - stop[indices]
     return hits.sum(column(read, "reads", hits) * value)
 
 
 def _expected_cascade(
-    hits: Hits, k: int | None, stop: FloatArray, at: Callable[[Any, Any], Any]
+    hits: Hits, k: int | None, stop: FloatArray, term: Callable[[Any, Any], Any]
 ) -> FloatArray:
     """The same averaged over all orders of the tied groups.
 
@@ -200,17 +200,17 @@ def _expected_cascade(
     ratio of elementary symmetric polynomials e_j of the values 1 - R.
     """
     groups = hits.groups
-    total, left = np.zeros(hits.n_users), np.ones(hits.n_users)
+    total, reach = np.zeros(hits.n_users), np.ones(hits.n_users)
     terms = np.zeros(groups.user.size)
     for index, user in enumerate(groups.user.tolist()):
         n, m, above = int(groups.size[index]), int(groups.hits[index]), int(groups.above[index])
         if n == 1:  # the same bits as without unresolved ties in the block
             stop_here = float(stop[groups.start[index]])
-            terms[index] = left[user] * (
-                at(stop_here, above + 1.0) if k is None or above < k else 0.0
+            terms[index] = reach[user] * (
+                term(stop_here, above + 1.0) if k is None or above < k else 0.0
             )
             total[user] += terms[index]
-            left[user] *= 1.0 - stop_here
+            reach[user] *= 1.0 - stop_here
             continue
         stay = 1.0 - stop[groups.start[index] : groups.start[index + 1]]
         symmetric = np.zeros(m + 2)
@@ -224,13 +224,13 @@ def _expected_cascade(
             # P(j hits in the first t - 1 places and one at place t), over the (m choose j) (m - j)
             # ways in which they can be chosen.
             ways = [
-                at(math.comb(t - 1, j) * math.comb(n - t, m - j - 1) / math.comb(n, m), above + t)
+                term(math.comb(t - 1, j) * math.comb(n - t, m - j - 1) / math.comb(n, m), above + t)
                 for t in range(1, in_top + 1)
             ]
             value += mean_stop * math.fsum(ways) / (math.comb(m, j) * (m - j))
-        terms[index] = left[user] * value
+        terms[index] = reach[user] * value
         total[user] += terms[index]
-        left[user] *= symmetric[m]
+        reach[user] *= symmetric[m]
     return note_sum(total, terms, hits, groups.above + 1)
 
 

@@ -73,12 +73,13 @@ def serendipity(
     weight = relevance_weights(top, relevance)
     if form == "rank":
         return top.mean(weight * _ahead_of_popularity(top, popularity, catalogue))
-    far = column(Space.of(likeness, distance).to_profile(top, profiles), "distance", top)
+    distances = column(Space.of(likeness, distance).to_profile(top, profiles), "distance", top)
     if form == "unlike":
-        return top.mean(np.where(weight > 0, weight * far, np.where(np.isnan(far), np.nan, 0.0)))
+        irrelevant = np.where(np.isnan(distances), np.nan, 0.0)
+        return top.mean(np.where(weight > 0, weight * distances, irrelevant))
     has_any = top.sum(weight) > 0
-    near = top.sum(np.where(weight > 0, weight * (1.0 - far), 0.0))
-    return formula("1 - sum", sum=np.where(has_any, near, np.nan))
+    similar = top.sum(np.where(weight > 0, weight * (1.0 - distances), 0.0))
+    return formula("1 - sum", sum=np.where(has_any, similar, np.nan))
 
 
 def _ahead_of_popularity(
@@ -151,22 +152,22 @@ def unexpectedness(
     top = deduplicate(lists.top(k))
     deep = k if baseline_k is None else integer("baseline_k", baseline_k, least=1)
     expected = deduplicate(baseline.top(deep))
-    both = _Common.of(top, expected, k, deep)
-    mean_rank = (both.second.low + both.second.high) / 2
-    column(mean_rank, "rank in the baseline", top, top.rank[both.at])
+    shared = _Common.of(top, expected, k, deep)
+    mean_rank = (shared.second.low + shared.second.high) / 2
+    column(mean_rank, "rank in the baseline", top, top.rank[shared.at])
     if overlap == "share":
-        whole = both.n if denominator == "ranked" else top.length(k)
-        common = both.expected(np.maximum(both.n, both.m))
-        agreement = formula("common / length", name="overlap", common=common, length=whole)
+        divisor = shared.n if denominator == "ranked" else top.length(k)
+        n_common = shared.expected(np.maximum(shared.n, shared.m))
+        agreement = formula("common / length", name="overlap", common=n_common, length=divisor)
     elif overlap == "rbo":
-        depth = np.maximum(both.n, both.m) if k is None else np.full(top.n_users, k)
-        agreement = _overlap(both, depth, p)
+        depth = np.maximum(shared.n, shared.m) if k is None else np.full(top.n_users, k)
+        agreement = _overlap(shared, depth, p)
     else:
-        agreement = _extrapolated(both, p)
-    nothing = {"undefined": np.nan, "unexpected": float(not inverse), "expected": float(inverse)}
+        agreement = _extrapolated(shared, p)
+    fallbacks = {"undefined": np.nan, "unexpected": float(not inverse), "expected": float(inverse)}
     text = ("overlap" if inverse else "1 - overlap") + " if baseline_items > 0 else absent"
     n = expected.lengths
-    return formula(text, overlap=agreement, baseline_items=n, absent=nothing[absent])
+    return formula(text, overlap=agreement, baseline_items=n, absent=fallbacks[absent])
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,19 +182,20 @@ class _Common:
     m: IntArray
 
     @classmethod
-    def of(cls, lists: Lists, others: Lists, k: int | None, other_k: int | None) -> _Common:
+    def of(cls, lists: Lists, other_lists: Lists, k: int | None, other_k: int | None) -> _Common:
         """The common items of two lists of each user, down to a cutoff."""
-        keys = others.user * max(others.n_items, 1) + others.item
+        keys = other_lists.user * max(other_lists.n_items, 1) + other_lists.item
         order = np.argsort(keys)
         pairs = lists.user * max(lists.n_items, 1) + lists.item
         places = np.searchsorted(keys, pairs, sorter=order)
         places = order.take(places, mode="clip") if order.size else places
-        at = np.flatnonzero(keys[places] == pairs) if order.size else places[:0]
+        rows = np.flatnonzero(keys[places] == pairs) if order.size else places[:0]
         n, m = (
-            each.lengths if cut is None else np.minimum(each.lengths, cut)
-            for each, cut in ((lists, k), (others, other_k))
+            side.lengths if cut is None else np.minimum(side.lengths, cut)
+            for side, cut in ((lists, k), (other_lists, other_k))
         )
-        return cls(at, lists.user[at], lists.span[at], others.span[places[at]], n, m)
+        spans = lists.span[rows], other_lists.span[places[rows]]
+        return cls(rows, lists.user[rows], *spans, n, m)
 
     def sum(self, values: FloatArray) -> FloatArray:
         """The sum over each user's common items."""
@@ -255,25 +257,26 @@ def _at(sums: FloatArray, depth: IntArray) -> FloatArray:
     return sums[:, np.minimum(depth, sums.shape[1] - 1)]
 
 
-def _overlap(both: _Common, depth: IntArray, p: float) -> FloatArray:
+def _overlap(shared: _Common, depth: IntArray, p: float) -> FloatArray:
     """Truncated rank-biased overlap, relative to the largest possible one."""
     sums = _sums(int(depth.max(initial=0)), p)
-    total, weights = both.agreement(depth, sums), _at(sums, depth)[1]
+    total, weights = shared.agreement(depth, sums), _at(sums, depth)[1]
     return formula("sum / weights", name="overlap", sum=total, weights=weights)
 
 
-def _extrapolated(both: _Common, p: float) -> FloatArray:
+def _extrapolated(shared: _Common, p: float) -> FloatArray:
     """Equation 32 of Webber et al., for lists of different lengths."""
-    short, long = np.minimum(both.n, both.m), np.maximum(both.n, both.m)
+    short, long = np.minimum(shared.n, shared.m), np.maximum(shared.n, shared.m)
     sums = _sums(int(long.max(initial=0)), p)
-    seen, common, early = both.agreement(long, sums), both.expected(long), both.expected(short)
+    agreement = shared.agreement(long, sums)
+    n_common, early = shared.expected(long), shared.expected(short)
     rate = ratio(early, short)
     share, weight, _ = _at(sums, long) - _at(sums, short)
     going_on = rate * (weight - short * share)
-    end = ratio(common - early, long) + rate
+    end = ratio(n_common - early, long) + rate
     text = "(1 - p) / p * (seen + extrapolated) + end * p**longer"
     return formula(
-        text, name="overlap", seen=seen, extrapolated=going_on, end=end, longer=long, p=p
+        text, name="overlap", seen=agreement, extrapolated=going_on, end=end, longer=long, p=p
     )
 
 
@@ -296,8 +299,8 @@ def least_item_promoted(lists: Lists, baseline: Lists, k: int | None = None) -> 
     >>> result["least_item_promoted@2"].mean
     1.0
     """
-    both = _Common.of(deduplicate(lists.top(k)), deduplicate(baseline), k, None)
+    shared = _Common.of(deduplicate(lists.top(k)), deduplicate(baseline), k, None)
     n = lists.length(k)
     deepest = n.copy()
-    np.maximum.at(deepest, both.user, both.second.low - 1)
+    np.maximum.at(deepest, shared.user, shared.second.low - 1)
     return np.where(baseline.lengths > 0, formula("lowest - k", lowest=deepest, k=n), np.nan)

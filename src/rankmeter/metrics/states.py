@@ -76,11 +76,11 @@ class Ratio:
 
     def __add__(self, other: Self) -> Self:
         """The users of both, those of `self` first."""
-        both: Any = {
+        joined: Any = {
             name: np.concatenate([values, vars(other)[name]])
             for name, values in self.arrays().items()
         }
-        return replace(self, **both)
+        return replace(self, **joined)
 
     def take(self, rows: IntArray) -> Self:
         """The shares of some users, in the order given."""
@@ -97,14 +97,14 @@ class Ratio:
 
     def _worked(self, value: FloatArray, text: str) -> FloatArray:
         if self.names is not None:
-            part, whole = self.names
-            note_formula(value, text.format(part, whole), **{part: self.part, whole: self.whole})
+            terms = dict(zip(self.names, (self.part, self.whole), strict=True))
+            note_formula(value, text.format(*self.names), **terms)
         return value
 
     def value(self) -> float:
         """Σ part / Σ whole; NaN if Σ whole is 0."""
-        whole = float(self.whole.sum())
-        return float(self.part.sum()) / whole if whole else np.nan
+        denominator = float(self.whole.sum())
+        return float(self.part.sum()) / denominator if denominator else np.nan
 
     def influence(self, values: FloatArray | None = None) -> FloatArray:
         """Values with the pooled share as their plain mean, whose spread is that of the jackknife.
@@ -124,11 +124,11 @@ class Ratio:
         """
         values = self.per_user(0.0) if values is None else values
         weights = self.whole.astype(np.float64)
-        whole = float(weights.sum())
-        if whole == 0:
+        total = float(weights.sum())
+        if total == 0:
             return np.full(values.size, np.nan)
-        mean = float(np.sort(weights * values).sum()) / whole  # the same for any order of users
-        lost = ratio(weights * (values - mean), whole - weights)  # without the user
+        mean = float(np.sort(weights * values).sum()) / total  # the same for any order of users
+        lost = ratio(weights * (values - mean), total - weights)  # without the user
         pseudovalues: FloatArray = mean + (values.size - 1) * (lost - np.sort(lost).mean())
         return pseudovalues
 
@@ -198,17 +198,17 @@ class Standardized(Ratio):
 
     def value(self) -> float:
         """Σ part / √(Σ whole); NaN if Σ whole is 0."""
-        whole = float(np.sort(self.whole).sum())
-        return float(np.sort(self.part).sum()) / whole**0.5 if whole else np.nan
+        denominator = float(np.sort(self.whole).sum())
+        return float(np.sort(self.part).sum()) / denominator**0.5 if denominator else np.nan
 
     def influence(self, _: FloatArray | None = None) -> FloatArray:
         """Values with `value` as their plain mean and, to first order, its spread."""
         n, value = self.part.size, self.value()
-        whole = float(np.sort(self.whole).sum())
-        if not n or whole == 0:
+        total = float(np.sort(self.whole).sum())
+        if not n or total == 0:
             return np.full(n, np.nan)
         mean = float(np.sort(self.part).sum()) / n
-        step = (self.part - mean) / whole**0.5 - value / 2 * (self.whole - whole / n) / whole
+        step = (self.part - mean) / total**0.5 - value / 2 * (self.whole - total / n) / total
         result: FloatArray = value + n * step
         return result
 

@@ -133,9 +133,9 @@ def unjudged(
     [0.0, 0.5, 0.25]
     """
     n_judged = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
-    shown = hits.depth(k)
-    length = shown if denominator == "ranked" or k is None else float(k)
-    return formula("(shown - judged) / length", shown=shown, judged=n_judged, length=length)
+    depth = hits.depth(k)
+    length = depth if denominator == "ranked" or k is None else float(k)
+    return formula("(shown - judged) / length", shown=depth, judged=n_judged, length=length)
 
 
 @register("Binary preference", open_ties=False, synonyms=("binary_preference",))
@@ -168,9 +168,9 @@ def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> 
     judged = _judged(nonrelevant, negative)
     above = number_above(judged, hits.user, hits.rank)
     relevant = hits.n_relevant[hits.user]
-    most = np.minimum(np.diff(judged.best.offsets)[hits.user], relevant)
+    max_above = np.minimum(np.diff(judged.best.offsets)[hits.user], relevant)
     column(above, "nonrelevant above", hits)
-    total = hits.sum(1.0 - ratio(np.minimum(above, relevant).astype(np.float64), most))
+    total = hits.sum(1.0 - ratio(np.minimum(above, relevant).astype(np.float64), max_above))
     return formula("sum / relevant", sum=total, relevant=hits.n_relevant)
 
 

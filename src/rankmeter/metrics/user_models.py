@@ -86,9 +86,9 @@ def utility_rate(
     >>> result["utility_rate(model=bpm)"].mean
     0.5
     """
-    worth = grade_share(hits, max_gain)
-    reach, items, _ = _read(hits, k, worth, Reader(model, target, p, scale))
-    total = hits.sum(column(reach, "reached", hits) * column(worth, "worth", hits))
+    gains = grade_share(hits, max_gain)
+    reach, items, _ = _read(hits, k, gains, Reader(model, target, p, scale))
+    total = hits.sum(column(reach, "reached", hits) * column(gains, "worth", hits))
     return formula("sum / items", sum=total, items=items)
 
 
@@ -142,8 +142,8 @@ def expected_depth(
             "leave it out",
             option="max_gain",
         )
-    worth = grade_share(hits, max_gain)
-    reach, items, _ = _read(hits, k, worth, Reader(model, target, p, scale))
+    gains = grade_share(hits, max_gain)
+    reach, items, _ = _read(hits, k, gains, Reader(model, target, p, scale))
     column(reach, "reached", hits)
     return formula("items", items=items)
 
@@ -193,7 +193,7 @@ def utility_residual(
     >>> round(rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, name)[name].mean, 3)
     0.333
     """
-    worth, reader = grade_share(hits, max_gain), Reader(model, target, p, scale)
+    gains, reader = grade_share(hits, max_gain), Reader(model, target, p, scale)
     if unjudged == "unknown":
         _refuse_shared_ranks(hits, nonrelevant)
 
@@ -206,13 +206,13 @@ def utility_residual(
         )
         return np.asarray(sum(judged) == 0)
 
-    reach, items, total = _read(hits, k, worth, reader)
+    reach, items, total = _read(hits, k, gains, reader)
     column(reach, "reached", hits)
-    column(worth, "worth", hits)
-    _, most_items, most = _read(hits, k, worth, reader, unknown)
+    column(gains, "worth", hits)
+    _, most_items, best_total = _read(hits, k, gains, reader, unknown)
     return formula(
         "most / most_items - total / items",
-        most=most, most_items=most_items, total=total, items=items,
+        most=best_total, most_items=most_items, total=total, items=items,
     )  # fmt: skip
 
 
@@ -242,12 +242,12 @@ class Reader:
         number("target", self.target, above=0)
         number("scale", self.scale, above=0)
         fraction("p", self.p)
-        given = {
+        is_given_by_name = {
             "target": self.target != TARGET,
             "p": self.p != PERSISTENCE,
             "scale": self.scale != SCALE,
         }
-        for name in (name for name, is_given in given.items() if is_given):
+        for name in (name for name, is_given in is_given_by_name.items() if is_given):
             if self.model not in ACTS[name]:
                 raise UsageError(
                     f"`{name}` cannot act on model={self.model}, only on {', '.join(ACTS[name])}: "
@@ -292,7 +292,7 @@ def _squared(ahead: FloatArray) -> FloatArray:
 def _read(
     hits: Hits,
     k: int | None,
-    worth: FloatArray,
+    gains: FloatArray,
     reader: Reader,
     unknown: Callable[[slice, FloatArray], BoolArray] | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -305,15 +305,15 @@ def _read(
     reach, items, total = np.zeros_like(hits.rank), np.empty(hits.n_users), np.empty(hits.n_users)
     for start in range(0, hits.n_users, _USERS_AT_ONCE):
         users = slice(start, min(start + _USERS_AT_ONCE, hits.n_users))
-        gain, inside, cell = _matrix(hits, worth, users, depth)
+        gain_matrix, hit_rows, cell = _matrix(hits, gains, users, depth)
         if unknown is not None:
-            gain[unknown(users, rank)] = 1.0
-        go_on = reader.continues(rank, gain)
-        seen = np.ones_like(gain)
-        seen[:, 1:] = np.broadcast_to(go_on, seen.shape)[:, :-1].cumprod(axis=1)
-        reach[inside] = seen[cell]
-        items[users] = seen.sum(axis=1)
-        total[users] = (seen * gain).sum(axis=1)
+            gain_matrix[unknown(users, rank)] = 1.0
+        go_on = reader.continues(rank, gain_matrix)
+        reading = np.ones_like(gain_matrix)
+        reading[:, 1:] = np.broadcast_to(go_on, reading.shape)[:, :-1].cumprod(axis=1)
+        reach[hit_rows] = reading[cell]
+        items[users] = reading.sum(axis=1)
+        total[users] = (reading * gain_matrix).sum(axis=1)
     return reach, items, total
 
 
@@ -322,8 +322,8 @@ def _matrix(
 ) -> tuple[FloatArray, IntArray, tuple[IntArray, IntArray]]:
     """Values at the ranks of some users; which items have a rank there, and their cells."""
     rows = slice(ranked.offsets[users.start], ranked.offsets[users.stop])
-    inside = rows.start + np.flatnonzero(ranked.rank[rows] <= depth)
-    cell = ranked.user[inside] - users.start, np.ceil(ranked.rank[inside]).astype(np.intp) - 1
+    index = rows.start + np.flatnonzero(ranked.rank[rows] <= depth)
+    cell = ranked.user[index] - users.start, np.ceil(ranked.rank[index]).astype(np.intp) - 1
     matrix = np.zeros((users.stop - users.start, depth))
-    np.add.at(matrix, cell, values[inside])
-    return matrix, inside, cell
+    np.add.at(matrix, cell, values[index])
+    return matrix, index, cell

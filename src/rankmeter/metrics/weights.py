@@ -47,8 +47,8 @@ def cumulative_discount(discount: Discount, depth: IntArray) -> FloatArray:
     """
     near = np.where(depth <= DIRECT, depth, 0)
     sums: FloatArray = _table(discount, int(near.max(initial=0)))[near]
-    for far in np.unique(depth[depth > DIRECT]).tolist():
-        sums[depth == far] = _sum_far(discount, far)
+    for deep in np.unique(depth[depth > DIRECT]).tolist():
+        sums[depth == deep] = _sum_far(discount, deep)
     return sums
 
 
@@ -138,10 +138,10 @@ def weighted_mean(
     weights = discount_function(discount, p)(top.rank.astype(np.float64))
     column(values, "value", top)
     column(weights, "weight", top)
-    total, whole = top.sum(weights * values), np.bincount(top.user, weights, top.n_users)
+    total, total_weight = top.sum(weights * values), np.bincount(top.user, weights, top.n_users)
     if k is not None:
-        whole = np.full(top.n_users, _sum_of_weights(k, discount, p))
-    return formula("sum / weights", nothing=np.nan, sum=total, weights=whole)
+        total_weight = np.full(top.n_users, _sum_of_weights(k, discount, p))
+    return formula("sum / weights", nothing=np.nan, sum=total, weights=total_weight)
 
 
 def _sum_of_weights(k: int, discount: RankDiscount, p: float) -> float:
