@@ -480,9 +480,9 @@ def refuse_inert(names: Iterable[str], data: Input) -> None:
     """Raise an error if one of the choices cannot act on the data."""
     for name in names:
         if data not in (inputs := CHOICES[name].inputs):
-            about = re.split(r"[:;.]", CHOICES[name].meaning)[0]
+            words = re.split(r"[:;.]", CHOICES[name].meaning)[0]
             raise UsageError(
-                f"`{name}` ({about[0].lower()}{about[1:]}) cannot act on {data}: {INPUTS[data]}. "
+                f"`{name}` ({words[0].lower()}{words[1:]}) cannot act on {data}: {INPUTS[data]}. "
                 f"Leave it out; it acts on {' and '.join(inputs)}",
                 option=name,
             )
@@ -536,9 +536,9 @@ def takes_choices_of(data: Input) -> Callable[[F], F]:
         signature = inspect.signature(function)
         parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         names = acting(CHOICES, data).keys() - {p.name for p in parameters}
-        others = [p for p in _choice_parameters() if p.name in names]
+        choice_parameters = [p for p in _choice_parameters() if p.name in names]
         function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*parameters, *others]
+            parameters=[*parameters, *choice_parameters]
         )
         if function.__doc__:  # absent under python -OO
             # Python 3.13 removes the indentation of docstrings.

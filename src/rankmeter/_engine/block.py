@@ -49,16 +49,16 @@ class Block:
         self._evidence: dict[tuple[str, Alignment], Any] = {}
 
     def aligned(
-        self, name: str, choices: Alignment, depth: int | None = 0, *, named: bool = False
+        self, name: str, choices: Alignment, depth: int | None = 0, *, with_names: bool = False
     ) -> Aligned:
         """The hits of one system, and its items down to a rank; None is all of them.
 
-        If `named`, each hit has its item.
+        If `with_names`, each hit has its item.
         """
-        key = choices, name, depth, named
+        key = choices, name, depth, with_names
         if key not in self._aligned:
             listing = self.tables.listing(depth) if self.tables and depth != 0 else None
-            truth = self.judged(choices, named=named)
+            truth = self.judged(choices, with_names=with_names)
             try:
                 self._aligned[key] = align(self.systems[name], truth, listing)
             finally:
@@ -66,11 +66,11 @@ class Block:
                     raise DataError(CHANGED)
         return self._aligned[key]
 
-    def judged(self, choices: Alignment, *, named: bool = False) -> Judged:
+    def judged(self, choices: Alignment, *, with_names: bool = False) -> Judged:
         """The ground truth in one alignment, prepared once."""
-        key = choices, named
+        key = choices, with_names
         if key not in self._prepared:
-            names = self.tables.items if self.tables and named else None
+            names = self.tables.items if self.tables and with_names else None
             self._prepared[key] = prepare(self.truth, self._codes, choices, names)
         return self._prepared[key]
 
@@ -100,9 +100,9 @@ class Block:
 
     def _aligned_by(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
         """Return a function from alignments of a plan to the hits of one system."""
-        depths, named = plan.depths(), plan.named()
+        depths, with_names = plan.depths(), plan.named()
         return lambda choices: self.aligned(
-            name, choices, depths.get(choices, 0), named=choices in named
+            name, choices, depths.get(choices, 0), with_names=choices in with_names
         )
 
     def _score(self, name: str, plan: Plan) -> Scores:
@@ -168,8 +168,8 @@ def scores_of(
                     states[entry.label] = state
                 continue
             if entry.keeps_state and entry.spec.both is not None:
-                both = call_metric(entry, aligned, entry.spec.both, evidence)
-                values[:, column], states[entry.label] = both
+                values_and_state = call_metric(entry, aligned, entry.spec.both, evidence)
+                values[:, column], states[entry.label] = values_and_state
             else:
                 values[:, column] = call_metric(entry, aligned, entry.spec.function, evidence)
         except UsageError as error:

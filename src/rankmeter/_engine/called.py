@@ -58,8 +58,8 @@ def call_metric(
         if intents is None:
             arguments = [argument(name) for name in spec.needs]
         else:
-            both = (argument("lists"), argument("relevant"))
-            arguments = [*map(intents.of, both), intents.categories]
+            lists_and_relevant = (argument("lists"), argument("relevant"))
+            arguments = [*map(intents.of, lists_and_relevant), intents.categories]
         return function(*arguments, *([metric.k] if spec.cutoff else []), **dict(metric.options))
     except UsageError as error:
         text = str(error).removeprefix(f"{metric.name} ")
@@ -71,15 +71,15 @@ def call_metric(
 
 
 def chance_values(
-    entry: MetricPlan, perfect: Hits, others: IntArray, n_items: int | IntArray
+    entry: MetricPlan, perfect: Hits, n_nonrelevant: IntArray, n_items: int | IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """The values of a random and of a perfect ranking of `n_items` candidates.
 
-    `others` are the judged items of each user that are not relevant. In a random ranking every
-    relevant item is equally likely at each rank: it is one tie of all candidates, whose exact
+    `n_nonrelevant` are the judged items of each user that are not relevant. In a random ranking
+    every relevant item is equally likely at each rank: it is one tie of all candidates, whose exact
     expectation the metrics know.
     """
-    n_ranked = np.maximum(perfect.n_relevant + others, n_items)
+    n_ranked = np.maximum(perfect.n_relevant + n_nonrelevant, n_items)
     ideal = replace(perfect, n_ranked=n_ranked, ideal=perfect)
     high = n_ranked[perfect.user]
     rank = 0.5 * (1.0 + high.astype(np.float64))
@@ -98,11 +98,11 @@ def adjusted_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, flo
     A user for whom all rankings are alike has a way of length 0.
     """
     values = call_metric(entry, aligned, entry.spec.function)
-    perfect, others = aligned.hits.best, aligned.nonrelevant.n_relevant
+    perfect, n_nonrelevant = aligned.hits.best, aligned.nonrelevant.n_relevant
     try:
         with without_notes():
             random, best = chance_values(
-                entry, perfect, others, entry.candidates or aligned.hits.n_ranked
+                entry, perfect, n_nonrelevant, entry.candidates or aligned.hits.n_ranked
             )
     except UsageError as error:
         raise UsageError(f"{entry.label} has no value by chance: {error}") from None
@@ -114,9 +114,9 @@ def adjusted_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, flo
         above_chance(value, random, best, increasing=plain.increasing) for value in (values, worst)
     )
     differs = share.whole > ROUNDING * np.abs(best)  # not for NaN
-    part, whole = (np.where(differs, terms, 0.0) for terms in (share.part, share.whole))
+    part, divisor = (np.where(differs, terms, 0.0) for terms in (share.part, share.whole))
     least = float((lowest.part[differs] / share.whole[differs]).min(initial=0.0))
-    return replace(share, part=part, whole=whole), least
+    return replace(share, part=part, whole=divisor), least
 
 
 def chance_scores(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
@@ -132,17 +132,17 @@ def chance_scores(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Score
     judged = {alignment: prepare(truth, codes, alignment) for alignment in plan.alignments()}
     for column, entry in enumerate(plan.metrics):
         perfect = judged[entry.alignment].relevant
-        others = judged[entry.alignment].others.n_relevant
-        n_ranked = np.maximum(perfect.n_relevant + others, n_items)
+        n_nonrelevant = judged[entry.alignment].others.n_relevant
+        n_ranked = np.maximum(perfect.n_relevant + n_nonrelevant, n_items)
         counts = Facts(perfect.n_relevant, n_ranked, {}, 0, Refused(), Refused())
         facts[entry.alignment] = counts
         if entry.spec.needs != ("hits",) or entry.candidates is not None:
             continue
         try:
-            both = chance_values(entry, perfect, others, n_items)
+            values_by_ranking = chance_values(entry, perfect, n_nonrelevant, n_items)
         except (UsageError, NotEnoughMemoryError):
             continue
-        for table, values in zip(tables, both, strict=True):
+        for table, values in zip(tables, values_by_ranking, strict=True):
             table[:, column] = values
     labels = tuple(entry.label for entry in plan.metrics)
     random, best = (

@@ -63,8 +63,8 @@ class Reading:
         data = self.open(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table = open_spark(data, columns=columns, bad_scores=plan.bad_scores)
-            how = "spark: rankings are counted in the cluster"
-            return replace(table, origin=replace(table.origin, engine=how))
+            description = "spark: rankings are counted in the cluster"
+            return replace(table, origin=replace(table.origin, engine=description))
         if self.engine == "spark":
             raise UsageError(
                 f"engine='spark' cannot read {type(data).__name__}: pass a Spark DataFrame, or the "
@@ -75,33 +75,33 @@ class Reading:
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         if isinstance(data, dict | list) and self.engine == "auto":
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
-        most = self.memory or _SHARE * (available_memory() or float("inf"))
-        if self.engine == "auto" and needed_memory(data, most) <= most:
-            with suppress(NotEnoughMemoryError), at_most(most):  # else it is read in pieces
+        memory_limit = self.memory or _SHARE * (available_memory() or float("inf"))
+        if self.engine == "auto" and needed_memory(data, memory_limit) <= memory_limit:
+            with suppress(NotEnoughMemoryError), at_most(memory_limit):  # else it is read in pieces
                 return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         rows = min(self.limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
         in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=plan.bad_scores)
         if in_pieces is not None:
-            how = f"disk: rankings are read in pieces, {size(self.limit)} of memory"
-            return replace(in_pieces, origin=replace(in_pieces.origin, engine=how))
-        what = data if isinstance(data, str | PathLike) else type(data).__name__
+            description = f"disk: rankings are read in pieces, {size(self.limit)} of memory"
+            return replace(in_pieces, origin=replace(in_pieces.origin, engine=description))
+        noun = data if isinstance(data, str | PathLike) else type(data).__name__
         why = (
             "in pieces: it is one value, or has lists of items. Write it as Parquet or CSV, with a"
         )
         if self.engine == "disk":
             raise UsageError(
-                f"engine='disk' cannot read {what} {why} row for each item, or choose "
+                f"engine='disk' cannot read {noun} {why} row for each item, or choose "
                 f"engine='memory'.",
                 option="engine",
             )
         if self.memory is not None:
             raise NotEnoughMemoryError(
-                f"{what} takes more than memory={size(self.memory)}, and cannot be read {why} row "
+                f"{noun} takes more than memory={size(self.memory)}, and cannot be read {why} row "
                 f"for each item, or give it more `memory`."
             )
         table = read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
-        how = f"memory: {table.source} cannot be read in pieces"
-        return replace(table, origin=replace(table.origin, engine=how))
+        description = f"memory: {table.source} cannot be read in pieces"
+        return replace(table, origin=replace(table.origin, engine=description))
 
     def _read_kind(self, data: Kind, columns: Mapping[str, str] | None, plan: Plan) -> Table:
         """Scores, samples, ranks or grades, which are in memory and have no columns."""

@@ -65,11 +65,11 @@ def score_queries(plan: Plan, queries: Queries, ids: Ids | None = None) -> Score
     UsageError
         If a choice needs the items that were ranked, which counts do not have.
     """
-    every = np.ones(queries.n, dtype=bool)
+    in_truth = np.ones(queries.n, dtype=bool)
     judged = np.zeros(queries.n, dtype=bool)
     judged[queries.counts.user] = True
     aligned = functools.cache(functools.partial(aligned_queries, queries))
-    return replace(scores_of(plan, aligned, every, judged), ids=ids)
+    return replace(scores_of(plan, aligned, in_truth, judged), ids=ids)
 
 
 def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
@@ -80,7 +80,7 @@ def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
     UsageError
         If the alignment needs the items that were ranked.
     """
-    every = np.ones(queries.n, dtype=bool)
+    in_rankings = np.ones(queries.n, dtype=bool)
     if choices.scope == "appended" and not queries.found.all():
         raise UsageError(
             "scope='appended' needs lists of items, which scores are not", option="scope"
@@ -101,22 +101,22 @@ def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
         counts = replace(counts, before=None)
     ranked = replace(counts, gain=gain).only(queries.found)
     ideals = perfect_hits(counts.user, gain, queries.n, choices)
-    hits, others, tied = to_hits(ranked, ideals, choices, queries.positive[queries.found])
+    hits, nonrelevant, tied = to_hits(ranked, ideals, choices, queries.positive[queries.found])
     n_found, n_hits = ranked.user.size, hits.rank.size
     facts = Facts(hits.n_relevant, hits.n_ranked, tied, n_found, Refused(), Refused(), n_hits)
-    return Aligned(hits, others, every, facts)
+    return Aligned(hits, nonrelevant, in_rankings, facts)
 
 
 def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
     """An error if a metric depends on the number of candidates, which was not given."""
     counts = queries.counts
-    more = replace(queries, counts=replace(counts, n_ranked=2 * counts.n_ranked + 1))
-    scores, other = score_queries(plan, queries), score_queries(plan, more)
+    enlarged = replace(queries, counts=replace(counts, n_ranked=2 * counts.n_ranked + 1))
+    scores, other = score_queries(plan, queries), score_queries(plan, enlarged)
     for entry in plan.metrics:
         if entry.spec.of_lists or entry.spec.named:
             raise scores.errors[entry.label]
-        values, others = scores.values[entry.label], other.values[entry.label]
-        if entry.label in scores.errors or not np.array_equal(values, others, equal_nan=True):
+        values, other_values = scores.values[entry.label], other.values[entry.label]
+        if entry.label in scores.errors or not np.array_equal(values, other_values, equal_nan=True):
             raise UsageError(
                 f"{entry.label} depends on the number of candidates: pass candidates=",
                 option="candidates",
@@ -206,9 +206,9 @@ class Memory:
         rooms = [table.rows.room for table in systems.values()]
         room = min((room for room in rooms if room is not None), default=None)
         # Items that are not rows are looked up by one thread at a time, in little time.
-        whole = keep or any(table.rows.is_index for table in systems.values())
+        is_single_block = keep or any(table.rows.is_index for table in systems.values())
         blocks = self.blocks or 1
-        if self.blocks is None and not whole:
+        if self.blocks is None and not is_single_block:
             viewed = all(map(is_grouped, systems.values()))
             blocks = _n_blocks(rows, truth.height, viewed=viewed)
         if room is not None:
@@ -236,8 +236,8 @@ def _makers(
         return [lambda: block(truth, systems)]
 
     def build(share: Callable[[], Share]) -> Block:
-        codes, (truth_of_part, *others) = share()
-        return block(truth_of_part, dict(zip(systems, others, strict=True)), codes=codes)
+        codes, (truth_of_part, *system_tables) = share()
+        return block(truth_of_part, dict(zip(systems, system_tables, strict=True)), codes=codes)
 
     return [
         functools.partial(build, share) for share in partitions(blocks, [truth, *systems.values()])

@@ -57,11 +57,11 @@ class Averaged:
         """The part of some users, given as ascending rows of `Scores.users`."""
         if not self.users.size:
             return self
-        at: npt.NDArray[np.int64] = np.searchsorted(self.users, rows)
-        inside = at[self.users.take(at, mode="clip") == rows]
-        state = None if self.state is None else self.state.take(inside)
-        values = _values(self.values[inside], state)
-        return replace(self, values=values, users=self.users[inside], state=state)
+        positions: npt.NDArray[np.int64] = np.searchsorted(self.users, rows)
+        selected = positions[self.users.take(positions, mode="clip") == rows]
+        state = None if self.state is None else self.state.take(selected)
+        values = _values(self.values[selected], state)
+        return replace(self, values=values, users=self.users[selected], state=state)
 
 
 def _values(values: FloatArray, state: State | None) -> FloatArray:
@@ -141,18 +141,18 @@ class Scores:
             raise UsageError("only scores of one plan can be merged")
         ids: Ids | None = None
         order = np.arange(sum(part.n_users for part in scores))
-        named = [part.ids for part in scores if part.ids is not None]
-        if len(named) == len(scores):
-            users = pl.concat([users.series() for users in named])
+        ids_of_blocks = [part.ids for part in scores if part.ids is not None]
+        if len(ids_of_blocks) == len(scores):
+            users = pl.concat([users.series() for users in ids_of_blocks])
             order = users.arg_sort().to_numpy().astype(np.int64)
             ids = IdSeries(users.sort())
             if users.n_unique() != len(users):
                 raise DataError("a user is in two blocks: cut the data by user, not by row")
-        elif named:
+        elif ids_of_blocks:
             raise UsageError("blocks with and without names of users cannot be merged")
 
-        def join(of: Callable[[Scores], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-            joined: npt.NDArray[Any] = np.concatenate([of(part) for part in scores])[order]
+        def join(select: Callable[[Scores], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+            joined: npt.NDArray[Any] = np.concatenate([select(part) for part in scores])[order]
             return joined
 
         return cls(
@@ -196,38 +196,38 @@ class Scores:
         values = self.values[entry.label]
         missing = self.in_truth & ~self.in_rankings
         extra = self.in_rankings & ~self.in_truth
-        for name, mask, choice, what in (
+        for name, mask, choice, reason in (
             ("missing", missing, choices.missing, "in the ground truth without a ranking"),
             ("extra", extra, choices.extra, "in the rankings without ground truth"),
         ):
             if choice == "raise" and mask.any():
-                raise DataError(self._refusal(entry, name, mask, what))
-        chosen = self.in_rankings.copy() if choices.users == "ranked" else self.in_truth.copy()
+                raise DataError(self._refusal(entry, name, mask, reason))
+        averaged = self.in_rankings.copy() if choices.users == "ranked" else self.in_truth.copy()
         if choices.missing == "skip":
-            chosen &= self.in_rankings
+            averaged &= self.in_rankings
         if choices.empty_truth == "skip":
-            chosen &= self.has_truth
+            averaged &= self.has_truth
         if choices.empty == "skip":
-            chosen &= ~(self.in_rankings & (facts.n_ranked == 0))
+            averaged &= ~(self.in_rankings & (facts.n_ranked == 0))
         if choices.extra == "zero":
-            chosen |= extra
+            averaged |= extra
             values = np.where(extra, 0.0, values)
         if choices.users == "relevant":
-            chosen &= facts.n_relevant > 0
+            averaged &= facts.n_relevant > 0
         if choices.users == "hit":
-            chosen &= values > 0
-        undefined = chosen & np.isnan(values)
+            averaged &= values > 0
+        undefined = averaged & np.isnan(values)
         if choices.undefined == "raise" and undefined.any():
-            what = (
+            reason = (
                 "without a defined value (nothing relevant in their ground truth, or nothing found)"
             )
-            raise DataError(self._refusal(entry, "undefined", undefined, what))
+            raise DataError(self._refusal(entry, "undefined", undefined, reason))
         if choices.undefined == "skip":
-            chosen &= ~undefined
+            averaged &= ~undefined
         elif undefined.any():
-            given = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
-            values = np.where(undefined, given, values)
-        rows = np.flatnonzero(chosen)
+            replacement = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
+            values = np.where(undefined, replacement, values)
+        rows = np.flatnonzero(averaged)
         state = (
             self.states[entry.label].take(rows)
             if entry.pooled and entry.label in self.states
@@ -249,11 +249,11 @@ class Scores:
         n = int(self.facts[entry.alignment].n_relevant[users].sum())
         return state.take(users).effective(pooled=entry.pooled), n
 
-    def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, what: str) -> str:
+    def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, reason: str) -> str:
         examples = ", ".join(brief(user) for user in self.users.filter(mask).head(3))
         n = int(mask.sum())
         return (
-            f"{entry.label}: {counted(n, 'user')} {what}, for example {examples} ({name}='raise')"
+            f"{entry.label}: {counted(n, 'user')} {reason}, for example {examples} ({name}='raise')"
         )
 
 

@@ -33,7 +33,7 @@ class Given:
 
     def arguments(self) -> dict[str, object]:
         """The arguments by name."""
-        return {given.name: getattr(self, given.name) for given in fields(self)}
+        return {argument.name: getattr(self, argument.name) for argument in fields(self)}
 
     def read(self) -> None:
         """Read all of them now, not when rankings are there."""
@@ -83,8 +83,8 @@ class Given:
     @cached_property
     def propensities(self) -> Items | None:
         """A number for each item."""
-        given = self.propensity
-        return None if given is None else read_item_numbers(given, "propensity")
+        propensity = self.propensity
+        return None if propensity is None else read_item_numbers(propensity, "propensity")
 
     @cached_property
     def collapsing(self) -> Collapse | None:
@@ -126,7 +126,7 @@ NO_SIDE = Side()
 """No side data."""
 
 
-def read_side(given: Given, table: Table, size: int | None = None) -> Side:
+def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
     """Read all that was given; ids get the types of those of a table.
 
     Raises
@@ -135,23 +135,23 @@ def read_side(given: Given, table: Table, size: int | None = None) -> Side:
         If data cannot be read with certainty, or their ids cannot match the known ones.
     """
     train, items, catalogue, baseline, propensity = None, None, None, None, None
-    if given.interactions is not None:
-        train = _fit_ids(given.interactions.frame, given.interactions, table)
-    if given.features is not None:
-        items = _fit_items(given.features, table)
-    if given.items_shown is not None:
-        catalogue = given.items_shown.fit("item", table)
-    if given.baseline is not None:
-        rows = _fit_ids(given.baseline.frame, given.baseline, table)
+    if inputs.interactions is not None:
+        train = _fit_ids(inputs.interactions.frame, inputs.interactions, table)
+    if inputs.features is not None:
+        items = _fit_items(inputs.features, table)
+    if inputs.items_shown is not None:
+        catalogue = inputs.items_shown.fit("item", table)
+    if inputs.baseline is not None:
+        rows = _fit_ids(inputs.baseline.frame, inputs.baseline, table)
         baseline = replace(
-            given.baseline.with_rows(rows), empty_users=IdSeries(rows["user"].clear())
+            inputs.baseline.with_rows(rows), empty_users=IdSeries(rows["user"].clear())
         )
-    if given.propensities is not None:
-        propensity = _fit_propensity(given.propensities, table)
+    if inputs.propensities is not None:
+        propensity = _fit_propensity(inputs.propensities, table)
     notes = () if items is None else items.notes
-    notes += () if given.collapsing is None else (given.collapsing.note,)
-    if given.n_items is not None:
-        size = given.n_items
+    notes += () if inputs.collapsing is None else (inputs.collapsing.note,)
+    if inputs.n_items is not None:
+        size = inputs.n_items
     return Side(train, items, catalogue, size, baseline, propensity, notes)
 
 

@@ -77,10 +77,10 @@ class SideTables:
         else:
             evidence = self.profiles(users) if name == "profiles" else getattr(self, name)
         evidence = require(evidence, name)
-        about = self._about_users if name in ("profiles", "baseline") else self._about_items
-        if not about.get(name, True):
+        has_overlap = self._about_users if name in ("profiles", "baseline") else self._about_items
+        if not has_overlap.get(name, True):
             argument, _ = SIDE_DATA[name]
-            thing = "user" if about is self._about_users else "item"
+            thing = "user" if has_overlap is self._about_users else "item"
             raise NoOverlapError(
                 f"{argument}= has no {thing} in common with rankings and truth. Check that they "
                 f"use the same ids, and that {argument}= is of the same data"
@@ -93,21 +93,21 @@ class SideTables:
 
         A few training items can be others by chance: those of new items alone are.
         """
-        named = np.zeros(self.items.n, dtype=bool)
+        is_named = np.zeros(self.items.n, dtype=bool)
         for table in (self.truth, *self.systems.values()):
             for items in table.rows.listed():
-                named[self.items.encode(items)] = True
-        about = {
-            name: bool((table.known & named).any())
+                is_named[self.items.encode(items)] = True
+        has_overlap = {
+            name: bool((table.known & is_named).any())
             for name in ("popularity", "propensity", "features", "categories")
             if (table := getattr(self, name)) is not None
         }
         if self.catalogue is not None and self.catalogue.item is not None:
-            about["catalogue"] = bool((self.catalogue.item & named).any())
-        about["likeness"] = about.get("features", True)
+            has_overlap["catalogue"] = bool((self.catalogue.item & is_named).any())
+        has_overlap["likeness"] = has_overlap.get("features", True)
         if self.popularity is not None and self.popularity.known.sum() < _FEW:
-            about["popularity"] = True
-        return about
+            has_overlap["popularity"] = True
+        return has_overlap
 
     @cached_property
     def _about_users(self) -> dict[str, bool]:
@@ -118,9 +118,9 @@ class SideTables:
             "baseline": None if side.baseline is None else Codes(distinct([side.baseline.users])),
         }
         tables = (self.truth, *self.systems.values())
-        others = [ids for table in tables for ids in (table.users, table.empty_users)]
+        known_ids = [ids for table in tables for ids in (table.users, table.empty_users)]
         return {
-            name: codes.n < _FEW or any((codes.find(ids) >= 0).any() for ids in others)
+            name: codes.n < _FEW or any((codes.find(ids) >= 0).any() for ids in known_ids)
             for name, codes in users.items()
             if codes is not None
         }
@@ -162,11 +162,11 @@ class SideTables:
     @cached_property
     def propensity(self) -> Propensity | None:
         """The probability of each item that it was seen."""
-        given = self.side.propensity
-        if given is None:
+        table = self.side.propensity
+        if table is None:
             return None
         value = np.full(self.items.n, np.nan)
-        value[self.items.encode(given["item"])] = given["value"].to_numpy()
+        value[self.items.encode(table["item"])] = table["value"].to_numpy()
         return Propensity(value)
 
     @cached_property
@@ -181,9 +181,9 @@ class SideTables:
         first = np.flatnonzero(np.diff(keys.view(np.int64), prepend=-1))
         weight = np.ones(first.size)
         if "rating" in train.columns:
-            given = train["rating"].is_not_null().to_numpy()[order].astype(np.float64)
+            is_rated = train["rating"].is_not_null().to_numpy()[order].astype(np.float64)
             rating = train["rating"].fill_null(0).to_numpy().astype(np.float64)[order]
-            total, times = (np.add.reduceat(each, first) for each in (rating, given))
+            total, times = (np.add.reduceat(values, first) for values in (rating, is_rated))
             weight = ratio(total, times, nothing=np.nan)
         user, item = np.divmod(keys[first].view(np.int64), n)
         offsets = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=users.n))))
@@ -197,8 +197,8 @@ class SideTables:
             return None
         users, profiles = history
         interactions = np.bincount(self.items.encode(train["item"]), minlength=self.items.n)
-        each = np.bincount(profiles.item, minlength=self.items.n)
-        return Popularity(each, interactions, users.n, train.height)
+        n_users = np.bincount(profiles.item, minlength=self.items.n)
+        return Popularity(n_users, interactions, users.n, train.height)
 
     def profiles(self, users: Codes) -> Profiles | None:
         """The training items of some users."""
@@ -213,12 +213,12 @@ class SideTables:
         items = self.side.items
         if items is None or items.features is None:
             return self.categories
-        at = self._places(items.ids)
-        described = at >= 0
+        rows = self._places(items.ids)
+        described = rows >= 0
         if hasattr(items.features, "toarray"):
-            rows = items.features[np.maximum(at, 0)]
-            return Features(rows.multiply(described[:, None]).tocsr(), described)
-        matrix = items.features[np.maximum(at, 0)]
+            vectors = items.features[np.maximum(rows, 0)]
+            return Features(vectors.multiply(described[:, None]).tocsr(), described)
+        matrix = items.features[np.maximum(rows, 0)]
         matrix[~described] = 0.0
         return Features(matrix, described)
 
@@ -266,30 +266,30 @@ class SideTables:
         matrix, gains = np.zeros((2, pair.size + 1, int(column.max(initial=-1)) + 1))
         matrix[row, column] = 1.0
         gains[row, column] = gains_of(judged["gain"].to_numpy(), choices)
-        known: BoolArray = matrix.max(axis=1, initial=0.0) > 0
-        own = names.users.take(topic % names.n).to_list() if users.n == 1 else []
-        return Intents(pair, Features(matrix, known, gains), own)
+        has_subtopic: BoolArray = matrix.max(axis=1, initial=0.0) > 0
+        subtopic_names = names.users.take(topic % names.n).to_list() if users.n == 1 else []
+        return Intents(pair, Features(matrix, has_subtopic, gains), subtopic_names)
 
     @cached_property
     def likeness(self) -> Likeness:
         """The data from which similarities of items are computed."""
         side = self.side
         history = None if self.history is None else self.history[1]
-        items, given = side.items, None
+        items, similarity = side.items, None
         if items is not None and items.features is not None and self.features is not None:
             matrix = self.features.matrix
             if matrix.shape[1] == len(items.ids):
-                given = Similarity(matrix, self._places(items.ids))
-        return Likeness(self.features, history, given)
+                similarity = Similarity(matrix, self._places(items.ids))
+        return Likeness(self.features, history, similarity)
 
     @cached_property
     def catalogue(self) -> Catalogue | None:
         """The items that could be shown."""
         side = self.side
         if side.catalogue is not None:
-            inside = np.zeros(self.items.n, dtype=bool)
-            inside[self.items.encode(side.catalogue)] = True
-            return Catalogue(len(side.catalogue), inside)
+            is_available = np.zeros(self.items.n, dtype=bool)
+            is_available[self.items.encode(side.catalogue)] = True
+            return Catalogue(len(side.catalogue), is_available)
         return None if side.size is None else Catalogue(side.size)
 
     def baseline(self, users: Codes, choices: Alignment) -> Lists | None:
@@ -301,11 +301,11 @@ class SideTables:
         frame, user = table.frame.filter(series(user >= 0)), user[user >= 0]
         groups = Groups.of(user, users.n)
         candidates = Candidates.of(frame, user, groups, table.order, choices.score_type)
-        nothing = np.zeros(0, dtype=np.int64)
-        return list_first(candidates, nothing, np.zeros(0), choices, self.listing(choices.depth))
+        no_items = np.zeros(0, dtype=np.int64)
+        return list_first(candidates, no_items, np.zeros(0), choices, self.listing(choices.depth))
 
     def _places(self, ids: pl.Series) -> IntArray:
         """The row of each code among some ids, -1 without one."""
-        place = np.full(self.items.n, -1)
-        place[self.items.encode(ids)] = np.arange(len(ids))
-        return place
+        rows = np.full(self.items.n, -1)
+        rows[self.items.encode(ids)] = np.arange(len(ids))
+        return rows

@@ -67,14 +67,14 @@ class Grid:
 
     def put(self, name: str, numbers: Iterable[tuple[int, float]]) -> None:
         """Fill a column, which gets a number in its name if it exists with other numbers."""
-        values, base, again = dict(numbers), name, 1
+        values, base, number = dict(numbers), name, 1
         if not values and name in self.columns:
             return
         while name in self.columns:
             if all(p.numbers.get(name) == values.get(i) for i, p in enumerate(self.places)):
                 return
-            again += 1
-            name = f"{base} ({again})"
+            number += 1
+            name = f"{base} ({number})"
         self.columns.append(name)
         for i, value in values.items():
             self.places[i].numbers[name] = value
@@ -139,7 +139,7 @@ class _Desk:
         assert block.tables is not None
         refuse_dead_threads()
         self.block, self.name, self.choices = block, name, choices
-        self.aligned: Aligned = block.aligned(name, choices, None, named=True)
+        self.aligned: Aligned = block.aligned(name, choices, None, with_names=True)
         lists = self.aligned.lists
         assert lists is not None
         self.lists: Lists = lists
@@ -149,20 +149,20 @@ class _Desk:
         self.hits = self._places_of_hits(self.aligned.hits, lists.relevant, lists.gain)
         self.ranks: list[float] = lists.rank.tolist()
         self.evidence = block.evidence
-        others = np.array([self.gains.get(item, math.nan) for item in self.items])
-        self.others = self._places_of_hits(self.aligned.nonrelevant, ~lists.relevant, others)
+        gains = np.array([self.gains.get(item, math.nan) for item in self.items])
+        self.others = self._places_of_hits(self.aligned.nonrelevant, ~lists.relevant, gains)
 
-    def _places_of_hits(self, hits: Hits, chosen: Any, gains: Any) -> list[int]:
+    def _places_of_hits(self, hits: Hits, mask: Any, gains: Any) -> list[int]:
         """The place in the list of each hit, -1 if unknown.
 
         Of tied items with equal gains it does not matter which is which, so hits of one gain are in
         the order of the list.
         """
-        left: dict[float, list[int]] = {}
-        for i in np.flatnonzero(chosen & ~np.isnan(gains)).tolist():
-            left.setdefault(float(gains[i]), []).append(i)
+        places: dict[float, list[int]] = {}
+        for i in np.flatnonzero(mask & ~np.isnan(gains)).tolist():
+            places.setdefault(float(gains[i]), []).append(i)
         return [
-            left[gain].pop(0) if left.get(gain) else -1 for gain in hits.gain.tolist()
+            places[gain].pop(0) if places.get(gain) else -1 for gain in hits.gain.tolist()
         ]  # fmt: skip
 
     @cached_property
@@ -172,8 +172,8 @@ class _Desk:
         ranks = lists.rank.tolist()
         if not lists.tied or table.order == "list":
             return [(rank, rank) for rank in ranks]
-        by = dict(table.frame.select("item", table.order).iter_rows())
-        keys = [by.get(item, -math.inf) for item in self.items]
+        key_by_item = dict(table.frame.select("item", table.order).iter_rows())
+        keys = [key_by_item.get(item, -math.inf) for item in self.items]
         if table.order == "score" and self.choices.score_type == "float32":
             keys = [float(np.float32(key)) for key in keys]
         ends: dict[float, list[int]] = {}
@@ -227,11 +227,11 @@ class _Desk:
         relevant = self._relevant()
         if len(relevant) != best.rank.size:
             relevant = [(item, gain) for item, gain in relevant if item in set(self.items)]
-        left: dict[float, list[Any]] = {}
+        items: dict[float, list[Any]] = {}
         for item, gain in relevant:
-            left.setdefault(gain, []).append(item)
+            items.setdefault(gain, []).append(item)
         places = [
-            Place(exact(rank), left[g].pop(0) if left.get(g) else None, g, relevant=True)
+            Place(exact(rank), items[g].pop(0) if items.get(g) else None, g, relevant=True)
             for rank, g in zip(best.rank.tolist(), best.gain.tolist(), strict=True)
         ]
         return Grid(self._with_titles(places))
@@ -266,30 +266,31 @@ class _Counts:
 
     def __init__(self, data: CountedQueries, choices: Alignment) -> None:
         self.aligned = aligned_queries(data.queries, choices)
-        hits, others = self.aligned.hits, self.aligned.nonrelevant
-        n = hits.rank.size + others.rank.size
+        hits, nonrelevant = self.aligned.hits, self.aligned.nonrelevant
+        n = hits.rank.size + nonrelevant.rank.size
         self.hits, self.others = [*range(hits.rank.size)], [*range(hits.rank.size, n)]
-        self.ranks: list[float] = [*hits.rank.tolist(), *others.rank.tolist()]
+        self.ranks: list[float] = [*hits.rank.tolist(), *nonrelevant.rank.tolist()]
         self.tied: list[str] = []  # the ranks of unknown items in unresolved ties
-        ends = [_rank_span(of, j) for of in (hits, others) for j in range(of.rank.size)]
+        evidence = (hits, nonrelevant)
+        ends = [_rank_span(ranked, j) for ranked in evidence for j in range(ranked.rank.size)]
         for low, high in dict.fromkeys((low, high) for low, high in ends if low < high):
             free = iter(range(int(low), int(high) + 1))
             for i in [i for i, end in enumerate(ends) if end == (low, high)]:
                 self.ranks[i] = next(free)
-            rest = [*free]
-            self.ranks += rest
-            self.tied += [_rank_text(low, high)] * len(rest)
+            unknown_ranks = [*free]
+            self.ranks += unknown_ranks
+            self.tied += [_rank_text(low, high)] * len(unknown_ranks)
         self.facts = {f"{counted(int(hits.n_ranked[0]), 'candidate')}": data.queries.sized}
         column = data.queries.column
         self.item = None if column is None or column.size != 1 else int(column[0])
 
     def ranking(self) -> Grid:
         """The judged items by rank, and the relevant ones that are not ranked."""
-        hits, others = self.aligned.hits, self.aligned.nonrelevant
+        hits, nonrelevant = self.aligned.hits, self.aligned.nonrelevant
         places = [
-            Place(_rank_text(*_rank_span(of, j)), self.item, gain, relevant=of is hits)
-            for of in (hits, others)
-            for j, gain in enumerate(of.gain.tolist())
+            Place(_rank_text(*_rank_span(judged, j)), self.item, gain, relevant=judged is hits)
+            for judged in (hits, nonrelevant)
+            for j, gain in enumerate(judged.gain.tolist())
         ]
         places += [Place(ranks, None) for ranks in self.tied]
         order = np.argsort(self.ranks, kind="stable").tolist()
@@ -300,8 +301,8 @@ class _Counts:
 
     def ideal(self, best: Hits) -> Grid:
         """A perfect ranking."""
-        both = zip(best.rank.tolist(), best.gain.tolist(), strict=True)
-        return Grid([Place(exact(rank), self.item, gain, relevant=True) for rank, gain in both])
+        pairs = zip(best.rank.tolist(), best.gain.tolist(), strict=True)
+        return Grid([Place(exact(rank), self.item, g, relevant=True) for rank, g in pairs])
 
 
 def _rank_span(hits: Hits, j: int) -> tuple[float, float]:
@@ -352,16 +353,16 @@ class _Walker:
         elif last.name != name:
             self._add_line(Line(name, last.name, {last.name: last.value}, step.value))
 
-    def _is_perfect(self, of: Any) -> bool:
-        return isinstance(of, Hits) and of.ideal is None
+    def _is_perfect(self, evidence: Any) -> bool:
+        return isinstance(evidence, Hits) and evidence.ideal is None
 
     def _put_step(self, step: Column | Sum) -> None:
         values = np.asarray(step.values, dtype=np.float64).ravel()
         if isinstance(step, Sum):
             self._add_line(Line("", "", {}, step.total))
-        grid, at = self._grid_of(step, values.size)
-        at = at if len(at) == values.size else [-1] * values.size  # rows of another kind
-        pairs = [(i, v) for i, v in zip(at, values.tolist(), strict=True) if i >= 0]
+        grid, rows = self._grid_of(step, values.size)
+        rows = rows if len(rows) == values.size else [-1] * values.size  # rows of another kind
+        pairs = [(i, v) for i, v in zip(rows, values.tolist(), strict=True) if i >= 0]
         grid.put(step.name, pairs)
         if isinstance(step, Column):
             return
@@ -373,36 +374,39 @@ class _Walker:
 
     def _grid_of(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
         """The grid of some evidence, and the place of each of its values there."""
-        desk, of = self.desk, step.evidence
-        if isinstance(of, Features):
-            return self._category_grid(n, of), range(n)
-        if self._is_perfect(of):
+        desk, evidence = self.desk, step.evidence
+        if isinstance(evidence, Features):
+            return self._category_grid(n, evidence), range(n)
+        if self._is_perfect(evidence):
             if not self.ideal.places:
-                self.ideal = desk.ideal(of)
+                self.ideal = desk.ideal(evidence)
             return self.ideal, range(n)
-        if isinstance(of, Hits | Lists):
+        if isinstance(evidence, Hits | Lists):
             return self.ranking, [desk.place_of.get(i, -1) for i in self._rows_of_values(step)]
         return self._category_grid(n), range(n)
 
     def _rows_of_values(self, step: Column | Sum) -> Sequence[int]:
         """The places in the list of the values of a step."""
-        desk, of = self.desk, step.evidence
-        if step.ranks is None and of is desk.aligned.hits:
+        desk, evidence = self.desk, step.evidence
+        if step.ranks is None and evidence is desk.aligned.hits:
             return desk.hits
-        if step.ranks is None and of is desk.aligned.nonrelevant:
+        if step.ranks is None and evidence is desk.aligned.nonrelevant:
             return desk.others
-        ranks = of.rank if step.ranks is None else step.ranks
-        if isinstance(of, Hits) and step.ranks is None:
-            others = dict(zip(desk.aligned.nonrelevant.rank.tolist(), desk.others, strict=True))
-            return [others.get(rank, -1) for rank in ranks.tolist()]
+        ranks = evidence.rank if step.ranks is None else step.ranks
+        if isinstance(evidence, Hits) and step.ranks is None:
+            nonrelevant = desk.aligned.nonrelevant.rank.tolist()
+            places = dict(zip(nonrelevant, desk.others, strict=True))
+            return [places.get(rank, -1) for rank in ranks.tolist()]
         return [self.by_rank.get(rank, -1) for rank in np.asarray(ranks).tolist()]
 
-    def _category_grid(self, n: int, of: Features | None = None) -> Grid:
+    def _category_grid(self, n: int, features: Features | None = None) -> Grid:
         """The grid of the categories, or of nameless groups and shares."""
         if not self.categories.places:
             desk = self.desk
-            categories = desk.names_of(of) if of is not None and isinstance(desk, _Desk) else []
-            names = categories if len(categories) == n else [f"{i + 1}" for i in range(n)]
+            names = [f"{i + 1}" for i in range(n)]
+            if features is not None and isinstance(desk, _Desk):
+                categories = desk.names_of(features)
+                names = categories if len(categories) == n else names
             self.categories = Grid([Place("", name) for name in names])
         return self.categories
 
@@ -453,17 +457,17 @@ def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int
         else:
             values = call_metric(entry, aligned, entry.spec.function, desk.evidence)
     value = float(values[0])
-    inside = np.flatnonzero(averaged.users == row)
-    counted = float(averaged.values[inside[0]]) if inside.size else math.nan
+    positions = np.flatnonzero(averaged.users == row)
+    counted_value = float(averaged.values[positions[0]]) if positions.size else math.nan
     if isinstance(averaged.state, Exposure) and isinstance(desk, _Desk):
-        steps, value = _state_steps(averaged.state, desk, inside), averaged.state.value()
+        steps, value = _state_steps(averaged.state, desk, positions), averaged.state.value()
     walker = _Walker(desk)
     walker.put_steps(steps, entry.label)
     return Walk(
         entry.label,
         entry.metric.k,
         value,
-        counted,
+        counted_value,
         walker.ranking,
         walker.ideal,
         walker.categories,
@@ -485,16 +489,16 @@ def _facts_that_hold(desk: _Desk | _Counts) -> tuple[str, ...]:
     return tuple(name for name, holds in facts.items() if holds)
 
 
-def _state_steps(state: Exposure, desk: _Desk, inside: Any) -> list[Step]:
+def _state_steps(state: Exposure, desk: _Desk, positions: Any) -> list[Step]:
     """The steps to a number computed over all lists, and how often they contain this user's items.
 
     The number without the user comes first.
     """
     steps: list[Step] = []
-    if inside.size and state.n_users > 1:
-        rest = np.delete(np.arange(state.n_users), inside)
-        steps.append(Value("without_this_user", state.take(rest).value(), None))
-    lists = state.take(inside).lists
+    if positions.size and state.n_users > 1:
+        other_users = np.delete(np.arange(state.n_users), positions)
+        steps.append(Value("without_this_user", state.take(other_users).value(), None))
+    lists = state.take(positions).lists
     steps.append(Column("lists with it", state.shown()[lists.item], desk.lists, lists.rank))
     with note_steps(steps):
         state.value()

@@ -161,8 +161,8 @@ def recent_popularity(
         window = share * age.max(initial=0)
     else:
         window = _checks.number("days", days, above=0)
-    inside = (age < window) | (age == 0)
-    scores = frame.filter(pl.Series(inside)).group_by("item").agg(score=pl.len())
+    is_recent = (age < window) | (age == 0)
+    scores = frame.filter(pl.Series(is_recent)).group_by("item").agg(score=pl.len())
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 

@@ -47,17 +47,17 @@ def rank_unseen(
     numbers = pl.DataFrame([items, pl.int_range(len(items), eager=True).alias("at")])
     row = learned.search_sorted(pairs["user"]).to_numpy()
     column = pairs.join(numbers, on="item", how="left", maintain_order="left")["at"].to_numpy()
-    seen = csr_matrix((np.ones(len(row)), (row, column)), shape=(len(learned), len(items)))
+    interactions = csr_matrix((np.ones(len(row)), (row, column)), shape=(len(learned), len(items)))
     audience = audience_of(frame["user"], users)
     audience = audience.filter(audience.is_in(learned.implode()))
     rows = np.asarray(learned.search_sorted(audience).to_numpy(), dtype=np.int64)
-    score = learn(seen)
+    score = learn(interactions)
     lists, size = [], max(1, _CELLS // len(items))
     for start in range(0, max(rows.size, 1), size):
         block = rows[start : start + size]
         scores = np.round(score(block), _DIGITS) + 0.0  # not -0.0
         if exclude_seen:
-            scores[seen[block].nonzero()] = -np.inf
+            scores[interactions[block].nonzero()] = -np.inf
         user, item, best, rank = _best(scores, min(k, len(items)))
         pair = {"user": learned.gather(series(block[user])), "item": items.gather(series(item))}
         lists.append(pl.DataFrame({**pair, "score": best, "rank": rank}))
@@ -72,27 +72,27 @@ def _best(scores: Floats, k: int) -> tuple[Ints, Ints, Floats, Ints]:
     order = np.lexsort((column, -score, row))
     row, column, score = row[order], column[order], score[order]
     rank = np.arange(row.size) - np.searchsorted(row, row) + 1
-    kept = rank <= k
-    return row[kept], column[kept], score[kept], rank[kept]
+    in_top = rank <= k
+    return row[in_top], column[in_top], score[in_top], rank[in_top]
 
 
-def svd_scores(seen: Any, factors: int) -> Scores:
+def svd_scores(interactions: Any, factors: int) -> Scores:
     """Scores by a truncated singular value decomposition."""
-    size = min(factors, *seen.shape)
-    if seen.shape[0] * seen.shape[1] <= _DENSE or size >= min(seen.shape):
-        _, _, both = np.linalg.svd(seen.toarray(), full_matrices=False)
-        right = both[:size]
+    size = min(factors, *interactions.shape)
+    if interactions.shape[0] * interactions.shape[1] <= _DENSE or size >= min(interactions.shape):
+        _, _, right_vectors = np.linalg.svd(interactions.toarray(), full_matrices=False)
+        right = right_vectors[:size]
     else:
         from scipy.sparse.linalg import svds
 
-        _, _, right = svds(seen, k=size, v0=np.ones(min(seen.shape)))
-    return lambda rows: np.asarray((seen[rows] @ right.T) @ right)
+        _, _, right = svds(interactions, k=size, v0=np.ones(min(interactions.shape)))
+    return lambda rows: np.asarray((interactions[rows] @ right.T) @ right)
 
 
-def knn_scores(seen: Any, n_neighbours: int) -> Scores:
+def knn_scores(interactions: Any, n_neighbours: int) -> Scores:
     """Scores by the cosine similarity of items, of each only to its nearest ones."""
-    size = np.sqrt(np.asarray(seen.sum(axis=0)).ravel())
-    unit = seen.multiply(1.0 / size).tocsc()
+    size = np.sqrt(np.asarray(interactions.sum(axis=0)).ravel())
+    unit = interactions.multiply(1.0 / size).tocsc()
     similar = (unit.T @ unit).tocsr()
     similar.setdiag(0.0)
     similar.data = np.round(similar.data, _DIGITS)
@@ -102,4 +102,4 @@ def knn_scores(seen: Any, n_neighbours: int) -> Scores:
             likeness[likeness < np.partition(likeness, -n_neighbours)[-n_neighbours]] = 0.0
     similar.eliminate_zeros()
     similar = similar.T.tocsr()
-    return lambda rows: (seen[rows] @ similar).toarray()
+    return lambda rows: (interactions[rows] @ similar).toarray()

@@ -52,22 +52,22 @@ def recommend(
     items, score = best["item"], best["score"].cast(pl.Float64)
     audience = audience_of(frame["user"], users)
     shuffle = None if seed is None else Shuffle(len(items), draws(seed, audience))
-    user, place = _seen(frame if exclude_seen else frame.clear(), audience, items)
+    user, position = _seen(frame if exclude_seen else frame.clear(), audience, items)
     if shuffle:
-        place = shuffle.place_of(place, user)
-    by_user = np.lexsort((place, user))
-    user, place = user[by_user], place[by_user]
+        position = shuffle.place_of(position, user)
+    by_user = np.lexsort((position, user))
+    user, position = user[by_user], position[by_user]
     k = min(k, len(items))
     lists = []
     for start in range(0, len(audience), step := max(_BLOCK // k, 1)):
         stop = min(start + step, len(audience))
         block = slice(*np.searchsorted(user, (start, stop)))
-        unseen = _unseen(user[block] - start, place[block], shape=(stop - start, k))
+        unseen = _unseen(user[block] - start, position[block], shape=(stop - start, k))
         row, column = np.nonzero(unseen < len(items))
-        at = unseen[row, column]
-        item = shuffle.item_at(at, row + start) if shuffle else at
+        positions = unseen[row, column]
+        item = shuffle.item_at(positions, row + start) if shuffle else positions
         pairs = {"user": audience.gather(row + start), "item": items.gather(item)}
-        lists.append(pl.DataFrame({**pairs, "score": score.gather(at), "rank": column + 1}))
+        lists.append(pl.DataFrame({**pairs, "score": score.gather(positions), "rank": column + 1}))
     return pl.concat(lists)
 
 
@@ -100,15 +100,15 @@ def _seen(frame: pl.DataFrame, audience: pl.Series, items: pl.Series) -> tuple[N
     return user, item
 
 
-def _unseen(user: Numbers, place: Numbers, *, shape: tuple[int, int]) -> Numbers:
+def _unseen(user: Numbers, position: Numbers, *, shape: tuple[int, int]) -> Numbers:
     """The first k places that each user has not seen, ascending, in the `shape` (n_users, k).
 
-    ``user`` and ``place``, of shape (n_seen,), are sorted by user and place. If b unseen places
-    come before a seen one, it moves up by one all unseen places but the first b.
+    ``user`` and ``position``, of shape (n_seen,), are sorted by user and position. If b unseen
+    places come before a seen one, it moves up by one all unseen places but the first b.
     """
     n_users, k = shape
     nth = np.arange(len(user)) - np.searchsorted(user, user)
-    before = place - nth
+    before = position - nth
     matters = before < k
     cell = user[matters] * k + before[matters]
     moved = np.bincount(cell, minlength=n_users * k).reshape(shape)

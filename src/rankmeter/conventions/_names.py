@@ -44,15 +44,15 @@ def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
     may be one of rankmeter, if `ours`; the error names the tools that have it, or the nearest
     names.
     """
-    return _translate_name(name, load_convention(tool).name, ours=ours)
+    return _translate_name(name, load_convention(tool).name, native_names=ours)
 
 
 @remembered
-def _translate_name(name: str, tool: str, *, ours: bool) -> tuple[Metric, ...]:
+def _translate_name(name: str, tool: str, *, native_names: bool) -> tuple[Metric, ...]:
     profile = load_convention(tool)
     if metrics := _read_name(name, profile):
         return metrics
-    if not ours:
+    if not native_names:
         raise UnknownMetricError(_unknown_message(name, profile) or f"unknown metric {brief(name)}")
     try:
         return tuple(read_metric(name))
@@ -100,9 +100,9 @@ def _metrics(tool: str) -> frozenset[str]:
 def _read_name(text: str, profile: Convention) -> tuple[Metric, ...]:
     """The metrics of a name of the tool; empty if it is not the tool's."""
     text = _in_brackets(text.strip(), profile)
-    bare, options, inside = _unbracket(text)
+    bare, options, in_parentheses = _unbracket(text)
     bare, options = _split_suffix(bare, options, profile)
-    means = _meaning(bare, options, inside, profile)
+    means = _meaning(bare, options, in_parentheses, profile)
     labels, points = [text], list[float | None]()
     if means is None:
         head, mark, points = take_cutoffs(bare, profile.marks)
@@ -114,29 +114,29 @@ def _read_name(text: str, profile: Convention) -> tuple[Metric, ...]:
             labels = [f"{before}{mark}{k.strip()}{after}" for k in written[1:].split(",")]
         head, options = _split_suffix(head, options, profile)
         for base in (head, f"{head}_k"):
-            means = means or _meaning(base, options, inside, profile)
+            means = means or _meaning(base, options, in_parentheses, profile)
     if means is None:
         return ()
-    ours, left = means
-    for option in left & inside:
+    native, remaining = means
+    for option in remaining & in_parentheses:
         if cutoff := _CUTOFF.fullmatch(option):
-            points, left = [*points, int(cutoff[1])], left - {option}
+            points, remaining = [*points, int(cutoff[1])], remaining - {option}
     if len(points) > len(labels):
         raise UsageError(f"{brief(text)} has two cutoffs: use one")
     return tuple(
-        replace(_to_metric(ours, left, k, profile), label=label)
+        replace(_to_metric(native, remaining, k, profile), label=label)
         for k, label in zip(points or [None], labels, strict=True)
     )
 
 
 def _unbracket(text: str) -> tuple[str, frozenset[str], frozenset[str]]:
     """A name without its brackets, all options in them, and those in round ones."""
-    options, inside = set(), set()
+    options, in_parentheses = set(), set()
     for group in _GROUP.finditer(text):
         group_options = {part.strip() for part in group[1].split(",")} - {""}
         options |= group_options
-        inside |= group_options if group[0][0] == "(" else set()
-    return _GROUP.sub("", text).strip(), frozenset(options), frozenset(inside)
+        in_parentheses |= group_options if group[0][0] == "(" else set()
+    return _GROUP.sub("", text).strip(), frozenset(options), frozenset(in_parentheses)
 
 
 def _split_suffix(
@@ -150,17 +150,17 @@ def _split_suffix(
 
 
 def _meaning(
-    base: str, options: frozenset[str], inside: frozenset[str], profile: Convention
+    base: str, options: frozenset[str], in_parentheses: frozenset[str], profile: Convention
 ) -> tuple[str, frozenset[str]] | None:
     """The meaning of a name, and the remaining options; None if the tool has no such name.
 
     Of the names with this base, the one with most of the options is meant.
     """
-    others = profile.options.keys() | inside
+    allowed = profile.options.keys() | in_parentheses
     fits = [
-        (len(required), ours, options - required)
-        for name, required, ours in _spellings(profile.name)
-        if name == base and required <= options and options - required <= others
+        (len(required), native, options - required)
+        for name, required, native in _spellings(profile.name)
+        if name == base and required <= options and options - required <= allowed
     ]
     return max(fits, key=lambda fit: fit[0])[1:] if fits else None
 
@@ -168,15 +168,15 @@ def _meaning(
 @functools.cache
 def _spellings(tool: str) -> tuple[tuple[str, frozenset[str], str], ...]:
     names = load_convention(tool).names.items()
-    return tuple((*_unbracket(theirs)[:2], ours) for theirs, ours in names)
+    return tuple((*_unbracket(theirs)[:2], native) for theirs, native in names)
 
 
-def _to_metric(ours: str, options: frozenset[str], k: float | None, profile: Convention) -> Metric:
-    cut = "{k}" in ours
-    (metric,) = read_metric(ours.replace("{k}", "none" if k is None else str(k)))
+def _to_metric(text: str, options: frozenset[str], k: float | None, profile: Convention) -> Metric:
+    cut = "{k}" in text
+    (metric,) = read_metric(text.replace("{k}", "none" if k is None else str(k)))
     if k is not None and not cut:
         metric = metric @ k
-    given: set[str] = set()
+    options_set: set[str] = set()
     for option in sorted(options):
         name, _, value = (option + "=true" if option == ADJUSTED else option).partition("=")
         with_value = profile.options.get(f"{name.strip()}={{value}}", {name.strip(): "{value}"})
@@ -184,9 +184,9 @@ def _to_metric(ours: str, options: frozenset[str], k: float | None, profile: Con
             target: value.strip() if meaning == "{value}" else meaning
             for target, meaning in profile.options.get(option, with_value).items()
         }
-        if twice := given & means.keys():
-            raise UsageError(f"{ours} has the option {min(twice)!r} twice: use it once")
-        given |= means.keys()
+        if repeated := options_set & means.keys():
+            raise UsageError(f"{text} has the option {min(repeated)!r} twice: use it once")
+        options_set |= means.keys()
         metric = metric(**means)
     return metric
 

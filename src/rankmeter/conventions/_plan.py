@@ -82,8 +82,8 @@ class MetricPlan:
     @property
     def borders(self) -> set[Border]:
         """The borders between popular items and others that the metric uses."""
-        of = self.spec.borders
-        return set() if of is None else set(of(dict(self.metric.options)))
+        borders_of = self.spec.borders
+        return set() if borders_of is None else set(borders_of(dict(self.metric.options)))
 
     @property
     def keeps_state(self) -> bool:
@@ -159,16 +159,16 @@ class Plan(Setting):
             one_of = " or ".join(repr(name) for name in labels if name in matching)
             raise UnknownMetricError(f"{brief(label)} names several metrics: {one_of}")
         names = {metric.name for metric in translate_all(label, tool)}
-        alike = [repr(entry.label) for entry in self.metrics if entry.metric.name in names]
-        meant = f"; did you mean {' or '.join(alike)}?" if alike else near(label, labels)
+        similar = [repr(entry.label) for entry in self.metrics if entry.metric.name in names]
+        meant = f"; did you mean {' or '.join(similar)}?" if similar else near(label, labels)
         meant = meant or f"; evaluated: {', '.join(map(repr, labels))}"
         raise UnknownMetricError(f"{brief(label)} was not evaluated{meant}", allowed=(*labels,))
 
     @property
     def assumes_relevance(self) -> bool:
         """Whether some metric has the default threshold, and no other tool is followed."""
-        asked = [entry.made.isdisjoint(RELEVANCE) for entry in self.metrics]
-        return self.convention == "rankmeter" and any(asked)
+        takes_default = [entry.made.isdisjoint(RELEVANCE) for entry in self.metrics]
+        return self.convention == "rankmeter" and any(takes_default)
 
     @property
     def needs_no_truth(self) -> bool:
@@ -206,8 +206,8 @@ class Plan(Setting):
         for entry in self.metrics:
             if entry.spec.of_lists:
                 k, deepest = entry.metric.k, depths.get(entry.alignment, 0)
-                both = None if k is None or deepest is None else max(k, deepest)
-                depths[entry.alignment] = both
+                deeper = None if k is None or deepest is None else max(k, deepest)
+                depths[entry.alignment] = deeper
         return depths
 
     def named(self) -> set[Alignment]:
@@ -249,49 +249,49 @@ class Plan(Setting):
         None if no options do, because choices differ between metrics whose labels do not say so.
         """
         tool = self.tool
-        asked = [entry.label for entry in self.metrics]
+        labels = [entry.label for entry in self.metrics]
         settings = {name: getattr(self, name) for name in SETTINGS}
         usual = Setting(**_settings(load_convention(tool), self.data))
         choices = {n: value for n, value in settings.items() if value != getattr(usual, n)}
         like = None if tool == "rankmeter" else tool
         try:
-            plain = resolve(asked, like=like, choices=choices, data=self.data)
-            for mine, other in zip(self.metrics, plain.metrics, strict=True):
+            plain = resolve(labels, like=like, choices=choices, data=self.data)
+            for entry, other in zip(self.metrics, plain.metrics, strict=True):
                 switches = other.switches()
                 choices |= {
                     name: value
-                    for name, value in mine.switches().items()
+                    for name, value in entry.switches().items()
                     if name in CHOICES and value != switches.get(name)
                 }
-            again = resolve(asked, like=like, choices=choices, data=self.data)
+            resolved = resolve(labels, like=like, choices=choices, data=self.data)
         except (UsageError, ValueError):
             return None
-        same = [(e.label, e.switches()) for e in again.metrics] == [
+        is_same = [(e.label, e.switches()) for e in resolved.metrics] == [
             (e.label, e.switches()) for e in self.metrics
         ]
-        return {**({} if like is None else {"like": like}), **choices} if same else None
+        return {**({} if like is None else {"like": like}), **choices} if is_same else None
 
     def describe(self) -> str:
         """The plan in words: what all metrics share first, then each metric's own choices."""
-        every = [self._switches(entry) for entry in self.metrics]
+        all_switches = [self._switches(entry) for entry in self.metrics]
         common = {
             name: value
-            for name, value in every[0].items()
-            if len(every) > 1 and all(name in s and s[name] == value for s in every)
+            for name, value in all_switches[0].items()
+            if len(self.metrics) > 1 and all(name in s and s[name] == value for s in all_switches)
         }
-        if len(every) == 1:
+        if len(self.metrics) == 1:
             options = dict(self.metrics[0].metric.options)
-            common = {name: value for name, value in every[0].items() if name not in options}
+            common = {n: value for n, value in all_switches[0].items() if n not in options}
         shared = {"convention": self.convention, **common, **self.settings()}
         if self.engine:
             shared["engine"] = self.engine
         lines = [f"{name:<11} {show(value)}" for name, value in shared.items()]
-        for entry, switches in zip(self.metrics, every, strict=True):
+        for entry, switches in zip(self.metrics, all_switches, strict=True):
             options = {name: value for name, value in switches.items() if name not in common}
-            chosen = ", ".join(f"{name}={show(value)}" for name, value in options.items())
+            text = "".join(f", {name}={show(value)}" for name, value in options.items())
             name = str(entry.asked)
             name = entry.label if entry.label == name else f"{entry.label} ({name})"
-            lines.append(f"{name}: {entry.spec.title}" + (f", {chosen}" if chosen else ""))
+            lines.append(f"{name}: {entry.spec.title}{text}")
         return "\n".join([*lines, *self.notes])
 
     __repr__ = __str__ = describe
@@ -359,22 +359,22 @@ def resolve(
     UsageError
         If a choice does not exist, cannot act or contradicts another, or a required one is missing.
     """
-    given = {name: value for name, value in (choices or {}).items() if value is not None}
-    given = by_canonical_name(given)
-    for name in given:
+    named_values = {name: value for name, value in (choices or {}).items() if value is not None}
+    named_values = by_canonical_name(named_values)
+    for name in named_values:
         if name not in CHOICES:
             for names, remedy in _REMEDIES.items():
                 if name in names:
                     raise UsageError(f"unknown option {name!r}: {remedy}")
             raise unknown("option", name, CHOICES)
-    refuse_inert(given, data)
-    chosen = {name: checked_choice(name, value) for name, value in given.items()}
+    refuse_inert(named_values, data)
+    decided = {name: checked_choice(name, value) for name, value in named_values.items()}
     convention = load_convention("rankmeter" if like is None else like)
-    settings = {name: chosen.pop(name) for name in SETTINGS if name in chosen}
+    settings = {name: decided.pop(name) for name in SETTINGS if name in decided}
     setting = _settings(convention, data) | settings
     now = Setting(**setting)
-    asked = translate_all(metrics, convention.name)
-    entries = [_resolve_metric(metric, convention, chosen, now, data) for metric in asked]
+    wanted = translate_all(metrics, convention.name)
+    entries = [_resolve_metric(metric, convention, decided, now, data) for metric in wanted]
     followed = now.bugs and convention.bugs
     name = convention.name + _BUGGY if followed else convention.name
     return Plan(convention=name, metrics=tuple(entries), data=data, **setting)
@@ -388,7 +388,7 @@ def _settings(convention: Convention, data: Input) -> dict[str, Any]:
 def _resolve_metric(
     metric: Metric,
     convention: Convention,
-    chosen: Mapping[str, Any],
+    decided: Mapping[str, Any],
     setting: Setting,
     data: Input,
 ) -> MetricPlan:
@@ -398,12 +398,12 @@ def _resolve_metric(
     # The others come from the name that a tool gives the metric.
     label = metric.label or str(metric)
     refuse_inert((n for n in metric_choices for s in spellings(n) if f"{s}=" in label), data)
-    switches = acting({**spec.usual, **usual, **chosen, **metric_choices}, data)
-    given = dict(metric.options)
+    switches = acting({**spec.usual, **usual, **decided, **metric_choices}, data)
+    metric_options = dict(metric.options)
     options: dict[str, Any] = {}
     for name, option in spec.options.items():
-        if name in given:
-            options[name] = given[name]
+        if name in metric_options:
+            options[name] = metric_options[name]
         elif name == "n_items" and setting.n_items is not None:
             options[name] = setting.n_items
         elif name in usual:
@@ -429,8 +429,8 @@ def _resolve_metric(
         shares = ", ".join(name for name, other in METRICS.items() if other.pools)
         raise UsageError(f"{metric} cannot be pooled (aggregate='micro'): only {shares} can")
     resolved = Metric(metric.name, metric.k)(**options)
-    made = frozenset(switches)
-    return MetricPlan(label, resolved, alignment, averaging, metric, made, candidates)
+    choice_names = frozenset(switches)
+    return MetricPlan(label, resolved, alignment, averaging, metric, choice_names, candidates)
 
 
 def _refuse_contradictions(alignment: Alignment) -> None:

@@ -100,13 +100,13 @@ class Convention:
 
     def choices(self, metric: str, k: int | None, *, bugs: bool = False) -> dict[str, Any]:
         """Options and choices of one metric; the more special ones win, the tool's bugs most."""
-        chosen = {**self.switches, **self.metrics.get(metric, {})}
+        values = {**self.switches, **self.metrics.get(metric, {})}
         if k is not None:
-            chosen |= self.metrics.get(f"{metric}@", {})
+            values |= self.metrics.get(f"{metric}@", {})
         for bug in self.bugs if bugs else ():
             if metric in bug["metrics"]:
-                chosen |= bug["choices"]
-        return chosen
+                values |= bug["choices"]
+        return values
 
 
 def convention_names() -> tuple[str, ...]:

@@ -376,16 +376,16 @@ def k_fold(
     user = frame.select("user", draw=pl.Series(draws(seed, frame["user"])))
     if over == "users":
         dealt = user.unique().sort("draw", "user").with_row_index("place").drop("draw")
-        place = user.join(dealt, on="user", how="left", maintain_order="left")["place"].to_numpy()
+        rank = user.join(dealt, on="user", how="left", maintain_order="left")["place"].to_numpy()
         n = dealt.height
     else:
         chance = draws(seed, frame["user"], frame["item"])
-        place = np.argsort(_sorted_rows(frame, user["draw"], user["user"], chance))
+        rank = np.argsort(_sorted_rows(frame, user["draw"], user["user"], chance))
         n = frame.height
     if n < k:
         raise DataError(f"{k} folds need at least {k} {over}, got {n}: choose a smaller `k`")
     return tuple(
-        part(read, place % k == fold, method=f"{method}, fold {fold + 1}", cold_items=cold_items)
+        part(read, rank % k == fold, method=f"{method}, fold {fold + 1}", cold_items=cold_items)
         for fold in range(k)
     )
 
@@ -406,16 +406,16 @@ SPLITS: dict[str, Callable[..., Split | tuple[Split, ...]]] = {
 def _test_per_user(
     frame: pl.DataFrame,
     how_many: Callable[[NDArray[np.int64]], NDArray[np.int64]],
-    by: str,
+    order_by: str,
     ties: str,
     seed: int,
 ) -> tuple[NDArray[np.bool_], dict[str, int]]:
     """The last rows of each user, as many as `how_many` makes of the numbers of interactions."""
     keys, when = [], None
-    if by == "time":
+    if order_by == "time":
         when = Clock.of(frame, needed_by="by='time'").ticks
         keys.append(when)
-    if by == "random" or ties == "random":
+    if order_by == "random" or ties == "random":
         keys.append(draws(seed, frame["user"], frame["item"]))
     order = _sorted_rows(frame, frame["user"], *keys)
     history = frame["user"].gather(order).rle().struct.field("len").to_numpy().astype(np.int64)
@@ -438,9 +438,9 @@ def _test_overall(
     test = np.zeros(frame.height, dtype=np.bool_)
     test[order[frame.height - int(share_of(ratio, frame.height)) :]] = True
     rows = frame.select("user", test=pl.Series(test))
-    kept = rows.select((~pl.col("test")).sum().over("user")).to_series().to_numpy()
-    back = test & (kept < min_history)
-    return test & ~back, {"short_users": rows["user"].filter(pl.Series(back)).n_unique()}
+    n_train = rows.select((~pl.col("test")).sum().over("user")).to_series().to_numpy()
+    to_train = test & (n_train < min_history)
+    return test & ~to_train, {"short_users": rows["user"].filter(pl.Series(to_train)).n_unique()}
 
 
 def _sorted_rows(frame: pl.DataFrame, *keys: pl.Series | NDArray[Any]) -> NDArray[np.int64]:
@@ -449,19 +449,19 @@ def _sorted_rows(frame: pl.DataFrame, *keys: pl.Series | NDArray[Any]) -> NDArra
     Repeated pairs of user and item need the other columns: without them the order of the rows in
     the table would decide. Rows that are equal in all columns are interchangeable.
     """
-    by = [*(pl.Series(key) for key in keys), frame["item"]]
+    sort_keys = [*(pl.Series(key) for key in keys), frame["item"]]
     if frame.select("user", "item").is_duplicated().any():
-        by += [
+        sort_keys += [
             column.cast(pl.String) if column.dtype == pl.Categorical else column
             for column in frame
             if not column.dtype.is_nested() and column.dtype != pl.Object
         ]
-    table = pl.DataFrame([key.alias(str(number)) for number, key in enumerate(by)])
+    table = pl.DataFrame([key.alias(str(number)) for number, key in enumerate(sort_keys)])
     return table.select(pl.arg_sort_by(table.columns)).to_series().to_numpy().astype(np.int64)
 
 
-def _check_choices(by: str, ties: str, min_history: int, cold_items: str) -> None:
-    choice("by", by, By)
+def _check_choices(order_by: str, ties: str, min_history: int, cold_items: str) -> None:
+    choice("by", order_by, By)
     choice("ties", ties, Ties)
     min_history = integer("min_history", min_history, least=0)
     choice("cold_items", cold_items, Cold)
@@ -470,5 +470,5 @@ def _check_choices(by: str, ties: str, min_history: int, cold_items: str) -> Non
 def _written_call(name: str, arguments: dict[str, Any]) -> str:
     """Write the call as one would type it; given ``locals()``, it includes every option."""
     options = {key: arguments[key] for key in arguments.keys() - {"data", "columns"}}
-    given = (f"{key}={brief(options[key])}" for key in arguments if options.get(key) is not None)
-    return f"{name}({', '.join(given)})"
+    parts = (f"{key}={brief(options[key])}" for key in arguments if options.get(key) is not None)
+    return f"{name}({', '.join(parts)})"

@@ -68,9 +68,9 @@ class Shuffle:
     keys: Words
     rounds: ClassVar[int] = 8
 
-    def item_at(self, place: Numbers, key: Numbers) -> Numbers:
+    def item_at(self, position: Numbers, key: Numbers) -> Numbers:
         """The number of the item at a place of the order of a key."""
-        return self._walk(self._forward, place, key)
+        return self._walk(self._forward, position, key)
 
     def place_of(self, item: Numbers, key: Numbers) -> Numbers:
         """At which place an item is: the inverse of `item_at`."""

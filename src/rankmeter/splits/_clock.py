@@ -72,8 +72,8 @@ class Clock:
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=ZoneInfo(self.zone) if self.zone else UTC)
         microseconds = (moment - _EPOCH) // timedelta(microseconds=1)
-        ticks, rest = divmod(microseconds * self.per_second, 10**6)
-        return ticks + rest / 10**6 if rest else ticks
+        ticks, remainder = divmod(microseconds * self.per_second, 10**6)
+        return ticks + remainder / 10**6 if remainder else ticks
 
     def start_of_last(self, ratio: float) -> float:
         """Find the time of the first of the last ⌊ratio · n + 1/2⌋ interactions, at least one."""
@@ -98,10 +98,10 @@ class Clock:
 def require_column(frame: pl.DataFrame, role: str, *, needed_by: str) -> None:
     """Refuse interactions without a column that a method needs."""
     if role not in frame.columns:
-        others = [name for name in frame.columns if name not in ("user", "item", "rating")]
-        timed = [name for name in others if frame[name].dtype.is_temporal()]
+        unused = [name for name in frame.columns if name not in ("user", "item", "rating")]
+        timed = [name for name in unused if frame[name].dtype.is_temporal()]
         which = repr(timed[0]) if role == "time" and len(timed) == 1 else "..."
-        have = f"the columns are {', '.join(others)}" if others else "there is no other column"
+        have = f"the columns are {', '.join(unused)}" if unused else "there is no other column"
         raise ColumnError(
             f"{needed_by} needs a {role} column; besides user and item, {have}: say which one with "
             f"columns={{'{role}': {which}}}"
@@ -125,13 +125,13 @@ def _typed(time: pl.Series) -> pl.Series:
     return time.cast(pl.Datetime("ms")) if time.dtype == pl.Date else time
 
 
-def _moment(at: float | str | date | datetime) -> float | datetime:
+def _moment(value: float | str | date | datetime) -> float | datetime:
     """Read a moment: a datetime, or a number that has the unit of the time column."""
-    moment: Any = at
-    if isinstance(at, str):
+    moment: Any = value
+    if isinstance(value, str):
         for read in (datetime.fromisoformat, int, float):
             with suppress(ValueError):
-                moment = read(at)
+                moment = read(value)
                 break
     if isinstance(moment, datetime):
         return moment
@@ -140,6 +140,6 @@ def _moment(at: float | str | date | datetime) -> float | datetime:
     number = isinstance(moment, int | float | np.number) and not isinstance(moment, bool)
     number = number and not isinstance(moment, np.timedelta64)
     if not number or not -_HUGE < moment < _HUGE:
-        raise UsageError(f"`at` must be a date, an ISO 8601 string or a number, got {brief(at)}")
+        raise UsageError(f"`at` must be a date, an ISO 8601 string or a number, got {brief(value)}")
     finite: float = moment.item() if isinstance(moment, np.number) else moment
     return finite

@@ -172,9 +172,9 @@ class Description(Result):
     def _bars(self) -> list[str]:
         if not self.rating_counts:
             return []
-        labels, most = max(map(len, self.rating_counts)), max(self.rating_counts.values())
+        labels, top = max(map(len, self.rating_counts)), max(self.rating_counts.values())
         return [
-            f"{rating:>{labels}}  {n:>{len(f'{most:,}')},}  {'#' * round(40 * n / most)}".rstrip()
+            f"{rating:>{labels}}  {n:>{len(f'{top:,}')},}  {'#' * round(40 * n / top)}".rstrip()
             for rating, n in self.rating_counts.items()
         ]
 

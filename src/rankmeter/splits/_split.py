@@ -93,12 +93,12 @@ class Split:
         return title + html_table(sizes, head) + html_table(self._remarks())
 
     def _sizes(self) -> list[tuple[str, ...]]:
-        what = ("interactions", "users", "items")
+        kinds = ("interactions", "users", "items")
         sizes = (
-            (part, *(f"{self.counts[f'{part}_{kind}']:,}" for kind in what))
+            (part, *(f"{self.counts[f'{part}_{kind}']:,}" for kind in kinds))
             for part in ("train", "test")
         )
-        return [("", *what), *sizes]
+        return [("", *kinds), *sizes]
 
     def _remarks(self) -> list[tuple[str, ...]]:
         return [(text, f"{n:,}") for key, text in _REMARKS.items() if (n := self.counts.get(key))]
@@ -116,7 +116,7 @@ _REMARKS = {
 
 def part(
     read: Interactions,
-    chosen: NDArray[np.bool_],
+    in_test: NDArray[np.bool_],
     *,
     method: str,
     cold_items: str = "keep",
@@ -125,7 +125,7 @@ def part(
 ) -> Split:
     """Split the rows, drop the cold ones if requested, and count."""
     frame = read.frame
-    train, held = frame.filter(pl.Series(~chosen)), frame.filter(pl.Series(chosen))
+    train, held = frame.filter(pl.Series(~in_test)), frame.filter(pl.Series(in_test))
     if not train.height or not held.height:
         longest = frame["user"].value_counts()["count"].to_numpy().max(initial=0)
         raise DataError(
@@ -155,6 +155,6 @@ def part(
         "dropped_interactions": int(dropped.sum()),
         "seen_in_train": held.join(train, on=["user", "item"], how="semi").height,
     }
-    at = np.flatnonzero(chosen)[(~dropped).to_numpy()]
-    handed_out = read.in_input_kind(train, np.flatnonzero(~chosen)), read.in_input_kind(test, at)
+    rows = np.flatnonzero(in_test)[(~dropped).to_numpy()]
+    handed_out = read.in_input_kind(train, np.flatnonzero(~in_test)), read.in_input_kind(test, rows)
     return Split(*handed_out, method, {**sizes, **(counts or {}), **cold})

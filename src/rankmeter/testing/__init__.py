@@ -78,19 +78,19 @@ def variants(spec: Spec) -> list[dict[str, Any]]:
     [{}, {'denominator': 'min'}]
     """
     tried = [
-        dict(zip(names, chosen, strict=True))
+        dict(zip(names, values, strict=True))
         for number in (0, 1, 2)
         for names in itertools.combinations(spec.options, number)
-        for chosen in itertools.product(*(spec.options[name].values for name in names))
+        for values in itertools.product(*(spec.options[name].values for name in names))
     ]
     tried.append({name: option.values[-1] for name, option in spec.options.items()})
     combinations: list[dict[str, Any]] = []
-    for chosen in tried:
-        options = {**spec.example, **chosen}.items()
+    for values in tried:
+        options = {**spec.example, **values}.items()
         declared = spec.options
-        given = {n: v for n, v in options if declared[n].required or v != declared[n].default}
-        if given not in combinations:
-            combinations.append(given)
+        non_default = {n: v for n, v in options if declared[n].required or v != declared[n].default}
+        if non_default not in combinations:
+            combinations.append(non_default)
     return combinations
 
 
@@ -140,10 +140,10 @@ def check_metric(
     """
     registered = _registered(metric)
     spec = describe(metric, "", low=-np.inf, high=np.inf) if registered is None else registered  # type: ignore[arg-type]
-    chosen = {**spec.example, **(options or {})}
-    missing = {o.name for o in spec.options.values() if o.required} - chosen.keys()
+    metric_options = {**spec.example, **(options or {})}
+    missing = {o.name for o in spec.options.values() if o.required} - metric_options.keys()
     assert not missing, f"{spec.name} needs {', '.join(missing)}: pass options=, or mark an Example"
-    subject = _Subject(spec, chosen, k if spec.cutoff else None)
+    subject = _Subject(spec, metric_options, k if spec.cutoff else None)
     rng, tried = np.random.default_rng(seed), [] if options else variants(spec)
     if spec.of_lists:
         evidence = evidence_of_lists(rng, 40)
@@ -201,8 +201,9 @@ def _registered(metric: str | Callable[..., Any]) -> Spec | None:
     if isinstance(metric, str):
         return METRICS[metric]
     spec = METRICS.get(metric.__name__)
-    same = spec is not None and metric in (spec.function, getattr(spec.function, "__wrapped__", 0))
-    return spec if same else None
+    if spec is None or metric not in (spec.function, getattr(spec.function, "__wrapped__", 0)):
+        return None
+    return spec
 
 
 def are_close(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
@@ -224,20 +225,20 @@ def _check_values(subject: _Subject, evidence: Evidence) -> None:
     assert got.shape == (n,), f"{name} returned shape {got.shape} for {n} users"
     defined = got[~np.isnan(got)]
     assert (defined >= spec.low - ROUNDING).all(), f"{name} fell below {spec.low}: {defined.min()}"
-    inside = (defined <= spec.high + ROUNDING).all()
-    assert inside, f"{name} rose above {spec.high}: {defined.max()}"
+    in_range = (defined <= spec.high + ROUNDING).all()
+    assert in_range, f"{name} rose above {spec.high}: {defined.max()}"
     pairs = zip(arrays(evidence), arrays(before), strict=True)
-    same = all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
-    assert same, f"{name} changed what it was given"
+    is_unchanged = all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+    assert is_unchanged, f"{name} changed what it was given"
 
 
 def _check_users(subject: _Subject, evidence: Evidence) -> None:
     got, n = subject(evidence), evidence["hits"].n_users
     equal = functools.partial(np.array_equal, equal_nan=True)
-    alike = are_close if subject.spec.of_lists else equal
+    are_equal = are_close if subject.spec.of_lists else equal
     for users in (np.arange(1), np.arange(n // 3, n), np.arange(n)[::-1], np.arange(0)):
         part = subject(of_users(evidence, users))
-        assert alike(got[users], part), f"{subject.name} depends on the other users"
+        assert are_equal(got[users], part), f"{subject.name} depends on the other users"
 
 
 def _check_options(spec: Spec, evidence: Evidence, tried: Sequence[Mapping[str, Any]]) -> None:
@@ -263,9 +264,9 @@ def _check_options(spec: Spec, evidence: Evidence, tried: Sequence[Mapping[str, 
         changes = option_changes(option, outcome, tried, CUTOFFS if spec.cutoff else (None,))
         assert changes, f"the values of the option {option.name} of {spec.name} change nothing"
     if spec.cutoff:
-        both = [(outcome(o, 1), outcome(o, None)) for o in (tried if spec.of_lists else tried[:1])]
-        same = all(a is not None and b is not None and are_close(a, b) for a, b in both)
-        assert not same, f"the cutoff of {spec.name} changes nothing"
+        pairs = [(outcome(o, 1), outcome(o, None)) for o in (tried if spec.of_lists else tried[:1])]
+        is_same = all(a is not None and b is not None and are_close(a, b) for a, b in pairs)
+        assert not is_same, f"the cutoff of {spec.name} changes nothing"
 
 
 def option_changes(
@@ -275,14 +276,14 @@ def option_changes(
     cutoffs: Iterable[int | None],
 ) -> bool:
     """Whether values of an option have different outcomes, with any other options or cutoff."""
-    rests = [{n: v for n, v in options.items() if n != option.name} for options in tried]
-    different = {repr(sorted(rest.items())): rest for rest in rests}
-    for rest, k in itertools.product(different.values(), cutoffs):
-        outcomes = [outcome({**rest, option.name: value}, k) for value in option.values]
-        given = [values for values in outcomes if values is not None]
-        if 0 < len(given) < len(outcomes):
+    option_sets = [{n: v for n, v in options.items() if n != option.name} for options in tried]
+    different = {repr(sorted(options.items())): options for options in option_sets}
+    for other_options, k in itertools.product(different.values(), cutoffs):
+        outcomes = [outcome({**other_options, option.name: value}, k) for value in option.values]
+        defined = [values for values in outcomes if values is not None]
+        if 0 < len(defined) < len(outcomes):
             return True
-        if any(not are_close(given[0], values) for values in given[1:]):
+        if any(not are_close(defined[0], values) for values in defined[1:]):
             return True
     return False
 
@@ -300,29 +301,29 @@ def _check_codes(subject: _Subject, evidence: Evidence, rng: np.random.Generator
 
 def _check_below(subject: _Subject, evidence: Evidence) -> None:
     below = {**evidence, "lists": evidence["lists"].top(subject.k)}
-    same = are_close(subject(below), subject(evidence))
-    assert same, f"{subject.name} depends on items below k"
+    is_same = are_close(subject(below), subject(evidence))
+    assert is_same, f"{subject.name} depends on items below k"
 
 
 def _check_state(subject: _Subject, evidence: Evidence) -> None:
     """Users in any order and any parts have the same number; the values of users average to it."""
     name, n = subject.name, evidence["lists"].n_users
     backwards = np.arange(n)[::-1]
-    whole, turned, first, second = (
+    full, turned, first, second = (
         subject.state(of_users(evidence, users))
         for users in (np.arange(n), backwards, np.arange(n // 3), np.arange(n // 3, n))
     )
-    for other in (first + second, turned, whole.take(backwards)):
-        assert are_close(whole.value(), other.value()), (
+    for other in (first + second, turned, full.take(backwards)):
+        assert are_close(full.value(), other.value()), (
             f"{name} depends on the order of users, or on how they are divided"
         )
-    influence = whole.influence()
+    influence = full.influence()
     assert influence.shape == (n,), f"{name} needs an influence of each user"
-    assert are_close(influence.mean(), whole.value()), (
+    assert are_close(influence.mean(), full.value()), (
         f"the influences of the users on {name} do not average to it"
     )
-    nothing = whole.take(np.arange(0))
-    assert np.isnan(nothing.value()), f"{name} of nothing is not NaN"
+    empty = full.take(np.arange(0))
+    assert np.isnan(empty.value()), f"{name} of nothing is not NaN"
 
 
 # ---------------------------------------------------------------------------------------------
@@ -348,8 +349,8 @@ def _check_ties(subject: _Subject, rng: np.random.Generator) -> None:
     for user, ((ranked, missed), group) in enumerate(zip(rankings, groups, strict=True)):
         runs = [np.flatnonzero(group == number) for number in np.unique(group)]
         orders = itertools.product(*(itertools.permutations(run.tolist()) for run in runs))
-        every = [(ranked[[i for run in order for i in run]], missed) for order in orders]
-        values = subject.of(every)
+        all_orders = [(ranked[[i for run in order for i in run]], missed) for order in orders]
+        values = subject.of(all_orders)
         defined = values[~np.isnan(values)]
         mean = defined.mean() if defined.size else np.nan
         assert are_close(got[user], mean), (
@@ -378,8 +379,8 @@ def _check_best(subject: _Subject, rankings: Rankings) -> None:
         return
     perfect = []
     for pair in rankings:
-        every = np.concatenate(pair)
-        perfect.append((-np.sort(-every[every > 0]), every[every <= 0]))
+        gains = np.concatenate(pair)
+        perfect.append((-np.sort(-gains[gains > 0]), gains[gains <= 0]))
     got = dataclasses.replace(subject, k=None).of(perfect)
     got = got[[ranked.size > 0 for ranked, _ in perfect]]
     assert are_close(got, np.full(got.size, best)), (

@@ -54,30 +54,30 @@ def evidence_of_hits(rankings: Rankings, groups: Sequence[IntArray] | None = Non
     length = np.array([ranked.size for ranked, _ in rankings], dtype=np.int64)
     user = np.repeat(np.arange(length.size), length)
     gain = np.concatenate([*(ranked for ranked, _ in rankings), np.zeros(0)])
-    place = np.arange(gain.size) - np.repeat(np.cumsum(length) - length, length) + 1
-    low = high = place
+    position = np.arange(gain.size) - np.repeat(np.cumsum(length) - length, length) + 1
+    low = high = position
     if groups is not None:
         group = np.concatenate([*groups, np.zeros(0, dtype=np.int64)])
         _, run = np.unique(np.stack([user, group]), axis=1, return_inverse=True)
         first = np.full(run.max(initial=-1) + 1, gain.size)
-        np.minimum.at(first, run, place)
+        np.minimum.at(first, run, position)
         low, high = first[run], first[run] + np.bincount(run)[run] - 1
     rank = (low + high) / 2.0
-    every = [np.concatenate(pair) for pair in rankings]
+    gains_by_user = [np.concatenate(pair) for pair in rankings]
     evidence: Evidence = {
         "popularity": Popularity(_OCCURS, _OCCURS, 10, int(_OCCURS.sum())),
         "propensity": Propensity(np.array([0.9, 0.8, 0.5, 0.2, np.nan])),
     }
     for name, belongs in (("hits", np.greater), ("nonrelevant", np.less_equal)):
-        ideal = [gains[belongs(gains, 0.0)] for gains in every]
+        ideal = [gains[belongs(gains, 0.0)] for gains in gains_by_user]
         ends = np.concatenate(([0], np.cumsum([gains.size for gains in ideal])))
         perfect = _with_items(Hits.perfect(ends, np.concatenate([*ideal, np.zeros(0)])))
-        chosen = np.flatnonzero(belongs(gain, 0.0))
-        chosen = chosen[np.lexsort((-gain[chosen], rank[chosen], user[chosen]))]
-        offsets = np.searchsorted(user[chosen], np.arange(length.size + 1))
-        span = None if groups is None else Span(low[chosen], high[chosen])
+        rows = np.flatnonzero(belongs(gain, 0.0))
+        rows = rows[np.lexsort((-gain[rows], rank[rows], user[rows]))]
+        offsets = np.searchsorted(user[rows], np.arange(length.size + 1))
+        span = None if groups is None else Span(low[rows], high[rows])
         evidence[name] = _with_items(
-            Hits(offsets, rank[chosen], gain[chosen], perfect.n_relevant, length, span, perfect)
+            Hits(offsets, rank[rows], gain[rows], perfect.n_relevant, length, span, perfect)
         )
     return evidence
 
@@ -114,7 +114,7 @@ def evidence_of_lists(rng: np.random.Generator, n_users: int) -> Evidence:
         _N_ITEMS,
     )
     features = Features(np.where(has_features[:, None], vectors, 0.0), has_features)
-    alike = rng.random((_N_ITEMS, _N_ITEMS))
+    random = rng.random((_N_ITEMS, _N_ITEMS))
     column = np.where(has_features, np.arange(_N_ITEMS), -1)
     # Without ties, which item codes would decide where a border goes through them.
     often = np.where(n_interactions > 0, _N_ITEMS * n_interactions + np.arange(_N_ITEMS), 0)
@@ -125,7 +125,7 @@ def evidence_of_lists(rng: np.random.Generator, n_users: int) -> Evidence:
         "popularity": Popularity(n_interactions, often, n_users, int(often.sum())),
         "profiles": profiles,
         "features": features,
-        "likeness": Likeness(features, profiles, Similarity((alike + alike.T) / 2, column)),
+        "likeness": Likeness(features, profiles, Similarity((random + random.T) / 2, column)),
         "categories": Features(categories, categories.sum(axis=1) > 0),
         "catalogue": Catalogue(20, np.arange(_N_ITEMS) < 20),
         "baseline": _lists(other, np.zeros(sum(map(len, other)))),
@@ -145,8 +145,8 @@ def _all_relevant(lists: Lists, n_relevant: IntArray, rng: np.random.Generator) 
     items, gains = [], []
     for user, n in enumerate(n_relevant.tolist()):
         rows = slice(lists.offsets[user], lists.offsets[user + 1])
-        listed, others = lists.item[rows], np.arange(_N_ITEMS)
-        missed = rng.permutation(others[~np.isin(others, listed)])
+        listed, catalogue = lists.item[rows], np.arange(_N_ITEMS)
+        missed = rng.permutation(catalogue[~np.isin(catalogue, listed)])
         hits = listed[lists.relevant[rows]]
         items.append(np.concatenate([hits, missed[: n - hits.size]]))
         gain = lists.gain[rows][lists.relevant[rows]]
@@ -163,11 +163,11 @@ def _best_first(lists: Lists) -> Lists:
 def _hits(lists: Lists, n_relevant: IntArray) -> Hits:
     offsets = np.concatenate(([0], np.cumsum(n_relevant)))
     ideal = Hits.perfect(offsets, np.ones(int(n_relevant.sum())))
-    inside = lists.only(lists.relevant)
+    hits = lists.only(lists.relevant)
     return Hits(
-        inside.offsets,
-        inside.rank.astype(np.float64),
-        inside.gain,
+        hits.offsets,
+        hits.rank.astype(np.float64),
+        hits.gain,
         n_relevant,
         lists.lengths,
         None,
@@ -178,25 +178,25 @@ def _hits(lists: Lists, n_relevant: IntArray) -> Hits:
 def of_users(evidence: Evidence, users: IntArray) -> Evidence:
     """The evidence of some users, in the order given."""
 
-    def chosen(each: Any) -> Any:
-        if isinstance(each, Hits):
-            return each.only(users)
-        return each.of(users) if isinstance(each, Lists | Profiles) else each
+    def select(part: Any) -> Any:
+        if isinstance(part, Hits):
+            return part.only(users)
+        return part.of(users) if isinstance(part, Lists | Profiles) else part
 
-    return {name: chosen(each) for name, each in evidence.items()}
+    return {name: select(part) for name, part in evidence.items()}
 
 
 def renamed(evidence: Evidence, code: IntArray) -> Evidence:
     """Recode the items in all evidence: item i becomes code[i]."""
-    back = np.argsort(code)
+    inverse = np.argsort(code)
     profiles: Profiles = evidence["profiles"]
     order = np.lexsort((code[profiles.item], profiles.user))
     profiles = replace(profiles, item=code[profiles.item][order], weight=profiles.weight[order])
-    given: Similarity = evidence["likeness"].given
+    pairs: Similarity = evidence["likeness"].given
     popularity: Popularity = evidence["popularity"]
     catalogue: Catalogue = evidence["catalogue"]
     tables = {
-        name: Features(evidence[name].matrix[back], evidence[name].known[back])
+        name: Features(evidence[name].matrix[inverse], evidence[name].known[inverse])
         for name in ("features", "categories")
     }
     lists = {n: replace(evidence[n], item=code[evidence[n].item]) for n in ("lists", "baseline")}
@@ -209,15 +209,15 @@ def renamed(evidence: Evidence, code: IntArray) -> Evidence:
         ),
         "profiles": profiles,
         "likeness": Likeness(
-            tables["features"], profiles, Similarity(given.matrix[back], given.column[back])
+            tables["features"], profiles, Similarity(pairs.matrix[inverse], pairs.column[inverse])
         ),
         "popularity": replace(
             popularity,
-            users=popularity.users[back],
-            interactions=popularity.interactions[back],
+            users=popularity.users[inverse],
+            interactions=popularity.interactions[inverse],
         ),
         "catalogue": replace(
-            catalogue, item=None if catalogue.item is None else catalogue.item[back]
+            catalogue, item=None if catalogue.item is None else catalogue.item[inverse]
         ),
     }
 
@@ -227,8 +227,8 @@ def arrays(evidence: Any) -> Iterator[Any]:
     if isinstance(evidence, np.ndarray):
         yield evidence
     elif isinstance(evidence, Mapping):
-        for each in evidence.values():
-            yield from arrays(each)
+        for value in evidence.values():
+            yield from arrays(value)
     elif dataclasses.is_dataclass(evidence):
         for field in dataclasses.fields(evidence):
             yield from arrays(getattr(evidence, field.name))
