@@ -33,12 +33,32 @@ import polars as pl
 import scipy.stats
 
 import rankmeter as rm
-from rankmeter import _statistics as st
 from rankmeter import metric as metric_of
 from rankmeter import sample_size
 from rankmeter._engine.scores import Averaged
 from rankmeter._results import curves, paired
 from rankmeter._statistics import all_pairs as several
+from rankmeter._statistics.all_pairs import tukey_hsd
+from rankmeter._statistics.intervals import (
+    Interval,
+    bootstrap_interval,
+    pseudo_change,
+    score_interval,
+    spread,
+    stratified,
+    t_interval,
+    t_quantile,
+    wilson_interval,
+)
+from rankmeter._statistics.paired_tests import (
+    bootstrap_test,
+    paired_t_test,
+    randomization_test,
+    sign_test,
+    wilcoxon_test,
+)
+from rankmeter._statistics.runs import crossed_test, margin_tests
+from rankmeter._statistics.step_down import Hypotheses, adjust, step_down
 from rankmeter.errors import RankmeterWarning
 from rankmeter.metrics import Ratio
 
@@ -74,19 +94,19 @@ METRICS = {"RR@10": reciprocal_rank, "NDCG@10": ndcg}
 
 # Every repetition has flips and resamples of its own: one set of them has luck of its own.
 PAIRED = {
-    "**randomization (default)**": lambda a, b, drawn: st.randomization_test(a, b, **drawn),
-    "paired t": lambda a, b, _: st.paired_t_test(a, b),
-    "paired bootstrap (shift)": lambda a, b, drawn: st.bootstrap_test(a, b, **drawn),
-    "Wilcoxon": lambda a, b, _: st.wilcoxon_test(a, b),
-    "sign": lambda a, b, _: st.sign_test(a, b),
+    "**randomization (default)**": lambda a, b, drawn: randomization_test(a, b, **drawn),
+    "paired t": lambda a, b, _: paired_t_test(a, b),
+    "paired bootstrap (shift)": lambda a, b, drawn: bootstrap_test(a, b, **drawn),
+    "Wilcoxon": lambda a, b, _: wilcoxon_test(a, b),
+    "sign": lambda a, b, _: sign_test(a, b),
 }
 OFTEN = {"**randomization (default)**", "paired t"}
 """Repeated as often as asked for; the other tests a tenth as often."""
 
 INTERVALS = {
-    "**Wilson, effective n (default)**": lambda x, _: st.wilson_interval(x),
-    "t": lambda x, _: st.t_interval(x),
-    "bootstrap, BCa": lambda x, drawn: st.bootstrap_interval(x, **drawn),
+    "**Wilson, effective n (default)**": lambda x, _: wilson_interval(x),
+    "t": lambda x, _: t_interval(x),
+    "bootstrap, BCa": lambda x, drawn: bootstrap_interval(x, **drawn),
 }
 DEFAULT, SELDOM = "**Wilson, effective n (default)**", {"bootstrap, BCa"}
 
@@ -177,10 +197,10 @@ def cluster_coverage(groups, repetitions, rng, *, unequal=False):
         moved = rng.normal(0, 0.3, groups)[labels]
         d = x - y + moved
         for name, (low, high), truth in (
-            ("**mean: Wilson, jackknife (default)**", st.wilson_interval(x, clusters=labels), 0.3),
-            ("mean: Wilson, as if rows were users", st.wilson_interval(x), 0.3),
-            ("**difference: t, jackknife (default)**", st.t_interval(d, clusters=labels), 0.0),
-            ("difference: t, as if rows were users", st.t_interval(d), 0.0),
+            ("**mean: Wilson, jackknife (default)**", wilson_interval(x, clusters=labels), 0.3),
+            ("mean: Wilson, as if rows were users", wilson_interval(x), 0.3),
+            ("**difference: t, jackknife (default)**", t_interval(d, clusters=labels), 0.0),
+            ("difference: t, as if rows were users", t_interval(d), 0.0),
         ):
             covered[name] += low <= truth <= high
     return {name: (count / repetitions, repetitions) for name, count in covered.items()}
@@ -195,12 +215,12 @@ def group_coverage(simulate, sizes, repetitions, rng):
         groups = [
             simulate(level)[0](rng, n, 1)[:, 0] for level, n in zip(levels, sizes, strict=True)
         ]
-        found, means = st.stratified(groups), [x.mean() for x in groups]
+        found, means = stratified(groups), [x.mean() for x in groups]
         for name, (low, high) in {
-            "**users within groups (default)**": st.score_interval(
+            "**users within groups (default)**": score_interval(
                 found.mean, found.se, found.df, found.units, (0, 1), 0.95
             ),
-            "groups as units": st.t_interval(means),
+            "groups as units": t_interval(means),
         }.items():
             covered[name] += low <= truth <= high
             width[name] += high - low
@@ -283,10 +303,10 @@ def pooled(simulate, n, repetitions, rng):
         a, b = (Ratio(*one).influence() for one in simulate(rng, n))
         drawn = {"n_resamples": RESAMPLES, "seed": repetition}
         found["**randomization (default)**: p ≤ 0.05"] += (
-            st.randomization_test(a, b, **drawn).p <= LEVEL
+            randomization_test(a, b, **drawn).p <= LEVEL
         )
-        found["paired t: p ≤ 0.05"] += st.paired_t_test(a, b).p <= LEVEL
-        low, high = st.wilson_interval(a)
+        found["paired t: p ≤ 0.05"] += paired_t_test(a, b).p <= LEVEL
+        low, high = wilson_interval(a)
         found["**Wilson, effective n (default)**: covers"] += low <= 0.25 <= high
     return {name: (count / repetitions, repetitions) for name, count in found.items()}
 
@@ -390,8 +410,8 @@ def shared_signs(rng, n, repetitions):
 def check(quick, tables, seed):
     """Whether rankmeter finds the same, but for the luck of its flips."""
     flips = {"n_resamples": RESAMPLES, "seed": seed}
-    tables = [st.Hypotheses(*one) for one in tables]
-    ours, single = (st.step_down(tables, single=one, **flips) for one in (False, True))
+    tables = [Hypotheses(*one) for one in tables]
+    ours, single = (step_down(tables, single=one, **flips) for one in (False, True))
     for theirs, own in ((ours.adjusted, quick.adjusted), (single.adjusted, quick.single)):
         error = np.sqrt(2 * quick.p * (1 - quick.p) / RESAMPLES) * min(quick.p.size, 10)
         assert np.all(np.abs(theirs - own) <= 6 * error + 0.05), (theirs, own)
@@ -432,7 +452,7 @@ def power(simulate, n, systems, repetitions, rng):
         for name, p in (
             ("**step-down (default)**", stepped.adjusted),
             ("in a single step (with gatekeeping)", stepped.single),
-            ("Holm over t tests", st.adjust(paired_t(scores, pairs), "holm")),
+            ("Holm over t tests", adjust(paired_t(scores, pairs), "holm")),
         ):
             found[name] += (p <= LEVEL)[true].mean()
     return {name: (count / repetitions, repetitions) for name, count in found.items()}
@@ -677,7 +697,7 @@ def tango(x, confidence=0.95):
     n, up, down = x.size, x[x > 0].sum(), -x[x < 0].sum()
     size = float(np.square(x).sum() / (up + down)) if np.any(x) else 1.0
     gained, lost, mean = up / size, down / size, x.mean() / size
-    z = st.t_quantile(0.5 + 0.5 * confidence, n - 1)
+    z = t_quantile(0.5 + 0.5 * confidence, n - 1)
 
     def beyond(delta):
         linear = -gained - lost + (2 * n - gained + lost) * delta
@@ -693,19 +713,19 @@ def tango(x, confidence=0.95):
             middle = 0.5 * (inside + outside)
             inside, outside = (inside, middle) if beyond(middle) else (middle, outside)
         ends.append(size * inside)
-    return st.Interval(*ends)
+    return Interval(*ends)
 
 
 def steadied(x, level=LEVEL):
     """The default interval of a difference on a scale from 0 to 1."""
-    known = st.spread(x).steadied(st.pseudo_change(x, 1.0))
-    half = -st.t_quantile(level / 2, known.df) * known.se
-    return st.Interval(known.mean - half, known.mean + half)
+    known = spread(x).steadied(pseudo_change(x, 1.0))
+    half = -t_quantile(level / 2, known.df) * known.se
+    return Interval(known.mean - half, known.mean + half)
 
 
 DIFFERENCE_INTERVALS = {
     "**t with one more user (default)**": steadied,
-    "t": st.t_interval,
+    "t": t_interval,
     "Tango's score": tango,
 }
 
@@ -760,9 +780,9 @@ def margin_claims(simulate, n, margin, repetitions, rng):
     claims = Counter()
     for _ in range(repetitions):
         x = simulate(rng, n)
-        p = st.margin_tests(x, np.zeros(n), margin, span=1.0).not_lower
+        p = margin_tests(x, np.zeros(n), margin, span=1.0).not_lower
         claims["**rankmeter (default)**"] += p <= LEVEL
-        se = st.spread(x).se
+        se = spread(x).se
         p = scipy.stats.t.sf((x.mean() + margin) / se, n - 1) if se else 0.0
         claims["one-sided t"] += p <= LEVEL
     return {name: (count / repetitions, repetitions) for name, count in claims.items()}
@@ -811,7 +831,7 @@ def print_copies(repetitions, rng):
             scores = near_copies(simulate, 200, 6, rng)
             found = checked_tukey(scores, pairs)
             if repetition % 200 == 0:
-                theirs = paired._correct_uneven(st.tukey_hsd(scores), scores, pairs, 1 - LEVEL)
+                theirs = paired._correct_uneven(tukey_hsd(scores), scores, pairs, 1 - LEVEL)
                 assert [one.p <= LEVEL for one in theirs] == found.tolist()
             claimed["Tukey, with its check"] += found.any()
             claimed["**step-down (default)**"] += (
@@ -830,7 +850,7 @@ def print_few(repetitions, rng):
         for n in (30, 100, 300, 1000):
             found = rng.binomial(n, rate, repetitions)
             counts, times = np.unique(found, return_counts=True)
-            ends = [st.wilson_interval(np.repeat([1.0, 0.0], [hit, n - hit])) for hit in counts]
+            ends = [wilson_interval(np.repeat([1.0, 0.0], [hit, n - hit])) for hit in counts]
             covers = np.array([low <= rate <= high for low, high in ends])
             columns[f"hit rate {rate:.1%}"][f"{n} users"] = (
                 times @ covers / repetitions,
@@ -852,7 +872,7 @@ def print_levels(repetitions, rng):
                 scores = simulate(rng, n, systems)
                 levels = (LEVEL, 1 - confidence)
                 flips = {"n_resamples": RESAMPLES, "seed": repetition, "levels": levels}
-                (_, alone) = st.step_down([st.Hypotheses(scores, pairs)], **flips).levels
+                (_, alone) = step_down([Hypotheses(scores, pairs)], **flips).levels
                 ends = [steadied(scores[:, i] - scores[:, j], alone) for i, j in pairs]
                 missed += any(low > 0 or high < 0 for low, high in ends)
             columns[f"{confidence:g}: {name}"] = {"all 45 intervals cover": (1 - missed / few, few)}
@@ -909,7 +929,7 @@ def print_balance(repetitions, rng):
         for _, signs in shared_signs(rng, n, few):
             stepped = MinP([(make(), pairs)], [signs])
             found["**step-down (default)**"] += (stepped.adjusted <= LEVEL)[true].mean()
-            holm = st.adjust(stepped.p, "holm")
+            holm = adjust(stepped.p, "holm")
             found["Holm over the same p"] += (holm <= LEVEL)[true].mean()
         columns[words] = {name: (count / few, few) for name, count in found.items()}
     print_table("200 users: share of true differences found", columns, digits=3)
@@ -987,7 +1007,7 @@ def each_by_t(curve, tolerance):
         k
         for k, mean in part.select("k", "mean").rows()
         if curve._kept(mean, best, tolerance)
-        >= st.t_quantile(1 - LEVEL, pairs[k]["df"]) * curves._se_of_kept(pairs[k], 1 - tolerance)
+        >= t_quantile(1 - LEVEL, pairs[k]["df"]) * curves._se_of_kept(pairs[k], 1 - tolerance)
     ]
     return min(good, default=first)
 
@@ -1066,7 +1086,7 @@ def print_runs(repetitions, rng):
                     user + rng.normal(0, 0.05, r) + rng.normal(0, 0.5, (200, r))
                     for r in (runs, other or runs)
                 )
-                rejected += st.crossed_test(a, b).p <= LEVEL
+                rejected += crossed_test(a, b).p <= LEVEL
             columns[f"{runs} runs"] = {"t over users × runs": (rejected / often, often)}
         print_table(f"200 users, against {words}: share of p ≤ 0.05", columns, digits=3)
 
@@ -1086,7 +1106,7 @@ def print_bootstrap(repetitions, rng):
             rejected = 0
             for repetition in range(often):
                 drawn = {"n_resamples": RESAMPLES, "seed": repetition}
-                rejected += st.bootstrap_test(*simulate(rng, n, 2).T, **drawn).p <= LEVEL
+                rejected += bootstrap_test(*simulate(rng, n, 2).T, **drawn).p <= LEVEL
             columns[f"{n} users"][name] = (rejected / often, often)
     print_table("share of p ≤ 0.05", columns, digits=3)
 

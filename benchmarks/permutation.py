@@ -22,7 +22,7 @@ import time
 import numpy as np
 import scipy
 
-from rankmeter._statistics import randomization_test, randomization_tests
+from rankmeter._statistics.paired_tests import randomization_test, randomization_tests
 
 
 def scores(users, columns):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankmeter._statistics import ExactSums
+from rankmeter._statistics.vectors import ExactSums
 
 
 @given(st.lists(st.floats(-1e30, 1e30) | st.sampled_from([5e-324, -1e-310, 0.1])))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankmeter._statistics import crossed_test, crossed_variance, paired_t_test
+from rankmeter._statistics.paired_tests import paired_t_test
+from rankmeter._statistics.runs import crossed_test, crossed_variance
 
 pytestmark = pytest.mark.once
 

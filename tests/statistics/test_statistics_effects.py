@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankmeter._statistics import (
-    adjust,
+from rankmeter._statistics.paired_tests import (
     cohens_dz,
     hedges_g,
-    minimum_detectable_effect,
     paired_t_test,
     probability_of_superiority,
     relative_gain,
     wins_ties_losses,
 )
+from rankmeter._statistics.power import minimum_detectable_effect
+from rankmeter._statistics.step_down import adjust
 from rankmeter.errors import InvalidValueError, UsageError
 
 pytestmark = pytest.mark.once

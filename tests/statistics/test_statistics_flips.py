@@ -13,15 +13,11 @@ from test_statistics_stepdown import compared
 
 import rankmeter as rm
 from rankmeter._results.differences import Heterogeneity, segment_notes
-from rankmeter._statistics import (
-    Hypotheses,
-    adjust,
-    heterogeneity,
-    minimum_detectable_share,
-    randomization_tests,
-    spread,
-    step_down,
-)
+from rankmeter._statistics.all_pairs import heterogeneity
+from rankmeter._statistics.intervals import spread
+from rankmeter._statistics.paired_tests import randomization_tests
+from rankmeter._statistics.power import minimum_detectable_share
+from rankmeter._statistics.step_down import Hypotheses, adjust, step_down
 
 pytestmark = pytest.mark.once
 

@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankmeter._statistics import Interval, bootstrap_interval, intervals, t_interval
-from rankmeter._statistics.intervals import resampled_means
+from rankmeter._statistics import intervals
+from rankmeter._statistics.intervals import (
+    Interval,
+    bootstrap_interval,
+    resampled_means,
+    t_interval,
+)
 from rankmeter.errors import InvalidValueError, UsageError
 
 pytestmark = pytest.mark.once

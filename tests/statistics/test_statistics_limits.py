@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from rankmeter._statistics import paired_test, tukey_hsd
+from rankmeter._statistics.all_pairs import tukey_hsd
+from rankmeter._statistics.paired_tests import paired_test
 
 pytestmark = pytest.mark.once
 

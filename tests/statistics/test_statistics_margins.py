@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankmeter._statistics import margin_tests
+from rankmeter._statistics.runs import margin_tests
 
 pytestmark = pytest.mark.once
 

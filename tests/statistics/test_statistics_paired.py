@@ -16,20 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankmeter._statistics import (
+from rankmeter._statistics import paired_tests as randomization
+from rankmeter._statistics.all_pairs import randomized_tukey_hsd, tukey_hsd
+from rankmeter._statistics.intervals import bootstrap_interval
+from rankmeter._statistics.paired_tests import (
     CAUTIONS,
-    bootstrap_interval,
     bootstrap_test,
     paired_t_test,
     paired_test,
     randomization_test,
     randomization_tests,
-    randomized_tukey_hsd,
     sign_test,
-    tukey_hsd,
     wilcoxon_test,
 )
-from rankmeter._statistics import paired_tests as randomization
 from rankmeter._statistics.vectors import coins
 from rankmeter.errors import InvalidValueError, RankmeterWarning, UsageError
 

@@ -7,12 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankmeter._statistics import (
-    paired_t_test,
-    randomization_test,
-    randomized_tukey_hsd,
-    tukey_hsd,
-)
+from rankmeter._statistics.all_pairs import randomized_tukey_hsd, tukey_hsd
+from rankmeter._statistics.paired_tests import paired_t_test, randomization_test
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once

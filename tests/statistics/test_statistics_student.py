@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from rankmeter._statistics import t_quantile, t_tail
+from rankmeter._statistics.intervals import t_quantile, t_tail
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -108,7 +108,9 @@ def test_out_of_range_is_refused(p, df):
 
 def test_a_t_interval_does_not_import_scipy():
     program = (
-        "import sys; from rankmeter._statistics import t_interval, paired_t_test, adjust\n"
+        "import sys; from rankmeter._statistics.intervals import t_interval\n"
+        "from rankmeter._statistics.paired_tests import paired_t_test\n"
+        "from rankmeter._statistics.step_down import adjust\n"
         "t_interval([1, 2, 3]); paired_t_test([1, 2, 4], [0, 3, 2]); adjust([0.1])\n"
         "sys.exit(any(name.split('.')[0] == 'scipy' for name in sys.modules))"
     )

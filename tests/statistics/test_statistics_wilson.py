@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 import rankmeter as rm
-from rankmeter._statistics import effective_clusters, spread, t_interval, wilson_interval
+from rankmeter._statistics.intervals import effective_clusters, spread, t_interval, wilson_interval
 
 pytestmark = pytest.mark.once
 

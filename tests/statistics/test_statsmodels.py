@@ -15,14 +15,11 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
 import rankmeter as rm
-from rankmeter._statistics import (
-    adjust,
-    heterogeneity,
-    margin_tests,
-    minimum_detectable_effect,
-    spread,
-    wilson_interval,
-)
+from rankmeter._statistics.all_pairs import heterogeneity
+from rankmeter._statistics.intervals import spread, wilson_interval
+from rankmeter._statistics.power import minimum_detectable_effect
+from rankmeter._statistics.runs import margin_tests
+from rankmeter._statistics.step_down import adjust
 
 pytestmark = pytest.mark.once
 

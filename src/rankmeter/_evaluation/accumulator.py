@@ -34,7 +34,7 @@ from rankmeter._rankings.scores import count_scores
 from rankmeter._reading.ids import ids as read_ids
 from rankmeter._results.estimates import Estimate, interval_of_moments
 from rankmeter._results.summary import Summary
-from rankmeter._statistics import ExactSums
+from rankmeter._statistics.vectors import ExactSums
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import (
     DataError,

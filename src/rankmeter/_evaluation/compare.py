@@ -25,7 +25,7 @@ from rankmeter._results.reread import reopen_source
 from rankmeter._results.segments import Population, clusters_of, labels_of, users_by_segment
 from rankmeter._results.settings import Settings, Values, mean_of_runs, values_of
 from rankmeter._results.summary import Summary, average_scores, summarize, with_metrics
-from rankmeter._statistics import CAUTIONS
+from rankmeter._statistics.paired_tests import CAUTIONS
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import warn

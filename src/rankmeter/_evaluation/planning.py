@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter import _statistics as st
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._reading.per_user import read_per_user
+from rankmeter._statistics.power import detectable_share, minimum_detectable_effect
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import integer, number, significance
 
@@ -168,9 +168,9 @@ def sample_size(
 
     def finds(n: int) -> bool:
         if differing is None:
-            least = st.minimum_detectable_effect(n, sd=spread, power=power, alpha=level)
+            least = minimum_detectable_effect(n, sd=spread, power=power, alpha=level)
         else:
-            least = step * st.detectable_share(n, differing, power=power, alpha=level)
+            least = step * detectable_share(n, differing, power=power, alpha=level)
         return least <= smallest * (1 + 1e-9)
 
     n = _least_users(finds)

@@ -21,7 +21,13 @@ from rankmeter._results.result import Result
 from rankmeter._results.segments import clusters_of
 from rankmeter._results.tables import Table
 from rankmeter._results.wording import interval_text, number
-from rankmeter._statistics import cluster_sums, covariance, share_of_ties, spread, t_quantile
+from rankmeter._statistics.intervals import (
+    cluster_sums,
+    covariance,
+    share_of_ties,
+    spread,
+    t_quantile,
+)
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import fraction, integer

@@ -12,13 +12,9 @@ from rankmeter._choices import GEOMETRIC_FLOOR, Setting
 from rankmeter._engine.scores import Averaged
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._results.wording import interval_text, number
-from rankmeter._statistics import (
-    Crossed,
-    Moments,
+from rankmeter._statistics.intervals import (
     bootstrap_interval,
-    crossed_interval,
     median_interval,
-    moments,
     score_interval,
     stratified,
     t_interval,
@@ -26,6 +22,8 @@ from rankmeter._statistics import (
     t_quantile,
     wilson_interval,
 )
+from rankmeter._statistics.runs import Crossed, crossed_interval
+from rankmeter._statistics.vectors import Moments, moments
 from rankmeter.conventions._plan import MetricPlan, Plan
 
 UNBOUNDED = (-math.inf, math.inf)

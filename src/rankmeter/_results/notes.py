@@ -18,7 +18,7 @@ from rankmeter._rankings.align import Facts as AlignmentFacts
 from rankmeter._reading.table import Table
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import by_key, number
-from rankmeter._statistics import effective_clusters, skewed
+from rankmeter._statistics.intervals import effective_clusters, skewed
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors._checks import counted, in_words
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankmeter import _statistics as st
 from rankmeter._choices import Setting
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._results.differences import Difference, Heterogeneity
@@ -20,6 +19,39 @@ from rankmeter._results.estimates import Estimate, clip, mean_interval
 from rankmeter._results.notes import SKEWED
 from rankmeter._results.settings import Settings, Values
 from rankmeter._results.wording import by_key
+from rankmeter._statistics.all_pairs import heterogeneity, randomized_tukey_hsd, tukey_hsd
+from rankmeter._statistics.intervals import (
+    Interval,
+    Spread,
+    TestResult,
+    pseudo_change,
+    skewed,
+    spread,
+    t_quantile,
+)
+from rankmeter._statistics.paired_tests import (
+    AUTO_LIMIT,
+    EXACT_LIMIT,
+    cohens_dz,
+    exact_p,
+    hedges_g,
+    paired_t_test,
+    paired_test,
+    probability_of_superiority,
+    randomization_tests,
+    relative_gain,
+    wins_ties_losses,
+)
+from rankmeter._statistics.power import minimum_detectable_effect, minimum_detectable_share
+from rankmeter._statistics.runs import (
+    Margins,
+    crossed_margin_tests,
+    crossed_test,
+    crossed_variance,
+    margin_tests,
+)
+from rankmeter._statistics.step_down import MOST_FLIPPED, Hypotheses, adjust, step_down
+from rankmeter._statistics.vectors import moments, paired_moments
 from rankmeter.errors import InvalidValueError, RankmeterWarning
 from rankmeter.errors._checks import in_words
 
@@ -64,7 +96,7 @@ class _Group:
 class _Corrected(NamedTuple):
     """A test and what its family makes of it: p, and the levels of this comparison alone."""
 
-    result: st.TestResult
+    result: TestResult
     p: float
     test_level: float
     interval_level: float
@@ -125,12 +157,12 @@ class _Pair:
         """The change by which rare differences widen an interval; 0 for plain Student's t."""
         if self.setting.interval != "wilson" or self.settings.test == "t":
             return 0.0
-        return st.pseudo_change(self.changes, self.span)
+        return pseudo_change(self.changes, self.span)
 
-    def crossed_test(self) -> st.TestResult:
+    def crossed_test(self) -> TestResult:
         """The test of two systems of which one has several training runs, or both."""
         confidence = self.setting.confidence
-        result = st.crossed_test(*self.runs, confidence=confidence, change=self.widening)
+        result = crossed_test(*self.runs, confidence=confidence, change=self.widening)
         runs = zip(self.names, self.runs, strict=True)
         single = [name for name, values in runs if values.shape[1] == 1]
         if result.note or not single:
@@ -139,30 +171,28 @@ class _Pair:
         note = f"{' and '.join(single)} {has}, whose training variance is not included"
         return replace(result, note=note)
 
-    def randomization_test(self, p: float, n_resamples: int) -> st.TestResult:
+    def randomization_test(self, p: float, n_resamples: int) -> TestResult:
         """The randomization test, exact if few users differ; `p` is that of the flips.
 
         For very many users t has the same p as the flips.
         """
         x, y = self.units
         changed = np.count_nonzero(x != y)
-        if changed > st.MOST_FLIPPED:
-            return st.paired_t_test(x, y, confidence=self.setting.confidence)
-        n, mean, _ = st.paired_moments(x, y)
-        if changed <= st.EXACT_LIMIT:
-            method, p, detail = "randomization (exact)", st.exact_p(x, y), {"exact": 1.0}
+        if changed > MOST_FLIPPED:
+            return paired_t_test(x, y, confidence=self.setting.confidence)
+        n, mean, _ = paired_moments(x, y)
+        if changed <= EXACT_LIMIT:
+            method, p, detail = "randomization (exact)", exact_p(x, y), {"exact": 1.0}
         else:
             method, seed = "randomization (Monte Carlo)", float(self.setting.seed)
             detail = {"exact": 0.0, "n_resamples": float(n_resamples), "seed": seed}
-        return st.TestResult(method, n, mean, mean, p, detail=detail)
+        return TestResult(method, n, mean, mean, p, detail=detail)
 
-    def spread(self, span: float) -> st.Spread:
+    def spread(self, span: float) -> Spread:
         """The spread of the differences, which is steadied as in an interval if none varies."""
-        spread = st.spread(self.differences, self.group.clusters)
+        error = spread(self.differences, self.group.clusters)
         noise = 8 * np.finfo(np.float64).eps * float(np.abs(self.changes).max(initial=0.0))
-        return (
-            spread if spread.se > noise else spread.steadied(st.pseudo_change(self.changes, span))
-        )
+        return error if error.se > noise else error.steadied(pseudo_change(self.changes, span))
 
     def difference(self, corrected: _Corrected, family: int) -> Difference:
         """The difference with its test, which is one of a `family` of so many."""
@@ -170,15 +200,15 @@ class _Pair:
         (a, b), (x, y) = self.names, self.users
         low, high = self.interval(corrected)
         margins = self.margins()
-        mean = st.moments(self.differences).mean
+        mean = moments(self.differences).mean
         favored = result.detail.get("direction", mean) * (values.increasing or -1)
         return Difference(
             metric=values.label,
             segment=self.group.segment,
             a=a,
             b=b,
-            mean_a=st.moments(x).mean,
-            mean_b=st.moments(y).mean,
+            mean_a=moments(x).mean,
+            mean_b=moments(y).mean,
             difference=mean,
             low=low,
             high=high,
@@ -210,17 +240,17 @@ class _Pair:
         group, (x, y) = self.group, self.users
         better, worse = (x, y) if group.values.increasing else (y, x)
         by_user = not group.values.pooled
-        wins, ties, losses = st.wins_ties_losses(better, worse) if by_user else (0, 0, 0)
-        gain = st.relative_gain(
+        wins, ties, losses = wins_ties_losses(better, worse) if by_user else (0, 0, 0)
+        gain = relative_gain(
             *self.users,
             confidence=self.setting.confidence,
             clusters=group.clusters,
             change=self.widening,
         )
         return {
-            "d_z": st.cohens_dz(*self.units) if by_user else math.nan,
-            "hedges_g": st.hedges_g(*self.units) if len(group.units) > 2 and by_user else math.nan,
-            "superiority": st.probability_of_superiority(better, worse) if by_user else math.nan,
+            "d_z": cohens_dz(*self.units) if by_user else math.nan,
+            "hedges_g": hedges_g(*self.units) if len(group.units) > 2 and by_user else math.nan,
+            "superiority": probability_of_superiority(better, worse) if by_user else math.nan,
             "gain": gain.gain,
             "gain_low": gain.interval.low,
             "gain_high": gain.interval.high,
@@ -241,49 +271,49 @@ class _Pair:
         """Whether differences are too skewed for an interval of theirs, which is that of t."""
         low, high = self.group.values.scale
         t = not (self.setting.draws or self.group.values.pooled or math.isfinite(high - low))
-        return t and st.skewed(self.changes)
+        return t and skewed(self.changes)
 
-    def margins(self) -> st.Margins:
+    def margins(self) -> Margins:
         """The tests against the margin: that x is worse, and that it is better, by so much."""
         group = self.group
         margin = self.settings.margin_of(group.values.label)
         if margin is None:
-            return st.Margins(math.nan, math.nan, math.nan)
+            return Margins(math.nan, math.nan, math.nan)
         size, relative = margin
         low, high = group.values.scale
         if group.runs:
-            tests = st.crossed_margin_tests(*self.runs, size, relative=relative, span=high - low)
+            tests = crossed_margin_tests(*self.runs, size, relative=relative, span=high - low)
         else:
             options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
-            tests = st.margin_tests(*self.users, size, relative=relative, **options)
+            tests = margin_tests(*self.users, size, relative=relative, **options)
         if group.values.increasing:
             return tests
-        return st.Margins(tests.margin, tests.not_higher, tests.not_lower)
+        return Margins(tests.margin, tests.not_higher, tests.not_lower)
 
     def interval(self, corrected: _Corrected) -> tuple[float, float]:
         """The interval of a difference: that of its test, of the bootstrap, or of Student's t.
 
-        Rare differences count (`_statistics.pseudo_change`), unless Student's t was asked for, as
+        Rare differences count (`pseudo_change`), unless Student's t was asked for, as
         the interval or as the test.
         """
         group, (low, high) = self.group, corrected.result.interval
         if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
             return low, high
         if self.setting.draws:
-            moments = st.moments(self.differences)
-            return mean_interval(self.differences, moments, self.setting, group.clusters)
-        spread = st.spread(self.differences, group.clusters).steadied(self.widening)
+            summary = moments(self.differences)
+            return mean_interval(self.differences, summary, self.setting, group.clusters)
+        error = spread(self.differences, group.clusters).steadied(self.widening)
         steady = self.setting.interval == "wilson" and self.settings.test != "t"
-        if spread.units < 2 or (steady and spread.se == 0.0):  # equal values, on an unknown scale
+        if error.units < 2 or (steady and error.se == 0.0):  # equal values, on an unknown scale
             return math.nan, math.nan
-        half = -st.t_quantile(0.5 * corrected.interval_level, spread.df) * spread.se
-        ends = spread.mean - half, spread.mean + half
+        half = -t_quantile(0.5 * corrected.interval_level, error.df) * error.se
+        ends = error.mean - half, error.mean + half
         low, high = group.values.scale
-        return clip((low - high, high - low), spread.mean, *ends) if steady else ends
+        return clip((low - high, high - low), error.mean, *ends) if steady else ends
 
     def detectable(self, corrected: _Corrected) -> float:
         """The smallest difference that as many users show, at the level of the family."""
-        n, _, sd = st.paired_moments(*self.units)
+        n, _, sd = paired_moments(*self.units)
         level = corrected.test_level
         if n < 2 or level >= POWER:
             return math.nan
@@ -295,14 +325,14 @@ class _Pair:
         changes = changes.round(12)
         step = float(changes.max())
         if self.group.runs:
-            crossed = st.crossed_variance(*self.runs)
+            crossed = crossed_variance(*self.runs)
             n = int(crossed.df) + 1
             sd = crossed.se * math.sqrt(n)
         least = _detectable_units(n, level) * sd
         hits = step > 0.0 and changes.min() == 0.0 and bool(np.all(changes * (step - changes) == 0))
         if flips and (2.0 ** (1 - changed) > level or (hits and changed <= FEW_CHANGES)):
             # An exact test counts the users that differ. More would, if the difference were larger.
-            share = st.minimum_detectable_share(n, changed, power=POWER, alpha=level)
+            share = minimum_detectable_share(n, changed, power=POWER, alpha=level)
             least = share * (step if hits else self.span)
         elif flips and hits:  # the steps of the test are of one user
             least += step / n
@@ -394,7 +424,7 @@ class PairedTests:
         if self.settings.correction == "maxt":  # the flips of many users have a normal limit
             return "randomization"
         n_users = max(int(values.members.any(axis=1).sum()) for values in self.values)
-        return "randomization" if n_users <= st.AUTO_LIMIT else "t"
+        return "randomization" if n_users <= AUTO_LIMIT else "t"
 
     def differences(
         self, segments: Mapping[str, IntArray]
@@ -514,7 +544,7 @@ class PairedTests:
             p = np.minimum(p * n_segments, 1.0)
         elif method in ("holm", "bonferroni", "benjamini-hochberg"):
             method = "bonferroni" if single and method == "holm" else method
-            p = st.adjust(p, method)  # type: ignore[arg-type]
+            p = adjust(p, method)  # type: ignore[arg-type]
         level = self.settings.alpha / (max(size, 1) if self._corrects else 1)
         alone = 1.0 - self.setting.confidence
         tests = [_Corrected(r, float(q), level, alone) for r, q in zip(results, p, strict=True)]
@@ -526,7 +556,7 @@ class PairedTests:
             return float(np.mean(p <= self.settings.alpha)) if p.size else 1.0
         return float(np.all(p <= self.settings.alpha)) if "tukey" in self.settings.test else 1.0
 
-    def _tests(self, group: _Group, test: str, n_segments: int, size: int) -> list[st.TestResult]:
+    def _tests(self, group: _Group, test: str, n_segments: int, size: int) -> list[TestResult]:
         """The tests of one group, not yet corrected."""
         confidence, alpha = self.setting.confidence, self.settings.alpha
         table, columns, pairs = group.units, group.pairs, self._pairs_of(group)
@@ -535,29 +565,29 @@ class PairedTests:
         draws = max(self.settings.n_resamples, min(needed, 10**7))
         seeded: dict[str, Any] = {"n_resamples": draws, "seed": self.setting.seed}
         if len(table) < 2:
-            return [st.paired_t_test(*pair.units) for pair in pairs]
+            return [paired_t_test(*pair.units) for pair in pairs]
         if group.runs:
             return [pair.crossed_test() for pair in pairs]
         if test == "bootstrap" and len(table) < BOOTSTRAP_UNITS:
-            refused = st.TestResult(test, len(table), *(math.nan,) * 3, note=_BOOTSTRAP_NOTE)
+            refused = TestResult(test, len(table), *(math.nan,) * 3, note=_BOOTSTRAP_NOTE)
             return [refused] * len(pairs)
         if "tukey" in test:
             level = 1.0 - (1.0 - confidence) / n_segments
             if test == "tukey":
-                return _correct_uneven(st.tukey_hsd(table, confidence=level), table, columns, level)
-            randomized = st.randomized_tukey_hsd(table, confidence=level, **seeded)
+                return _correct_uneven(tukey_hsd(table, confidence=level), table, columns, level)
+            randomized = randomized_tukey_hsd(table, confidence=level, **seeded)
             return _correct_uneven(randomized, table, columns, level)
         if test == "randomization":
-            return st.randomization_tests(table, columns, **seeded)
+            return randomization_tests(table, columns, **seeded)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankmeterWarning)  # the caution was given once
             results = [
-                st.paired_test(*pair.units, test, confidence=confidence, **seeded)  # type: ignore[arg-type]
+                paired_test(*pair.units, test, confidence=confidence, **seeded)  # type: ignore[arg-type]
                 for pair in pairs
             ]
         # Where all users differ by the same amount, t has no result, but randomization has one.
         untested = [i for i, result in enumerate(results) if math.isnan(result.p)]
-        exact = st.randomization_tests(table, [columns[i] for i in untested], **seeded)
+        exact = randomization_tests(table, [columns[i] for i in untested], **seeded)
         for i, result in zip(untested, exact, strict=True):
             results[i] = replace(result, interval=results[i].interval)
         return results
@@ -569,21 +599,21 @@ class PairedTests:
         testable = [group for group in family if len(group.rows) > 1]
         seeded = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
         levels = (self.settings.alpha, 1.0 - self.setting.confidence)
-        step_down = st.step_down(_stack_groups(testable), levels=levels, single=single, **seeded)
+        tested = step_down(_stack_groups(testable), levels=levels, single=single, **seeded)
         numbers = itertools.count()
         corrected = []
         for group in family:
             for pair in self._pairs_of(group):
                 if len(group.rows) < 2:
-                    result = st.paired_t_test(*pair.units)
+                    result = paired_t_test(*pair.units)
                     corrected.append(_Corrected(result, math.nan, *levels))
                     continue
                 number = next(numbers)
-                result = pair.randomization_test(float(step_down.p[number]), step_down.n_resamples)
-                p = result.p if size == 1 else max(float(step_down.adjusted[number]), result.p)
-                corrected.append(_Corrected(result, p, *step_down.levels))
+                result = pair.randomization_test(float(tested.p[number]), tested.n_resamples)
+                p = result.p if size == 1 else max(float(tested.adjusted[number]), result.p)
+                corrected.append(_Corrected(result, p, *tested.levels))
         decided = all(test.p <= levels[0] for test in corrected if not math.isnan(test.p))
-        return corrected, 1.0 if decided else step_down.left
+        return corrected, 1.0 if decided else tested.left
 
     def _heterogeneity(
         self, overall: Iterable[Difference], groups: Sequence[_Group]
@@ -599,11 +629,11 @@ class PairedTests:
             ]
             if len(pairs) > 1:
                 span = max(pair.span for pair in pairs)
-                q, p = st.heterogeneity([pair.spread(span) for pair in pairs])
+                q, p = heterogeneity([pair.spread(span) for pair in pairs])
                 yield Heterogeneity(d.metric, d.a, d.b, q, p, len(pairs))
 
 
-def _stack_groups(groups: Sequence[_Group]) -> list[st.Hypotheses]:
+def _stack_groups(groups: Sequence[_Group]) -> list[Hypotheses]:
     """The groups as tables with disjoint rows: a table for each segment, or one of clusters."""
     tables = by_key((group.segment if group.clusters is None else "", group) for group in groups)
     hypotheses = []
@@ -616,7 +646,7 @@ def _stack_groups(groups: Sequence[_Group]) -> list[st.Hypotheses]:
             scores[np.searchsorted(rows, group.rows), start:end] = group.units
             pairs += [(start + i, start + j) for i, j in group.pairs]
             start = end
-        hypotheses.append(st.Hypotheses(scores, pairs))
+        hypotheses.append(Hypotheses(scores, pairs))
     return hypotheses
 
 
@@ -628,8 +658,8 @@ def _n_tests(family: Sequence[_Group]) -> int:
 def _correct_margins(by_group: dict[int, list[Difference]], indices: Sequence[int]) -> None:
     """Holm's correction of the tests against a margin, each side for itself."""
     family = [d for index in indices for d in by_group[index]]
-    worse = iter(st.adjust([d.p_not_worse for d in family]).tolist())
-    better = iter(st.adjust([d.p_not_better for d in family]).tolist())
+    worse = iter(adjust([d.p_not_worse for d in family]).tolist())
+    better = iter(adjust([d.p_not_better for d in family]).tolist())
     for index in indices:
         by_group[index] = [
             replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in by_group[index]
@@ -637,23 +667,23 @@ def _correct_margins(by_group: dict[int, list[Difference]], indices: Sequence[in
 
 
 def _correct_uneven(
-    results: Sequence[st.TestResult],
+    results: Sequence[TestResult],
     table: FloatArray,
     pairs: Sequence[tuple[int, int]],
     confidence: float,
-) -> list[st.TestResult]:
+) -> list[TestResult]:
     """Results of Tukey's test, which assumes that all differences vary alike.
 
     One that varies far more than the average has the p and interval of Bonferroni's t instead.
     """
-    t_tests = [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
-    variances = np.array([st.paired_moments(table[:, i], table[:, j]).sd ** 2 for i, j in pairs])
+    t_tests = [paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
+    variances = np.array([paired_moments(table[:, i], table[:, j]).sd ** 2 for i, j in pairs])
     checked = list(results)
     for index in np.flatnonzero(variances > UNEVEN * variances.mean()):
         t, n = t_tests[index], len(table)
-        half = -st.t_quantile(0.5 * (1.0 - confidence) / len(pairs), n - 1)
+        half = -t_quantile(0.5 * (1.0 - confidence) / len(pairs), n - 1)
         half *= math.sqrt(variances[index] / n)
-        interval = st.Interval(t.difference - half, t.difference + half)
+        interval = Interval(t.difference - half, t.difference + half)
         p = max(checked[index].p, min(1.0, len(pairs) * t.p))
         checked[index] = replace(checked[index], p=p, interval=interval, note=_UNEVEN_NOTE)
     return checked
@@ -676,4 +706,4 @@ def _cluster_sums(table: FloatArray, clusters: IntArray) -> FloatArray:
 @functools.cache
 def _detectable_units(n: int, alpha: float) -> float:
     """The smallest difference that n users show, in standard deviations."""
-    return st.minimum_detectable_effect(n, power=POWER, alpha=alpha)
+    return minimum_detectable_effect(n, power=POWER, alpha=alpha)

@@ -16,7 +16,7 @@ from rankmeter._reading.keyed import in_one_type, read_labels, read_users
 from rankmeter._reading.read import Interactions
 from rankmeter._reading.table import Frame
 from rankmeter._results.estimates import Estimate, estimate, macro_estimate, mean_interval
-from rankmeter._statistics import moments
+from rankmeter._statistics.vectors import moments
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import exact, integer, number, refused, text

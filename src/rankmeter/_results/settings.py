@@ -14,7 +14,7 @@ from rankmeter._choices import MOST_RESAMPLES, Setting
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._results.estimates import Estimate, crossed_estimate, estimate_of
-from rankmeter._statistics import crossed_variance
+from rankmeter._statistics.runs import crossed_variance
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import (
