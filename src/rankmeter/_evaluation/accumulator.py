@@ -120,8 +120,8 @@ class _Values:
         """Refuse repeated users whose values are not the same."""
         matrix = score_queries(self.plan, queries).matrix
         leader = first[np.searchsorted(first, np.arange(queries.n), "right") - 1]
-        same = (matrix == matrix[leader]) | (np.isnan(matrix) & np.isnan(matrix[leader]))
-        wrong = np.flatnonzero(~same.all(axis=1))
+        is_equal = (matrix == matrix[leader]) | (np.isnan(matrix) & np.isnan(matrix[leader]))
+        wrong = np.flatnonzero(~is_equal.all(axis=1))
         if wrong.size:
             raise DuplicateError(
                 f"user {brief(ids[int(wrong[0])])} came twice with different values; "
@@ -130,22 +130,22 @@ class _Values:
             )
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        about: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
         arrays: dict[str, npt.NDArray[Any]] = {}
         if self.queries:
             queries = Queries.concat(self.queries)
-            about = {name: getattr(queries, name) for name in _FACTS}
+            facts = {name: getattr(queries, name) for name in _FACTS}
             arrays = _arrays(queries)
         if self.ids:
             ids = _together(self.ids)
             arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array([*ids], str)
-        return about, arrays
+        return facts, arrays
 
-    def restore(self, about: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         if "above" in arrays:
-            self.queries = [_queries(arrays, about)]
+            self.queries = [_queries(arrays, facts)]
         if "ids" in arrays:
-            self.ids = [row_ids(arrays["ids"], about["arrays"]["ids"], Counter())]
+            self.ids = [row_ids(arrays["ids"], facts["arrays"]["ids"], Counter())]
 
 
 class _Sums:
@@ -185,9 +185,9 @@ class _Sums:
             return
         queries = Queries.concat(self.waiting)
         scores = score_queries(self.plan, queries)
-        every = [(entry.label, scores.averaged(entry)) for entry in self.plan.metrics]
+        averages = [(entry.label, scores.averaged(entry)) for entry in self.plan.metrics]
         self.waiting = []
-        for label, averaged in every:
+        for label, averaged in averages:
             self.sums[label] += ExactSums.of(averaged.values)
             self._count(f"undefined {label}", averaged.undefined)
         counts = {**scores.counts, **queries.facts, "targets": int(queries.found.size)}
@@ -238,10 +238,10 @@ class _Sums:
         sums = {label: [s.n, str(s.total), str(s.squares)] for label, s in self.sums.items()}
         return {"counts": self.counts, "sums": sums, "half": self.half}, {}
 
-    def restore(self, about: Mapping[str, Any], _: Mapping[str, npt.NDArray[Any]]) -> None:
-        self.counts, self.half = about["counts"], about["half"]
+    def restore(self, facts: Mapping[str, Any], _: Mapping[str, npt.NDArray[Any]]) -> None:
+        self.counts, self.half = facts["counts"], facts["half"]
         for label in self.sums:
-            n, total, squares = about["sums"][label]
+            n, total, squares = facts["sums"][label]
             self.sums[label] = ExactSums(n, int(total), int(squares))
 
 
@@ -264,10 +264,10 @@ class Accumulator:
         self.keep = cast("Keep", choice("keep", keep, Keep))
         self.plan: Plan = plan_of_data(metrics, like, choices, "batches")
         self._asked = count_request(self.plan, tolerance=tolerance, like=like)
-        given = {name: value for name, value in choices.items() if value is not None}
+        named_choices = {name: value for name, value in choices.items() if value is not None}
         names = [entry.label for entry in self.plan.metrics]
         self._settings = {
-            "metrics": names, "keep": keep, "like": like, "choices": given,
+            "metrics": names, "keep": keep, "like": like, "choices": named_choices,
             "tolerance": None if tolerance is None else list(tolerance),
         }  # fmt: skip
         self._sizes_unused = False  # no metric needs the number of candidates: known once asked
@@ -329,22 +329,22 @@ class Accumulator:
             As `rankmeter.evaluate_scores`.
         """
         forms = {"scores": scores, "items": items, "positive": positive, "ranks": ranks}
-        given = [name for name, value in forms.items() if value is not None]
-        if len(given) != 1:
-            names = " and ".join(given) or "none of them"
+        named_forms = [name for name, value in forms.items() if value is not None]
+        if len(named_forms) != 1:
+            names = " and ".join(named_forms) or "none of them"
             raise UsageError(f"update takes one of scores, items, positive, ranks; got {names}")
         allowed = {
             "scores": ("target", "exclude", "candidates"),
             "items": ("target",),
             "positive": ("negatives",),
             "ranks": ("candidates",),
-        }[given[0]]
-        more = {"target": target, "exclude": exclude, "candidates": candidates,
+        }[named_forms[0]]
+        side_args = {"target": target, "exclude": exclude, "candidates": candidates,
                 "negatives": negatives}  # fmt: skip
-        for name, value in more.items():
+        for name, value in side_args.items():
             if value is not None and name not in allowed:
-                raise UsageError(f"`{name}` does not belong to `{given[0]}`", option=name)
-        queries = self._count(given[0], forms[given[0]], more)
+                raise UsageError(f"`{name}` does not belong to `{named_forms[0]}`", option=name)
+        queries = self._count(named_forms[0], forms[named_forms[0]], side_args)
         ids: list[pl.Series] = []
         if users is not None:
             counts: Counter[str] = Counter()
@@ -352,12 +352,12 @@ class Accumulator:
             queries = replace(queries, facts={**queries.facts, **counts})
         self._counted.add(queries, ids)
 
-    def _count(self, form: str, data: Any, more: Mapping[str, Any]) -> Queries:
+    def _count(self, form: str, data: Any, side_args: Mapping[str, Any]) -> Queries:
         if form == "scores":
-            rest = {name: more[name] for name in ("exclude", "candidates")}
-            return count_scores(data, more["target"], self._asked, **rest)
+            candidate_args = {name: side_args[name] for name in ("exclude", "candidates")}
+            return count_scores(data, side_args["target"], self._asked, **candidate_args)
         if form == "items":
-            if more["target"] is None:
+            if side_args["target"] is None:
                 raise UsageError("target is missing: pass the true items of each row")
             if labels := [entry.label for entry in self.plan.metrics if entry.candidates == 0]:
                 raise UsageError(
@@ -365,16 +365,16 @@ class Accumulator:
                     "n_items= to accumulator",
                     option="n_items",
                 )
-            return count_lists(data, more["target"], each=self.plan.each)
+            return count_lists(data, side_args["target"], each=self.plan.each)
         if form == "positive":
-            if more["negatives"] is None:
+            if side_args["negatives"] is None:
                 raise UsageError("negatives is missing: pass the scores of the negatives")
-            return count_samples(data, more["negatives"], self._asked)
-        if more["candidates"] is None and not self._sizes_unused:
+            return count_samples(data, side_args["negatives"], self._asked)
+        if side_args["candidates"] is None and not self._sizes_unused:
             tried = [read_ranks(np.full(SIZES.size, rank), None, rank * SIZES) for rank in (1, 2)]
             refuse_unknown_candidates(self.plan, Queries.concat(tried))
             self._sizes_unused = True
-        return read_ranks(data, None, more["candidates"])
+        return read_ranks(data, None, side_args["candidates"])
 
     def compute(self) -> Summary:
         """The result of all batches so far; it can be followed by further updates.
@@ -412,17 +412,17 @@ class Accumulator:
         return self._empty().merge(self).merge(other)
 
     def _empty(self) -> Accumulator:
-        made = Accumulator.__new__(Accumulator)
-        made.__dict__.update(self.__dict__)
-        made.reset()
-        return made
+        emptied = Accumulator.__new__(Accumulator)
+        emptied.__dict__.update(self.__dict__)
+        emptied.reset()
+        return emptied
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything counted so far as arrays, for `from_state`: no objects, no scores."""
-        about, arrays = self._counted.state()
-        about |= {"settings": self._settings, "reduced": self._reduced}
-        about["arrays"] = {name: array.size for name, array in arrays.items()}
-        text = json.dumps(about).encode()
+        facts, arrays = self._counted.state()
+        facts |= {"settings": self._settings, "reduced": self._reduced}
+        facts["arrays"] = {name: array.size for name, array in arrays.items()}
+        text = json.dumps(facts).encode()
         return {"about": np.frombuffer(text, dtype=np.uint8).copy(), **arrays}
 
     @classmethod
@@ -454,17 +454,17 @@ class Accumulator:
 
     @classmethod
     def _restored(cls, state: Mapping[str, Any]) -> Accumulator:
-        about = json.loads(bytes(np.asarray(state["about"], dtype=np.uint8)))
-        arrays = {name: np.asarray(state[name]) for name in about["arrays"]}
-        for name, size in about["arrays"].items():
+        facts = json.loads(bytes(np.asarray(state["about"], dtype=np.uint8)))
+        arrays = {name: np.asarray(state[name]) for name in facts["arrays"]}
+        for name, size in facts["arrays"].items():
             if arrays[name].shape != (size,):
                 raise ValueError(f"{name} has shape {arrays[name].shape}, not ({size},)")
-        settings = about["settings"]
-        made = cls(**settings)
-        made._settings = settings
-        made._reduced = about["reduced"]
-        made._counted.restore(about, arrays)
-        return made
+        settings = facts["settings"]
+        restored = cls(**settings)
+        restored._settings = settings
+        restored._reduced = facts["reduced"]
+        restored._counted.restore(facts, arrays)
+        return restored
 
     def to_bytes(self) -> bytes:
         """The state as the bytes of an ``.npz`` file."""
@@ -570,8 +570,8 @@ def accumulator(
     >>> result["mrr"].mean, result["recall@1"].mean
     (0.75, 0.25)
     """
-    _, chosen = users_from_option(users, choices)
-    return Accumulator(metrics, keep=keep, like=like, choices=chosen, tolerance=tolerance)
+    _, options = users_from_option(users, choices)
+    return Accumulator(metrics, keep=keep, like=like, choices=options, tolerance=tolerance)
 
 
 accumulator.from_state = Accumulator.from_state  # type: ignore[attr-defined]
@@ -583,16 +583,16 @@ def _no_values(plan: Plan, counts: Mapping[str, int]) -> Scores:
     ties = {name: counts.get(name, 0) for name in ("tied_hits", "users_with_tied_hits")}
     facts = Facts(none, none, ties, 0, Refused(), Refused())
     labels = tuple(entry.label for entry in plan.metrics)
-    every: dict[Any, Facts] = {entry.alignment: facts for entry in plan.metrics}
-    return Scores(None, labels, np.zeros((0, len(labels))), nobody, nobody, nobody, every, {}, {})
+    by_plan: dict[Any, Facts] = {entry.alignment: facts for entry in plan.metrics}
+    return Scores(None, labels, np.zeros((0, len(labels))), nobody, nobody, nobody, by_plan, {}, {})
 
 
 def _together(ids: list[pl.Series]) -> pl.Series:
     """Ids of all batches in one type."""
     full = [part for part in ids if len(part)] or ids[:1]
     if len({part.dtype for part in full}) > 1:  # Int64 and UInt64
-        whole = pl.concat([part.cast(pl.Int128) for part in full])
-        return read_ids(whole, "user", "users=", Counter())
+        wide = pl.concat([part.cast(pl.Int128) for part in full])
+        return read_ids(wide, "user", "users=", Counter())
     return pl.concat(full)
 
 
@@ -615,12 +615,12 @@ def _damaged(error: Exception) -> DataError:
 
 def _arrays(queries: Queries) -> dict[str, npt.NDArray[Any]]:
     counts = {name: getattr(queries.counts, name) for name in _COUNTS}
-    every = {**counts, **{name: getattr(queries, name) for name in _OWN}}
-    return {name: array for name, array in every.items() if array is not None}
+    columns = {**counts, **{name: getattr(queries, name) for name in _OWN}}
+    return {name: array for name, array in columns.items() if array is not None}
 
 
-def _queries(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> Queries:
-    every: dict[str, Any] = {**dict.fromkeys((*_COUNTS, *_OWN)), **arrays}
-    counts = RankCounts(**{name: every[name] for name in _COUNTS})
-    rest = {name: every[name] for name in _OWN}
-    return Queries(counts, **rest, **{name: about[name] for name in _FACTS})
+def _queries(arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> Queries:
+    columns: dict[str, Any] = {**dict.fromkeys((*_COUNTS, *_OWN)), **arrays}
+    counts = RankCounts(**{name: columns[name] for name in _COUNTS})
+    per_query = {name: columns[name] for name in _OWN}
+    return Queries(counts, **per_query, **{name: facts[name] for name in _FACTS})

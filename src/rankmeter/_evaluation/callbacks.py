@@ -162,10 +162,10 @@ def _class_columns(target: Any, classes: Any) -> Any:
     """The column of the class of each row."""
     order = np.argsort(classes)
     try:
-        place = np.minimum(np.searchsorted(classes, target, sorter=order), classes.size - 1)
+        rank = np.minimum(np.searchsorted(classes, target, sorter=order), classes.size - 1)
     except TypeError:
         raise refused("y", "the true class of each row", target.tolist()) from None
-    column = order[place]
+    column = order[rank]
     wrong = np.flatnonzero(classes[column] != target)
     if wrong.size:
         raise DataError(

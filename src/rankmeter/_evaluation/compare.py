@@ -53,11 +53,11 @@ def compare_by_user(
     systems: Systems,
     *,
     facts: Mapping[str, Any],
-    **more: Any,
+    **fields: Any,
 ) -> C:
     """Compare systems by their values.
 
-    The `facts` become settings of the result, and `more` are further fields of the `result`.
+    The `facts` become settings of the result, and `fields` are further fields of the `result`.
     """
     unused = {"users_without_segment": 0}
     population, by_metric = systems.population, systems.by_metric
@@ -93,7 +93,7 @@ def compare_by_user(
             **unused,
             **({"clusters": None} if cluster is None else clusters_by_metric(cluster, tested)),
         },
-        **more,
+        **fields,
     )  # fmt: skip
 
 
@@ -115,26 +115,26 @@ def compare_tables(
     # The hits are kept for the curves, which may be asked for after the input has changed.
     data = open_data(truth, systems, side=side, keep=True)
     by_table = data.run(plan)
-    whole = all(table.rows.has_lists for table in systems.values())
+    listed = all(table.rows.has_lists for table in systems.values())
 
     def means(scores: Mapping[str, Scores]) -> dict[str, Scores]:
-        return {name: mean_of_runs([scores[run] for run in of]) for name, of in groups.items()}
+        return {name: mean_of_runs([scores[run] for run in g]) for name, g in groups.items()}
 
     def summaries(cluster: IntArray | None) -> dict[str, Summary]:
         return {
             name: replace(
                 summarize(plan, scores, truth, systems[groups[name][0]], cluster),
-                source=Source(lambda: data, name, lists=whole) if [name] == groups[name] else None,
+                source=Source(lambda: data, name, lists=listed) if [name] == groups[name] else None,
             )
             for name, scores in means(by_table).items()
         }
 
     population = by_table[groups[next(iter(groups))][0]]
-    by_run = [[by_table[run] for run in of] for of in groups.values()]
+    by_run = [[by_table[run] for run in group] for group in groups.values()]
     by_metric = values_of(plan, by_run, population.n_users)
     return compare_by_user(
         Comparison, plan, settings, Systems([*groups], by_metric, population, summaries),
-        facts={"runs": {name: len(of) for name, of in runs.items()} if runs else None},
+        facts={"runs": {name: len(group) for name, group in runs.items()} if runs else None},
         kind=systems[groups[next(iter(groups))][0]].origin.kind,
         scored=lambda plan: means(data.run(plan)),
     )  # fmt: skip
@@ -147,28 +147,28 @@ def compare_results(
 ) -> Comparison:
     """Compare results, each of one or several runs, that answer the question of a plan."""
     labels = [entry.label for entry in plan.metrics]
-    chosen = {name: [with_metrics(run, labels) for run in runs] for name, runs in results.items()}
-    every = [run for runs in chosen.values() for run in runs]
-    several = len(every) > len(chosen)
+    by_name = {name: [with_metrics(run, labels) for run in runs] for name, runs in results.items()}
+    all_runs = [run for runs in by_name.values() for run in runs]
+    several = len(all_runs) > len(by_name)
     if settings.clusters is None:
-        settings = replace(settings, clusters=_clusters_of(every))
-    settings.check([*chosen], runs=several)
+        settings = replace(settings, clusters=_clusters_of(all_runs))
+    settings.check([*by_name], runs=several)
     _refuse_incomparable(plan, settings)
-    population, places = _common_users([run.scores for run in every])
-    by_run = [[run.scores for run in runs] for runs in chosen.values()]
+    population, places = _common_users([run.scores for run in all_runs])
+    by_run = [[run.scores for run in runs] for runs in by_name.values()]
     summaries = {
-        name: _check_source(name, _mean_result(name, plan, runs)) for name, runs in chosen.items()
+        name: _check_source(name, _mean_result(name, plan, runs)) for name, runs in by_name.items()
     }
 
     def scored(plan: Plan) -> dict[str, Scores]:
         sources = {name: summary.source or _no_source(name) for name, summary in summaries.items()}
-        return {name: of.open().run(plan)[of.system] for name, of in sources.items()}
+        return {name: source.open().run(plan)[source.system] for name, source in sources.items()}
 
     by_metric = values_of(plan, by_run, len(population.users), places)
     return compare_by_user(
-        Comparison, plan, settings, Systems([*chosen], by_metric, population, lambda _: summaries),
-        facts={"runs": {name: len(runs) for name, runs in chosen.items()} if several else None},
-        kind=every[0].kind,
+        Comparison, plan, settings, Systems([*by_name], by_metric, population, lambda _: summaries),
+        facts={"runs": {name: len(runs) for name, runs in by_name.items()} if several else None},
+        kind=all_runs[0].kind,
         scored=scored,
     )  # fmt: skip
 
@@ -200,8 +200,8 @@ def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:
         raise UsageError(f"the runs of {name} rank different users: compare their rankings")
     cautions = dict.fromkeys(caution for run in runs for caution in run.cautions)
     scores = mean_of_runs([run.scores for run in runs])
-    more = {"cautions": (*cautions,), "kind": first.kind}
-    return average_scores(plan, scores, first.read, clusters=first.clusters, **more)
+    fields = {"cautions": (*cautions,), "kind": first.kind}
+    return average_scores(plan, scores, first.read, clusters=first.clusters, **fields)
 
 
 def _common_users(
@@ -217,8 +217,8 @@ def _common_users(
 
     @functools.cache
     def places(part: Scores) -> IntArray:
-        named = part.users.to_frame("user").join(row, on="user", how="left", maintain_order="left")
-        return named["row"].to_numpy().astype(np.int64)
+        joined = part.users.to_frame("user").join(row, on="user", how="left", maintain_order="left")
+        return joined["row"].to_numpy().astype(np.int64)
 
     return Population(users, textual), places
 

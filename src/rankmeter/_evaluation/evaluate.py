@@ -139,9 +139,9 @@ def evaluate(
     >>> result["rr"].mean, result["hr@1"].mean, result["hr@2"].mean
     (0.5, 0.0, 1.0)
     """
-    given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    how = parse_engine(engine, memory)
-    question = Question(truth, metrics, like, choices, given, columns, how, clusters)
+    side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    reading = parse_engine(engine, memory)
+    question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
     return evaluate_question(question, rankings)
 
 
@@ -154,9 +154,9 @@ def evaluate_question(question: Question, rankings: object) -> Summary:
     cluster_ids = clusters_of(question.clusters, scores, unused, averaged)
     with use_words(plan.words):
         summary = summarize(plan, scores, judged, systems[ONE], cluster_ids, unused)
-    unread = replace(question, given=replace(question.given))
-    again = functools.partial(_reread, unread, rankings)
-    return replace(summary, source=Source(again, ONE, lists=systems[ONE].rows.has_lists))
+    unread = replace(question, side_data=replace(question.side_data))
+    reopen = functools.partial(_reread, unread, rankings)
+    return replace(summary, source=Source(reopen, ONE, lists=systems[ONE].rows.has_lists))
 
 
 def _reread(question: Question, rankings: object) -> Data:
@@ -222,8 +222,8 @@ def curve(
     >>> [round(mean, 2) for mean in found.frame["mean"]], found.best_k()
     ([0.0, 0.5, 0.33], {'rankings': 2})
     """
-    given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    question = Question(truth, metric, like, choices, given, columns, clusters=clusters)
+    side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    question = Question(truth, metric, like, choices, side_data, columns, clusters=clusters)
     return curve_of(question, rankings, max_k)
 
 

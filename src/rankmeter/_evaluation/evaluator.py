@@ -87,9 +87,9 @@ class Evaluator:
         memory: str | int | None = None,
         **choices: Unpack[Choices],
     ) -> None:
-        given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-        how = parse_engine(engine, memory)
-        question = Question(truth, metrics, like, choices, given, columns, how, clusters)
+        side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+        reading = parse_engine(engine, memory)
+        question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
         self._plan = question.plan()
         self._question = question.bound()
 
@@ -277,8 +277,8 @@ class Evaluator:
         """
         question = self._question
         data = {name: getattr(question, name) for name in ("truth", "columns", "clusters")}
-        data |= question.given.arguments()
-        data |= {"engine or memory": None if question.how == Reading() else question.how}
+        data |= question.side_data.arguments()
+        data |= {"engine or memory": None if question.reading == Reading() else question.reading}
         names = [name for name, value in data.items() if value is not None]
         if names:
             raise UsageError(
@@ -291,9 +291,9 @@ class Evaluator:
         """One of the metrics, as it was asked for."""
         if metric is not None:
             entry = self.plan[str(metric)]
-            return entry.asked or entry.metric
+            return entry.requested or entry.metric
         if len(self.plan.metrics) != 1:
             labels = ", ".join(entry.label for entry in self.plan.metrics)
             raise UsageError(f"one metric is needed: pass metric=, one of {labels}")
         (entry,) = self.plan.metrics
-        return entry.asked or entry.metric
+        return entry.requested or entry.metric

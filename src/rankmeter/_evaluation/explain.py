@@ -115,8 +115,8 @@ def explain(
     >>> rm.explain(rankings, truth, "ap@5", target=0.25).matches[0].convention
     'rankmeter'
     """
-    given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    question = Question(truth, metric, like, choices, given, columns)
+    side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    question = Question(truth, metric, like, choices, side_data, columns)
     return explain_question(question, rankings, metric, between, target)
 
 
@@ -143,8 +143,8 @@ def explain_question(
         metrics |= _meant_by_others(metric, metrics[names[0]])
 
     def entry(convention: str) -> MetricPlan:
-        asked = metrics.get(convention, metrics[names[0]])
-        (plan,) = plan_of(asked, convention, choices, [rankings]).metrics
+        requested = metrics.get(convention, metrics[names[0]])
+        (plan,) = plan_of(requested, convention, choices, [rankings]).metrics
         return dataclasses.replace(plan, label=metrics[names[0]].label or plan.label)
 
     first = dataclasses.replace(question, metrics=metrics[names[0]], like=names[0])
@@ -153,9 +153,9 @@ def explain_question(
     if between is not None:
         return _walk_between(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None
-    asked = metrics[names[0]]
+    requested = metrics[names[0]]
     held = {name for name, value in choices.items() if value is not None}
-    held |= {*dict(asked.options), *dict(asked.choices)}
+    held |= {*dict(requested.options), *dict(requested.choices)}
     start = bench.run(entry(names[0]), names[0])
     return search(bench.data, bench.truth, plan, entry, start, target, held)
 
@@ -180,8 +180,8 @@ def _metric_by_convention(metric: str | Metric, names: Iterable[str]) -> dict[st
     if not by_name:
         raise unknown[0]
     first = next(iter(by_name.values()))
-    same = {name: m for name, m in by_name.items() if (m.name, m.k) == (first.name, first.k)}
-    return {name: same.get(name, first) for name in names}
+    equal = {name: m for name, m in by_name.items() if (m.name, m.k) == (first.name, first.k)}
+    return {name: equal.get(name, first) for name in names}
 
 
 def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
@@ -202,16 +202,16 @@ def _walk_between(
 ) -> Explanation:
     start, end = bench.run(first, names[0]), bench.run(second, names[1])
     a, b = first.switches(), second.switches()
-    left = [name for name in a if a[name] != b[name]]
+    remaining = [name for name in a if a[name] != b[name]]
     # One undefined user makes a mean NaN: options that allow it come last, options that end it
     # first.
-    left.sort(key=lambda name: (b[name] == "nan") - (a[name] == "nan"))
+    remaining.sort(key=lambda name: (b[name] == "nan") - (a[name] == "nan"))
     total = end[first.label].mean - start[first.label].mean
     current, value = first, start[first.label].mean
     steps = []
-    while left:
-        name, current, now = _next_option(bench, current, b, left)
-        left.remove(name)
+    while remaining:
+        name, current, now = _next_option(bench, current, b, remaining)
+        remaining.remove(name)
         change = now - value
         share = change / total if total else math.nan
         steps.append(Step(name, a[name], b[name], now, change, share))
@@ -232,12 +232,12 @@ def _walk_between(
 
 
 def _next_option(
-    bench: _Bench, current: MetricPlan, after: Mapping[str, Any], left: Sequence[str]
+    bench: _Bench, current: MetricPlan, after: Mapping[str, Any], remaining: Sequence[str]
 ) -> tuple[str, MetricPlan, float]:
     """The first option that leaves a number, or else the first: its plan and the mean."""
     refused: RankmeterError | None = None
     undefined = None
-    for name in left:
+    for name in remaining:
         try:
             turned = with_options(current, {name: after[name]})
             value = bench.run(turned)[turned.label].mean
@@ -258,12 +258,12 @@ def _most_changed_users(
 ) -> tuple[UserChange, ...]:
     """The users whose value changes most, with the top of their rankings."""
     label = entry.label
-    both = start.values_by_user.join(
+    joined = start.values_by_user.join(
         end.values_by_user, on="user", how="full", coalesce=True, suffix=" after"
     )
     after = f"{label} after"
     change = (pl.col(after).fill_null(0) - pl.col(label).fill_null(0)).abs()
-    moved = both.with_columns(change=change).filter(
+    moved = joined.with_columns(change=change).filter(
         (pl.col("change") > 0) | (pl.col(label).is_null() != pl.col(after).is_null())
     )
     moved = moved.sort(["change", "user"], descending=[True, False]).head(SHOWN_USERS)
@@ -294,10 +294,10 @@ def _in_order(
     if order == "score" and entry.alignment.score_type == "float32":
         frame = frame.with_columns(pl.col("score").cast(pl.Float32))
     gain = pl.Series("gain", [gains.get(item, -np.inf) for item in frame["item"]], pl.Float64)
-    by, descending = [order], [order == "score"]
+    order_by, descending = [order], [order == "score"]
     if ties in ("optimistic", "pessimistic"):
-        by, descending = [*by, "gain"], [*descending, ties == "optimistic"]
+        order_by, descending = [*order_by, "gain"], [*descending, ties == "optimistic"]
     if ties != "input":
-        by, descending = [*by, "place"], [*descending, ties.endswith("descending")]
+        order_by, descending = [*order_by, "place"], [*descending, ties.endswith("descending")]
     frame = frame.with_columns(gain, place=item_sort_key(frame["item"], ties))
-    return frame.sort(by, descending=descending, maintain_order=True)
+    return frame.sort(order_by, descending=descending, maintain_order=True)

@@ -81,33 +81,33 @@ def adjust(
     if not sizes:
         raise refused("candidates", "an integer, or one for each query", candidates)
     n_ranked = np.array(sizes, dtype=np.int64)
-    every = np.ones(n_ranked.size)
-    hits = Hits(np.arange(n_ranked.size + 1), every, every, every.astype(np.int64), n_ranked)
+    ones = np.ones(n_ranked.size)
+    hits = Hits(np.arange(n_ranked.size + 1), ones, ones, ones.astype(np.int64), n_ranked)
     times = None if n is None else integer("n", n, least=1)
     result: dict[str, float] = {}
-    named: dict[Metric, str] = {}
+    names: dict[Metric, str] = {}
     for name, mean in results.items():
         (metric,) = read_metric(str(name))
-        if (twice := named.setdefault(metric, str(name))) != str(name):
-            raise UsageError(f"{twice} and {name} are the same metric: pass one of them")
+        if (earlier := names.setdefault(metric, str(name))) != str(name):
+            raise UsageError(f"{earlier} and {name} are the same metric: pass one of them")
         if metric.name == "gmr":
             value = number(str(name), mean, least=1)
-            _refuse_mean(str(name), value, most=math.exp(float(np.log(n_ranked).mean())))
+            _refuse_mean(str(name), value, high=math.exp(float(np.log(n_ranked).mean())))
             result |= _adjust_geometric(value, n_ranked, times, several=np.ndim(candidates) > 0)
             continue
         if metric.name == "mean_rank":
             chance, best, label = chance_of_rank(hits), 1.0, "mr"
             value = number(str(name), mean, least=1)
-            _refuse_mean(str(name), value, most=float(n_ranked.mean()))
+            _refuse_mean(str(name), value, high=float(n_ranked.mean()))
             result["amr"] = value / float(chance[0].mean())
         elif metric.name == "rr" and metric.k is None:
             chance, best, label = chance_of_reciprocal(hits), 1.0, "mrr"
             value = number(str(name), mean, least=0, most=1)
-            _refuse_mean(str(name), value, least=float((1.0 / n_ranked).mean()))
+            _refuse_mean(str(name), value, low=float((1.0 / n_ranked).mean()))
         elif metric.name == "hit_rate" and metric.k is not None:
             chance, best, label = chance_of_hit(hits, metric.k), 1.0, f"hits@{metric.k}"
             value = number(str(name), mean, least=0, most=1)
-            _refuse_mean(str(name), value, least=float((n_ranked <= metric.k).mean()))
+            _refuse_mean(str(name), value, low=float((n_ranked <= metric.k).mean()))
         else:
             raise refused("results", "means of mr, gmr, mrr and hits@k", name)
         expected = float(chance[0].mean())
@@ -120,14 +120,14 @@ def adjust(
     return result
 
 
-def _refuse_mean(name: str, value: float, *, least: float = 0.0, most: float = math.inf) -> None:
+def _refuse_mean(name: str, value: float, *, low: float = 0.0, high: float = math.inf) -> None:
     """Refuse a mean that no ranks among the candidates have, even if it was rounded."""
     decimals = -int(Decimal(repr(value)).normalize().as_tuple().exponent)
-    rounding = max(0.5 * 10.0 ** -max(decimals, int(most == math.inf)), 1e-6 * value)
-    if value > most + rounding:
-        bound = f"≤ {most:.6g}, the most for ranks among these candidates"
-    elif value < least - rounding:
-        bound = f"≥ {least:.6g}, the least for ranks among these candidates"
+    rounding = max(0.5 * 10.0 ** -max(decimals, int(high == math.inf)), 1e-6 * value)
+    if value > high + rounding:
+        bound = f"≤ {high:.6g}, the most for ranks among these candidates"
+    elif value < low - rounding:
+        bound = f"≥ {low:.6g}, the least for ranks among these candidates"
     else:
         return
     raise refused(name, bound, value, hint="; check `candidates`")
@@ -164,8 +164,8 @@ def _mean_power(n: IntArray, power: float) -> FloatArray:
     def tail(x: FloatArray) -> FloatArray:
         return x ** (power + 1) / (power + 1) + x**power / 2 + power * x ** (power - 1) / 12
 
-    far, ends = n > limit, np.array([float(limit)])
-    total[far] += tail(n[far].astype(np.float64)) - tail(ends)
+    is_large, ends = n > limit, np.array([float(limit)])
+    total[is_large] += tail(n[is_large].astype(np.float64)) - tail(ends)
     return total / n
 
 
@@ -242,7 +242,7 @@ class LinkQueries:
         edges = np.unique(np.quantile(degree, [0.25, 0.5, 0.75])) if len(degree) else np.zeros(0)
         part = np.searchsorted(edges, degree.to_numpy(), "left")
         bounds = ["1", *(exact(edge) for edge in edges)]
-        names = [f"{place + 1}: up to {exact(edge)}" for place, edge in enumerate(edges)]
+        names = [f"{i + 1}: up to {exact(edge)}" for i, edge in enumerate(edges)]
         names.append(f"{len(edges) + 1}: above {bounds[-1]}")
         return self.frame.select(
             "side",
@@ -300,17 +300,17 @@ def link_queries(
     [('head', 1.0), ('tail', 0.5), ('macro', 0.75)]
     """
     test = _triples(triples, "triples")
-    others = [_triples(given_side, "filters") for given_side in _as_sets(filters)]
-    true = np.unique(np.concatenate([test, *others]), axis=0)
+    filter_sets = [_triples(given_side, "filters") for given_side in _as_sets(filters)]
+    true = np.unique(np.concatenate([test, *filter_sets]), axis=0)
     loops = true[:, 0] == true[:, 2]
     ends = np.concatenate([true[:, 0], true[~loops, 2]])
-    every, times = np.unique(ends, return_counts=True)
+    all_entities, times = np.unique(ends, return_counts=True)
     frames, rows, entities, first = [], [], [], 0
     which = several("sides", "head, tail or both", sides)
     for side in dict.fromkeys(choice("sides", given_side, SIDES) for given_side in which):
         target = 0 if side == "head" else 2
         other = 2 - target
-        degree = times[np.searchsorted(every, test[:, target])]
+        degree = times[np.searchsorted(all_entities, test[:, target])]
         query = ("relation", "tail") if side == "head" else ("head", "relation")
         frames.append(
             pl.DataFrame(test, schema=["head", "relation", "tail"]).select(
@@ -355,12 +355,12 @@ def _as_sets(filters: Any) -> list[Any]:
 
 def _triples(data: Any, name: str) -> IntArray:
     if hasattr(data, "columns"):
-        named = {str(column).lower(): column for column in data.columns}
-        lacking = [role for role in ("head", "relation", "tail") if role not in named]
+        columns = {str(column).lower(): column for column in data.columns}
+        lacking = [role for role in ("head", "relation", "tail") if role not in columns]
         if lacking:
-            raise DataError(f"`{name}` has no column {lacking[0]}, only {', '.join(named)}")
+            raise DataError(f"`{name}` has no column {lacking[0]}, only {', '.join(columns)}")
         roles = ("head", "relation", "tail")
-        array = np.column_stack([np.asarray(data[named[role]]) for role in roles])
+        array = np.column_stack([np.asarray(data[columns[role]]) for role in roles])
     else:
         array = host(asarray(data, name))
     if array.size == 0:

@@ -81,15 +81,15 @@ def question_of(
     for name, run in results.items():
         if not run.scores.n_users:
             raise UsageError(f"{name} has no values of users: accumulate with keep='values'")
-    (first, result), *others = results.items()
+    (first, result), *remaining = results.items()
     entries = [*result.plan.metrics]
     if metrics is not None:
-        asked = translate_all(metrics, result.plan.convention.partition(" ")[0])
-        entries = [result.plan[str(metric)] for metric in asked]
-    for name, other in others:
+        requested = translate_all(metrics, result.plan.convention.partition(" ")[0])
+        entries = [result.plan[str(metric)] for metric in requested]
+    for name, other in remaining:
         labels = [e.label for e in (other.plan.metrics if metrics is None else entries)]
-        there = {label: other.plan[label] for label in labels if label in other}
-        for differs in _differences(first, result, name, other, entries, there):
+        entries_of_b = {label: other.plan[label] for label in labels if label in other}
+        for differs in _differences(first, result, name, other, entries, entries_of_b):
             raise UsageError(f"{first} and {name} do not answer the same question: {differs}")
     return replace(result.plan, metrics=tuple(entries))
 
@@ -109,19 +109,20 @@ def _differences(
     b: str,
     other: Summary,
     entries: Sequence[MetricPlan],
-    others: Mapping[str, MetricPlan],
+    entries_of_b: Mapping[str, MetricPlan],
 ) -> Iterator[str]:
     """The differences between the questions of two results, whose names are a and b."""
     labels = [entry.label for entry in entries]
-    for has, lacks, there, here in ((a, b, labels, [*others]), (b, a, [*others], labels)):
-        for label in there:
-            if label not in here:
+    labels_of_b = [*entries_of_b]
+    for has, lacks, present, compared in ((a, b, labels, labels_of_b), (b, a, labels_of_b, labels)):
+        for label in present:
+            if label not in compared:
                 yield (
                     f"{has} has {label}, and {lacks} has not; name the metrics to compare, "
                     "metrics=[…]"
                 )
-    yield from _options(a, result.plan, b, other.plan, entries, others)
-    first, second = (each.scores.users.filter(each.scores.in_truth) for each in (result, other))
+    yield from _options(a, result.plan, b, other.plan, entries, entries_of_b)
+    first, second = (r.scores.users.filter(r.scores.in_truth) for r in (result, other))
     if first.dtype != second.dtype:
         raise IdTypeError("some systems have integers as users and others have text: convert them")
     for has, lacks, users, judged in ((a, b, first, second), (b, a, second, first)):
@@ -134,11 +135,11 @@ def _differences(
     for entry in entries:
         if entry.alignment.scope == "all" and entry.alignment.exclude == "none":
             judged_by_a = _n_relevant(result, entry)
-            judged_by_b = _n_relevant(other, others[entry.label])
-            for at in (judged_by_a["n"] != judged_by_b["n"]).arg_true().head(1):
+            judged_by_b = _n_relevant(other, entries_of_b[entry.label])
+            for row in (judged_by_a["n"] != judged_by_b["n"]).arg_true().head(1):
                 yield (
-                    f"user {brief(judged_by_a['user'][at])} has {judged_by_a['n'][at]} relevant "
-                    f"items in the ground truth of {a} and {judged_by_b['n'][at]} in that of {b}; "
+                    f"user {brief(judged_by_a['user'][row])} has {judged_by_a['n'][row]} relevant "
+                    f"items in the ground truth of {a} and {judged_by_b['n'][row]} in that of {b}; "
                     f"{REMEDY}"
                 )
 
@@ -156,21 +157,21 @@ def _options(
     b: str,
     other: Plan,
     entries: Sequence[MetricPlan],
-    others: Mapping[str, MetricPlan],
+    entries_of_b: Mapping[str, MetricPlan],
 ) -> Iterator[str]:
     """The options that have two values in plans, for the metrics of one and of the other."""
     acts = acting(acting(CHOICES, plan.data), other.data)
 
     def options(entry: MetricPlan) -> dict[str, Any]:
-        every = {"metric": entry.metric.name, "k": entry.metric.k, **entry.switches()}
-        return {name: v for name, v in every.items() if name in acts or name not in CHOICES}
+        values = {"metric": entry.metric.name, "k": entry.metric.k, **entry.switches()}
+        return {name: v for name, v in values.items() if name in acts or name not in CHOICES}
 
-    pairs = [(f" of {e.label}", options(e), options(others[e.label])) for e in entries]
-    for where, first, second in (*pairs, ("", plan.settings(), other.settings())):
+    pairs = [(f" of {e.label}", options(e), options(entries_of_b[e.label])) for e in entries]
+    for suffix, first, second in (*pairs, ("", plan.settings(), other.settings())):
         for name, value in first.items():
             if name in second and second[name] != value:
                 yield (
-                    f"{name}{where} is {show(value)} in {a} and {show(second[name])} in {b}; "
+                    f"{name}{suffix} is {show(value)} in {a} and {show(second[name])} in {b}; "
                     f"{REMEDY}"
                 )
 
@@ -183,9 +184,9 @@ class Question:
     metrics: str | Metric | Iterable[str | Metric]
     like: str | None
     choices: Mapping[str, Any]
-    given: Given
+    side_data: Given
     columns: Mapping[str, Any] | None = None
-    how: Reading = Reading()  # noqa: RUF009 - it never changes
+    reading: Reading = Reading()  # noqa: RUF009 - it never changes
     clusters: object = None
 
     def __post_init__(self) -> None:
@@ -194,11 +195,11 @@ class Question:
 
     def bound(self) -> Question:
         """Read ground truth and side data now, so that they are read once for all rankings."""
-        self.given.read()
+        self.side_data.read()
         if self.truth is None:
             return self
         columns = _columns_by_side(self.columns)["truth"]
-        truth = self.how.read_truth(self.truth, columns)
+        truth = self.reading.read_truth(self.truth, columns)
         shared = columns if isinstance(columns, SharedColumns) else self.columns
         return replace(self, truth=truth, columns=shared)
 
@@ -225,7 +226,7 @@ class Question:
             If the data cannot be read with certainty, or lack what an option asks for.
         """
         self._refuse(systems)
-        plan, how, truth = self.plan(systems.values()), self.how, truth_of(systems, self.truth)
+        plan, truth = self.plan(systems.values()), truth_of(systems, self.truth)
         check_candidates(plan, systems.values())
         by_side = _columns_by_side(self.columns)
         if truth is None and not plan.needs_no_truth:
@@ -239,19 +240,19 @@ class Question:
         if truth is None:
             judged = no_judgments(next(iter(tables.values())))
         else:
-            judged = how.read_truth(truth, by_side["truth"])
+            judged = self.reading.read_truth(truth, by_side["truth"])
         columns = by_side["truth"]
         unused = columns.check() if isinstance(columns, SharedColumns) else ()
         judged, tables = unify_all(judged.doubted(label_caution(judged)), tables)
         if plan.assumes_relevance:
             judged = judged.doubted(threshold_caution(judged))
-        tables = {name: how.load_judged(t, judged, plan) for name, t in tables.items()}
+        tables = {name: self.reading.load_judged(t, judged, plan) for name, t in tables.items()}
         tables = {name: t.doubted(swap_caution(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
             warn(*table.cautions)
-        side = read_side(self.given, next(iter(tables.values())), plan.n_items)
+        side = read_side(self.side_data, next(iter(tables.values())), plan.n_items)
         words = vocabulary_of(judged, tables)
-        engine = how.describe(tables.values())
+        engine = self.reading.describe(tables.values())
         notes = (*side.notes, *unused)
         if judged.by_subtopic and any(entry.spec.intent_aware for entry in plan.metrics):
             other = "" if side.items is None else ", not the categories of items="
@@ -260,7 +261,7 @@ class Question:
 
     def _refuse(self, systems: Mapping[str, object]) -> None:
         """Refuse results, and what cannot act on rankings that have no items."""
-        given = {"columns": self.columns, **self.given.arguments()}
+        side_args = {"columns": self.columns, **self.side_data.arguments()}
         for rankings in systems.values():
             if isinstance(rankings, Result):
                 raise UsageError(
@@ -268,7 +269,7 @@ class Question:
                     "compare results with rm.compare({'A': result_a, 'B': result_b})"
                 )
             if isinstance(rankings, Kind) and rankings.data != "rankings":
-                name = next((name for name, value in given.items() if value is not None), None)
+                name = next((name for name, value in side_args.items() if value is not None), None)
                 if name is not None:
                     raise UsageError(
                         f"`{name}` cannot act on {type(rankings).__name__}, which has no items: "
@@ -279,13 +280,13 @@ class Question:
     def _rankings(
         self, systems: Mapping[str, object], columns: Mapping[str, str] | None, plan: Plan
     ) -> dict[str, Table]:
-        collapsing = self.given.collapsing
+        collapsing = self.side_data.collapsing
         tables: dict[str, Table] = {}
         for name, rankings in systems.items():
             if str(name) in tables:
                 raise UsageError(f"two systems are called {str(name)!r}")
             try:
-                table = self.how.read(rankings, columns, plan)
+                table = self.reading.read(rankings, columns, plan)
                 tables[str(name)] = table if collapsing is None else collapsing(table)
             except DataError as error:
                 if len(systems) == 1:

@@ -160,21 +160,21 @@ def evaluate_scores(
     """
     users, choices = users_from_option(users, choices)
     plan = plan_of_data(metrics, like, choices, "scores" if negatives is None else "samples")
-    asked = count_request(plan, tolerance=tolerance, like=like)
+    request = count_request(plan, tolerance=tolerance, like=like)
     scores, target, negatives, exclude, candidates = (
-        read_array_file(given) if is_path(given) else given
-        for given in (scores, target, negatives, exclude, candidates)
+        read_array_file(data) if is_path(data) else data
+        for data in (scores, target, negatives, exclude, candidates)
     )
     clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
     if negatives is None:
-        queries = count_scores(scores, target, asked, exclude=exclude, candidates=candidates)
+        queries = count_scores(scores, target, request, exclude=exclude, candidates=candidates)
     else:
         _refuse_other(target=target, exclude=exclude, candidates=candidates)
-        queries = count_samples(scores, negatives, asked)
+        queries = count_samples(scores, negatives, request)
     ids, read = _row_ids(users, queries)
     return summary_of(
         plan, CountedQueries(queries, ids), groups=groups, clusters=clusters, read=read,
-        tolerance=asked.tolerance,
+        tolerance=request.tolerance,
     )  # fmt: skip
 
 
@@ -241,8 +241,8 @@ def evaluate_ranks(
         read_array_file(array) if is_path(array) else array for array in (candidates, upper)
     )
     clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
-    given = {"candidates": candidates, "upper": upper, "users": users, "groups": groups}
-    read |= {name: value for name, value in given.items() if value is not None}
+    side_args = {"candidates": candidates, "upper": upper, "users": users, "groups": groups}
+    read |= {name: value for name, value in side_args.items() if value is not None}
     plan = plan_of_data(metrics, like, choices, "ranks")
     queries = read_ranks(read["ranks"], read.get("upper"), read.get("candidates"))
     if not queries.sized:
@@ -292,13 +292,13 @@ def count_request(
     return Asked(plan.each, ordered, plan.bad_scores, single, close)
 
 
-def _tolerance(given: Any, like: str | None) -> tuple[float, float]:
+def _tolerance(tolerance: Any, like: str | None) -> tuple[float, float]:
     """The absolute and the relative tolerance of ties: as given, or that of the tool."""
-    if given is None:
+    if tolerance is None:
         return load_convention("rankmeter" if like is None else like).tolerance
-    if not isinstance(given, list | tuple) or len(given) != 2:
-        raise refused("tolerance", "two numbers, absolute and relative", given)
-    absolute, relative = (number("tolerance", part, least=0) for part in given)
+    if not isinstance(tolerance, list | tuple) or len(tolerance) != 2:
+        raise refused("tolerance", "two numbers, absolute and relative", tolerance)
+    absolute, relative = (number("tolerance", part, least=0) for part in tolerance)
     return absolute, relative
 
 
@@ -323,8 +323,8 @@ def query_ids(queries: Queries, labels: pl.Series) -> Ids:
     if queries.target is not None and labels.n_unique() < len(labels):
         ids = ids.cast(pl.String) + "/" + pl.Series(queries.target).cast(pl.String)
     if ids.n_unique() != len(ids):
-        twice = ids.filter(ids.is_duplicated())[0]
-        raise DuplicateError(f"duplicate user {brief(twice)}: give each row its own id")
+        repeated = ids.filter(ids.is_duplicated())[0]
+        raise DuplicateError(f"duplicate user {brief(repeated)}: give each row its own id")
     return IdSeries(ids)
 
 
@@ -377,10 +377,10 @@ def _query_cautions(plan: Plan, queries: Queries) -> list[str]:
             "every target is tied with exactly one other candidate: if that is the target itself, "
             "take it out of its negatives"
         )
-    whole = [e.label for e in plan.metrics if e.metric.name == "hit_rate" and e.metric.k is None]
-    if whole and n == queries.n:
+    uncut = [e.label for e in plan.metrics if e.metric.name == "hit_rate" and e.metric.k is None]
+    if uncut and n == queries.n:
         cautions.append(
-            f"{', '.join(whole)} has no cutoff, so it is 1 for every item that was ranked: write "
+            f"{', '.join(uncut)} has no cutoff, so it is 1 for every item that was ranked: write "
             "hits@10"
         )
     return cautions
@@ -403,8 +403,8 @@ def query_remark(plan: Plan, facts: Mapping[str, int]) -> list[str]:
     """A remark, if some rows have several true items."""
     if not (n := facts.get("rows_with_several_targets")):
         return []
-    each = "each true item is one query, ranked without the others"
-    rule = each if plan.each else "a row is one query"
+    per_item = "each true item is one query, ranked without the others"
+    rule = per_item if plan.each else "a row is one query"
     return [f"rows with several true items: {n:,} ({rule}; each={plan.each})"]
 
 
@@ -416,8 +416,8 @@ def half_caution(half: str, tied: int, n: int) -> list[str]:
     return [f"{share}: compute the scores in float32"]
 
 
-def _refuse_other(**given: Any) -> None:
-    for name, value in given.items():
+def _refuse_other(**side_args: Any) -> None:
+    for name, value in side_args.items():
         if value is not None:
             raise UsageError(
                 f"`{name}` has no meaning with `negatives`: scores has the positives", option=name

@@ -74,7 +74,7 @@ def search(
     like, (base,) = start.plan.convention, start.plan.metrics
     space = _Space(truth, like, entry, held)
     matches: list[Match] = []
-    seen: list[tuple[float, int, Match]] = []
+    candidates: list[tuple[float, int, Match]] = []
     for number, settings in enumerate(space.rounds()):
         by_plan = means.compute([setting.plan for setting in settings])
         for setting in settings:
@@ -85,7 +85,7 @@ def search(
             simpler = (means.mean(simple) for simple in space.simpler(setting))
             if any(math.isclose(value, mean, rel_tol=1e-12) for mean in simpler):
                 continue
-            seen.append((abs(value - goal), number, match))
+            candidates.append((abs(value - goal), number, match))
             if abs(value - goal) <= tolerance:
                 matches.append(match)
         if matches:
@@ -100,7 +100,7 @@ def search(
         target=text,
         matches=tuple(matches),
         tried=means.n_tried,
-        nearest=() if matches else _nearest(seen),
+        nearest=() if matches else _nearest(candidates),
         searched=space.describe(means.n_left_out),
         notes=tuple(notes_of(start.plan, {like: start.facts()})),
         cautions=start.cautions,
@@ -116,16 +116,16 @@ class _Space:
         self.like, self.entry, self.held = like, entry, held
         self.bases: dict[str, MetricPlan] = {}
         name = entry(like).metric.name
-        others = (n for n in convention_names() if n != like and has_metric(n, name))
-        for tool in (like, *others):
+        other_tools = (n for n in convention_names() if n != like and has_metric(n, name))
+        for tool in (like, *other_tools):
             try:
                 self.bases[tool] = entry(tool)
             except UsageError:  # choices that contradict each other under this convention
                 continue
         grades = np.unique(truth.gains)
         self.n_grades = grades.size
-        chosen = np.unique(np.linspace(0, max(grades.size - 1, 0), MAX_GRADES).round().astype(int))
-        self.grades: list[float] = grades[chosen].tolist() if grades.size else []
+        indices = np.unique(np.linspace(0, max(grades.size - 1, 0), MAX_GRADES).round().astype(int))
+        self.grades: list[float] = grades[indices].tolist() if grades.size else []
 
     def rounds(self) -> Iterator[list[_Setting]]:
         """The rounds: the settings of one are about equally simple."""
@@ -185,7 +185,7 @@ class _Space:
         """Every other value of every option that has a list of words."""
         base = self.bases[tool]
         now = base.switches()
-        every = {
+        words_by_name = {
             **{name: option.choices for name, option in base.spec.options.items()},
             **{
                 declared.name: declared.words
@@ -193,20 +193,20 @@ class _Space:
                 if declared.name in now
             },
         }
-        for name, words in every.items():
+        for name, words in words_by_name.items():
             for word in words if name not in self.held else ():
                 pools = word != "micro" or base.spec.pools
                 if pools and word not in (now[name], "raise", "error", "unchecked"):
                     yield {name: word}
 
-    def describe(self, left: int) -> str:
+    def describe(self, n_left_out: int) -> str:
         """A sentence on the rounds of the search, and on the settings that were left out."""
         levels = ""
         if self.grades and "relevant" not in self.held:
             share = f" ({len(self.grades)} of {self.n_grades})"
-            shown = ", ".join(exact(grade) for grade in self.grades)
-            levels = f" at the thresholds {shown}{share if self.n_grades > MAX_GRADES else ''}"
-        cut = f", except {left:,} settings, because the data are large" if left else ""
+            thresholds = ", ".join(exact(grade) for grade in self.grades)
+            levels = f" at the thresholds {thresholds}{share if self.n_grades > MAX_GRADES else ''}"
+        cut = f", except {n_left_out:,} settings, because the data are large" if n_left_out else ""
         return (
             f"{len(self.bases)} conventions{levels} with up to one option changed, and "
             f"{self.like} with up to two{cut}"
@@ -262,19 +262,19 @@ class _Means:
             label = str(len(columns))
             entry = MetricPlan(label, plan.metric, alignment, plan.averaging)
             columns.setdefault((plan.metric, pooled), entry)
-        whole = dataclasses.replace(self.plan, metrics=tuple(columns.values()))
+        joint_plan = dataclasses.replace(self.plan, metrics=tuple(columns.values()))
         try:
-            (scores,) = self.data.run(whole).values()
+            (scores,) = self.data.run(joint_plan).values()
         except RankmeterError as error:
             self._means |= dict.fromkeys(plans, error)
             return
         self._rows += scores.n_users + int(scores.facts[alignment].n_ranked.sum()) + self._size
         for plan in plans:
             column = columns[plan.metric, plan.averaging.aggregate == "micro"]
-            asked = dataclasses.replace(column, averaging=plan.averaging)
+            averaged_entry = dataclasses.replace(column, averaging=plan.averaging)
             try:
                 mean: float | RankmeterError = estimate(
-                    self.plan, asked, scores.averaged(asked)
+                    self.plan, averaged_entry, scores.averaged(averaged_entry)
                 ).mean
             except RankmeterError as error:
                 mean = error
@@ -341,11 +341,11 @@ def with_options(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
     )
 
 
-def _nearest(seen: list[tuple[float, int, Match]]) -> tuple[Match, ...]:
+def _nearest(candidates: list[tuple[float, int, Match]]) -> tuple[Match, ...]:
     """The settings nearest to the target, the simplest one for each value."""
     by_value: dict[str, Match] = {}
     for _, _, match in sorted(
-        seen, key=lambda candidate: (*candidate[:2], len(candidate[2].switches))
+        candidates, key=lambda candidate: (*candidate[:2], len(candidate[2].switches))
     ):
         by_value.setdefault(f"{match.value:.10g}", match)
         if len(by_value) == NEAREST:

@@ -175,10 +175,10 @@ def compare(
         before, after = {"truth": truth, "like": like, "columns": columns}, {"memory": memory}
         after["engine"] = None if engine == "auto" else engine
         _refuse_options({**before, **side_data.arguments(), **after, **choices})
-        asked = None if metrics is DEFAULT_METRICS else metrics
-        return _compare_values(systems, results, asked, settings)
-    how = parse_engine(engine, memory)
-    question = Question(truth, metrics, like, choices, side_data, columns, how, clusters)
+        requested = None if metrics is DEFAULT_METRICS else metrics
+        return _compare_values(systems, results, requested, settings)
+    reading = parse_engine(engine, memory)
+    question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
     return compare_question(question, systems, settings)
 
 
@@ -187,8 +187,8 @@ def _check_order(systems: object, truth: object) -> None:
     if not isinstance(systems, Mapping) or isinstance(systems, Result) or holds_systems(truth):
         swapped = ": the systems come first, rm.compare(systems, truth)"
         expected = "a mapping from name to rankings, such as {'A': …, 'B': …}"
-        given = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
-        raise UsageError(f"`systems` must be {expected}, got {given}", option="systems")
+        got = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
+        raise UsageError(f"`systems` must be {expected}, got {got}", option="systems")
 
 
 def compare_question(
@@ -219,9 +219,9 @@ def _refuse_rankings(systems: Mapping[str, object], results: Mapping[str, Summar
             )
 
 
-def _refuse_options(given: Mapping[str, Any]) -> None:
+def _refuse_options(options: Mapping[str, Any]) -> None:
     """Refuse what acts on rankings alone, if results are compared."""
-    for name, value in given.items():
+    for name, value in options.items():
         if value is not None:
             raise UsageError(
                 f"`{name}` acts on rankings, and results have their own: leave it out, or compare "
@@ -237,14 +237,14 @@ def _compare_values(
 ) -> Comparison:
     """Compare results of evaluations, and stored values of users; `results` are by run."""
     runs = {str(name): _as_runs(system) for name, system in systems.items()}
-    evaluated = {name: [run for run in of if isinstance(run, Summary)] for name, of in runs.items()}
+    evaluated = {name: [r for r in rs if isinstance(r, Summary)] for name, rs in runs.items()}
     plan = question_of(results, metrics) if results else None
     if plan is not None and evaluated == runs:
         with use_words(plan.words):
             return compare_results(evaluated, plan, _margins_by_label(settings, plan))
     if metrics is not None:
         raise UsageError("`metrics` acts on rankings and results, and stored values are read whole")
-    return compare_stored(systems, Setting() if plan is None else plan, settings, alike=True)
+    return compare_stored(systems, Setting() if plan is None else plan, settings, is_complete=True)
 
 
 def _margins_by_label(settings: Settings, plan: Plan) -> Settings:

@@ -137,11 +137,11 @@ def compare_stored(
     scale: tuple[float, float] | None = None,
     columns: Mapping[str, str] | None = None,
     *,
-    alike: bool = False,
+    is_complete: bool = False,
 ) -> ValueComparison:
     """Compare values that are read here, with checked options.
 
-    If values are `alike`, every system must have the same metrics.
+    If `is_complete`, every system must have the same metrics.
     """
     if isinstance(values, Result):
         raise UsageError(
@@ -165,17 +165,17 @@ def compare_stored(
         entry.label: entry.spec for result in results.values() for entry in result.plan.metrics
     }
     metrics = _metrics(read.frame, specs, lower, scale)
-    if alike:
+    if is_complete:
         _check_alike(read.frame, names, metrics)
     by_metric = [
-        _values(read.frame, users, names, label, *about) for label, about in metrics.items()
+        _values(read.frame, users, names, label, *facts) for label, facts in metrics.items()
     ]
     settings.check_margins(metrics)
     n_runs = {name: len(runs) for name, runs in zip(names, by_metric[0].runs, strict=False)}
     if settings.clusters is None:
         settings = replace(settings, clusters=read.clusters)
     settings.check(names, runs=bool(n_runs))
-    facts = {} if alike else {name: getattr(setting, name) for name in OPTIONS}
+    facts = {} if is_complete else {name: getattr(setting, name) for name in OPTIONS}
     return compare_by_user(
         ValueComparison, setting, settings,
         Systems(names, by_metric, Population(users, textual=True)),
@@ -230,8 +230,8 @@ def _metrics(
 ) -> dict[str, tuple[bool, tuple[float, float]]]:
     """By label, whether larger is better, and the scale."""
     labels = frame["metric"].unique(maintain_order=True).to_list()
-    named = [] if isinstance(lower, bool) else several("lower_is_better", "names of metrics", lower)
-    for name in named:
+    names = [] if isinstance(lower, bool) else several("lower_is_better", "names of metrics", lower)
+    for name in names:
         if not isinstance(name, str) or name not in labels:
             raise unknown("metric in lower_is_better", name, labels)
     if scale is not None:
@@ -240,15 +240,15 @@ def _metrics(
             raise refused("scale", "(lowest, highest)", scale)
         low, high = of_scale
         scale = low, high
-    about = {}
+    properties = {}
     for label in labels:
         up, ends = True, (-np.inf, np.inf)
         if spec := specs.get(label) or _spec(label):
             up, ends = spec.increasing, (spec.low, spec.high)
-        if lower is True or label in named:
+        if lower is True or label in names:
             up = False
-        about[label] = up, scale or ends
-    return about
+        properties[label] = up, scale or ends
+    return properties
 
 
 def _spec(label: str) -> Spec | None:

@@ -391,8 +391,8 @@ def with_metrics(result: Summary, labels: Collection[str]) -> Summary:
 
 def with_names_of(first: Summary, result: Summary) -> Summary:
     """A result in which equal metrics have the names that they have in another result."""
-    by_metric = {entry.asked: entry.label for entry in first.plan.metrics}
-    names = {e.label: by_metric.get(e.asked, e.label) for e in result.plan.metrics}
+    by_metric = {entry.requested: entry.label for entry in first.plan.metrics}
+    names = {e.label: by_metric.get(e.requested, e.label) for e in result.plan.metrics}
     if all(name == label for label, name in names.items()):
         return result
 

@@ -48,9 +48,9 @@ class MetricPlan:
         With all its options explicit.
     alignment : Alignment
     averaging : Averaging
-    asked : Metric, optional
+    requested : Metric, optional
         The metric as it was given, with the options and choices that were named.
-    made : frozenset of str
+    choice_names : frozenset of str
         The choices that the caller or the convention makes; the others have their defaults.
     candidates : int, optional
         Their number, if values are adjusted for chance; 0 for the number that each query has.
@@ -60,8 +60,8 @@ class MetricPlan:
     metric: Metric
     alignment: Alignment
     averaging: Averaging
-    asked: Metric | None = None
-    made: frozenset[str] = dataclasses.field(default=frozenset(), compare=False)
+    requested: Metric | None = None
+    choice_names: frozenset[str] = dataclasses.field(default=frozenset(), compare=False)
     candidates: int | None = None
 
     def __repr__(self) -> str:
@@ -147,7 +147,7 @@ class Plan(Setting):
         matching: set[str] = set()
         for metric in translate_all(label, tool):
             matches = [e for e in self.metrics if _matches(metric, e)]
-            exact = [e for e in matches if e.asked == metric]
+            exact = [e for e in matches if e.requested == metric]
             if len(exact or matches) == 1 and not matching:
                 matching.add((exact or matches)[0].label)
             else:
@@ -167,7 +167,7 @@ class Plan(Setting):
     @property
     def assumes_relevance(self) -> bool:
         """Whether some metric has the default threshold, and no other tool is followed."""
-        takes_default = [entry.made.isdisjoint(RELEVANCE) for entry in self.metrics]
+        takes_default = [entry.choice_names.isdisjoint(RELEVANCE) for entry in self.metrics]
         return self.convention == "rankmeter" and any(takes_default)
 
     @property
@@ -184,8 +184,8 @@ class Plan(Setting):
     def notes(self) -> tuple[str, ...]:
         """Warnings about the numbers as those of the tool, and how the side data were read."""
         tool = load_convention(self.tool)
-        asked = dict.fromkeys(entry.metric.name for entry in self.metrics)
-        absent = [name for name in asked if not has_metric(tool.name, name)]
+        evaluated = dict.fromkeys(entry.metric.name for entry in self.metrics)
+        absent = [name for name in evaluated if not has_metric(tool.name, name)]
         differs = tool.differs
         other = [f"{name} of {tool.title} {differs[name]}" for name in absent if name in differs]
         if names := ", ".join(name for name in absent if name not in differs):
@@ -289,7 +289,7 @@ class Plan(Setting):
         for entry, switches in zip(self.metrics, all_switches, strict=True):
             options = {name: value for name, value in switches.items() if name not in common}
             text = "".join(f", {name}={show(value)}" for name, value in options.items())
-            name = str(entry.asked)
+            name = str(entry.requested)
             name = entry.label if entry.label == name else f"{entry.label} ({name})"
             lines.append(f"{name}: {entry.spec.title}{text}")
         return "\n".join([*lines, *self.notes])
@@ -299,11 +299,11 @@ class Plan(Setting):
 
 def _matches(metric: Metric, entry: MetricPlan) -> bool:
     """Whether a name means a metric: choices that the metric was given with must be named."""
-    resolved = entry.switches()
+    resolved, requested = entry.switches(), entry.requested
     return (
         (metric.name, metric.k) == (entry.metric.name, entry.metric.k)
         and all(resolved.get(n) == value for n, value in (*metric.options, *metric.choices))
-        and dict(entry.asked.choices if entry.asked else ()).keys() <= dict(metric.choices).keys()
+        and dict(requested.choices if requested else ()).keys() <= dict(metric.choices).keys()
     )
 
 
@@ -373,8 +373,8 @@ def resolve(
     settings = {name: decided.pop(name) for name in SETTINGS if name in decided}
     setting = _settings(convention, data) | settings
     now = Setting(**setting)
-    wanted = translate_all(metrics, convention.name)
-    entries = [_resolve_metric(metric, convention, decided, now, data) for metric in wanted]
+    translated = translate_all(metrics, convention.name)
+    entries = [_resolve_metric(metric, convention, decided, now, data) for metric in translated]
     followed = now.bugs and convention.bugs
     name = convention.name + _BUGGY if followed else convention.name
     return Plan(convention=name, metrics=tuple(entries), data=data, **setting)

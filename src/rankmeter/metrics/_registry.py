@@ -336,7 +336,7 @@ def register(
         spec = describe(
             function, title, low=low, high=high, increasing=increasing, reached=reached,
             open_ties=open_ties, needs_relevant=needs_relevant, needs_items=needs_items,
-            synonyms=synonyms, at=at, aggregate=aggregate, borders=borders,
+            synonyms=synonyms, number_option=at, aggregate=aggregate, borders=borders,
         )  # fmt: skip
         _check_names(spec)
         METRICS[spec.name] = spec
@@ -367,7 +367,7 @@ def describe(
     needs_relevant: bool = True,
     needs_items: bool = True,
     open_ties: bool | None = None,
-    at: str = "",
+    number_option: str = "",
     **facts: Any,
 ) -> Spec:
     """The `Spec` of a function, without registering it."""
@@ -379,8 +379,8 @@ def describe(
         raise ValueError(f"{name} has no docstring, which help and documentation need")
     hints = typing.get_type_hints(function, include_extras=True)
     options = _options(name, parameters, hints)
-    if at and at not in options:
-        raise ValueError(f"{name} has no option {at!r} that a number after @ could set")
+    if number_option and number_option not in options:
+        raise ValueError(f"{name} has no option {number_option!r} that a number after @ could set")
     spares = frozenset(need for need in needs if _is_optional(hints.get(need)))
     needed = {"hits": needs_relevant and "lists" not in needs, "lists": needs_items}
     masked = [need for need, is_needed in needed.items() if is_needed and need in needs]
@@ -407,7 +407,7 @@ def describe(
         return compute_with_state(*args, **options)[0]
 
     spec = Spec(
-        name, title, metric, needs, spares, cutoff=cutoff, open_ties=open_ties, at=at,
+        name, title, metric, needs, spares, cutoff=cutoff, open_ties=open_ties, at=number_option,
         state=checked if pools else None, both=compute_with_state if pools else None,
         weighted=annotation is Weighted, options=options, **facts,
     )  # fmt: skip

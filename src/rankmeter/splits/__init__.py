@@ -470,5 +470,5 @@ def _check_choices(order_by: str, ties: str, min_history: int, cold_items: str) 
 def _written_call(name: str, arguments: dict[str, Any]) -> str:
     """Write the call as one would type it; given ``locals()``, it includes every option."""
     options = {key: arguments[key] for key in arguments.keys() - {"data", "columns"}}
-    parts = (f"{key}={brief(options[key])}" for key in arguments if options.get(key) is not None)
-    return f"{name}({', '.join(parts)})"
+    texts = (f"{key}={brief(options[key])}" for key in arguments if options.get(key) is not None)
+    return f"{name}({', '.join(texts)})"

@@ -62,13 +62,13 @@ class Clock:
         fits = [u for u, n in _PER_SECOND.items() if ticks.max(initial=0) <= _YEAR_9999 * n]
         return cls(ticks, _PER_SECOND[unit or [*fits, "ns"][0]])
 
-    def tick(self, at: float | str | date | datetime) -> float:
+    def tick(self, cut: float | str | date | datetime) -> float:
         """Translate a moment into a number that compares with `ticks`."""
-        moment = _moment(at)
+        moment = _moment(cut)
         if not isinstance(moment, datetime):
             if self.zone is None:
                 return moment
-            raise UsageError(f"`at` must be a date, because the times are dates, got {brief(at)}")
+            raise UsageError(f"`at` must be a date, because the times are dates, got {brief(cut)}")
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=ZoneInfo(self.zone) if self.zone else UTC)
         microseconds = (moment - _EPOCH) // timedelta(microseconds=1)
