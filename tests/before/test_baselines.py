@@ -532,7 +532,7 @@ def test_svd_approximates_the_matrix_as_numpy_does():
     for method in ("all at once", "Lanczos"):
         with pytest.MonkeyPatch.context() as patch:
             if method == "Lanczos":
-                patch.setattr("rankmeter.baselines._learned._DENSE", 0)
+                patch.setattr("rankmeter.baselines._recommend._DENSE", 0)
             made = svd(log, factors=5, k=20)
         for user, item, score, _ in made.rows():
             assert score == pytest.approx(close[users.index(user), items.index(item)], abs=1e-8)

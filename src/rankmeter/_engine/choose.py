@@ -71,9 +71,7 @@ class Reading:
                 f"path of Parquet files.",
                 option="engine",
             )
-        if self.engine == "memory":
-            return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
-        if isinstance(data, dict | list) and self.engine == "auto":
+        if self.engine == "memory" or (self.engine == "auto" and isinstance(data, dict | list)):
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         memory_limit = self.memory or _SHARE * (available_memory() or float("inf"))
         if self.engine == "auto" and needed_memory(data, memory_limit) <= memory_limit:
@@ -125,9 +123,7 @@ class Reading:
     @staticmethod
     def describe(tables: Iterable[Table]) -> str:
         """A note on how rankings were read; empty if they are in memory."""
-        return "; ".join(
-            dict.fromkeys(table.origin.engine for table in tables if table.origin.engine)
-        )
+        return "; ".join(dict.fromkeys(t.origin.engine for t in tables if t.origin.engine))
 
     @property
     def limit(self) -> int:

@@ -213,7 +213,16 @@ class Memory:
             blocks = _n_blocks(rows, truth.height, viewed=viewed)
         if room is not None:
             blocks = max(blocks, rows * _PER_KEPT_ROW // room)
-        makers = _makers(truth, systems, blocks, functools.partial(Block, tables=tables, keep=keep))
+        block = functools.partial(Block, tables=tables, keep=keep)
+
+        def build(share: Callable[[], Share]) -> Block:
+            codes, (truth_of_part, *system_tables) = share()
+            return block(truth_of_part, dict(zip(systems, system_tables, strict=True)), codes=codes)
+
+        makers: list[Callable[[], Block]] = [lambda: block(truth, systems)]
+        if blocks > 1:  # with about as many rows
+            shares = partitions(blocks, [truth, *systems.values()])
+            makers = [functools.partial(build, share) for share in shares]
         if keep:
             makers = [functools.cache(make) for make in makers]
         return Tables(truth, dict(systems), tables, makers)
@@ -226,22 +235,6 @@ def _n_blocks(rows: int, judged: int, *, viewed: bool) -> int:
     """
     least, share, size = (2**20, 32, 2**19) if viewed else (2**22, 8, 2**20)
     return 1 if rows < least or judged * share < rows else min(rows // size, 12)
-
-
-def _makers(
-    truth: Table, systems: Mapping[str, Table], blocks: int, block: Callable[..., Block]
-) -> list[Callable[[], Block]]:
-    """Return a function for each block, which builds it; blocks have about as many rows."""
-    if blocks == 1:
-        return [lambda: block(truth, systems)]
-
-    def build(share: Callable[[], Share]) -> Block:
-        codes, (truth_of_part, *system_tables) = share()
-        return block(truth_of_part, dict(zip(systems, system_tables, strict=True)), codes=codes)
-
-    return [
-        functools.partial(build, share) for share in partitions(blocks, [truth, *systems.values()])
-    ]
 
 
 @dataclass(frozen=True, eq=False)

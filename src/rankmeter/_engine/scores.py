@@ -228,11 +228,9 @@ class Scores:
             replacement = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
             values = np.where(undefined, replacement, values)
         rows = np.flatnonzero(averaged)
-        state = (
-            self.states[entry.label].take(rows)
-            if entry.pooled and entry.label in self.states
-            else None
-        )
+        state = self.states.get(entry.label) if entry.pooled else None
+        if state is not None:
+            state = state.take(rows)
         counts = int(np.count_nonzero(undefined)), int(np.count_nonzero(missing))
         lowest = self.lowest.get(entry.label)
         return Averaged(_values(values[rows], state), rows, *counts, state, lowest)
@@ -259,12 +257,11 @@ class Scores:
 
 def _worst_errors(blocks: Sequence[Scores]) -> dict[str, RankmeterError]:
     """The error with the largest extent of each metric, for any division into blocks."""
-    worst: dict[str, RankmeterError] = {}
-    for part in blocks:
-        for label, error in part.errors.items():
-            if label not in worst or _extent(error) > _extent(worst[label]):
-                worst[label] = error
-    return worst
+    labels = dict.fromkeys(label for part in blocks for label in part.errors)
+    return {
+        label: max((part.errors[label] for part in blocks if label in part.errors), key=_extent)
+        for label in labels
+    }
 
 
 def _extent(error: RankmeterError) -> float:
@@ -298,23 +295,19 @@ def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | No
             "each, or choose judgements='max', 'last' or 'sum'"
         )
     if facts.repeated_items.n:
+        chunks_hint = (
+            ". If the rankings are of chunks, write the id of each chunk, and name its document "
+            "with collapse="
+            if rankings.origin.words == RETRIEVAL
+            else ""
+        )
         return DuplicateError(
             f"{counted(facts.repeated_items.n, 'repeated item')} in the rankings "
             f"({rankings.source}), for example {facts.repeated_items}. Remove them, or choose "
             "duplicates='best' (keep the best rank) or 'each' (count every occurrence). If a "
-            "filler id marks empty places, drop those rows" + _chunks_hint(rankings)
+            f"filler id marks empty places, drop those rows{chunks_hint}"
         )
     return None
-
-
-def _chunks_hint(rankings: Table) -> str:
-    """A hint about documents that are repeated because their chunks are ranked."""
-    if rankings.origin.words != RETRIEVAL:
-        return ""
-    return (
-        ". If the rankings are of chunks, write the id of each chunk, and name its document with "
-        "collapse="
-    )
 
 
 def _no_overlap(

@@ -83,8 +83,7 @@ class Given:
     @cached_property
     def propensities(self) -> Items | None:
         """A number for each item."""
-        propensity = self.propensity
-        return None if propensity is None else read_item_numbers(propensity, "propensity")
+        return None if self.propensity is None else read_item_numbers(self.propensity, "propensity")
 
     @cached_property
     def collapsing(self) -> Collapse | None:

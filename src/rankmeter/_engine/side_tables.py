@@ -60,10 +60,6 @@ class SideTables:
         columns += [] if side.propensity is None else [side.propensity["item"]]
         return Codes(distinct([*map(as_ids, columns)]))
 
-    def listing(self, depth: int | None) -> Listing:
-        """The number of ranks to list, with the codes of all items."""
-        return Listing(self.items, depth)
-
     def evidence(self, name: str, users: Codes, choices: Alignment) -> Any:
         """Evidence of a metric by name, for the users of a block in their order.
 
@@ -80,9 +76,9 @@ class SideTables:
         has_overlap = self._about_users if name in ("profiles", "baseline") else self._about_items
         if not has_overlap.get(name, True):
             argument, _ = SIDE_DATA[name]
-            thing = "user" if has_overlap is self._about_users else "item"
+            noun = "user" if has_overlap is self._about_users else "item"
             raise NoOverlapError(
-                f"{argument}= has no {thing} in common with rankings and truth. Check that they "
+                f"{argument}= has no {noun} in common with rankings and truth. Check that they "
                 f"use the same ids, and that {argument}= is of the same data"
             )
         return evidence
@@ -125,9 +121,7 @@ class SideTables:
             if codes is not None
         }
 
-    def counts(
-        self, lists: Lists, users: Codes, borders: Collection[Border] = ()
-    ) -> dict[str, int]:
+    def counts(self, lists: Lists, users: Codes, borders: Collection[Border]) -> dict[str, int]:
         """Numbers of places in the lists whose items metrics may treat in a special way."""
         masks, item = {}, lists.item
         profiles = self.profiles(users)
@@ -135,29 +129,25 @@ class SideTables:
             masks["items_listed_though_seen"] = profiles.holds(lists.user, item)
             masks["items_listed_without_training_data"] = ~self.popularity.known[item]
             if borders:
-                masks["items_listed_at_the_border_of_the_head"] = self._at_border(borders)[item]
+                at_head = at_border(self.popularity, borders)
+                masks["items_listed_at_the_border_of_the_head"] = at_head[item]
         if self.features is not None:
             masks["items_listed_without_features"] = ~self.features.known[item]
         if self.catalogue is not None and self.catalogue.item is not None:
             masks["items_listed_outside_the_catalogue"] = ~self.catalogue.item[item]
         return {name: int(np.count_nonzero(places)) for name, places in masks.items()}
 
-    def counts_of_relevant(
-        self, item: IntArray, borders: Collection[Border] = ()
-    ) -> dict[str, int]:
+    def counts_of_relevant(self, item: IntArray, borders: Collection[Border]) -> dict[str, int]:
         """Numbers of relevant items that metrics may treat in a special way."""
         masks = {}
         if self.popularity is not None:
             masks["relevant_items_without_training_data"] = ~self.popularity.known[item]
             if borders:
-                masks["relevant_items_at_the_border_of_the_head"] = self._at_border(borders)[item]
+                at_head = at_border(self.popularity, borders)
+                masks["relevant_items_at_the_border_of_the_head"] = at_head[item]
         if self.propensity is not None:
             masks["relevant_items_without_propensity"] = ~self.propensity.known[item]
         return {name: int(np.count_nonzero(places)) for name, places in masks.items()}
-
-    def _at_border(self, borders: Collection[Border]) -> BoolArray:
-        """Items that only their order puts into the head or the tail."""
-        return at_border(self.popularity, borders) if self.popularity else np.zeros(0, dtype=bool)
 
     @cached_property
     def propensity(self) -> Propensity | None:
@@ -301,8 +291,8 @@ class SideTables:
         frame, user = table.frame.filter(series(user >= 0)), user[user >= 0]
         groups = Groups.of(user, users.n)
         candidates = Candidates.of(frame, user, groups, table.order, choices.score_type)
-        no_items = np.zeros(0, dtype=np.int64)
-        return list_first(candidates, no_items, np.zeros(0), choices, self.listing(choices.depth))
+        no_items, listing = np.zeros(0, dtype=np.int64), Listing(self.items, choices.depth)
+        return list_first(candidates, no_items, np.zeros(0), choices, listing)
 
     def _places(self, ids: pl.Series) -> IntArray:
         """The row of each code among some ids, -1 without one."""

@@ -17,8 +17,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._choices import Alignment
-from rankmeter._engine.block import Block
-from rankmeter._engine.called import adjusted_for_chance, call_metric, no_lists
+from rankmeter._engine.block import Block, adjusted_for_chance, call_metric, no_lists
 from rankmeter._engine.memory import CountedQueries, aligned_queries
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._evidence.hits import Hits
@@ -463,6 +462,9 @@ def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int
         steps, value = _state_steps(averaged.state, desk, positions), averaged.state.value()
     walker = _Walker(desk)
     walker.put_steps(steps, entry.label)
+    name = "users" if aligned.in_rankings[0] else "missing"
+    name = "undefined" if math.isnan(value) else name
+    facts = {**desk.facts, "nothing is relevant": not aligned.hits.n_relevant[0]}
     return Walk(
         entry.label,
         entry.metric.k,
@@ -472,21 +474,10 @@ def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int
         walker.ideal,
         walker.categories,
         tuple(walker.lines),
-        _rule(entry, aligned, value),
-        _facts_that_hold(desk),
+        f"{name}={getattr(entry.averaging, name)}",
+        tuple(name for name, holds in facts.items() if holds),
         entry.spec.whole,
     )
-
-
-def _rule(entry: MetricPlan, aligned: Aligned, value: float) -> str:
-    name = "users" if aligned.in_rankings[0] else "missing"
-    name = "undefined" if math.isnan(value) else name
-    return f"{name}={getattr(entry.averaging, name)}"
-
-
-def _facts_that_hold(desk: _Desk | _Counts) -> tuple[str, ...]:
-    facts = {**desk.facts, "nothing is relevant": not desk.aligned.hits.n_relevant[0]}
-    return tuple(name for name, holds in facts.items() if holds)
 
 
 def _state_steps(state: Exposure, desk: _Desk, positions: Any) -> list[Step]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 from collections import Counter
@@ -135,7 +136,9 @@ class _Values:
         if self.queries:
             queries = Queries.concat(self.queries)
             facts = {name: getattr(queries, name) for name in _FACTS}
-            arrays = _arrays(queries)
+            columns = {name: getattr(queries, name) for name in _OWN}
+            columns |= {name: getattr(queries.counts, name) for name in _COUNTS}
+            arrays = {name: array for name, array in columns.items() if array is not None}
         if self.ids:
             ids = _together(self.ids)
             arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array([*ids], str)
@@ -143,7 +146,9 @@ class _Values:
 
     def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         if "above" in arrays:
-            self.queries = [_queries(arrays, facts)]
+            columns: dict[str, Any] = {name: arrays.get(name) for name in (*_COUNTS, *_OWN)}
+            counts = RankCounts(**{name: columns.pop(name) for name in _COUNTS})
+            self.queries = [Queries(counts, **columns, **{name: facts[name] for name in _FACTS})]
         if "ids" in arrays:
             self.ids = [row_ids(arrays["ids"], facts["arrays"]["ids"], Counter())]
 
@@ -409,13 +414,9 @@ class Accumulator:
     def __add__(self, other: Accumulator) -> Accumulator:
         if not isinstance(other, Accumulator):
             return NotImplemented
-        return self._empty().merge(self).merge(other)
-
-    def _empty(self) -> Accumulator:
-        emptied = Accumulator.__new__(Accumulator)
-        emptied.__dict__.update(self.__dict__)
-        emptied.reset()
-        return emptied
+        total = copy.copy(self)
+        total.reset()
+        return total.merge(self).merge(other)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything counted so far as arrays, for `from_state`: no objects, no scores."""
@@ -611,16 +612,3 @@ def _damaged(error: Exception) -> DataError:
         f"the state of the accumulator is damaged ({type(error).__name__}: {error}): load an "
         "earlier one, or count the batches again"
     )
-
-
-def _arrays(queries: Queries) -> dict[str, npt.NDArray[Any]]:
-    counts = {name: getattr(queries.counts, name) for name in _COUNTS}
-    columns = {**counts, **{name: getattr(queries, name) for name in _OWN}}
-    return {name: array for name, array in columns.items() if array is not None}
-
-
-def _queries(arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> Queries:
-    columns: dict[str, Any] = {**dict.fromkeys((*_COUNTS, *_OWN)), **arrays}
-    counts = RankCounts(**{name: columns[name] for name in _COUNTS})
-    per_query = {name: columns[name] for name in _OWN}
-    return Queries(counts, **per_query, **{name: facts[name] for name in _FACTS})

@@ -45,9 +45,6 @@ class SampleSize:
     differing: float | None = None
     assurance: float | None = None
 
-    def __int__(self) -> int:
-        return self.n
-
     def __index__(self) -> int:
         return self.n
 

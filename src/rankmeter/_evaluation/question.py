@@ -25,7 +25,7 @@ from rankmeter.conventions import translate_all
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, IdTypeError, UsageError
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import USERS, Words, brief, counted, refused
+from rankmeter.errors._checks import USERS, brief, counted, refused
 from rankmeter.metrics import Metric
 
 REMEDY = "evaluate both with the same options, or compare the rankings: rm.compare({…}, truth)"
@@ -251,7 +251,9 @@ class Question:
         for table in (judged, *tables.values()):
             warn(*table.cautions)
         side = read_side(self.side_data, next(iter(tables.values())), plan.n_items)
-        words = vocabulary_of(judged, tables)
+        # The vocabulary of the ground truth, or of rankings, if it differs from the default one.
+        vocabularies = (table.origin.words for table in (judged, *tables.values()))
+        words = next((words for words in vocabularies if words != USERS), USERS)
         engine = self.reading.describe(tables.values())
         notes = (*side.notes, *unused)
         if judged.by_subtopic and any(entry.spec.intent_aware for entry in plan.metrics):
@@ -293,12 +295,6 @@ class Question:
                     raise
                 raise type(error)(f"System {str(name)!r}: {error}") from None
         return tables
-
-
-def vocabulary_of(judged: Table, systems: Mapping[str, Table]) -> Words:
-    """The vocabulary of the ground truth, or of rankings, if it differs from the default one."""
-    words = (table.origin.words for table in (judged, *systems.values()))
-    return next((w for w in words if w != USERS), USERS)
 
 
 def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:

@@ -169,7 +169,11 @@ def evaluate_scores(
     if negatives is None:
         queries = count_scores(scores, target, request, exclude=exclude, candidates=candidates)
     else:
-        _refuse_other(target=target, exclude=exclude, candidates=candidates)
+        side_args = {"target": target, "exclude": exclude, "candidates": candidates}
+        for name in [name for name, value in side_args.items() if value is not None]:
+            raise UsageError(
+                f"`{name}` has no meaning with `negatives`: scores has the positives", option=name
+            )
         queries = count_samples(scores, negatives, request)
     ids, read = _row_ids(users, queries)
     return summary_of(
@@ -414,11 +418,3 @@ def half_caution(half: str, tied: int, n: int) -> list[str]:
         return []
     share = f"{100 * tied / n:.3g} % of the targets are tied in {half}, which has few digits"
     return [f"{share}: compute the scores in float32"]
-
-
-def _refuse_other(**side_args: Any) -> None:
-    for name, value in side_args.items():
-        if value is not None:
-            raise UsageError(
-                f"`{name}` has no meaning with `negatives`: scores has the positives", option=name
-            )

@@ -99,9 +99,9 @@ def search(
         start[base.label],
         target=text,
         matches=tuple(matches),
-        tried=means.n_tried,
+        tried=len(means.computed),
         nearest=() if matches else _nearest(candidates),
-        searched=space.describe(means.n_left_out),
+        searched=space.describe(len(means.left_out)),
         notes=tuple(notes_of(start.plan, {like: start.facts()})),
         cautions=start.cautions,
     )
@@ -185,14 +185,8 @@ class _Space:
         """Every other value of every option that has a list of words."""
         base = self.bases[tool]
         now = base.switches()
-        words_by_name = {
-            **{name: option.choices for name, option in base.spec.options.items()},
-            **{
-                declared.name: declared.words
-                for declared in CHOICES.values()
-                if declared.name in now
-            },
-        }
+        words_by_name = {name: option.choices for name, option in base.spec.options.items()}
+        words_by_name |= {name: choice.words for name, choice in CHOICES.items() if name in now}
         for name, words in words_by_name.items():
             for word in words if name not in self.held else ():
                 pools = word != "micro" or base.spec.pools
@@ -221,38 +215,28 @@ class _Means:
         self.data, self.plan = data, dataclasses.replace(plan, interval="t")
         self.grades = np.unique(truth.gains)
         self._rows, self._size = 0, truth.height
-        self._left: set[MetricPlan] = set()
-        self._means: dict[MetricPlan, float | RankmeterError] = {}
+        self.left_out: set[MetricPlan] = set()  # plans that would have taken too long
+        self.computed: dict[MetricPlan, float | RankmeterError] = {}
         self._inert: dict[tuple[str, str], bool] = {}
         self._prints: dict[Alignment, list[bytes] | None] = {}
 
-    @property
-    def n_tried(self) -> int:
-        """Number of different plans that were computed."""
-        return len(self._means)
-
-    @property
-    def n_left_out(self) -> int:
-        """Number of plans that were left out because they would have taken too long."""
-        return len(self._left)
-
     def mean(self, plan: MetricPlan) -> float:
         """The mean of a computed plan; NaN if the plan was not computed or failed."""
-        value = self._means.get(plan, math.nan)
+        value = self.computed.get(plan, math.nan)
         return math.nan if isinstance(value, RankmeterError) else value
 
     def compute(self, plans: Iterable[MetricPlan]) -> Mapping[MetricPlan, float | RankmeterError]:
         """The mean of each plan, or why it has none; as many as the size of the data allows."""
         groups: dict[Alignment, list[MetricPlan]] = {}
         for plan in dict.fromkeys(plans):
-            if plan not in self._means:
+            if plan not in self.computed:
                 groups.setdefault(self._representative(plan.alignment), []).append(plan)
         for alignment, members in sorted(groups.items(), key=lambda group: -len(group[1])):
             if self._rows > MAX_ROWS:
-                self._left.update(members)
+                self.left_out.update(members)
             else:
                 self._compute(alignment, members)
-        return {plan: self._means.get(plan, math.nan) for plan in plans}
+        return {plan: self.computed.get(plan, math.nan) for plan in plans}
 
     def _compute(self, alignment: Alignment, plans: list[MetricPlan]) -> None:
         """Compute all plans of one alignment together."""
@@ -266,7 +250,7 @@ class _Means:
         try:
             (scores,) = self.data.run(joint_plan).values()
         except RankmeterError as error:
-            self._means |= dict.fromkeys(plans, error)
+            self.computed |= dict.fromkeys(plans, error)
             return
         self._rows += scores.n_users + int(scores.facts[alignment].n_ranked.sum()) + self._size
         for plan in plans:
@@ -278,7 +262,7 @@ class _Means:
                 ).mean
             except RankmeterError as error:
                 mean = error
-            self._means[plan] = mean
+            self.computed[plan] = mean
 
     def _representative(self, alignment: Alignment) -> Alignment:
         """The representative of all alignments that find the same hits in these data."""
@@ -302,10 +286,11 @@ class _Means:
         if word == CHOICES[name].default:
             return False
         if (name, word) not in self._inert:
-            coarse = Alignment(relevant="any", score_type="float32", duplicates="each")
-            coarse = dataclasses.replace(coarse, judgements="max")
-            settings: list[dict[str, Any]] = [{name: CHOICES[name].default}, {name: word}]
-            changed = (dataclasses.replace(coarse, **setting) for setting in settings)
+            coarse = Alignment(
+                relevant="any", score_type="float32", duplicates="each", judgements="max"
+            )
+            words: tuple[Any, ...] = (CHOICES[name].default, word)
+            changed = (dataclasses.replace(coarse, **{name: value}) for value in words)
             prints = [*map(self._fingerprint, changed)]
             self._inert[name, word] = prints[0] is not None and prints[0] == prints[1]
         return self._inert[name, word]
@@ -317,11 +302,11 @@ class _Means:
             plan = dataclasses.replace(self.plan, metrics=tuple(entries))
             try:
                 (scores,) = self.data.run(plan).values()
-                keys = [scores.matrix.tobytes(), str(sorted(scores.errors)).encode()]
             except RankmeterError:
                 self._prints[alignment] = None
             else:
-                self._prints[alignment] = keys
+                errors = str(sorted(scores.errors)).encode()
+                self._prints[alignment] = [scores.matrix.tobytes(), errors]
         return self._prints[alignment]
 
 

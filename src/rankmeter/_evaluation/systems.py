@@ -174,7 +174,12 @@ def compare(
         _refuse_rankings(systems, results)
         before, after = {"truth": truth, "like": like, "columns": columns}, {"memory": memory}
         after["engine"] = None if engine == "auto" else engine
-        _refuse_options({**before, **side_data.arguments(), **after, **choices})
+        options = {**before, **side_data.arguments(), **after, **choices}
+        for name in [name for name, value in options.items() if value is not None]:
+            raise UsageError(
+                f"`{name}` acts on rankings, and results have their own: leave it out, or compare "
+                "the rankings"
+            )
         requested = None if metrics is DEFAULT_METRICS else metrics
         return _compare_values(systems, results, requested, settings)
     reading = parse_engine(engine, memory)
@@ -216,16 +221,6 @@ def _refuse_rankings(systems: Mapping[str, object], results: Mapping[str, Summar
             raise UsageError(
                 f"{name} is rankings, and {other} is a result: evaluate {name}, too, or compare "
                 "the rankings of all systems, rm.compare({…}, truth)"
-            )
-
-
-def _refuse_options(options: Mapping[str, Any]) -> None:
-    """Refuse what acts on rankings alone, if results are compared."""
-    for name, value in options.items():
-        if value is not None:
-            raise UsageError(
-                f"`{name}` acts on rankings, and results have their own: leave it out, or compare "
-                "the rankings"
             )
 
 

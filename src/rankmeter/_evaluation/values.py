@@ -148,11 +148,12 @@ def compare_stored(
             f"a {type(values).__name__} is not a mapping from system to values: name the results "
             "of evaluations, {'A': result, 'B': result}, or pass the per_user of a comparison"
         )
-    values = with_equal_names(values) if isinstance(values, Mapping) else values
-    results = named_results(values) if isinstance(values, Mapping) else {}
-    check_options(results)
-    frames = {id(result): _values_by_user(name, result) for name, result in results.items()}
+    results: dict[str, Summary] = {}
     if isinstance(values, Mapping):
+        values = with_equal_names(values)
+        results = named_results(values)
+        check_options(results)
+        frames = {id(result): _values_by_user(name, result) for name, result in results.items()}
         values = {
             name: [frames.get(id(run), run) for run in data] if isinstance(data, list | tuple)
             else frames.get(id(data), data)

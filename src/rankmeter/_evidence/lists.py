@@ -281,10 +281,10 @@ class Features:
         return int(self.matrix.shape[1])
 
     def rows(self, item: IntArray) -> FloatArray:
-        """The vectors of some items, of shape (n, n_features)."""
-        rows = self.matrix[item]
+        """The vectors of items in an array of any shape, as its last axis."""
+        rows = self.matrix[item.ravel()]
         dense: FloatArray = rows.toarray() if hasattr(rows, "toarray") else rows
-        return dense
+        return dense.reshape(*item.shape, self.n_features)
 
     @cached_property
     def flags(self) -> Features:

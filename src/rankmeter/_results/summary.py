@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._engine.called import chance_scores
+from rankmeter._engine.block import chance_scores
 from rankmeter._engine.scores import Scores
 from rankmeter._evidence.hits import IntArray
 from rankmeter._reading.table import Frame

@@ -16,12 +16,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._reading.read import read_interactions
 from rankmeter._reading.table import Frame
-from rankmeter.baselines._learned import knn_scores as nearest
-from rankmeter.baselines._learned import rank_unseen, svd_scores
-from rankmeter.baselines._recommend import in_frame_kind, recommend
-from rankmeter.errors import DataError, InvalidValueError, UsageError, _checks
+from rankmeter.baselines._recommend import (
+    in_frame_kind,
+    knn_scores,
+    rank_unseen,
+    recommend,
+    svd_scores,
+)
+from rankmeter.errors import InvalidValueError, UsageError, _checks
 from rankmeter.errors._checks import counted, integer
 from rankmeter.splits._clock import Clock, Unit, require_column
 
@@ -93,9 +96,8 @@ def popularity(
     >>> popularity(train, k=2, users=[1, 9]).rows()
     [(1, 30, 1.0, 1), (9, 20, 2.0, 1), (9, 10, 1.0, 2)]
     """
-    frame = _read(train, columns)
-    scores = frame.group_by("item").agg(score=pl.len())
-    return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
+    scores = train.group_by("item").agg(score=pl.len())
+    return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
 @in_frame_kind
@@ -154,16 +156,15 @@ def recent_popularity(
             "pass either `days` or `fraction`, not both: got "
             f"{_checks.brief(days)} and {_checks.brief(fraction)}"
         )
-    frame = _read(train, columns)
-    age = _age(frame, needed_by="recent_popularity", unit=unit)
+    age = _age(train, needed_by="recent_popularity", unit=unit)
     if days is None:
         share = _checks.fraction("fraction", 0.1 if fraction is None else fraction)
         window = share * age.max(initial=0)
     else:
         window = _checks.number("days", days, above=0)
     is_recent = (age < window) | (age == 0)
-    scores = frame.filter(pl.Series(is_recent)).group_by("item").agg(score=pl.len())
-    return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
+    scores = train.filter(pl.Series(is_recent)).group_by("item").agg(score=pl.len())
+    return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
 @in_frame_kind
@@ -208,15 +209,14 @@ def decayed_popularity(
     >>> decayed_popularity(train, half_life=1, k=2, users=[4]).rows()  # 1, and 1/4 + 1/2
     [(4, 20, 1.0, 1), (4, 10, 0.75, 2)]
     """
-    frame = _read(train, columns)
-    age = _age(frame, needed_by="decayed_popularity", unit=unit)
+    age = _age(train, needed_by="decayed_popularity", unit=unit)
     if half_life is None:
         half_life = age.max(initial=0) / 10
     else:
         half_life = _checks.number("half_life", half_life, above=0)
     weight = np.exp2(-age / half_life) if half_life else np.ones_like(age)
-    scores = _sums(frame["item"], weight)
-    return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
+    scores = _sums(train["item"], weight)
+    return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
 @in_frame_kind
@@ -257,9 +257,8 @@ def mean_rating(
     >>> mean_rating(train, k=2, users=[4]).rows()
     [(4, 20, 4.0, 1), (4, 10, 3.5, 2)]
     """
-    frame = _read(train, columns)
-    scores = _mean_ratings(frame, 0, needed_by="mean_rating")
-    return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
+    scores = _mean_ratings(train, 0, needed_by="mean_rating")
+    return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
 @in_frame_kind
@@ -308,9 +307,8 @@ def damped_mean_rating(
     [(4, 10, 3.6666666666666665, 1), (4, 20, 2.0, 2)]
     """
     damping = _checks.number("damping", damping, least=0)
-    frame = _read(train, columns)
-    scores = _mean_ratings(frame, damping, needed_by="damped_mean_rating")
-    return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
+    scores = _mean_ratings(train, damping, needed_by="damped_mean_rating")
+    return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
 @in_frame_kind
@@ -357,10 +355,9 @@ def random(
     >>> sorted(random(train, users=[1])["item"]), random(train, users=[9])["score"].to_list()
     ([20, 30], [1.0, 0.6666666666666666, 0.3333333333333333])
     """
-    frame = _read(train, columns)
-    items = frame["item"].unique().sort()
+    items = train["item"].unique().sort()
     places = pl.DataFrame({"item": items, "score": np.arange(len(items), 0, -1) / len(items)})
-    return recommend(frame, places, k=k, users=users, exclude_seen=exclude_seen, seed=seed)
+    return recommend(train, places, k=k, users=users, exclude_seen=exclude_seen, seed=seed)
 
 
 @in_frame_kind
@@ -410,9 +407,8 @@ def svd(
     (1, 30)
     """
     factors = integer("factors", factors, least=1)
-    frame = _read(train, columns)
     learn = functools.partial(svd_scores, factors=factors)
-    return rank_unseen(frame, learn, k=k, users=users, exclude_seen=exclude_seen)
+    return rank_unseen(train, learn, k=k, users=users, exclude_seen=exclude_seen)
 
 
 @in_frame_kind
@@ -461,9 +457,8 @@ def item_knn(
     [(1, 30, 0.7071067812, 1)]
     """
     neighbours = integer("neighbours", neighbours, least=1)
-    frame = _read(train, columns)
-    learn = functools.partial(nearest, n_neighbours=neighbours)
-    return rank_unseen(frame, learn, k=k, users=users, exclude_seen=exclude_seen)
+    learn = functools.partial(knn_scores, n_neighbours=neighbours)
+    return rank_unseen(train, learn, k=k, users=users, exclude_seen=exclude_seen)
 
 
 BASELINES: dict[str, Callable[..., Frame]] = {
@@ -477,13 +472,6 @@ BASELINES: dict[str, Callable[..., Frame]] = {
     "svd": svd,
 }
 """The baselines by the names that the command line uses."""
-
-
-def _read(train: Any, columns: dict[str, str] | None) -> pl.DataFrame:
-    frame = read_interactions(train, columns=columns)
-    if frame.is_empty():
-        raise DataError("train has users but no interactions: nothing can be recommended")
-    return frame
 
 
 # -- scores -----------------------------------------------------------------------------------

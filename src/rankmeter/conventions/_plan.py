@@ -308,16 +308,8 @@ def _matches(metric: Metric, entry: MetricPlan) -> bool:
 
 
 _REMEDIES = {
-    (
-        "k",
-        "cutoff",
-        "cutoffs",
-        "n",
-        "top_k",
-        "top_n",
-        "topk",
-        "topn",
-    ): "a cutoff is part of the metric string, such as ndcg@10, or ndcg@5,10,20 for several",
+    ("k", "cutoff", "cutoffs", "n", "top_k", "top_n", "topk", "topn"): "a cutoff is part of the "
+    "metric string, such as ndcg@10, or ndcg@5,10,20 for several",
     ("segments", "segment", "by_segment"): "for means within segments call "
     "result.by_segment({user: segment}), or pass segments= to compare",
     ("mask", "seen"): "leave items out with exclude= of evaluate_scores, Scores or update()",

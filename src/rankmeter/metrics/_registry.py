@@ -60,10 +60,7 @@ SIDE_DATA = {
     "catalogue": ("catalogue", "the items that could be shown, or their number"),
     "baseline": ("baseline_lists", "the lists of another system"),
     "likeness": ("items", "what says how alike items are"),
-    "similarity": (
-        "items",
-        "pairwise similarities of the items, as a pair (ids, square matrix)",
-    ),
+    "similarity": ("items", "pairwise similarities of the items, as a pair (ids, square matrix)"),
 }
 """The argument that gives each kind of evidence about items and users, and what it is."""
 
@@ -381,7 +378,7 @@ def describe(
     options = _options(name, parameters, hints)
     if number_option and number_option not in options:
         raise ValueError(f"{name} has no option {number_option!r} that a number after @ could set")
-    spares = frozenset(need for need in needs if _is_optional(hints.get(need)))
+    spares = frozenset(n for n in needs if types.NoneType in typing.get_args(hints.get(n)))
     needed = {"hits": needs_relevant and "lists" not in needs, "lists": needs_items}
     masked = [need for need, is_needed in needed.items() if is_needed and need in needs]
     annotation = hints.get("return")
@@ -435,10 +432,6 @@ def _refuse_ties(name: str, arguments: Iterable[Any], *, open_ties: bool) -> Non
             f"{name} has no closed form under unresolved ties (ties='expected'): choose a rule "
             f"that orders tied items, such as ties='item'"
         )
-
-
-def _is_optional(hint: Any) -> bool:
-    return types.NoneType in typing.get_args(hint)
 
 
 def _evidence(name: str, parameters: Collection[inspect.Parameter]) -> tuple[tuple[str, ...], bool]:
@@ -510,12 +503,6 @@ def _check_names(spec: Spec) -> None:
             )
 
 
-def _evidence_line(spec: Spec, need: str) -> str:
-    """The type and meaning of some evidence."""
-    kind, meaning = EVIDENCE[need].split("\n", 1)
-    return f"{kind}{', optional' * (need in spec.spares)}\n{meaning}"
-
-
 def _full_docstring(spec: Spec, masked: Collection[str]) -> str | None:
     """The docstring, with the sections and parameters that all metrics have in common."""
     text = inspect.getdoc(spec.function)
@@ -523,7 +510,10 @@ def _full_docstring(spec: Spec, masked: Collection[str]) -> str | None:
         return None
     summary, *headings = re.split(r"^(\w+)\n-{3,}\n", text, flags=re.MULTILINE)
     written = dict(zip(headings[::2], (body.strip() for body in headings[1::2]), strict=True))
-    evidence = [f"{need} : {_evidence_line(spec, need)}" for need in spec.needs]
+    evidence = []
+    for need in spec.needs:
+        kind, meaning = EVIDENCE[need].split("\n", 1)
+        evidence.append(f"{need} : {kind}{', optional' * (need in spec.spares)}\n{meaning}")
     if spec.cutoff and not re.search(r"^k\b", written.get("Parameters", ""), re.MULTILINE):
         evidence.append("k : int, optional\n    Cutoff; without it the whole ranking counts.")
     values = f"{spec.low:g} or more" if spec.low > -math.inf else "Any number"

@@ -14,11 +14,6 @@ from rankmeter.metrics._registry import register
 from rankmeter.metrics.weights import cumulative_discount
 
 
-def _harmonic(n: int) -> FloatArray:
-    """H(0), H(1), …, H(n)."""
-    return np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, n + 1.0))))
-
-
 @register("Average precision", synonyms=("map", "average_precision", "mean_average_precision"))
 def ap(
     hits: Hits,
@@ -146,7 +141,8 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
         rank = np.ceil(hits.rank).astype(np.int64)
         share = np.where(rank <= depth, top - cumulative_discount("reciprocal", rank - 1), 0.0)
     else:
-        harmonic = _harmonic(int(hits.open.high.max(initial=0)))
+        ranks = np.arange(1.0, hits.open.high.max(initial=0) + 1.0)
+        harmonic = np.concatenate(([0.0], np.cumsum(1.0 / ranks)))  # H(0), H(1), …
         # Σ over the span of H(k) - H(r - 1), by the partial sums of H.
         total = np.concatenate(([0.0], np.cumsum(harmonic)))
         low, high = hits.open.low, np.minimum(hits.open.high, depth)

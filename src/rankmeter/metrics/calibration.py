@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._evidence.hits import FloatArray, ratio
+from rankmeter._evidence.hits import FloatArray
 from rankmeter._evidence.lists import Features, Lists, Popularity, Profiles
 from rankmeter._evidence.steps import column
 from rankmeter.errors._checks import number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register, require
-from rankmeter.metrics.category_diversity import category_counts, per_item
+from rankmeter.metrics.category_diversity import category_counts, per_item, shares
 from rankmeter.metrics.popularity import Border, tail_of
 from rankmeter.metrics.weights import RankDiscount, discount_function
 
@@ -24,17 +23,13 @@ _HEAD: Border = ("interactions", 0.2)
 _TAIL: Border = ("interactions", 0.8)
 
 
-def _borders(options: Mapping[str, Any]) -> list[Border]:
-    return [_HEAD, _TAIL] if options["of"] == "popularity" else []
-
-
 @register(
     "Miscalibration",
     high=math.inf,
     increasing=False,
     reached=False,
     synonyms=("miscalibration",),
-    borders=_borders,
+    borders=lambda options: [_HEAD, _TAIL] if options["of"] == "popularity" else [],
 )
 def calibration(
     lists: Lists,
@@ -95,10 +90,9 @@ def calibration(
     groups = require(grouping, "categories")
     top, shared, weight = lists.top(k), per_item(groups), discount_function(discount, p)
     alpha = number("alpha", alpha, least=0, most=1)
-    profile = _shares(
-        category_counts(profiles, shared, profiles.weight if weights == "rating" else None)
-    )
-    listed = _shares(category_counts(top, shared, weight(top.rank.astype(np.float64))))
+    ratings = profiles.weight if weights == "rating" else None
+    profile = shares(category_counts(profiles, shared, ratings))
+    listed = shares(category_counts(top, shared, weight(top.rank.astype(np.float64))))
     column(profile, "of the user", groups)
     column(listed, "in the list", groups)
     unit = math.log(2) if base == "2" else 1.0
@@ -120,12 +114,6 @@ def _by_popularity(popularity: Popularity) -> Features:
     head, tail = ~tail_of(popularity, *_HEAD, "tail"), tail_of(popularity, *_TAIL, "tail")
     matrix = np.column_stack([head, ~head & ~tail, tail]).astype(np.float64)
     return Features(matrix, np.ones(len(matrix), dtype=bool))
-
-
-def _shares(sums: FloatArray) -> FloatArray:
-    """The sums of each user over all of them; NaN where they are all 0."""
-    totals = np.broadcast_to(sums.sum(axis=1, keepdims=True), sums.shape)
-    return ratio(sums, totals, nothing=np.nan)
 
 
 def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:

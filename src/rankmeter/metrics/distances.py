@@ -52,11 +52,6 @@ class Space:
         """Numbers of each item."""
         return max(self.source.n_features, 1) if isinstance(self.source, Features) else 1
 
-    def rows(self, item: IntArray) -> FloatArray:
-        """The vectors of items in an array of any shape, as its last axis."""
-        vectors = self._vectors
-        return vectors.rows(item.ravel()).reshape(*item.shape, vectors.n_features)
-
     @property
     def _vectors(self) -> Features:
         assert isinstance(self.source, Features)
@@ -75,11 +70,9 @@ class Space:
             for users, sums in self._sums(lists.offsets, lists.item, np.ones(lists.item.size)):
                 totals[users] = np.einsum("uf,uf->u", sums, sums)
             # The squared distances of all pairs of vectors add up to n * squares - totals.
-            return (
-                self._share(n * squares - totals)
-                if hamming
-                else (squares - totals + n * (n - 1)) / 2
-            )
+            if hamming:
+                return self._share(n * squares - totals)
+            return np.asarray((squares - totals + n * (n - 1)) / 2)
         for rows, item, _ in self.blocks(lists):
             totals[rows] = self._of_pairs(item)
         return totals
@@ -88,7 +81,7 @@ class Space:
         """The sum of the distances of all pairs of lists of one length."""
         if self.distance not in ("hamming", "hamming_share"):
             return np.asarray(self.within(item).sum(axis=(1, 2)) / 2)
-        rows, sums = self.rows(item), np.zeros(item.shape[0])
+        rows, sums = self._vectors.rows(item), np.zeros(item.shape[0])
         for i in range(1, item.shape[1]):
             sums += self._differ(rows[:, :i], rows[:, [i]]).sum(axis=1)
         return sums
@@ -115,7 +108,7 @@ class Space:
             distances = np.zeros((item.shape[0], n, n))
             distances[:, first, second] = self.between(item[:, first], item[:, second])
             return distances + distances.transpose(0, 2, 1)
-        rows = self.rows(item)
+        rows = self._vectors.rows(item)
         if self.distance in ("hamming", "hamming_share"):
             distances = np.stack([self._differ(rows[:, [i]], rows) for i in range(n)], axis=1)
         else:
@@ -129,10 +122,11 @@ class Space:
         """The distances of pairs of items, given two arrays of one shape."""
         if isinstance(self.source, Similarity):
             return 1.0 - self.source.between(first, second)
+        rows, other_rows = self._vectors.rows(first), self._vectors.rows(second)
         if self.distance in ("hamming", "hamming_share"):
-            return self._differ(self.rows(first), self.rows(second))
+            return self._differ(rows, other_rows)
         size = self._vectors.squares
-        common: FloatArray = np.einsum("...f,...f->...", self.rows(first), self.rows(second))
+        common: FloatArray = np.einsum("...f,...f->...", rows, other_rows)
         return self._of_common(common, size[first] + size[second])
 
     def to_profile(self, lists: Lists, profiles: Profiles) -> FloatArray:
@@ -158,10 +152,9 @@ class Space:
             first, last = int(lists.offsets[users.start]), int(lists.offsets[users.stop])
             for low in range(first, last, step):
                 chunk = slice(low, min(low + step, last))
-                rows = self.rows(lists.item[chunk])
-                distance[chunk] -= np.einsum(
-                    "if,if->i", rows, mean[lists.user[chunk] - users.start]
-                )
+                rows = self._vectors.rows(lists.item[chunk])
+                means = mean[lists.user[chunk] - users.start]
+                distance[chunk] -= np.einsum("if,if->i", rows, means)
         return distance
 
     def _to_each(self, lists: Lists, item: IntArray, size: IntArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias
@@ -14,7 +15,7 @@ from rankmeter._evidence.steps import column
 from rankmeter.errors._checks import integer
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register, require
-from rankmeter.metrics.category_diversity import category_counts
+from rankmeter.metrics.category_diversity import category_counts, shares
 from rankmeter.metrics.popularity import Border, tail_of
 from rankmeter.metrics.states import Exposure, Grouped, Statistic, of_groups
 from rankmeter.metrics.weights import deduplicate, relevance_weights
@@ -212,12 +213,8 @@ def group_bias(
     """
     top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
     index = integer("group", group, least=1, most=members.matrix.shape[1]) - 1
-    return _grouped(
-        top,
-        members,
-        category_counts(profiles, members),
-        lambda part, reference, features: _bias_of(part, reference, features, index),
-    )
+    number = functools.partial(_bias_of, group=index)
+    return _grouped(top, members, category_counts(profiles, members), number)
 
 
 @register("Gap between groups of items", **_OF_GROUPS, reached=False, synonyms=("item_mad",))
@@ -336,17 +333,13 @@ def _mean_change(part: FloatArray, reference: FloatArray, members: Features) -> 
 
 def _bias_of(part: FloatArray, reference: FloatArray, members: Features, group: int) -> FloatArray:
     _bias(part, reference, members)
-    list_share, reference_share = _share(part)[..., group], _share(reference)[..., group]
+    list_share, reference_share = shares(part)[..., group], shares(reference)[..., group]
     return formula("shown / had - 1", nothing=np.nan, shown=list_share, had=reference_share)
 
 
 def _bias(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
     """The relative change of the share that each group has; NaN for one without training items."""
-    return column(ratio(_share(part), _share(reference), nothing=np.nan) - 1.0, "bias", members)
-
-
-def _share(part: FloatArray) -> FloatArray:
-    return ratio(part, part.sum(axis=-1, keepdims=True), nothing=np.nan)
+    return column(ratio(shares(part), shares(reference), nothing=np.nan) - 1.0, "bias", members)
 
 
 def _mean(values: FloatArray) -> FloatArray:

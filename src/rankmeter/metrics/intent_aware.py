@@ -263,12 +263,7 @@ def precision_ia(
 
 
 @register("Intent-aware average precision", reached=False, synonyms=("map_ia",))
-def ap_ia(
-    lists: Lists,
-    relevant: Lists,
-    categories: Features,
-    k: int | None = None,
-) -> FloatArray:
+def ap_ia(lists: Lists, relevant: Lists, categories: Features, k: int | None = None) -> FloatArray:
     """Intent-aware average precision (AP-IA): average precision of each category's items, averaged.
 
     Notes
@@ -292,7 +287,7 @@ def ap_ia(
     top = top.only(top.relevant)
     sums = np.zeros((lists.n_users, width))
     for users, item, positions in top.blocks(CELLS // max(width, 1) + 1):
-        rows = categories.rows(item.ravel()).reshape(*item.shape, width)
+        rows = categories.rows(item)
         sums[users] = (rows * np.cumsum(rows, axis=1) / top.rank[positions][:, :, None]).sum(axis=1)
     mean = column(
         ratio(sums, category_counts(relevant, categories)), "average precision", categories
@@ -387,7 +382,7 @@ def _gains(
     gains, best = np.zeros(lists.n_users), np.zeros(lists.n_users)
     width = max(categories.n_features, 1)
     for users, item, positions in top.blocks(max(1, CELLS // width)):
-        rows = categories.rows(item.ravel()).reshape(*item.shape, width)
+        rows = categories.rows(item)
         before = np.cumsum(rows, axis=1) - rows
         gain = (rows * stay**before).sum(axis=2)
         weights = weight(top.rank[positions].astype(np.float64))
@@ -402,7 +397,7 @@ def _gains(
         )
     if ideal.startswith("greedy"):
         for users, item, _ in relevant.blocks(max(1, CELLS // width)):
-            rows = categories.rows(item.ravel()).reshape(*item.shape, width)
+            rows = categories.rows(item)
             columns = rows.transpose(2, 0, 1)
             keys = columns[::-1] if ideal == "greedy" else item[None]
             order = np.lexsort(keys, axis=-1)[:, ::-1]

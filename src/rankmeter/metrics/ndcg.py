@@ -138,8 +138,7 @@ def ndcg(
     """
     value = dcg(hits, k, gain=gain, discount=discount)
     if ideal == "ones":
-        depth = hits.length(k)
-        best = cumulative_discount(discount, depth)
+        best = cumulative_discount(discount, hits.length(k))
     elif ideal == "retrieved":
         best = dcg(Hits.perfect(hits.offsets, hits.gain), k, gain=gain, discount=discount)
         best = np.where(np.isnan(best), 0.0, best)

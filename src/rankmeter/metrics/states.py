@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -69,10 +69,7 @@ class Ratio:
     whole: FloatArray | IntArray
     names: tuple[str, str] | None = ("part", "whole")
 
-    @property
-    def alone(self) -> bool:
-        """A user alone has a share."""
-        return True
+    alone: ClassVar[bool] = True  # a user alone has a share
 
     def __add__(self, other: Self) -> Self:
         """The users of both, those of `self` first."""
@@ -299,10 +296,7 @@ class Exposure:
     weight: FloatArray
     statistic: Statistic
 
-    @property
-    def alone(self) -> bool:
-        """The lists of one user have no number."""
-        return False
+    alone: ClassVar[bool] = False  # the lists of one user have no number
 
     @property
     def n_users(self) -> int:

@@ -242,13 +242,8 @@ class Reader:
         number("target", self.target, above=0)
         number("scale", self.scale, above=0)
         fraction("p", self.p)
-        is_given_by_name = {
-            "target": self.target != TARGET,
-            "p": self.p != PERSISTENCE,
-            "scale": self.scale != SCALE,
-        }
-        for name in (name for name, is_given in is_given_by_name.items() if is_given):
-            if self.model not in ACTS[name]:
+        for name, default in {"target": TARGET, "p": PERSISTENCE, "scale": SCALE}.items():
+            if getattr(self, name) != default and self.model not in ACTS[name]:
                 raise UsageError(
                     f"`{name}` cannot act on model={self.model}, only on {', '.join(ACTS[name])}: "
                     "leave it out",
