@@ -14,7 +14,7 @@ from command_line import rankmeter as run
 from rankmeter._choices import CHOICES, INPUTS, SETTINGS, acting
 from rankmeter._engine.memory import score_queries
 from rankmeter._rankings.known_ranks import count_samples, read_ranks
-from rankmeter._rankings.scores import Asked, count_scores
+from rankmeter._rankings.scores import CountRequest, count_scores
 from rankmeter.conventions import convention_names
 from rankmeter.conventions._plan import resolve
 from rankmeter.errors import RankmeterError, UsageError
@@ -131,9 +131,9 @@ def test_a_choice_that_can_act_has_an_effect(data, name):
 
 
 COUNTED = {
-    "samples": lambda: count_samples(POSITIVE, NEGATIVES, Asked()),
+    "samples": lambda: count_samples(POSITIVE, NEGATIVES, CountRequest()),
     "ranks": lambda: read_ranks(LOW, HIGH, SIZES),
-    "scores": lambda: count_scores(SCORES, LABELS, Asked()),
+    "scores": lambda: count_scores(SCORES, LABELS, CountRequest()),
 }
 
 

@@ -31,7 +31,7 @@ from rankmeter._rankings.array_files import (
 from rankmeter._rankings.kind import plan_of_data
 from rankmeter._rankings.known_ranks import count_samples, read_ranks
 from rankmeter._rankings.rank_counts import Queries
-from rankmeter._rankings.scores import Asked, count_scores
+from rankmeter._rankings.scores import CountRequest, count_scores
 from rankmeter._rankings.ties import ORDERED
 from rankmeter._reading.by_user import Ids, IdSeries
 from rankmeter._reading.table import POLARS, Kind
@@ -274,7 +274,7 @@ def count_request(
     *,
     tolerance: tuple[float, float] | None = None,
     like: str | None = None,
-) -> Asked:
+) -> CountRequest:
     """The request to count for the metrics of a plan.
 
     Raises
@@ -293,7 +293,7 @@ def count_request(
     close = _tolerance(tolerance, like)
     if any(close) and plan.bad_scores == "worst":
         raise UsageError("bad_scores='worst' cannot tie close scores: pass tolerance=(0, 0)")
-    return Asked(plan.each, ordered, plan.bad_scores, single, close)
+    return CountRequest(plan.each, ordered, plan.bad_scores, single, close)
 
 
 def _tolerance(tolerance: Any, like: str | None) -> tuple[float, float]:

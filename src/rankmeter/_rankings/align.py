@@ -77,14 +77,14 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     user = codes.encode(rankings.users)
     in_rankings[user] = True
     if isinstance(rankings.rows, CountedRows):
-        counted = CandidateCounts(*rankings.rows.counts_at(user, truth))
+        candidate_counts = CandidateCounts(*rankings.rows.counts_at(user, truth))
     else:
         ranking = _ranking(rankings.rows, rankings, user, truth, listing)
-        counted = count_candidates(ranking, truth, notes, listing)
-    counts, positive, repeated, shown = counted
+        candidate_counts = count_candidates(ranking, truth, notes, listing)
+    counts, positive, repeated, lists = candidate_counts
     hits, nonrelevant, tied = to_hits(counts, (truth.relevant, truth.others), choices, positive)
-    if shown is not None:
-        shown = replace(shown, gain=np.where(shown.relevant, gains_of(shown.gain, choices), 0.0))
+    if lists is not None:
+        lists = replace(lists, gain=np.where(lists.relevant, gains_of(lists.gain, choices), 0.0))
     facts = Facts(
         hits.n_relevant,
         hits.n_ranked,
@@ -94,7 +94,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
         truth.contradictions,
         hits.rank.size,
     )
-    return Aligned(hits, nonrelevant, in_rankings, facts, shown)
+    return Aligned(hits, nonrelevant, in_rankings, facts, lists)
 
 
 @singledispatch
@@ -125,17 +125,17 @@ def _(
 def relevant_items(truth: Judged, items: Codes) -> Shown:
     """The relevant items of each user, largest gain first, as codes; without items of no code."""
     code = items.find(truth.items)
-    kept = np.flatnonzero(truth.choices.is_relevant(truth.gain) & (code >= 0))
-    gain = gains_of(truth.gain[kept], truth.choices)
-    order = np.lexsort((code[kept], -gain, truth.code[kept]))
-    at, gain = kept[order], gain[order]
-    offsets = offsets_of(truth.code[at], truth.codes.n)
-    rank = np.arange(at.size) - offsets[truth.code[at]] + 1
-    return Shown(offsets, code[at], rank, gain, np.ones(at.size, dtype=bool), items.n)
+    relevant = np.flatnonzero(truth.choices.is_relevant(truth.gain) & (code >= 0))
+    gain = gains_of(truth.gain[relevant], truth.choices)
+    order = np.lexsort((code[relevant], -gain, truth.code[relevant]))
+    rows, gain = relevant[order], gain[order]
+    offsets = offsets_of(truth.code[rows], truth.codes.n)
+    rank = np.arange(rows.size) - offsets[truth.code[rows]] + 1
+    return Shown(offsets, code[rows], rank, gain, np.ones(rows.size, dtype=bool), items.n)
 
 
 def to_hits(
-    counted: RankCounts,
+    counts: RankCounts,
     ideals: tuple[Hits, Hits],
     choices: Alignment,
     positive: BoolArray | None = None,
@@ -146,38 +146,38 @@ def to_hits(
     judged items have a positive score.
     """
     if choices.scope != "all":
-        inside = assign_ranks(counted, choices.ties, choices.depth)
-        ideals = perfect_hits(inside.user, inside.gain, counted.n_ranked.size, choices, inside.item)
+        ranked = assign_ranks(counts, choices.ties, choices.depth)
+        ideals = perfect_hits(ranked.user, ranked.gain, counts.n_ranked.size, choices, ranked.item)
     if choices.retrieved == "positive" and positive is not None:
-        counted = counted.only(positive)
-    counts = {
-        "tied_hits": int(np.count_nonzero(counted.equal)),
-        "users_with_tied_hits": int(np.count_nonzero(np.bincount(counted.user[counted.equal > 0]))),
+        counts = counts.only(positive)
+    tied = {
+        "tied_hits": int(np.count_nonzero(counts.equal)),
+        "users_with_tied_hits": int(np.count_nonzero(np.bincount(counts.user[counts.equal > 0]))),
     }
-    placed = assign_ranks(counted, choices.ties, choices.depth)
-    n_ranked = counted.n_ranked
+    placed = assign_ranks(counts, choices.ties, choices.depth)
+    n_ranked = counts.n_ranked
     if choices.depth is not None:
         n_ranked = np.minimum(n_ranked, choices.depth)
     relevant = choices.is_relevant(placed.gain)
     together = choices.ties == "together"
     hits = _as_hits(placed, relevant, ideals[0], n_ranked, together=together)
     nonrelevant = _as_hits(placed, ~relevant, ideals[1], n_ranked, together=together)
-    return replace(hits, gain=gains_of(hits.gain, choices)), nonrelevant, counts
+    return replace(hits, gain=gains_of(hits.gain, choices)), nonrelevant, tied
 
 
 def _as_hits(
     placed: Placed, keep: BoolArray, ideal: Hits, n_ranked: IntArray, *, together: bool
 ) -> Hits:
     """Make hits of the placed items that are kept, with the counts of their users."""
-    kept = placed.only(keep)
+    items = placed.only(keep)
     return Hits(
-        offsets_of(kept.user, n_ranked.size),
-        kept.rank,
-        kept.gain,
+        offsets_of(items.user, n_ranked.size),
+        items.rank,
+        items.gain,
         ideal.n_relevant,
         n_ranked,
-        Span(kept.low, kept.high),
+        Span(items.low, items.high),
         ideal,
         together,
-        kept.item,
+        items.item,
     )

@@ -118,8 +118,8 @@ def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
         except (OSError, ValueError) as error:
             raise FileFormatError(f"{data} cannot be read as ranks: {reason(error)}") from error
     read = _columns(data)
-    named = {role: column_of(read, role, names, first=True) for role, names in ROLES.items()}
-    roles = {role: name for role, name in named.items() if name}
+    by_role = {role: column_of(read, role, names, first=True) for role, names in ROLES.items()}
+    roles = {role: name for role, name in by_role.items() if name}
     if "ranks" not in roles:
         hint = near("rank", read.names) or f".{read.hint}"
         raise ColumnError(f"{read.source} has no column rank, only {', '.join(read.names)}{hint}")

@@ -162,9 +162,9 @@ def pick_rows(array: Any, row: Any) -> Any:
     return pick(array, row, axis=0)
 
 
-def pick(array: Any, place: IntArray, axis: int) -> Any:
+def pick(array: Any, positions: IntArray, axis: int) -> Any:
     """Copy rows (axis 0) or columns (axis 1) of a matrix."""
-    index = on_device_of(array, place)
+    index = on_device_of(array, positions)
     if is_torch(array):
         return array.index_select(axis, index)
     return namespace(array).take(array, index, axis=axis)
@@ -174,8 +174,8 @@ def places_in(ordered: Any, values: Any, side: str) -> IntArray:
     """Search an ascending vector, on its device, for the places of values."""
     library = namespace(ordered)
     kind = library.result_type(ordered, values)
-    both = converted(ordered, kind), converted(values, kind)
-    return host(library.searchsorted(*both, side=side))  # type: ignore[no-any-return]
+    arrays = converted(ordered, kind), converted(values, kind)
+    return host(library.searchsorted(*arrays, side=side))  # type: ignore[no-any-return]
 
 
 def ascending(array: Any) -> Any:

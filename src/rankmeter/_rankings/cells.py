@@ -36,8 +36,8 @@ class Cells(Parallel):
         """Cells in any order."""
         row, column = np.asarray(row, dtype=np.int64), np.asarray(column, dtype=np.int64)
         gain = np.ones(row.size) if gain is None else np.asarray(gain, dtype=np.float64)
-        inside = (row[1:] > row[:-1]) | ((row[1:] == row[:-1]) & (column[1:] >= column[:-1]))
-        if inside.all():
+        in_order = (row[1:] > row[:-1]) | ((row[1:] == row[:-1]) & (column[1:] >= column[:-1]))
+        if in_order.all():
             return cls(row, column, gain)
         width = int(column.max()) + 2
         order = np.argsort(row * width + column, kind="stable")
@@ -62,9 +62,9 @@ class Cells(Parallel):
 
     def repeated(self) -> Any:
         """A mask of the cells that equal the one before."""
-        same = np.zeros(self.n, dtype=bool)
-        same[1:] = (self.row[1:] == self.row[:-1]) & (self.column[1:] == self.column[:-1])
-        return same
+        mask = np.zeros(self.n, dtype=bool)
+        mask[1:] = (self.row[1:] == self.row[:-1]) & (self.column[1:] == self.column[:-1])
+        return mask
 
     def keys(self, n_columns: int) -> IntArray:
         """One ascending number for each cell."""
@@ -74,10 +74,10 @@ class Cells(Parallel):
         """A mask of the other cells that are among these."""
         if not self.n:
             return np.zeros(other.n, dtype=bool)
-        keys, asked = self.keys(n_columns), other.keys(n_columns)
-        place = np.searchsorted(keys, asked)
-        is_there = place < keys.size
-        is_there[is_there] = keys[place[is_there]] == asked[is_there]
+        keys, other_keys = self.keys(n_columns), other.keys(n_columns)
+        position = np.searchsorted(keys, other_keys)
+        is_there = position < keys.size
+        is_there[is_there] = keys[position[is_there]] == other_keys[is_there]
         return is_there
 
     def per_row(self, n_rows: int) -> IntArray:
@@ -88,13 +88,13 @@ class Cells(Parallel):
         """Select the cells of some columns, with their positions among all."""
         if start == 0 and self.column.max(initial=0) < stop:
             return np.arange(self.n), self
-        chosen = np.flatnonzero((self.column >= start) & (self.column < stop))
-        return chosen, self.only(chosen)
+        positions = np.flatnonzero((self.column >= start) & (self.column < stop))
+        return positions, self.only(positions)
 
     def of_rows(self, start: int, stop: int) -> tuple[slice, Cells]:
         """Select the cells of some rows: their positions, and the cells with rows from 0."""
-        at = slice(*np.searchsorted(self.row, [start, stop]))
-        return at, Cells(self.row[at] - start, self.column[at], self.gain[at])
+        rows = slice(*np.searchsorted(self.row, [start, stop]))
+        return rows, Cells(self.row[rows] - start, self.column[rows], self.gain[rows])
 
 
 NO_CELLS = Cells.of([], [])
@@ -126,19 +126,19 @@ def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
             f"`{name}` {cells.column[first]} of row {cells.row[first]} is {_beyond(n_columns)}; "
             f"{counted(wrong.size, 'such id')} in all"
         )
-    beyond = _outside(cells.row, n_rows)
-    if beyond.size:
+    wrong = _outside(cells.row, n_rows)
+    if wrong.size:
         raise DataError(
-            f"`{name}` has row {cells.row[beyond[0]]}, but the scores have {counted(n_rows, 'row')}"
+            f"`{name}` has row {cells.row[wrong[0]]}, but the scores have {counted(n_rows, 'row')}"
         )
-    same = cells.repeated()
-    if same.any() and name == "target":
-        first = np.flatnonzero(same)[0]
+    equal = cells.repeated()
+    if equal.any() and name == "target":
+        first = np.flatnonzero(equal)[0]
         raise DuplicateError(
             f"duplicate target {cells.column[first]} in row {cells.row[first]}; "
-            f"{counted(int(same.sum()), 'such id')} in all. Remove the repetitions; padding is -1"
+            f"{counted(int(equal.sum()), 'such id')} in all. Remove the repetitions; padding is -1"
         )
-    return cells.only(~same)
+    return cells.only(~equal)
 
 
 def _beyond(n_columns: int) -> str:
@@ -154,11 +154,11 @@ def _outside(ids: IntArray, n: int) -> IntArray:
 
 def _parse_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     if is_sparse(data):
-        whole = data.tocoo() if data.ndim == 2 else data.reshape(1, -1).tocoo()
-        _check_rows(name, whole.shape, n_rows, n_columns)
-        stored = whole.data != 0
-        row, column = whole.coords if hasattr(whole, "coords") else (whole.row, whole.col)
-        row, column, labels = row[stored], column[stored], whole.data[stored].astype(np.float64)
+        matrix = data.tocoo() if data.ndim == 2 else data.reshape(1, -1).tocoo()
+        _check_rows(name, matrix.shape, n_rows, n_columns)
+        stored = matrix.data != 0
+        row, column = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
+        row, column, labels = row[stored], column[stored], matrix.data[stored].astype(np.float64)
         if name == "target":
             return _cells_of_labels(row, column, labels, name)
         return Cells.of(row, column, labels)
@@ -199,11 +199,11 @@ def _cells_of_lists(data: list[Any], name: str, n_rows: int) -> Cells:
             f"got {counted(len(data), 'list')}"
         )
     lists = [ids if isinstance(ids, np.ndarray) else _ids(ids, name) for ids in data]
-    for place, part in enumerate(lists):
+    for number, part in enumerate(lists):
         if part.ndim != 1:
-            raise _not_ids(name, part, place)
+            raise _not_ids(name, part, number)
     sizes = [part.size for part in lists]
-    column = np.concatenate([_as_int64(part, name, place) for place, part in enumerate(lists)])
+    column = np.concatenate([_as_int64(part, name, number) for number, part in enumerate(lists)])
     row = np.repeat(np.arange(n_rows), sizes)
     return _unpadded(row, column)
 
@@ -240,9 +240,9 @@ def _as_int64(array: Any, name: str, row: int | None = None) -> IntArray:
     if array.size and array.dtype.kind not in "iu":
         raise _not_ids(name, array, row)
     if array.size and array.dtype.kind == "u" and (largest := array.max()) >= 2**63:
-        where = "" if row is None else f" of row {row}"
+        of_row = "" if row is None else f" of row {row}"
         raise DataError(
-            f"`{name}` {largest}{where} is not the number of an item: items are numbered from 0, "
+            f"`{name}` {largest}{of_row} is not the number of an item: items are numbered from 0, "
             "and padding is -1 in a signed type"
         )
     ids: IntArray = array.astype(np.int64, copy=False)
@@ -251,8 +251,8 @@ def _as_int64(array: Any, name: str, row: int | None = None) -> IntArray:
 
 def _unpadded(row: IntArray, column: IntArray) -> Cells:
     """Cells without the padding, which is -1."""
-    inside = column != -1
-    return Cells.of(row, column) if inside.all() else Cells.of(row[inside], column[inside])
+    is_filled = column != -1
+    return Cells.of(row, column) if is_filled.all() else Cells.of(row[is_filled], column[is_filled])
 
 
 def _cells_of_labels(row: IntArray, column: IntArray, labels: Any, name: str) -> Cells:
@@ -295,11 +295,11 @@ def _is_mask(array: Any, name: str) -> bool:
 
 
 def _not_ids(name: str, array: Any, row: int | None = None) -> DataError:
-    where = "" if row is None else f" in row {row}"
-    where = f" of shape {tuple(array.shape)}" if array.ndim == 2 else where
+    location = "" if row is None else f" in row {row}"
+    location = f" of shape {tuple(array.shape)}" if array.ndim == 2 else location
     return DataError(
         f"`{name}` must have ids of columns (integers), a boolean mask or a matrix of labels of "
-        f"the shape of the scores, got {array.dtype}{where}"
+        f"the shape of the scores, got {array.dtype}{location}"
     )
 
 

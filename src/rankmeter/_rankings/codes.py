@@ -25,8 +25,8 @@ THREADS = min(4, os.cpu_count() or 1)
 """How many parts are worked on at the same time."""
 
 
-def in_threads(work: Callable[[int], _T], n: int, most: int = THREADS + 1) -> Iterator[_T]:
-    """The results of `work` on the numbers below `n`, in order; at most `most` are not taken."""
+def in_threads(work: Callable[[int], _T], n: int, limit: int = THREADS + 1) -> Iterator[_T]:
+    """The results of `work` on the numbers below `n`, in order; at most `limit` are not taken."""
     if n == 1:
         yield work(0)
         return
@@ -35,7 +35,7 @@ def in_threads(work: Callable[[int], _T], n: int, most: int = THREADS + 1) -> It
         try:
             for part in range(n):
                 waiting.append(pool.submit(work, part))
-                if len(waiting) == most:
+                if len(waiting) == limit:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -43,9 +43,9 @@ def in_threads(work: Callable[[int], _T], n: int, most: int = THREADS + 1) -> It
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def map_pieces(pieces: Pieces, work: Callable[[int], _T], what: str) -> Iterator[_T]:
-    """A pass over all pieces, as `in_threads`; `what` names it where progress is shown."""
-    return with_progress(in_threads(work, len(pieces)), what, len(pieces), pieces.n_rows)
+def map_pieces(pieces: Pieces, work: Callable[[int], _T], task: str) -> Iterator[_T]:
+    """A pass over all pieces, as `in_threads`; `task` names it where progress is shown."""
+    return with_progress(in_threads(work, len(pieces)), task, len(pieces), pieces.n_rows)
 
 
 FEW = 4000
@@ -68,13 +68,13 @@ class Codes:
     def of_tables(cls, *tables: Table) -> Codes:
         """All users named in any of the tables, ascending."""
         columns = _users_of(tables)
-        named = [ids for ids in columns if len(ids)]
-        if _are_few(named) or _dense_ends(named) is not None:
+        filled = [ids for ids in columns if len(ids)]
+        if _are_few(filled) or _dense_ends(filled) is not None:
             return cls(distinct(columns))
-        folded = [_collapse_runs(ids.series()) for ids in named]
+        folded = [_collapse_runs(ids.series()) for ids in filled]
         codes = cls(_unique([values for values, _ in folded]))
         codes._known = [
-            (ids, codes._repeat_codes(*fold)) for ids, fold in zip(named, folded, strict=True)
+            (ids, codes._repeat_codes(*fold)) for ids, fold in zip(filled, folded, strict=True)
         ]
         return codes
 
@@ -104,9 +104,9 @@ class Codes:
         if self.low is None:
             few = self._are_few(ids)
             return self._one_by_one(ids) if few else self._look_up(ids.series())
-        place = _offsets(ids, self.low)
-        code = self.table.take(place, mode="clip")
-        code[(place < 0) | (place >= self.table.size)] = -1
+        offset = _offsets(ids, self.low)
+        code = self.table.take(offset, mode="clip")
+        code[(offset < 0) | (offset >= self.table.size)] = -1
         return code
 
     def _are_few(self, ids: Ids) -> bool:
@@ -123,12 +123,12 @@ class Codes:
     def _look_up(self, ids: pl.Series) -> IntArray:
         """Codes of any ids; -1 for those outside the universe."""
         if ids.dtype == pl.String:
-            place = ids.cast(self._names, strict=False).to_physical().cast(pl.Int64)
+            code = ids.cast(self._names, strict=False).to_physical().cast(pl.Int64)
         else:
             places = self.users.series().to_frame("id").with_columns(place=pl.int_range(self.n))
             joined = ids.to_frame("id").join(places, on="id", how="left", maintain_order="left")
-            place = joined["place"]
-        return place.fill_null(-1).to_numpy()
+            code = joined["place"]
+        return code.fill_null(-1).to_numpy()
 
     @cached_property
     def _names(self) -> pl.Enum:
@@ -188,8 +188,8 @@ def id_runs(ids: pl.Series) -> pl.DataFrame | None:
 
 def _collapse_runs(ids: pl.Series) -> tuple[pl.Series, IntArray | None]:
     """Equal ids that follow each other as one, and how many these are, if most do."""
-    alike = id_runs(ids)
-    return (ids, None) if alike is None else (alike["value"], alike["len"].to_numpy())
+    runs = id_runs(ids)
+    return (ids, None) if runs is None else (runs["value"], runs["len"].to_numpy())
 
 
 def are_dense(low: int, high: int, n: int) -> bool:
@@ -243,8 +243,8 @@ def partitions(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
         is_inside = part_of_user == number
         code_in_part = np.cumsum(is_inside) - 1
         known_codes = [
-            (ids, code_in_part[codes.encode(all_ids)[at]])
-            for all_ids, ids, at in zip(_users_of(tables), _users_of(divided), places, strict=True)
+            (part, code_in_part[codes.encode(ids)[rows]])
+            for ids, part, rows in zip(_users_of(tables), _users_of(divided), places, strict=True)
         ]
         return Codes(codes.users.where(is_inside), known_codes), divided
 

@@ -94,21 +94,21 @@ class Candidates:
     def of_users(self, users: IntArray) -> tuple[IntArray, IntArray]:
         """The user and the position of each row of some users."""
         begin, n = self.offsets[users], self.offsets[users + 1] - self.offsets[users]
-        at = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum())
-        return np.repeat(users, n), at if self.row_order is None else self.row_order[at]
+        rows = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum())
+        return np.repeat(users, n), rows if self.row_order is None else self.row_order[rows]
 
     def holds(self, marks: Marks) -> BoolArray:
         """Return a mask of the marks that are among these rows with the same value."""
         if not self.value.size:
             return np.zeros(marks.row.size, dtype=bool)
-        at = marks.row
-        is_there: BoolArray = at < self.value.size
+        position = marks.row
+        is_there: BoolArray = position < self.value.size
         if self.row is not None:
             order = np.argsort(self.row, kind="stable")
-            at = order.take(np.searchsorted(self.row, at, sorter=order), mode="clip")
+            position = order.take(np.searchsorted(self.row, position, sorter=order), mode="clip")
             is_there = np.isin(marks.row, self.row)
         # Rows without a number cannot be compared, and none of them has moved.
-        is_there &= (marks.row < 0) | (self.value.take(at, mode="clip") == marks.value)
+        is_there &= (marks.row < 0) | (self.value.take(position, mode="clip") == marks.value)
         return is_there
 
     def numbered(self, marks: Marks) -> Marks:
@@ -120,31 +120,30 @@ class Candidates:
         """The number of each row among all rows."""
         return np.arange(self.user.size) if self.row is None else self.row
 
-    def numbers_at(self, at: IntArray) -> IntArray:
+    def numbers_at(self, rows: IntArray) -> IntArray:
         """The numbers of the rows at some positions."""
-        return at if self.row is None else self.row[at]
+        return rows if self.row is None else self.row[rows]
 
-    def items_at(self, at: IntArray) -> Ids:
+    def items_at(self, rows: IntArray) -> Ids:
         """The items of the rows at some positions."""
-        return self.item.take(at)
+        return self.item.take(rows)
 
-    def marks(self, at: IntArray) -> Marks:
+    def marks(self, rows: IntArray) -> Marks:
         """The rows at some positions as marks without a gain."""
-        return Marks(
-            self.user[at], np.zeros(at.size), self.numbers_at(at), self.value[at], self.item, at
-        )
+        user, value = self.user[rows], self.value[rows]
+        return Marks(user, np.zeros(rows.size), self.numbers_at(rows), value, self.item, rows)
 
-    def only(self, at: IntArray) -> Candidates:
+    def only(self, rows: IntArray) -> Candidates:
         """Select rows by their positions, which ascend."""
-        return self._like(self.marks(at))
+        return self._like(self.marks(rows))
 
     def followed_by(self, marks: Marks) -> Candidates:
         """Append rows whose numbers are higher."""
         rows = self.marks(np.arange(self.user.size))
         items = IdSeries(pl.concat([rows.item.series(), marks.item.series()]))
-        at = rows.user.size + np.arange(marks.user.size)
-        more = replace(marks, items=items, at=at)
-        return self._like(replace(rows, items=items).followed_by(more))
+        positions = rows.user.size + np.arange(marks.user.size)
+        appended = replace(marks, items=items, position=positions)
+        return self._like(replace(rows, items=items).followed_by(appended))
 
     def _like(self, marks: Marks) -> Candidates:
         return Candidates.of_marks(marks, self.offsets.size - 1, self.order, falling=self.falling)
@@ -170,12 +169,12 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
     n_ranked = np.diff(c.offsets)
     ordered = ties in ORDERED
     if c.row is None and c.order == "list":  # marks beyond all rows are at the end
-        place = t.row
+        position = t.row
         if c.row_order is not None:
             places = np.empty(c.user.size + 1, dtype=np.int64)
             places[c.row_order], places[-1] = np.arange(c.user.size), c.user.size
-            place = places[np.minimum(t.row, c.user.size)]
-        above = np.minimum(place, c.offsets[t.user + 1]) - c.offsets[t.user]
+            position = places[np.minimum(t.row, c.user.size)]
+        above = np.minimum(position, c.offsets[t.user + 1]) - c.offsets[t.user]
         equal = np.zeros_like(above)
         return RankCounts(t.user, t.gain, above, equal, equal if ordered else None, n_ranked)
     above, equal = _above_and_equal(c, t)
@@ -212,12 +211,12 @@ def _above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
 
 def _defined_counts(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
     """The counts of the candidates of the users of some marks, by their definition."""
-    user, at = c.of_users(np.flatnonzero(np.bincount(t.user)))
-    value = c.value[at]
+    user, rows = c.of_users(np.flatnonzero(np.bincount(t.user)))
+    value = c.value[rows]
     if c.falling:
         value, t = -value, replace(t, value=-t.value)
     tally = Tally(t, c.offsets.size - 1, rules)
-    tally.add(user, value, c.numbers_at(at), lambda places: c.items_at(at[places]))
+    tally.add(user, value, c.numbers_at(rows), lambda places: c.items_at(rows[places]))
     return tally
 
 
@@ -228,18 +227,18 @@ def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
         value.reshape(n, longest).sort(axis=1)
         return value
     result = np.empty_like(value)
-    for place, inside, padded in _as_matrices(value, offsets):
+    for positions, is_filled, padded in _as_matrices(value, offsets):
         padded.sort(axis=1)
-        result[place[inside]] = padded[inside]
+        result[positions[is_filled]] = padded[is_filled]
     return result
 
 
 def order_within(value: FloatArray, offsets: IntArray) -> IntArray:
     """The positions of the numbers of each segment, ascending by value; equal ones by position."""
     result = np.empty(value.size, dtype=np.int64)
-    for place, inside, padded in _as_matrices(value, offsets):
+    for positions, is_filled, padded in _as_matrices(value, offsets):
         order = np.argsort(padded, axis=1, kind="stable")
-        result[place[inside]] = (place[:, :1] + order)[inside]
+        result[positions[is_filled]] = (positions[:, :1] + order)[is_filled]
     return result
 
 
@@ -262,11 +261,11 @@ def _as_matrices(
         width = length
     for size in np.flatnonzero(np.bincount(width[width > 0])).tolist():
         segments = np.flatnonzero(width == size)
-        inside = np.arange(size) < length[segments][:, None]
-        place = offsets[segments][:, None] + np.arange(size)
-        padded = np.full(inside.shape, np.inf)
-        padded[inside] = value[place[inside]]
-        yield place, inside, padded
+        is_filled = np.arange(size) < length[segments][:, None]
+        positions = offsets[segments][:, None] + np.arange(size)
+        padded = np.full(is_filled.shape, np.inf)
+        padded[is_filled] = value[positions[is_filled]]
+        yield positions, is_filled, padded
 
 
 def _is_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:

@@ -84,9 +84,9 @@ def counted_gains(user: IntArray, gain: FloatArray, n_users: int, choices: Align
         return gain
     counts = choices.is_relevant_grade(gain)
     if table:
-        grades, place = np.unique(gain, return_inverse=True)
+        grades, index = np.unique(gain, return_inverse=True)
         gains = [table.get(same_grade(grade), grade) for grade in grades.tolist()]
-        return np.where(counts, np.array(gains, dtype=np.float64)[place], np.minimum(gain, 0.0))
+        return np.where(counts, np.array(gains, dtype=np.float64)[index], np.minimum(gain, 0.0))
     has_relevant = np.zeros(n_users, dtype=bool)
     has_relevant[user[counts]] = True
     return np.where(has_relevant[user], gain, np.minimum(gain, 0.0))
@@ -101,13 +101,13 @@ def perfect_hits(
 ) -> tuple[Hits, Hits]:
     """The perfect rankings of the relevant judged items, and of the others."""
     is_relevant = choices.is_relevant(gain)
-    relevant, others = (slice(None), slice(0)) if is_relevant.all() else (is_relevant, ~is_relevant)
+    relevant, other = (slice(None), slice(0)) if is_relevant.all() else (is_relevant, ~is_relevant)
 
-    def of(chosen: Any, gains: FloatArray) -> Hits:
-        codes = None if item is None else item[chosen]
-        return _ideal(user[chosen], gains, n_users, codes)
+    def of(rows: Any, gains: FloatArray) -> Hits:
+        codes = None if item is None else item[rows]
+        return _ideal(user[rows], gains, n_users, codes)
 
-    return of(relevant, gains_of(gain[relevant], choices)), of(others, gain[others])
+    return of(relevant, gains_of(gain[relevant], choices)), of(other, gain[other])
 
 
 def gains_of(gain: FloatArray, choices: Alignment) -> FloatArray:

@@ -42,11 +42,11 @@ class Rows:
 
     def find(self, judged: Judged) -> Marks:
         row, judgment = self._pairs.row, self._pairs.judgment
-        c, given = self.candidates, None
+        c, raw = self.candidates, None
         if self.order != "list":
-            given = self.frame[self.order].to_numpy()[row]
-        where = c.user[row], judged.gain[judgment], c.numbers_at(row), c.value[row]
-        return Marks(*where, judged.items, judgment, given)
+            raw = self.frame[self.order].to_numpy()[row]
+        columns = c.user[row], judged.gain[judgment], c.numbers_at(row), c.value[row]
+        return Marks(*columns, judged.items, judgment, raw)
 
     def self_items(self) -> Marks:
         return self.candidates.marks(
@@ -56,10 +56,10 @@ class Rows:
     def repeats(self) -> Marks | None:
         if not self._pairs.repeated:
             return None
-        again = self.frame.with_row_index("row")
-        again = again.filter(pl.struct("user", "item").is_duplicated())
-        best = best_of(again, self.order)["row"].to_numpy()
-        worse = np.setdiff1d(again["row"].to_numpy(), best, assume_unique=True)
+        repeated = self.frame.with_row_index("row")
+        repeated = repeated.filter(pl.struct("user", "item").is_duplicated())
+        best = best_of(repeated, self.order)["row"].to_numpy()
+        worse = np.setdiff1d(repeated["row"].to_numpy(), best, assume_unique=True)
         return self.candidates.marks(worse.astype(np.int64))
 
     def numbered(self, marks: Marks) -> Marks:
@@ -74,8 +74,8 @@ class Rows:
 
     def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
         """The last given rank of each user, 0 without any; without some rows."""
-        left, last = leave_out(self.candidates, removed), np.zeros(self.n_users)
-        np.maximum.at(last, left.user, left.value)
+        remaining, last = leave_out(self.candidates, removed), np.zeros(self.n_users)
+        np.maximum.at(last, remaining.user, remaining.value)
         return last
 
 
@@ -91,18 +91,18 @@ class Kept(Rows):
     """The rows that matter, of rankings whose other candidates can only be counted."""
 
     def __init__(
-        self, rankings: Table, user: IntArray, judged: Judged, score_type: str, rest: Rest
+        self, rankings: Table, user: IntArray, judged: Judged, score_type: str, remainder: Rest
     ) -> None:
         super().__init__(rankings, user, judged, score_type, falling=False)
-        self.rest, self.end, self.source = rest, rest.end, rankings.source
+        self.rest, self.end, self.source = remainder, remainder.end, rankings.source
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        users, rest = self.codes.users.series(), self.rest
+        users = self.codes.users.series()
         rows = {"user": users.gather(series(marks.user)), "item": marks.item.series()}
         rows["number"] = series(marks.row)
-        others = rest.count(pl.DataFrame(rows), marks.value, tie_order(ties), self.score_type)
-        n_ranked = self._by_code(rest.users, rest.n_rows).astype(np.int64)
-        return super().tally(marks, ties) + RankCounts(marks.user, marks.gain, *others, n_ranked)
+        counts = self.rest.count(pl.DataFrame(rows), marks.value, tie_order(ties), self.score_type)
+        n_ranked = self._by_code(self.rest.users, self.rest.n_rows).astype(np.int64)
+        return super().tally(marks, ties) + RankCounts(marks.user, marks.gain, *counts, n_ranked)
 
     def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:
         if depth is None or depth > self.rest.depth:
@@ -115,11 +115,11 @@ class Kept(Rows):
         frame, code = frame.filter(series(code >= 0)), code[code >= 0]
         groups = Groups.of(code, self.n_users)
         first = Candidates.of(frame, code, groups, self.order, self.score_type)
-        left = leave_out(first, removed)
+        top = leave_out(first, removed)
         # The rows of the user itself leave no room, but for the second of those with given ranks.
         is_own = is_self(frame["user"], frame["item"])
-        gone = ~np.isin(first.number, left.number) & (is_own if self.order == "rank" else ~is_own)
-        n_gone = np.bincount(code[gone], minlength=1)
+        lost = ~np.isin(first.number, top.number) & (is_own if self.order == "rank" else ~is_own)
+        n_gone = np.bincount(code[lost], minlength=1)
         if n_gone.max() > (self.order == "rank"):
             user = self.codes.users.series()[int(n_gone.argmax())]
             raise UsageError(
@@ -128,7 +128,7 @@ class Kept(Rows):
                 "engine='memory'",
                 option="duplicates",
             )
-        return left
+        return top
 
     def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
         last = self.rest.last_ranks()
@@ -154,40 +154,40 @@ class Lookup:
         self._place = np.full(n_users, code.size)  # of the list of each user; of an empty one
         self._place[code] = np.arange(code.size)
         value = np.zeros(0) if lists.numbers is None else compared(lists.numbers, score_type)
-        nobody, nothing = np.empty(0, dtype=np.int64), Objects([], lists.item_type)
+        nobody, no_items = np.empty(0, dtype=np.int64), Objects([], lists.item_type)
         groups = Groups(None, np.append(lists.offsets, lists.offsets[-1]))
         self._all = _Places(
-            nobody, None, value, lists.order, nothing, groups, falling=True, lists=lists
+            nobody, None, value, lists.order, no_items, groups, falling=True, lists=lists
         )
 
     def find(self, judged: Judged) -> Marks:
-        at = self._place[judged.code]
-        order = np.argsort(at, kind="stable")
-        order = order[: np.searchsorted(at, self.code.size, sorter=order)]
+        list_index = self._place[judged.code]
+        order = np.argsort(list_index, kind="stable")
+        order = order[: np.searchsorted(list_index, self.code.size, sorter=order)]
         sought = judged.lookup_form(self.lists)
-        if not np.array_equal(order, np.arange(at.size)):
+        if not np.array_equal(order, np.arange(list_index.size)):
             sought = sought.take(order)
-        return self._marks_of(at[order], sought, judged.gain, judged.items, order)
+        return self._marks_of(list_index[order], sought, judged.gain, judged.items, order)
 
     def self_items(self) -> Marks:
         users, item_type = self.lists.users, self.lists.item_type
-        at = np.arange(len(users))
+        list_index = np.arange(len(users))
         if users.type != item_type:
             text = users.series().cast(pl.String)
             ids = text.cast(getattr(pl, item_type), strict=False)
-            at = np.flatnonzero(ids.cast(pl.String).eq_missing(text).to_numpy())
+            list_index = np.flatnonzero(ids.cast(pl.String).eq_missing(text).to_numpy())
             users = IdSeries(ids)
-        items, n = users.take(at), at.size
+        items, n = users.take(list_index), list_index.size
         sought = self.lists.sought(items)
-        marks = self._marks_of(at, sought, np.zeros(n), items, np.arange(n))
+        marks = self._marks_of(list_index, sought, np.zeros(n), items, np.arange(n))
         return marks if self.order == "list" else replace(marks, row=marks.row - 1)
 
     def repeats(self) -> None:
         """See `Ranking`."""
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        at = self._place[marks.user]
-        counts = count(self._all, replace(marks, user=at), ties)
+        list_index = self._place[marks.user]
+        counts = count(self._all, replace(marks, user=list_index), ties)
         n_ranked = np.zeros(self.n_users, dtype=np.int64)
         n_ranked[self.code] = self.lists.lengths
         return replace(counts, user=marks.user, n_ranked=n_ranked)
@@ -197,18 +197,18 @@ class Lookup:
         return replace(marks, row=numbered.row)
 
     def _marks_of(
-        self, at: IntArray, sought: Any, gain: FloatArray, items: Ids, which: IntArray
+        self, list_index: IntArray, sought: Any, gain: FloatArray, items: Ids, which: IntArray
     ) -> Marks:
-        """The marks of items that are in the lists `at`; `which` are their gains and names."""
-        number = self.lists.look_up(at, sought)
+        """The marks of items that are in some lists; `which` are their gains and names."""
+        number = self.lists.look_up(list_index, sought)
         held = np.flatnonzero(~np.isnan(number))
-        at, which, number = at[held], which[held], number[held]
-        where = self.code[at], gain[which]
+        list_index, which, number = list_index[held], which[held], number[held]
+        user_and_gain = self.code[list_index], gain[which]
         if self.order == "list":
-            row = self.lists.offsets[at] + number.astype(np.int64)
-            return Marks(*where, row, row.astype(np.float64), items, which)
+            row = self.lists.offsets[list_index] + number.astype(np.int64)
+            return Marks(*user_and_gain, row, row.astype(np.float64), items, which)
         value = compared(number, self.score_type)
-        return Marks(*where, np.full(at.size, -1), value, items, which, number)
+        return Marks(*user_and_gain, np.full(list_index.size, -1), value, items, which, number)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -217,8 +217,8 @@ class _Places(Candidates):
 
     lists: ByUser
 
-    def items_at(self, at: IntArray) -> Ids:
-        return self.lists.take(at)
+    def items_at(self, rows: IntArray) -> Ids:
+        return self.lists.take(rows)
 
     def holds(self, marks: Marks) -> BoolArray:
         """See `Candidates.holds`; rows without a number are there."""
@@ -229,7 +229,7 @@ class _Places(Candidates):
         row = marks.row.copy()
         unnumbered = np.flatnonzero(row < 0)
         unnumbered = unnumbered[np.argsort(marks.user[unnumbered], kind="stable")]
-        at = marks.user[unnumbered]
-        place = self.lists.places(at, self.lists.sought(marks.only(unnumbered).item))
-        row[unnumbered] = self.lists.offsets[at] + place.astype(np.int64)
+        list_index = marks.user[unnumbered]
+        position = self.lists.places(list_index, self.lists.sought(marks.only(unnumbered).item))
+        row[unnumbered] = self.lists.offsets[list_index] + position.astype(np.int64)
         return replace(marks, row=row)

@@ -76,11 +76,11 @@ def plan_of_data(
     data: Input,
 ) -> Plan:
     """The plan, with ties ``realistic`` unless a choice or a tool says otherwise."""
-    chosen = dict(choices)
+    options = dict(choices)
     native = like is None or (isinstance(like, str) and like == "rankmeter")
-    if data != "grades" and native and chosen.get("ties") is None:
-        chosen["ties"] = "realistic"
-    plan = resolve(metrics, like=like, choices=chosen, data=data)
+    if data != "grades" and native and options.get("ties") is None:
+        options["ties"] = "realistic"
+    plan = resolve(metrics, like=like, choices=options, data=data)
     return plan if data == "grades" else replace(plan, words=QUERIES)
 
 
@@ -126,7 +126,7 @@ def _same_truth(first: Table, second: Table) -> Table:
             f"the systems have different relevant items{different and f' ({different})'}: compare "
             "the same queries in the same order, or name them by users="
         )
-    both = pl.concat(frames).unique(maintain_order=True)
+    judgments = pl.concat(frames).unique(maintain_order=True)
     empty = pl.concat([table.empty_users.series() for table in (first, second)]).unique()
-    empty = empty.filter(~empty.is_in(both["user"].implode()))
-    return replace(first.with_rows(both), empty_users=IdSeries(empty))
+    empty = empty.filter(~empty.is_in(judgments["user"].implode()))
+    return replace(first.with_rows(judgments), empty_users=IdSeries(empty))

@@ -16,7 +16,7 @@ from rankmeter._rankings.kind import Kind
 from rankmeter._rankings.known_ranks import count_samples, read_ranks
 from rankmeter._rankings.matrix import CandidateCells, MatrixRows, read_matrix
 from rankmeter._rankings.rank_counts import CountedRows, Queries
-from rankmeter._rankings.scores import Asked
+from rankmeter._rankings.scores import CountRequest
 from rankmeter._reading.by_user import Ids, IdSeries, InFrame, series
 from rankmeter._reading.ids import ids
 from rankmeter._reading.table import Origin, Table
@@ -186,13 +186,13 @@ class Sampled(_CountedQueries):
 
     def __init__(self, positives: Any, negatives: Any, *, users: Any = None) -> None:
         self.positives, self.negatives = _load(positives), _load(negatives)
-        super().__init__(count_samples(self.positives, self.negatives, Asked()), users)
+        super().__init__(count_samples(self.positives, self.negatives, CountRequest()), users)
 
     def count(self, *, single: bool, tolerance: tuple[float, float]) -> Queries:
         if not single and not any(tolerance):
             return self.queries
-        asked = Asked(single=single, tolerance=tolerance)
-        return count_samples(self.positives, self.negatives, asked)
+        request = CountRequest(single=single, tolerance=tolerance)
+        return count_samples(self.positives, self.negatives, request)
 
 
 class Ranks(_CountedQueries):
@@ -305,10 +305,10 @@ class Grades(Kind):
     def judged(self) -> Table:
         """The items of the lists, and relevant ones that are in none."""
         absent = self.n_relevant - self.listed
-        more = np.repeat(np.arange(absent.size), absent)
-        nth = np.arange(more.size) - (np.cumsum(absent) - absent)[more] + self.listed[more]
-        row, item = np.append(self.row, more), np.append(self._names(), nth)
-        gain = np.append(self.gains, np.ones(more.size))
+        user = np.repeat(np.arange(absent.size), absent)
+        nth = np.arange(user.size) - (np.cumsum(absent) - absent)[user] + self.listed[user]
+        row, item = np.append(self.row, user), np.append(self._names(), nth)
+        gain = np.append(self.gains, np.ones(user.size))
         frame = pl.DataFrame([self._users_of(row), series(item, "item"), series(gain, "gain")])
         without = np.bincount(row, minlength=self.lengths.size) == 0
         return _judgments(frame, self.users.filter(series(without)), "Grades")
@@ -339,15 +339,15 @@ def _row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:
     return gains.astype(np.float64)  # type: ignore[no-any-return]
 
 
-def _n_relevant(given: Any, listed: IntArray) -> IntArray:
+def _n_relevant(data: Any, listed: IntArray) -> IntArray:
     """Number of relevant items of each user."""
-    if given is None:
+    if data is None:
         return listed
-    numbers = host(asarray(given, "n_relevant"))
+    numbers = host(asarray(data, "n_relevant"))
     if numbers.dtype.kind not in "iu" or numbers.shape not in ((), listed.shape):
         raise DataError(
             f"`n_relevant` must be an integer, or one for each of "
-            f"{counted(listed.size, 'list')}, got {brief(given)}"
+            f"{counted(listed.size, 'list')}, got {brief(data)}"
         )
     n_relevant: IntArray = np.broadcast_to(numbers.astype(np.int64), listed.shape)
     if (wrong := np.flatnonzero(n_relevant < listed)).size:
@@ -376,13 +376,13 @@ def _load(data: Any) -> Any:
     return read_array_file(data) if is_path(data) else data
 
 
-def _different_ids(given: Any, n: int, counts: Counter[str], role: str = "user") -> pl.Series:
+def _different_ids(data: Any, n: int, counts: Counter[str], role: str = "user") -> pl.Series:
     """Different ids, by default the numbers from 0."""
-    if given is None:
+    if data is None:
         return pl.Series(role, np.arange(n))
-    column = row_column(_load(given), f"{role}s", n)
+    column = row_column(_load(data), f"{role}s", n)
     checked = ids(column, role, f"{role}s=", counts)
     if checked.n_unique() < len(checked):
-        twice = checked.filter(checked.is_duplicated())[0]
-        raise DuplicateError(f"duplicate {role} {brief(twice)} in {role}s=")
+        repeated = checked.filter(checked.is_duplicated())[0]
+        raise DuplicateError(f"duplicate {role} {brief(repeated)} in {role}s=")
     return checked

@@ -23,20 +23,20 @@ from rankmeter._rankings.arrays import (
 from rankmeter._rankings.cells import LARGEST, NO_CELLS, Cells, read_cells
 from rankmeter._rankings.rank_counts import Queries, RankCounts
 from rankmeter._rankings.score_counts import Block, Targets, comparable_scores, compare_rows
-from rankmeter._rankings.scores import Asked, Problem, to_queries
+from rankmeter._rankings.scores import CountRequest, Problem, to_queries
 from rankmeter.errors import DataError, DuplicateError, InvalidValueError
 from rankmeter.errors._checks import LARGEST as MOST
 from rankmeter.errors._checks import brief, counted, integer
 
 
-def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
+def count_samples(positive: Any, negatives: Any, request: CountRequest) -> Queries:
     """Count the negatives above and equal to each positive.
 
     Parameters
     ----------
     positive : array of shape (n,)
     negatives : array of shape (n, m), or of shape (m,) if all positives share them
-    asked : Asked
+    request : CountRequest
     """
     half = half_type(positive) or half_type(negatives)
     arrays = asarray(positive, "positive"), asarray(negatives, "negatives")
@@ -44,8 +44,8 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
     for name, array in zip(("positive", "negatives"), arrays, strict=True):
         if not is_number(array):
             raise DataError(f"`{name}` must be numbers, got an array of type {array.dtype}")
-    read = map(floating, arrays) if any(asked.tolerance) else arrays
-    positives, negative_scores = (comparable_scores(scores, single=asked.single) for scores in read)
+    read = map(floating, arrays) if any(request.tolerance) else arrays
+    positives, negative_scores = (comparable_scores(array, single=request.single) for array in read)
     if positives.ndim == 2 and positives.shape[1] == 1:
         positives = positives[:, 0]
     if positives.ndim != 1:
@@ -64,9 +64,9 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
     if n and not negative_scores.shape[-1]:
         raise DataError("`negatives` has no scores: every positive would be first")
     for name, array in (("positive", positives), ("negatives", negative_scores)):
-        _refuse_odd(name, array, asked)
+        _refuse_odd(name, array, request)
     cells = Cells(np.arange(n), np.zeros(n, dtype=np.int64), np.ones(n))
-    targets = Targets.of(cells, positives, n, asked.tolerance)
+    targets = Targets.of(cells, positives, n, request.tolerance)
     if negative_scores.ndim == 1:
         counts = _count_shared(targets, negative_scores)
     else:
@@ -90,17 +90,17 @@ def _count_shared(targets: Targets, negatives: Any) -> RankCounts:
     return targets.counts(n - high, high - low, high, np.full(high.size, n))
 
 
-def _refuse_odd(name: str, array: Any, asked: Asked) -> None:
+def _refuse_odd(name: str, array: Any, request: CountRequest) -> None:
     if "int" in str(array.dtype) or "bool" in str(array.dtype):
         return
     bad = ~host(namespace(array).isfinite(array))
     if bad.any():
         first = int(np.flatnonzero(bad.reshape(bad.shape[0], -1).any(axis=1))[0])
         n = int(bad.sum())
-        what = "score that is" if n == 1 else "scores that are"
-        where = "at position" if array.ndim == 1 and name == "negatives" else "in row"
+        noun = "score that is" if n == 1 else "scores that are"
+        location = "at position" if array.ndim == 1 and name == "negatives" else "in row"
         raise InvalidValueError(
-            f"`{name}` has {n:,} {what} NaN or infinite, the first {where} {first}. Remove "
+            f"`{name}` has {n:,} {noun} NaN or infinite, the first {location} {first}. Remove "
             f"{'it' if n == 1 else 'them'}, or pass a matrix of scores with bad_scores='drop'"
         )
 
@@ -125,9 +125,9 @@ def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries
     high = np.ceil(low)
     half = low != np.floor(low)
     if (wrong := np.flatnonzero(2 * low != np.floor(2 * low))).size:
-        place = int(wrong[0])
+        row = int(wrong[0])
         raise InvalidValueError(
-            f"rank {low[place]:g} of row {place} is neither an integer nor the mean of two ranks"
+            f"rank {low[row]:g} of row {row} is neither an integer nor the mean of two ranks"
         )
     if upper is not None:
         high = _numbers(upper, "upper")
@@ -163,7 +163,7 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
         return np.zeros(0)
     if array.ndim == 1 and array.dtype.kind in "OSU":
         values = array.tolist()
-        row = next((at for at, value in enumerate(values) if not _is_number(value)), 0)
+        row = next((index for index, value in enumerate(values) if not _is_number(value)), 0)
         raise DataError(
             f"{brief(values[row])} of row {row} of `{name}` is not a number: write ranks such as 3 "
             "or 2.5, one for each query"
@@ -181,10 +181,10 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
             f"or more; {counted(wrong.size, 'such value')} in all"
         )
     exact = numbers if array.dtype.kind == "f" else array
-    if (beyond := np.flatnonzero(exact > LARGEST_RANK)).size:
+    if (large := np.flatnonzero(exact > LARGEST_RANK)).size:
         raise InvalidValueError(
-            f"{counted(beyond.size, 'rank is', 'ranks are')} above 2^53 in `{name}`, for example "
-            f"{brief(exact[beyond[0]].item())} of row {beyond[0]}. If they mark items that were "
+            f"{counted(large.size, 'rank is', 'ranks are')} above 2^53 in `{name}`, for example "
+            f"{brief(exact[large[0]].item())} of row {large[0]}. If they mark items that were "
             "not ranked, drop these rows; if higher is better, they are scores: pass them to "
             "evaluate_scores"
         )
@@ -230,11 +230,11 @@ def _candidates(data: Any, last: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]
                 "of each rank, of at most 2^62"
             )
         n_ranked = array.astype(np.int64)
-    beyond = np.flatnonzero(last > n_ranked)
-    if beyond.size:
+    large = np.flatnonzero(last > n_ranked)
+    if large.size:
         raise DataError(
-            f"rank {last[beyond[0]]} of row {beyond[0]} is beyond its {n_ranked[beyond[0]]} "
-            f"candidates; {counted(beyond.size, 'such rank')} in all"
+            f"rank {last[large[0]]} of row {large[0]} is beyond its {n_ranked[large[0]]} "
+            f"candidates; {counted(large.size, 'such rank')} in all"
         )
     return n_ranked
 
@@ -271,8 +271,8 @@ def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
         )
     targets = read_cells(target, "target", n_rows, LARGEST)
     n_items = max(n_items, int(targets.column.max(initial=0)) + 1)
-    row, place = np.nonzero(table >= 0)
-    listed = table[row, place].astype(np.int64)
+    row, column = np.nonzero(table >= 0)
+    listed = table[row, column].astype(np.int64)
     rank = np.arange(row.size) - np.searchsorted(row, row)  # padding holds no place
     order = np.lexsort((listed, row))
     cells = Cells.of(row[order], listed[order])
@@ -284,10 +284,10 @@ def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
             "empty places, replace it by -1"
         )
     is_listed = cells.holds(targets, n_items)
-    at = np.searchsorted(cells.keys(n_items), targets.keys(n_items))
+    cell_index = np.searchsorted(cells.keys(n_items), targets.keys(n_items))
     above = np.zeros(targets.n, dtype=np.int64)
-    above[is_listed] = rank[order][at[is_listed]]
-    problem = Problem(n_rows, n_items, targets, NO_CELLS, Asked(each=each, ordered=True))
+    above[is_listed] = rank[order][cell_index[is_listed]]
+    problem = Problem(n_rows, n_items, targets, NO_CELLS, CountRequest(each=each, ordered=True))
     value = np.where(is_listed, float(row.size) - above, 1.0)  # higher ranks have higher scores
     equal, n_ranked = is_listed.astype(np.int64), cells.per_row(n_rows)
     counts = problem.targets(value).counts(above, equal, np.zeros_like(above), n_ranked)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankmeter._choices import Alignment
-from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._evidence.lists import Lists
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.counts import Candidates, item_sort_key, order_within
@@ -37,17 +36,17 @@ def list_first(
     c = candidates
     depths = [depth for depth in (listing.depth, choices.depth) if depth is not None]
     depth = min(depths, default=None)
-    at, begin = _within_depth(c, depth)
-    user, value = c.user[at], c.value[at]
+    rows, begin = _within_depth(c, depth)
+    user, value = c.user[rows], c.value[rows]
     same_user = user[1:] == user[:-1]
     if (same_user & (value[1:] < value[:-1])).any():
         order = order_within(value, begin)  # tied items are in the order of the rows
-        at, value = _positions(at, c)[order], value[order]
-    same = same_user & (value[1:] == value[:-1])
-    tied = bool(same.any())
+        rows, value = _positions(rows, c)[order], value[order]
+    is_tied = same_user & (value[1:] == value[:-1])
+    tied = bool(is_tied.any())
     if tied and choices.ties in ORDERED and choices.ties != "input":
-        at = _untie(_positions(at, c), same, c.item, choices)
-    first = np.append(True, ~same) if tied else None
+        rows = _untie(_positions(rows, c), is_tied, c.item, choices)
+    first = np.append(True, ~is_tied) if tied else None
     if c.order != "rank":
         rank = np.arange(1, user.size + 1) - np.repeat(begin[:-1], np.diff(begin))
     else:  # as given; tied ranks follow each other
@@ -59,15 +58,15 @@ def list_first(
     if first is not None and choices.ties == "expected":
         group = np.cumsum(first) - 1
         best = rank[first][group]
-    if depth is not None and not (kept := best <= depth).all():
-        at, user, rank = _positions(at, c)[kept], user[kept], rank[kept]
-        group = None if group is None else group[kept]
+    if depth is not None and not (in_depth := best <= depth).all():
+        rows, user, rank = _positions(rows, c)[in_depth], user[in_depth], rank[in_depth]
+        group = None if group is None else group[in_depth]
         begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=begin.size - 1))))
-    gained = _gains_at(at, judged, gain, c.user.size)
+    gained = _gains_at(rows, judged, gain, c.user.size)
     relevant = choices.is_relevant(gained)
     return Lists(
         begin,
-        listing.items.encode(c.item if isinstance(at, slice) else c.item.take(at)),
+        listing.items.encode(c.item if isinstance(rows, slice) else c.item.take(rows)),
         rank,
         np.where(relevant, gained, 0.0),
         relevant,
@@ -81,15 +80,15 @@ def list_first(
 _ALL = slice(None)
 
 
-def _positions(at: IntArray | slice, c: Candidates) -> IntArray:
-    return np.arange(c.user.size) if isinstance(at, slice) else at
+def _positions(rows: IntArray | slice, c: Candidates) -> IntArray:
+    return np.arange(c.user.size) if isinstance(rows, slice) else rows
 
 
-def _gains_at(at: IntArray | slice, judged: IntArray, gain: FloatArray, n: int) -> FloatArray:
+def _gains_at(rows: IntArray | slice, judged: IntArray, gain: FloatArray, n: int) -> FloatArray:
     """The gain at each of some positions below n, NaN where none is judged."""
     gain_or_nan = np.full(n, np.nan)
     gain_or_nan[judged] = gain
-    return gain_or_nan[at]
+    return gain_or_nan[rows]
 
 
 def _within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray]:
@@ -110,14 +109,14 @@ def _within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | slice, I
     return first if groups.order is None else first[groups.order], groups.offsets
 
 
-def _untie(at: IntArray, same: npt.NDArray[np.bool_], item: Ids, choices: Alignment) -> IntArray:
+def _untie(rows: IntArray, is_tied: BoolArray, item: Ids, choices: Alignment) -> IntArray:
     """Put tied candidates into the order of their items."""
-    inside = np.flatnonzero(np.append(same, False) | np.append(False, same))
-    run = np.cumsum(np.append(True, ~same))[inside]
-    key = item_sort_key(item.take(at[inside]).series(), choices.ties)
-    rows = pl.DataFrame({"run": series(run), "key": key, "at": series(at[inside])})
+    index = np.flatnonzero(np.append(is_tied, False) | np.append(False, is_tied))
+    run = np.cumsum(np.append(True, ~is_tied))[index]
+    key = item_sort_key(item.take(rows[index]).series(), choices.ties)
+    frame = pl.DataFrame({"run": series(run), "key": key, "position": series(rows[index])})
     descending = "descending" in choices.ties
-    ordered = rows.sort("run", "key", "at", descending=[False, descending, False])
-    result = at.copy()
-    result[inside] = ordered["at"].to_numpy()
+    ordered = frame.sort("run", "key", "position", descending=[False, descending, False])
+    result = rows.copy()
+    result[index] = ordered["position"].to_numpy()
     return result

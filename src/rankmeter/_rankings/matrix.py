@@ -58,31 +58,31 @@ class CandidateCells:
         if is_sparse(matrix):
             cells, stored = stored_cells(matrix)
             value, lengths = stored.astype(np.float64), cells.per_row(n_rows)
-            every = cls(value, lengths, cells.column.astype(np.int64), n_columns)
+            all_cells = cls(value, lengths, cells.column.astype(np.int64), n_columns)
         else:
             value = np.ascontiguousarray(matrix, dtype=np.float64).ravel()
-            every = cls(value, np.full(n_rows, n_columns), None, n_columns)
-        inside = np.ones(value.size, dtype=bool)
+            all_cells = cls(value, np.full(n_rows, n_columns), None, n_columns)
+        is_candidate = np.ones(value.size, dtype=bool)
         if exclude is not None:
             excluded = read_cells(exclude, "exclude", n_rows, n_columns)
-            inside &= ~every.are_in(excluded)
+            is_candidate &= ~all_cells.are_in(excluded)
             counts["excluded_cells"] = excluded.n
         if candidates is not None:
             shared = shared_columns(candidates, n_columns)
             if shared is None:
-                chosen = read_cells(candidates, "candidates", n_rows, n_columns)
+                listed = read_cells(candidates, "candidates", n_rows, n_columns)
             else:
                 row = np.repeat(np.arange(n_rows), shared.size)
-                chosen = Cells.of(row, np.tile(shared, n_rows))
-            inside &= every.are_in(chosen)
-        return every.only(inside)
+                listed = Cells.of(row, np.tile(shared, n_rows))
+            is_candidate &= all_cells.are_in(listed)
+        return all_cells.only(is_candidate)
 
-    def are_in(self, chosen: Cells) -> BoolArray:
+    def are_in(self, cells: Cells) -> BoolArray:
         """A mask of the cells that are among others."""
         if self.column is not None:
-            return chosen.holds(Cells(*self.places(), self.value), self.n_columns)  # type: ignore[no-any-return]
+            return cells.holds(Cells(*self.places(), self.value), self.n_columns)  # type: ignore[no-any-return]
         mask = np.zeros((self.lengths.size, self.n_columns), dtype=bool)
-        mask[chosen.row, chosen.column] = True
+        mask[cells.row, cells.column] = True
         return mask.ravel()
 
     def places(self) -> tuple[IntArray, IntArray]:
@@ -91,13 +91,13 @@ class CandidateCells:
         column = self.column
         return row, np.arange(row.size) % max(self.n_columns, 1) if column is None else column
 
-    def only(self, chosen: BoolArray) -> CandidateCells:
+    def only(self, mask: BoolArray) -> CandidateCells:
         """Select cells by mask or position."""
-        if chosen.all():
+        if mask.all():
             return self
         row, column = self.places()
-        lengths = np.bincount(row[chosen], minlength=self.lengths.size)
-        return CandidateCells(self.value[chosen], lengths, column[chosen], self.n_columns)
+        lengths = np.bincount(row[mask], minlength=self.lengths.size)
+        return CandidateCells(self.value[mask], lengths, column[mask], self.n_columns)
 
     def settled(self, bad_scores: str, counts: Counter[str]) -> CandidateCells:
         """Without NaN, as the choice says: an error, no candidate, or the lowest score."""
@@ -106,7 +106,7 @@ class CandidateCells:
         if not n:
             return self
         if bad_scores == "error":
-            row, column = (place[bad][0] for place in self.places())
+            row, column = (indices[bad][0] for indices in self.places())
             raise InvalidValueError(
                 f"the score of row {row} and column {column} is NaN; {counted(n, 'score')} in all. "
                 "Name cells that are not candidates in `exclude`, or choose bad_scores='drop' (not "
@@ -126,26 +126,26 @@ class MatrixRows(ByUser):
     of_column: IntArray | None  # (n_items,) the column of each cell; None if every row has all
 
     def items(self) -> Ids:
-        every = np.tile(np.arange(len(self.column_ids)), len(self.users))
-        return self.column_ids.take(every if self.of_column is None else self.of_column)
+        columns = np.tile(np.arange(len(self.column_ids)), len(self.users))
+        return self.column_ids.take(columns if self.of_column is None else self.of_column)
 
     def take(self, places: IntArray) -> Ids:
-        every = places % max(len(self.column_ids), 1)
-        return self.column_ids.take(every if self.of_column is None else self.of_column[places])
+        columns = places % max(len(self.column_ids), 1)
+        return self.column_ids.take(columns if self.of_column is None else self.of_column[places])
 
-    def places(self, at: IntArray, items: Ids) -> FloatArray:
+    def places(self, list_index: IntArray, items: Ids) -> FloatArray:
         column = self._columns_of(items)
         if self.of_column is None:
             return np.where(column < 0, np.nan, column)
         if not self.of_column.size:
-            return np.full(at.size, np.nan)
-        key = at * len(self.column_ids) + column
+            return np.full(list_index.size, np.nan)
+        key = list_index * len(self.column_ids) + column
         cell = np.searchsorted(self._keys, key)
         is_there = (column >= 0) & (self._keys.take(cell, mode="clip") == key)
-        return np.where(is_there, cell - self.offsets[at], np.nan)
+        return np.where(is_there, cell - self.offsets[list_index], np.nan)
 
-    def _own_fields(self, kept: BoolArray) -> dict[str, Any]:
-        return {"of_column": None if self.of_column is None else self.of_column[kept]}
+    def _own_fields(self, mask: BoolArray) -> dict[str, Any]:
+        return {"of_column": None if self.of_column is None else self.of_column[mask]}
 
     @cached_property
     def _keys(self) -> IntArray:
@@ -160,5 +160,5 @@ class MatrixRows(ByUser):
 
     def _columns_of(self, items: Ids) -> IntArray:
         """The column of each item, -1 without one."""
-        of = self._column_of
-        return np.fromiter((of.get(item, -1) for item in items), np.int64, len(items))
+        column_of = self._column_of
+        return np.fromiter((column_of.get(item, -1) for item in items), np.int64, len(items))

@@ -133,8 +133,8 @@ def _match_by_table(
         return None
     row, judgment = row[:n], judgment[:n]
     if not width and not item.dtype.is_integer():  # hashes
-        same = item.gather(series(row)) == judged_item.gather(series(judgment))
-        if not same.all():
+        is_equal = item.gather(series(row)) == judged_item.gather(series(judgment))
+        if not is_equal.all():
             return None
     return Pairs(row, judgment, groups, repeated=False)
 
@@ -145,8 +145,8 @@ def _match_by_join(
     """The pairs by a join of the rows and the judgments."""
     rows = pl.DataFrame({"user": series(user), "item": item})
     judged = pl.DataFrame({"user": series(code), "item": judged_item}).with_row_index("judgment")
-    both = rows.with_row_index("row").join(judged, on=["user", "item"]).sort("user", "row")
-    row, judgment = (both[name].cast(pl.Int64).to_numpy() for name in ("row", "judgment"))
+    pairs = rows.with_row_index("row").join(judged, on=["user", "item"]).sort("user", "row")
+    row, judgment = (pairs[name].cast(pl.Int64).to_numpy() for name in ("row", "judgment"))
     repeated = bool(rows.is_duplicated().any())
     return Pairs(row, judgment, Groups.of(user, n_users), repeated)
 
@@ -154,9 +154,9 @@ def _match_by_join(
 def _item_keys(items: list[pl.Series]) -> tuple[int, int, list[Keys]]:
     """Items as numbers: the lowest, how many places these take if they are dense, and all."""
     size = sum(map(len, items))
-    named = [item for item in items if len(item)]
-    if named and named[0].dtype.is_integer():
-        ends = [(int(column.min()), int(column.max())) for column in named]  # type: ignore[arg-type]
+    filled = [item for item in items if len(item)]
+    if filled and filled[0].dtype.is_integer():
+        ends = [(int(column.min()), int(column.max())) for column in filled]  # type: ignore[arg-type]
         low, high = min(ends)[0], max(high for _, high in ends)
         width = high - low + 1
         if width > _LARGEST or not are_dense(low, high, size):
@@ -177,10 +177,10 @@ def is_self(user: pl.Series, item: pl.Series) -> npt.NDArray[np.bool_]:
     return (user == item).to_numpy()
 
 
-def best_of(numbered: pl.DataFrame, by: str) -> pl.DataFrame:
+def best_of(numbered: pl.DataFrame, order: str) -> pl.DataFrame:
     """The best-ranked row of each user and item, in the order of the rows."""
-    if by != "list":
-        numbered = numbered.sort(by, descending=by == "score", maintain_order=True)
+    if order != "list":
+        numbered = numbered.sort(order, descending=order == "score", maintain_order=True)
     return numbered.unique(["user", "item"], keep="first", maintain_order=True).sort("row")
 
 
@@ -205,7 +205,7 @@ def unique_judgements(
 def merged_judgements(judged: pl.DataFrame, choices: Alignment) -> pl.DataFrame:
     """One judgment per user, item and subtopic; `values` is the number of different ones."""
     gain = pl.col("gain")
-    kept = {"max": gain.max(), "sum": gain.sum()}.get(choices.judgements, gain.last())
+    kept_gain = {"max": gain.max(), "sum": gain.sum()}.get(choices.judgements, gain.last())
     keys = [name for name in judged.columns if name != "gain"]
     groups = judged.group_by(keys, maintain_order=True)
-    return groups.agg(gain.n_unique().alias("values"), kept)
+    return groups.agg(gain.n_unique().alias("values"), kept_gain)

@@ -18,22 +18,22 @@ class Parallel:
 
     arrays: ClassVar[tuple[str, ...]]
 
-    def only(self, chosen: BoolArray | IntArray | slice) -> Self:
+    def only(self, rows: BoolArray | IntArray | slice) -> Self:
         """Select rows by mask, place or slice."""
-        if isinstance(chosen, np.ndarray) and chosen.dtype == bool:
-            if chosen.all():
+        if isinstance(rows, np.ndarray) and rows.dtype == bool:
+            if rows.all():
                 return self
-            chosen = np.flatnonzero(chosen)
+            rows = np.flatnonzero(rows)
         columns = {name: getattr(self, name) for name in self.arrays}
-        return replace(self, **{name: c if c is None else c[chosen] for name, c in columns.items()})
+        return replace(self, **{name: c if c is None else c[rows] for name, c in columns.items()})
 
 
-def joined(parts: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+def joined(blocks: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
     """Some arrays of all parts, one part after the other; None where one part has none."""
-    columns = {name: [getattr(part, name) for part in parts] for name in names}
+    columns = {name: [getattr(part, name) for part in blocks] for name in names}
     return {name: _concatenated(arrays) for name, arrays in columns.items()}
 
 
 def _concatenated(arrays: list[npt.NDArray[Any] | None]) -> npt.NDArray[Any] | None:
-    given = [array for array in arrays if array is not None]
-    return np.concatenate(given) if len(given) == len(arrays) else None
+    present = [array for array in arrays if array is not None]
+    return np.concatenate(present) if len(present) == len(arrays) else None

@@ -124,46 +124,46 @@ def collect_judged(
     pieces, limit = cast("InPieces", table.rows).pieces, room // 2
     types = {role: table.dtype(role) for role in ("user", "item")}
     judged, sizes = _Hashes(_keys(truth.frame)), Sizes(types["user"])
-    seen = Repeats(pieces.n_rows, limit) if repeats else None
+    collector = Repeats(pieces.n_rows, limit) if repeats else None
     tops = _Tops(table.order, depth, with_self=with_self)
 
     def scan(n: int) -> _Sifted:
         piece = pieces.read(n)
         rows = piece.rows.cast(types)  # type: ignore[arg-type]
         keys = _keys(rows)
-        at = judged.find(keys)
+        indices = judged.find(keys)
         if with_self:
-            at = np.union1d(at, np.flatnonzero(is_self(rows["user"], rows["item"])))
+            indices = np.union1d(indices, np.flatnonzero(is_self(rows["user"], rows["item"])))
         sizes.add(rows["user"])
-        if seen is not None:
-            seen.add(keys)
+        if collector is not None:
+            collector.add(keys)
         top = tops.within_depth(rows) if depth else rows.clear()
-        return _Sifted(rows[at], top, piece.empty_users.cast(types["user"]), piece.counts)
+        return _Sifted(rows[indices], top, piece.empty_users.cast(types["user"]), piece.counts)
 
     counts = Counter(table.counts)
-    kept, empty = [], [table.empty_users.series()]
+    kept_rows, empty = [], [table.empty_users.series()]
     for part in map_pieces(pieces, scan, "finding judged items"):
-        kept.append(part.rows)
+        kept_rows.append(part.rows)
         tops.add(part.top)
         empty.append(part.empty_users)
         counts.update(part.counts)
-    rows = pl.concat(kept)
-    if seen is not None:
-        again = np.setdiff1d(seen.repeated(), judged.keys, assume_unique=True)
-        if again.size:
-            rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(again))])
+    rows = pl.concat(kept_rows)
+    if collector is not None:
+        repeated_keys = np.setdiff1d(collector.repeated(), judged.keys, assume_unique=True)
+        if repeated_keys.size:
+            rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(repeated_keys))])
             rows = (rows.unique("number") if with_self else rows).sort("number")
     if not _any_judged(rows, truth.frame):
         rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
     users, n_rows = sizes.by_user()
     first_rows = tops.rows(), tops.depth
-    how = {"alignments": alignments, "order": table.order, "room": limit, "tops": first_rows}
-    rest = RereadCandidates(pieces, rows, users, n_rows, **how)
-    others = pl.concat(empty)
-    named = users if others.is_empty() else pl.concat([users, others]).unique().sort()
+    options = {"alignments": alignments, "order": table.order, "room": limit, "tops": first_rows}
+    remainder = RereadCandidates(pieces, rows, users, n_rows, **options)
+    empty_users = pl.concat(empty)
+    all_users = users if empty_users.is_empty() else pl.concat([users, empty_users]).unique().sort()
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
-    return Table(KeptRows(rows, rest), table.order, IdSeries(named), origin)
+    return Table(KeptRows(rows, remainder), table.order, IdSeries(all_users), origin)
 
 
 def _any_judged(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:
@@ -204,8 +204,8 @@ class _Hashes:
         likely_keys = keys[likely]
         slot = (likely_keys >> self._coarse).view(np.int64)
         end = self._begin[slot + 1]
-        at = search(self.keys, likely_keys, self._begin[slot], end, np.less)
-        is_there: npt.NDArray[np.bool_] = self.keys.take(at, mode="clip") == likely_keys
+        position = search(self.keys, likely_keys, self._begin[slot], end, np.less)
+        is_there: npt.NDArray[np.bool_] = self.keys.take(position, mode="clip") == likely_keys
         return likely[is_there]
 
     def _slots(self, keys: Keys) -> IntArray:
@@ -243,12 +243,12 @@ def _examples(pieces: Pieces, types: Mapping[str, Any], truth: Table) -> pl.Data
     return _with_extremes(examples, common)
 
 
-def _with_extremes(rows: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+def _with_extremes(rows: pl.DataFrame, extra: pl.DataFrame) -> pl.DataFrame:
     smallest = [
         rows.unique(role, keep="first", maintain_order=True).sort(role).head(_SMALLEST)
         for role in ("user", "item")
     ]
-    return pl.concat([*smallest, more]).unique("number", maintain_order=True)
+    return pl.concat([*smallest, extra]).unique("number", maintain_order=True)
 
 
 class _Tops:
@@ -269,8 +269,8 @@ class _Tops:
         value = -pl.col("score").cast(pl.Float32) if self.order == "score" else pl.col("number")
         if self.with_self:
             rows = rows.with_columns(own=is_self(rows["user"], rows["item"]))
-            kept = pl.col("own") | (value.rank("min").over("user", "own") <= self.depth)
-            return rows.filter(kept).drop("own")
+            in_depth = pl.col("own") | (value.rank("min").over("user", "own") <= self.depth)
+            return rows.filter(in_depth).drop("own")
         return rows.filter(value.rank("min").over("user") <= self.depth)
 
     def add(self, rows: pl.DataFrame) -> None:
@@ -309,16 +309,16 @@ class Sizes:
                 self.table += np.bincount(ids - self.low, minlength=self.table.size)
                 return
         if dense:
-            each, n = _count_values(np.sort(ids))
+            distinct, n = _count_values(np.sort(ids))
             with self._lock:
                 if self.dense:
-                    self.table[each - self.low] += n
+                    self.table[distinct - self.low] += n
                     return
-                counted = pl.DataFrame({"user": each, "n": n})
+                counts = pl.DataFrame({"user": distinct, "n": n})
         else:
-            counted = users.to_frame("user").group_by("user").len("n")
+            counts = users.to_frame("user").group_by("user").len("n")
         with self._lock:
-            self.waiting.append(counted.with_columns(pl.col("n").cast(pl.Int64)))
+            self.waiting.append(counts.with_columns(pl.col("n").cast(pl.Int64)))
             if sum(map(len, self.waiting)) > _MANY + self.frame.height:
                 self._merge()
 
@@ -349,8 +349,8 @@ class Sizes:
     def _table_rows(self) -> None:
         """The counts of the table as rows."""
         if self.table.size:
-            at = np.flatnonzero(self.table)
-            self.waiting.append(pl.DataFrame({"user": at + self.low, "n": self.table[at]}))
+            slots = np.flatnonzero(self.table)
+            self.waiting.append(pl.DataFrame({"user": slots + self.low, "n": self.table[slots]}))
             self.table = self.table[:0]
 
     def _merge(self) -> None:

@@ -119,23 +119,23 @@ class Queries:
         """Number of found items that are tied with another candidate."""
         return int(np.count_nonzero(self.counts.equal[self.found]))
 
-    def take(self, chosen: IntArray) -> Queries:
+    def take(self, queries: IntArray) -> Queries:
         """Select queries in this order; the facts stay those of all."""
-        place = np.full(self.n, -1)
-        place[chosen] = np.arange(chosen.size)
-        user = place[self.counts.user]
-        kept = np.flatnonzero(user >= 0)
-        kept = kept[np.argsort(user[kept], kind="stable")]
-        counts = self.counts.only(kept)
-        counts = replace(counts, user=user[kept], n_ranked=counts.n_ranked[chosen])
+        new_index = np.full(self.n, -1)
+        new_index[queries] = np.arange(queries.size)
+        user = new_index[self.counts.user]
+        rows = np.flatnonzero(user >= 0)
+        rows = rows[np.argsort(user[rows], kind="stable")]
+        counts = self.counts.only(rows)
+        counts = replace(counts, user=user[rows], n_ranked=counts.n_ranked[queries])
         return replace(
             self,
             counts=counts,
-            found=self.found[kept],
-            positive=self.positive[kept],
-            row=self.row[chosen],
-            target=None if self.target is None else self.target[chosen],
-            column=None if self.column is None else self.column[kept],
+            found=self.found[rows],
+            positive=self.positive[rows],
+            row=self.row[queries],
+            target=None if self.target is None else self.target[queries],
+            column=None if self.column is None else self.column[rows],
         )
 
     @classmethod
@@ -162,8 +162,8 @@ class Queries:
 def _add_facts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """Facts of both; the number of columns is the largest."""
     names = dict.fromkeys([*first, *second])
-    how = {"columns": max}
-    return {n: how.get(n, operator.add)(first.get(n, 0), second.get(n, 0)) for n in names}
+    operators = {"columns": max}
+    return {n: operators.get(n, operator.add)(first.get(n, 0), second.get(n, 0)) for n in names}
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,8 +173,8 @@ class CountedRows(InFrame):
     is_index = is_counted = True
     count: Callable[[bool], Queries]  # given whether scores are compared as float32
 
-    def only(self, chosen: IntArray) -> CountedRows:
-        return replace(super().only(chosen), count=lambda single: self.count(single).take(chosen))
+    def only(self, indices: IntArray) -> CountedRows:
+        return replace(super().only(indices), count=lambda single: self.count(single).take(indices))
 
     def counts_at(self, code: IntArray, judged: Judged) -> tuple[RankCounts, BoolArray]:
         """Counts at the judged items, given the user of each query, and which score above 0.
@@ -184,8 +184,8 @@ class CountedRows(InFrame):
         queries = self.count(judged.choices.score_type == "float32")
         query_of, n_ranked = np.full(judged.codes.n, -1), np.zeros(judged.codes.n, dtype=np.int64)
         query_of[code], n_ranked[code] = np.arange(code.size), queries.counts.n_ranked
-        at = np.flatnonzero((query_of[judged.code] >= 0) & (judged.items.integers() == 0))
-        query = query_of[judged.code[at]]
+        rows = np.flatnonzero((query_of[judged.code] >= 0) & (judged.items.integers() == 0))
+        query = query_of[judged.code[rows]]
         counts = queries.counts.only(query)
-        counts = replace(counts, user=judged.code[at], gain=judged.gain[at], n_ranked=n_ranked)
+        counts = replace(counts, user=judged.code[rows], gain=judged.gain[rows], n_ranked=n_ranked)
         return counts, queries.positive[query]

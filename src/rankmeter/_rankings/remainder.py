@@ -33,7 +33,7 @@ class Remainder:
 
     def __init__(
         self,
-        kept: pl.DataFrame,
+        table: pl.DataFrame,
         users: pl.Series,
         n_rows: IntArray,
         *,
@@ -44,12 +44,12 @@ class Remainder:
         tops: tuple[pl.DataFrame, int],
     ) -> None:
         n_rows = n_rows.copy()
-        kept_rows = kept["user"].value_counts(name="n")
-        n_rows[Codes(users).encode(kept_rows["user"])] -= kept_rows["n"].to_numpy()
+        n_kept = table["user"].value_counts(name="n")
+        n_rows[Codes(users).encode(n_kept["user"])] -= n_kept["n"].to_numpy()
         self.users, self.n_rows, self.end, self.room = users, n_rows, end, room
         self.tops, self.depth = tops
-        self.kept, self.order = kept, order
-        self._number = kept["number"].to_numpy()
+        self.table, self.order = table, order
+        self._number = table["number"].to_numpy()
         # Rows with other values than their own are counted apart.
         usual = [a for a in alignments if a.pool == "all" and a.scope != "appended"]
         if order == "rank":
@@ -65,22 +65,22 @@ class Remainder:
         number = rows["number"].to_numpy()
         if not number.size:
             return number, number, number
-        at = np.searchsorted(self._number, number)
-        if at.max() == self._number.size or not (
-            np.array_equal(self._number[at], number)
-            and np.array_equal(self._values(self.kept, score_type)[at], value)
+        positions = np.searchsorted(self._number, number)
+        if positions.max() == self._number.size or not (
+            np.array_equal(self._number[positions], number)
+            and np.array_equal(self._values(self.table, score_type)[positions], value)
         ):
             return self._count(rows, value, [order])[order]
         if order not in self._counts:
             orders = dict.fromkeys([order, *self._orders])
             missing = [key for key in orders if key not in self._counts]
-            self._counts |= self._count(self.kept, None, missing)
+            self._counts |= self._count(self.table, None, missing)
         above, equal, before = self._counts[order]
-        return above[at], equal[at], None if before is None else before[at]
+        return above[positions], equal[positions], None if before is None else before[positions]
 
     def tied(self) -> BoolArray:
-        value = self._values(self.kept, "float64")
-        return self.count(self.kept, value, None, "float64")[1] > 0
+        value = self._values(self.table, "float64")
+        return self.count(self.table, value, None, "float64")[1] > 0
 
     def _values(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
         """The sort keys of some rows."""
@@ -114,14 +114,14 @@ class RereadCandidates(Remainder):
     """The candidates outside of a table, counted by reading the pieces again."""
 
     def __init__(
-        self, pieces: Pieces, kept: pl.DataFrame, users: pl.Series, n_rows: IntArray, **how: Any
+        self, pieces: Pieces, table: pl.DataFrame, users: pl.Series, n_rows: IntArray, **kwargs: Any
     ) -> None:
         self.pieces, self._n_all = pieces, int(n_rows.sum())
-        super().__init__(kept, users, n_rows, end=max(pieces.n_rows, self._n_all), **how)
+        super().__init__(table, users, n_rows, end=max(pieces.n_rows, self._n_all), **kwargs)
 
     def last_ranks(self) -> pl.DataFrame:
         def scan(n: int) -> pl.DataFrame:
-            rows = self.pieces.read(n, items=False).rows.join(self.kept, on="number", how="anti")
+            rows = self.pieces.read(n, items=False).rows.join(self.table, on="number", how="anti")
             return rows.group_by(pl.col("user").cast(self.users.dtype)).agg(pl.col("rank").max())
 
         ranks = pl.concat([*map_pieces(self.pieces, scan, "finding the last ranks")])
@@ -150,19 +150,19 @@ class RereadCandidates(Remainder):
         def scan(n: int) -> tuple[int, int]:
             piece = self.pieces.read(n, items=by_item).rows.select(columns).cast(types)  # type: ignore[arg-type]
             user = codes.find(piece["user"])
-            kept = self._kept_in(piece)
-            others = user >= 0
-            others[kept] = False
-            at = np.flatnonzero(others)
-            user, row = user[at], piece["number"].to_numpy()[at]
+            kept_indices = self._kept_in(piece)
+            is_other = user >= 0
+            is_other[kept_indices] = False
+            indices = np.flatnonzero(is_other)
+            user, row = user[indices], piece["number"].to_numpy()[indices]
             for score_type, tally in tallies.items():
-                value = self._values(piece, score_type)[at]
-                tally.add(user, value, row, lambda places: IdSeries(piece["item"][at[places]]))
-            return piece.height, kept.size
+                value = self._values(piece, score_type)[indices]
+                tally.add(user, value, row, lambda places: IdSeries(piece["item"][indices[places]]))
+            return piece.height, kept_indices.size
 
-        seen = list(map_pieces(self.pieces, scan, "counting"))
+        sizes = list(map_pieces(self.pieces, scan, "counting"))
         self.pieces.check()
-        if sum(n for n, _ in seen) != self._n_all or sum(n for _, n in seen) != self.kept.height:
+        if sum(n for n, _ in sizes) != self._n_all or sum(n for _, n in sizes) != self.table.height:
             raise changed_error()
         counts = {}
         for kind, ties in orders:
@@ -177,8 +177,8 @@ class RereadCandidates(Remainder):
             return np.empty(0, dtype=np.int64)
         first = int(piece["number"][0])
         span = np.searchsorted(self._number, [first, first + piece.height])
-        at = self._number[slice(*span)] - first
+        indices = self._number[slice(*span)] - first
         columns = [name for name in ("user", self.order) if name in piece.columns]
-        if not piece.select(columns)[at].equals(self.kept.select(columns)[slice(*span)]):
+        if not piece.select(columns)[indices].equals(self.table.select(columns)[slice(*span)]):
             raise changed_error()
-        return at
+        return indices

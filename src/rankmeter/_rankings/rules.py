@@ -43,7 +43,7 @@ class Ranking(Protocol):
         ...
 
     def find(self, judged: Judged) -> Marks:
-        """The rows with judged items; `at` says which judgment each has."""
+        """The rows with judged items; `position` says which judgment each has."""
         ...
 
     def self_items(self) -> Marks:
@@ -91,8 +91,8 @@ def count_candidates(
     lists = None if listing is None else rules.list_first(listing)
     counts, marks = rules.count(), rules.marks
     if judged.item is not None:
-        counts = replace(counts, item=judged.item[marks.at])
-    positive = None if ranking.order != "score" or marks.given is None else marks.given > 0
+        counts = replace(counts, item=judged.item[marks.position])
+    positive = None if ranking.order != "score" or marks.raw is None else marks.raw > 0
     return CandidateCounts(counts, positive, refused, lists)
 
 
@@ -131,25 +131,25 @@ class _Rules:
         items, codes = self.judged.items, self.judged.codes
         self.is_own = is_self(codes.users.series().gather(series(self.judged.code)), items.series())
         self.marks, self.holders = (
-            kept.only(~self.is_own[kept.at]) for kept in (self.marks, self.holders)
+            marks.only(~self.is_own[marks.position]) for marks in (self.marks, self.holders)
         )
         self.removed.append(rows)
         if self.ranking.order == "rank" and rows.row.size:
             self.gaps = rows
             self._refuse_dense_ranks(rows)
             self.marks, self.holders = (
-                replace(kept, value=_moved_up(kept.user, kept.value, rows))
-                for kept in (self.marks, self.holders)
+                replace(marks, value=_moved_up(marks.user, marks.value, rows))
+                for marks in (self.marks, self.holders)
             )
 
     def _refuse_dense_ranks(self, rows: Marks) -> None:
         """Refuse ranks that would move above the first: 2 below two items of rank 1."""
         wrong = np.flatnonzero(_moved_up(self.holders.user, self.holders.value, rows) < 1)
         if wrong.size:
-            at = int(wrong[0])
-            user = self.judged.codes.users.series()[int(self.holders.user[at])]
+            first = int(wrong[0])
+            user = self.judged.codes.users.series()[int(self.holders.user[first])]
             raise DataError(
-                f"exclude='self' leaves out more items above rank {self.holders.value[at]:g} of "
+                f"exclude='self' leaves out more items above rank {self.holders.value[first]:g} of "
                 f"user {brief(user)} than there are ranks above it. Pass ranks that count tied "
                 "items, such as 1, 1, 3 instead of 1, 1, 2"
             )
@@ -157,23 +157,23 @@ class _Rules:
     def keep_judged(self) -> None:
         """Only judged items are candidates; a negative gain does not count as judged."""
         self.marks, self.candidates = (
-            kept.only(kept.gain >= 0) for kept in (self.marks, self.holders)
+            marks.only(marks.gain >= 0) for marks in (self.marks, self.holders)
         )
 
     def append(self) -> None:
         """Put judged items behind all candidates of their users, tied unless these are a list."""
         judged, ranking, marks = self.judged, self.ranking, self.marks
-        absent = ~self.is_own
-        absent[marks.at] = False
-        at = np.flatnonzero(absent)
-        row, user = ranking.end + np.arange(at.size), judged.code[at]
-        value, given = row.astype(np.float64), None
+        is_absent = ~self.is_own
+        is_absent[marks.position] = False
+        absent = np.flatnonzero(is_absent)
+        row, user = ranking.end + np.arange(absent.size), judged.code[absent]
+        value, raw = row.astype(np.float64), None
         if ranking.order == "score":
-            given = np.full(at.size, -np.inf)
-            value = given if ranking.falling else -given
+            raw = np.full(absent.size, -np.inf)
+            value = raw if ranking.falling else -raw
         elif ranking.order == "rank":
-            given = value = self._last_ranks()[user] + 1
-        self.appended = Marks(user, judged.gain[at], row, value, judged.items, at, given)
+            raw = value = self._last_ranks()[user] + 1
+        self.appended = Marks(user, judged.gain[absent], row, value, judged.items, absent, raw)
         self.marks = marks.followed_by(self.appended)
 
     def count(self) -> RankCounts:
@@ -196,18 +196,18 @@ class _Rules:
         """The first of the candidates with the rules."""
         ranking, marks, choices = self.ranking, self.marks, self.judged.choices
         if self.candidates is None:
-            left = cast("Rows", ranking).top(listing.depth, self.removed)
+            top = cast("Rows", ranking).top(listing.depth, self.removed)
             if self.gaps is not None:
-                left = replace(left, value=_moved_up(left.user, left.value, self.gaps))
+                top = replace(top, value=_moved_up(top.user, top.value, self.gaps))
         else:
             rows = self.candidates.only(np.argsort(self.candidates.row))
-            left = Candidates.of_marks(rows, ranking.n_users, ranking.order)
+            top = Candidates.of_marks(rows, ranking.n_users, ranking.order)
         if self.appended is not None:
-            left = left.followed_by(self.appended)
-        numbers = left.number
-        at = np.searchsorted(numbers, marks.row)
-        is_there = numbers.take(at, mode="clip") == marks.row if numbers.size else marks.row < 0
-        return list_first(left, at[is_there], marks.gain[is_there], choices, listing)
+            top = top.followed_by(self.appended)
+        numbers = top.number
+        index = np.searchsorted(numbers, marks.row)
+        is_there = numbers.take(index, mode="clip") == marks.row if numbers.size else marks.row < 0
+        return list_first(top, index[is_there], marks.gain[is_there], choices, listing)
 
     def _last_ranks(self) -> FloatArray:
         """The last rank of each user that the rules leave, 0 without any."""
@@ -221,16 +221,16 @@ class _Rules:
     def _count_all(self) -> RankCounts:
         """The counts of all candidates, at the ranks to which the rules have moved them."""
         marks, ties = self.marks, self.judged.choices.ties
-        if self.gaps is None or marks.given is None:
+        if self.gaps is None or marks.raw is None:
             return self.ranking.tally(marks, ties)
-        at, rank = _given_ranks(marks, self.gaps)
-        each = self.ranking.tally(replace(marks.only(at), value=rank), ties)
+        mark_index, rank = _given_ranks(marks, self.gaps)
+        rank_counts = self.ranking.tally(replace(marks.only(mark_index), value=rank), ties)
         n = marks.user.size
-        equal = np.bincount(at, each.equal, n).astype(np.int64)
-        before = each.before
+        equal = np.bincount(mark_index, rank_counts.equal, n).astype(np.int64)
+        before = rank_counts.before
         if before is not None:
-            before = np.bincount(at, before, n).astype(np.int64)
-        return RankCounts(marks.user, marks.gain, marks.row, equal, before, each.n_ranked)
+            before = np.bincount(mark_index, before, n).astype(np.int64)
+        return RankCounts(marks.user, marks.gain, marks.row, equal, before, rank_counts.n_ranked)
 
     def _named(self, rows: Marks) -> pl.DataFrame:
         users = self.judged.codes.users.series().gather(series(rows.user))
@@ -268,10 +268,10 @@ def _given_ranks(marks: Marks, gaps: Marks) -> tuple[IntArray, FloatArray]:
     rank, begin, end = _gaps_of_users(gaps, marks.user)
     rank = np.append(rank, np.inf)
     n = end - begin + 1
-    at = np.repeat(np.arange(n.size), n)
-    nth = np.arange(at.size) - (np.cumsum(n) - n)[at]
-    low = np.where(nth > 0, rank[begin[at] + nth - 1], -np.inf)
-    high = np.where(nth < n[at] - 1, rank[begin[at] + nth], np.inf)
-    given = marks.value[at] + nth
-    is_in = (low < given) & (given <= high)
-    return at[is_in], given[is_in]
+    mark_index = np.repeat(np.arange(n.size), n)
+    nth = np.arange(mark_index.size) - (np.cumsum(n) - n)[mark_index]
+    low = np.where(nth > 0, rank[begin[mark_index] + nth - 1], -np.inf)
+    high = np.where(nth < n[mark_index] - 1, rank[begin[mark_index] + nth], np.inf)
+    raw = marks.value[mark_index] + nth
+    is_in = (low < raw) & (raw <= high)
+    return mark_index[is_in], raw[is_in]

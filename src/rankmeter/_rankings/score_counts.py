@@ -83,19 +83,19 @@ class Targets:
         width = tolerance[0] + tolerance[1] * abs(value)
         return cls(cells, value - width, value + width, n_rows, ordered)
 
-    def only(self, chosen: IntArray | slice) -> Targets:
+    def only(self, rows: IntArray | slice) -> Targets:
         """Some of the targets, by places of NumPy or as a slice."""
-        at = chosen if isinstance(chosen, slice) else on_device_of(self.low, chosen)
-        low = self.low[at]
-        high = low if self.high is self.low else self.high[at]
-        return replace(self, cells=self.cells.only(chosen), low=low, high=high)
+        index = rows if isinstance(rows, slice) else on_device_of(self.low, rows)
+        low = self.low[index]
+        high = low if self.high is self.low else self.high[index]
+        return replace(self, cells=self.cells.only(rows), low=low, high=high)
 
     def of_rows(self, start: int, stop: int) -> tuple[slice, Targets]:
         """Select the targets of some rows, as `Cells.of_rows` does."""
-        at, cells = self.cells.of_rows(start, stop)
-        low = self.low[at]
-        high = low if self.high is self.low else self.high[at]
-        return at, Targets(cells, low, high, stop - start)
+        rows, cells = self.cells.of_rows(start, stop)
+        low = self.low[rows]
+        high = low if self.high is self.low else self.high[rows]
+        return rows, Targets(cells, low, high, stop - start)
 
     def counts(
         self, above: IntArray, equal: IntArray, before: IntArray, n_ranked: IntArray
@@ -128,9 +128,9 @@ def _compare_compiled(block: Block, targets: Targets) -> tuple[IntArray, IntArra
     step = max(1, n_rows if as_is and not block.single else CONVERTED // max(width, 1))
     finite = True
     for start in range(0, n_rows, step):
-        at, here = targets.of_rows(start, min(start + step, n_rows))
+        positions, part = targets.of_rows(start, min(start + step, n_rows))
         cells = comparable_scores(scores[start : start + step], single=block.single)
-        above[at], equal[at], part_is_finite = _compare_part(cells, here)
+        above[positions], equal[positions], part_is_finite = _compare_part(cells, part)
         finite &= part_is_finite
     return above, equal, finite
 
@@ -179,11 +179,11 @@ def _count_compiled(
 def _compare_all(scores: Any, targets: Targets) -> tuple[IntArray, IntArray]:
     """The definition: each target with all cells of its row."""
     above, equal = np.empty((2, targets.cells.n), dtype=np.int64)
-    for part in _parts(scores, targets):
-        here = targets.only(part)
-        cells = pick_rows(scores, here.cells.row)
-        above[part] = _count_true(cells > here.high[:, None])
-        equal[part] = _count_true(cells >= here.low[:, None]) - above[part]
+    for positions in _parts(scores, targets):
+        part = targets.only(positions)
+        cells = pick_rows(scores, part.cells.row)
+        above[positions] = _count_true(cells > part.high[:, None])
+        equal[positions] = _count_true(cells >= part.low[:, None]) - above[positions]
     return above, equal
 
 
@@ -191,12 +191,12 @@ def _count_before(block: Block, targets: Targets) -> IntArray:
     """Count the cells of its row that equal each target and have a lower column."""
     before = np.zeros(targets.cells.n, dtype=np.int64)
     columns = on_device_of(block.scores, np.arange(block.scores.shape[1]))
-    for part in _parts(block.scores, targets):
-        here = targets.only(part)
-        cells = block.rows(here.cells.row)
-        column = on_device_of(block.scores, here.cells.column - block.start)
-        equal = (cells >= here.low[:, None]) & (cells <= here.high[:, None])
-        before[part] = _count_true(equal & (columns[None, :] < column[:, None]))
+    for positions in _parts(block.scores, targets):
+        part = targets.only(positions)
+        cells = block.rows(part.cells.row)
+        column = on_device_of(block.scores, part.cells.column - block.start)
+        equal = (cells >= part.low[:, None]) & (cells <= part.high[:, None])
+        before[positions] = _count_true(equal & (columns[None, :] < column[:, None]))
     return before
 
 
@@ -210,8 +210,8 @@ def _count_true(mask: Any) -> IntArray:
     """Number of true cells in each row."""
     if isinstance(mask, np.ndarray) or is_torch(mask):
         return host(mask.sum(1)).astype(np.int64)  # type: ignore[no-any-return]
-    counted = namespace(mask).sum(converted(mask, "int32"), axis=1)
-    return host(counted).astype(np.int64)  # type: ignore[no-any-return]
+    sums = namespace(mask).sum(converted(mask, "int32"), axis=1)
+    return host(sums).astype(np.int64)  # type: ignore[no-any-return]
 
 
 def is_finite(scores: Any) -> bool:
@@ -243,7 +243,7 @@ def compare_cells(cells: Cells, value: Any, targets: Targets) -> RankCounts:
     if not _is_for_compiled(value):
         return targets.counts(*_meet(cells, value, targets), n_ranked)
     if np.isnan(value).any():  # which is neither above nor equal
-        cells, value = cells.only(kept := ~np.isnan(value)), value[kept]
+        cells, value = cells.only(is_number := ~np.isnan(value)), value[is_number]
     ends = np.searchsorted(cells.row, np.arange(targets.n_rows), side="right")
     offsets = np.append(0, ends)
     above, equal, _ = _count_compiled(value.astype(np.float64), offsets, targets)
@@ -262,11 +262,11 @@ def _meet(cells: Cells, value: Any, targets: Targets) -> tuple[IntArray, IntArra
     times = per_row[cells.row]
     cell = np.repeat(np.arange(cells.n), times)
     target = np.arange(cell.size) - np.repeat(np.cumsum(times) - times, times) + first[cell]
-    met, at = value[on_device_of(value, cell)], on_device_of(value, target)
-    higher = host(met > targets.high[at])
-    same = host(met >= targets.low[at]) & ~higher
-    lower = same & (cells.column[cell] < column[target])
+    met, target_index = value[on_device_of(value, cell)], on_device_of(value, target)
+    higher = host(met > targets.high[target_index])
+    tied = host(met >= targets.low[target_index]) & ~higher
+    lower = tied & (cells.column[cell] < column[target])
     above, equal, before = (
-        np.bincount(target[mask], minlength=row.size) for mask in (higher, same, lower)
+        np.bincount(target[mask], minlength=row.size) for mask in (higher, tied, lower)
     )
     return above, equal, before

@@ -43,7 +43,7 @@ Blocks = Callable[[], Iterable[Any]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class CountRequest:
     """The request to count: each target alone or not, ties in order or not, precision, tolerance.
 
     Attributes
@@ -75,15 +75,15 @@ class Problem:
     n_columns: int
     target: Cells
     excluded: Cells
-    asked: Asked
-    own: Cells | None = None  # the candidates of each row, if they are not all columns
+    request: CountRequest
+    candidates: Cells | None = None  # the candidates of each row, if they are not all columns
     names: IntArray | None = None  # the column of each candidate, if all rows have the same ones
     first: int = 0  # the number of the first row, for messages
 
     def targets(self, value: Any) -> Targets:
         """The targets, given their scores."""
-        asked = self.asked
-        return Targets.of(self.target, value, self.n_rows, asked.tolerance, ordered=asked.ordered)
+        tolerance = self.request.tolerance
+        return Targets.of(self.target, value, self.n_rows, tolerance, ordered=self.request.ordered)
 
     def rows(self, start: int, stop: int) -> Problem:
         """The problem of some rows."""
@@ -92,7 +92,7 @@ class Problem:
             n_rows=stop - start,
             target=self.target.of_rows(start, stop)[1],
             excluded=self.excluded.of_rows(start, stop)[1],
-            own=None if self.own is None else self.own.of_rows(start, stop)[1],
+            candidates=None if self.candidates is None else self.candidates.of_rows(start, stop)[1],
             first=self.first + start,
         )
 
@@ -102,7 +102,7 @@ class Problem:
 
 
 def count_scores(
-    scores: Any, target: Any, asked: Asked, *, exclude: Any = None, candidates: Any = None
+    scores: Any, target: Any, request: CountRequest, *, exclude: Any = None, candidates: Any = None
 ) -> Queries:
     """Count in scores of any form; see `rankmeter.evaluate_scores`."""
     if target is None:
@@ -110,12 +110,12 @@ def count_scores(
     kinds = {
         half_type(block) for block in (scores if isinstance(scores, list | tuple) else [scores])
     }
-    queries = _count_blocks(scores, target, exclude, candidates, asked, kinds)
+    queries = _count_blocks(scores, target, exclude, candidates, request, kinds)
     return replace(queries, half=max(kinds, default=""))
 
 
 def _count_blocks(
-    scores: Any, target: Any, exclude: Any, candidates: Any, asked: Asked, kinds: set[str]
+    scores: Any, target: Any, exclude: Any, candidates: Any, request: CountRequest, kinds: set[str]
 ) -> Queries:
     """The counts; `kinds` gets the types of half precision of the blocks of a function."""
     if is_sparse(scores):
@@ -127,12 +127,12 @@ def _count_blocks(
         if not is_number(scores):
             raise DataError(f"`scores` must be numbers, got a matrix of type {scores.dtype}")
         n_rows, n_columns = scores.shape
-        problem = _problem(target, exclude, candidates, n_rows, n_columns, asked)
+        problem = _problem(target, exclude, candidates, n_rows, n_columns, request)
         return _count_stored(*stored_cells(scores), problem)
     if isinstance(scores, tuple):
-        return _count_factors(scores, target, exclude, candidates, asked)
+        return _count_factors(scores, target, exclude, candidates, request)
     blocks = read_blocks(scores, kinds)
-    if any(asked.tolerance):
+    if any(request.tolerance):
         blocks = functools.partial(_floating, blocks)
     shapes = [tuple(block.shape) for block in blocks()]
     if not shapes or any(len(shape) != 2 or shape[0] != shapes[0][0] for shape in shapes):
@@ -141,8 +141,8 @@ def _count_blocks(
             f"such blocks of columns, got {', '.join(map(str, shapes[:3])) or 'no block'}"
         )
     n_columns = sum(shape[1] for shape in shapes)
-    problem = _problem(target, exclude, candidates, shapes[0][0], n_columns, asked)
-    return _two_passes(blocks, problem, again=_is_function(scores))
+    problem = _problem(target, exclude, candidates, shapes[0][0], n_columns, request)
+    return _two_passes(blocks, problem, verify=_is_function(scores))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -150,32 +150,32 @@ def _count_blocks(
 
 
 def _problem(
-    target: Any, exclude: Any, candidates: Any, n_rows: int, n_columns: int, asked: Asked
+    target: Any, exclude: Any, candidates: Any, n_rows: int, n_columns: int, request: CountRequest
 ) -> Problem:
     targets = read_cells(target, "target", n_rows, n_columns)
-    targets = targets.only(targets.gain > 0) if asked.each else targets
+    targets = targets.only(targets.gain > 0) if request.each else targets
     excluded = NO_CELLS
     if exclude is not None:
         excluded = read_cells(exclude, "exclude", n_rows, n_columns)
         wrong = excluded.holds(targets, n_columns)
         _refuse(targets, wrong, "is excluded, so it cannot be ranked", "Remove it from `exclude`")
-    problem = Problem(n_rows, n_columns, targets, excluded, asked)
+    problem = Problem(n_rows, n_columns, targets, excluded, request)
     if candidates is None:
         return problem
     names = shared_columns(candidates, n_columns)
     if names is None:
         listed = read_cells(candidates, "candidates", n_rows, n_columns)
         _refuse(targets, ~listed.holds(targets, n_columns), *_MISSING)
-        return replace(problem, own=listed.only(~excluded.holds(listed, n_columns)))
-    place = np.full(n_columns, -1)
-    place[names] = np.arange(names.size)
-    _refuse(targets, place[targets.column] < 0, *_MISSING)
-    kept = excluded.only(place[excluded.column] >= 0)
+        return replace(problem, candidates=listed.only(~excluded.holds(listed, n_columns)))
+    new_column = np.full(n_columns, -1)
+    new_column[names] = np.arange(names.size)
+    _refuse(targets, new_column[targets.column] < 0, *_MISSING)
+    excluded_candidates = excluded.only(new_column[excluded.column] >= 0)
     return replace(
         problem,
         n_columns=names.size,
-        target=replace(targets, column=place[targets.column]),
-        excluded=replace(kept, column=place[kept.column]),
+        target=replace(targets, column=new_column[targets.column]),
+        excluded=replace(excluded_candidates, column=new_column[excluded_candidates.column]),
         names=names,
     )
 
@@ -183,11 +183,11 @@ def _problem(
 _MISSING = ("is not among the candidates", "Add it to `candidates`")
 
 
-def _refuse(targets: Cells, wrong: BoolArray, what: str, remedy: str) -> None:
+def _refuse(targets: Cells, wrong: BoolArray, problem: str, remedy: str) -> None:
     if wrong.any():
         first = int(np.flatnonzero(wrong)[0])
         raise DataError(
-            f"target {targets.column[first]} of row {targets.row[first]} {what}; "
+            f"target {targets.column[first]} of row {targets.row[first]} {problem}; "
             f"{counted(int(wrong.sum()), 'such target')} in all. {remedy}"
         )
 
@@ -229,8 +229,8 @@ def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
         arrays = [asarray(block, "scores") for block in scores]
         refuse_places(arrays, "blocks")
         return lambda: arrays
-    whole = asarray(scores, "scores")
-    return lambda: [whole]
+    matrix = asarray(scores, "scores")
+    return lambda: [matrix]
 
 
 def _floating(blocks: Blocks) -> Iterator[Any]:
@@ -267,7 +267,7 @@ def _candidate_blocks(blocks: Blocks, problem: Problem) -> Iterator[Block]:
             low, high = np.searchsorted(problem.names, [total, total + width])
             if high - low < width:
                 ranked = pick(block, problem.names[low:high] - total, axis=1)
-        yield Block(ranked, start, problem.asked.single)
+        yield Block(ranked, start, problem.request.single)
         start += ranked.shape[1]
         total += width
     if start != problem.n_columns:
@@ -277,44 +277,44 @@ def _candidate_blocks(blocks: Blocks, problem: Problem) -> Iterator[Block]:
         )
 
 
-def _two_passes(blocks: Blocks, problem: Problem, *, again: bool = False) -> Queries:
+def _two_passes(blocks: Blocks, problem: Problem, *, verify: bool = False) -> Queries:
     """Two passes over the columns: for the scores of the targets, then for the counts.
 
-    With `again`, the second pass checks that the scores of the targets are those of the first.
+    With `verify`, the second pass checks that the scores of the targets are those of the first.
     """
     is_ranked = np.ones(problem.target.n, dtype=bool)
-    if problem.own is not None:
-        value, listed_value = _gathered(blocks, problem, problem.target, problem.own)
-        return _count_listed(problem, problem.own, listed_value, is_ranked, value)
+    if problem.candidates is not None:
+        value, listed_value = _gathered(blocks, problem, problem.target, problem.candidates)
+        return _count_listed(problem, problem.candidates, listed_value, is_ranked, value)
     (value,) = _gathered(blocks, problem, problem.target)
     targets, bad = problem.targets(value), NO_CELLS
     counts: RankCounts | None = None
     for block in _candidate_blocks(blocks, problem):
-        if again:
+        if verify:
             _refuse_changed(block, problem, value)
-        here, is_finite = compare_rows(block, targets)
+        block_counts, is_finite = compare_rows(block, targets)
         bad_here = NO_CELLS if is_finite else _bad_candidates(block, problem)
         _, outside = block.inside(problem.excluded)
-        if problem.asked.bad_scores == "drop":
+        if problem.request.bad_scores == "drop":
             outside = outside.plus(bad_here)
         if outside.n:
-            here -= compare_cells(outside, block.at(outside), targets)
-        counts, bad = here if counts is None else counts + here, bad.plus(bad_here)
+            block_counts -= compare_cells(outside, block.at(outside), targets)
+        counts, bad = block_counts if counts is None else counts + block_counts, bad.plus(bad_here)
     assert counts is not None
     return to_queries(problem, counts, is_ranked, value, bad)
 
 
 def _refuse_changed(block: Block, problem: Problem, value: Any) -> None:
     """Refuse scores of targets that are not those of the first pass."""
-    place, inside = block.inside(problem.target)
-    first, later = host(value)[place], host(block.at(inside))
+    positions, cells = block.inside(problem.target)
+    first, later = host(value)[positions], host(block.at(cells))
     wrong = np.flatnonzero((first != later) & ((first == first) | (later == later)))  # noqa: PLR0124
     if wrong.size:
-        at = int(wrong[0])
-        row, column = int(inside.row[at]), problem.name(int(inside.column[at]))
+        index = int(wrong[0])
+        row, column = int(cells.row[index]), problem.name(int(cells.column[index]))
         raise DataError(
             f"the function `scores` gave target {column} of row {row} the score "
-            f"{float(first[at])} at first and {float(later[at])} later; "
+            f"{float(first[index])} at first and {float(later[index])} later; "
             f"{counted(wrong.size, 'such target')} in this block. It is called more than once and "
             "must return the same scores each time: turn off dropout, or pass a list of blocks"
         )
@@ -325,8 +325,8 @@ def _gathered(blocks: Blocks, problem: Problem, *each_cells: Cells) -> list[Any]
     gathered: list[list[tuple[IntArray, Any]]] = [[] for _ in each_cells]
     for block in _candidate_blocks(blocks, problem):
         for cells, pieces in zip(each_cells, gathered, strict=True):
-            place, inside = block.inside(cells)
-            pieces.append((place, block.at(inside)))
+            positions, block_cells = block.inside(cells)
+            pieces.append((positions, block.at(block_cells)))
     return [_in_order(pieces) for pieces in gathered]
 
 
@@ -334,14 +334,15 @@ def _in_order(placed: list[tuple[IntArray, Any]]) -> Any:
     """The values of all parts in the order of their places."""
     if len(placed) == 1:
         return placed[0][1]
-    whole = joined([values for _, values in placed])
-    return whole[on_device_of(whole, np.argsort(np.concatenate([place for place, _ in placed])))]
+    values = joined([part for _, part in placed])
+    order = np.argsort(np.concatenate([positions for positions, _ in placed]))
+    return values[on_device_of(values, order)]
 
 
 def _are_bad(scores: Any, problem: Problem) -> Any:
     """A mask of the scores that are NaN, or infinite unless the choice is ``worst``."""
     library = namespace(scores)
-    is_worst = problem.asked.bad_scores == "worst"
+    is_worst = problem.request.bad_scores == "worst"
     return library.isnan(scores) if is_worst else ~library.isfinite(scores)
 
 
@@ -351,7 +352,7 @@ def _bad_candidates(block: Block, problem: Problem) -> Cells:
     row, column = nonzero(_are_bad(scores, problem))
     cells = Cells.of(row, column + block.start)
     cells = cells.only(~problem.excluded.holds(cells, problem.n_columns))
-    if cells.n and problem.asked.bad_scores == "error":
+    if cells.n and problem.request.bad_scores == "error":
         _refuse_bad(cells, problem, host(block.at(cells.only(slice(1))))[0])
     return cells
 
@@ -382,20 +383,20 @@ def stored_cells(scores: Any) -> tuple[Cells, Any]:
 
 def _count_stored(cells: Cells, value: Any, problem: Problem) -> Queries:
     """Only stored cells are candidates."""
-    inside = ~problem.excluded.holds(cells, problem.n_columns)
+    is_candidate = ~problem.excluded.holds(cells, problem.n_columns)
     if problem.names is not None:
         raise UsageError(
             "`candidates` that all rows share need dense scores: remove the other columns",
             option="candidates",
         )
-    if problem.own is not None:
-        inside &= problem.own.holds(cells, problem.n_columns)
-    cells = cells.only(inside)
-    value = comparable_scores(value[inside], single=problem.asked.single)
+    if problem.candidates is not None:
+        is_candidate &= problem.candidates.holds(cells, problem.n_columns)
+    cells = cells.only(is_candidate)
+    value = comparable_scores(value[is_candidate], single=problem.request.single)
     is_stored = cells.holds(problem.target, problem.n_columns)
-    place = np.searchsorted(cells.keys(problem.n_columns), problem.target.keys(problem.n_columns))
+    index = np.searchsorted(cells.keys(problem.n_columns), problem.target.keys(problem.n_columns))
     target_value = np.zeros(problem.target.n, dtype=value.dtype)
-    target_value[is_stored] = value[place[is_stored]]
+    target_value[is_stored] = value[index[is_stored]]
     return _count_listed(problem, cells, value, is_stored, target_value)
 
 
@@ -405,9 +406,9 @@ def _count_listed(
     """Counts among the given cells of each row, which are the candidates."""
     is_bad = host(_are_bad(cell_value, problem))
     bad = cells.only(is_bad)
-    if bad.n and problem.asked.bad_scores == "error":
+    if bad.n and problem.request.bad_scores == "error":
         _refuse_bad(bad, problem, host(cell_value)[is_bad][0])
-    if bad.n and problem.asked.bad_scores == "drop":
+    if bad.n and problem.request.bad_scores == "drop":
         cells = cells.only(~is_bad)
         cell_value = cell_value[on_device_of(cell_value, np.flatnonzero(~is_bad))]
     counts = compare_cells(cells, cell_value, problem.targets(value))
@@ -422,11 +423,11 @@ def to_queries(
     problem: Problem, counts: RankCounts, is_ranked: BoolArray, value: Any, bad: Cells
 ) -> Queries:
     """Make queries of the counts at all targets that `is_ranked`, which each includes itself."""
-    targets, asked = problem.target, problem.asked
+    targets, request = problem.target, problem.request
     without, several = targets.rows_with(problem.n_rows)
-    _refuse_close(asked, several)
+    _refuse_close(request, several)
     is_bad = bad.holds(targets, problem.n_columns)
-    if asked.bad_scores == "drop":
+    if request.bad_scores == "drop":
         is_ranked = is_ranked & ~is_bad
     elif bad.n:
         _rank_last(problem, counts, np.flatnonzero(is_bad), bad)
@@ -438,22 +439,22 @@ def to_queries(
         "excluded_cells": problem.excluded.n,
         "rows_without_target": without,
         "rows_with_several_targets": several,
-        f"bad_scores_{'dropped' if asked.bad_scores == 'drop' else 'ranked_last'}": bad.n,
+        f"bad_scores_{'dropped' if request.bad_scores == 'drop' else 'ranked_last'}": bad.n,
         "targets_with_bad_scores": int(np.count_nonzero(is_bad)),
     }
     return Queries(
         counts,
         is_ranked,
         np.asarray(host(value > 0), dtype=bool),
-        targets.row if asked.each else np.arange(problem.n_rows),
-        column if asked.each else None,
+        targets.row if request.each else np.arange(problem.n_rows),
+        column if request.each else None,
         {name: n for name, n in facts.items() if n or name in ("rows", "columns")},
         column=column,
     )
 
 
-def _refuse_close(asked: Asked, several: int) -> None:
-    if several and any(asked.tolerance) and not asked.each:
+def _refuse_close(request: CountRequest, several: int) -> None:
+    if several and any(request.tolerance) and not request.each:
         raise UsageError(
             f"close scores cannot be tied where a row is one query with several true items, as "
             f"{counted(several, 'row')} here: pass each=True or tolerance=(0, 0)",
@@ -477,14 +478,14 @@ def _without_themselves(
     """Take each target out of its counts, and the other ones of its row if it is a query alone."""
     targets, itself = problem.target, is_ranked.astype(np.int64)
     n_ranked = counts.n_ranked[targets.row]
-    if problem.asked.each and targets.rows_with(problem.n_rows)[1]:
+    if problem.request.each and targets.rows_with(problem.n_rows)[1]:
         value = _value_ranks(value, is_bad)
         value_of_ranked = value[on_device_of(value, np.flatnonzero(is_ranked))]
         counts -= compare_cells(targets.only(is_ranked), value_of_ranked, problem.targets(value))
         n_ranked = counts.n_ranked[targets.row] + itself
     else:
         counts = replace(counts, equal=counts.equal - itself)
-    if problem.asked.each:
+    if problem.request.each:
         counts = replace(counts, user=np.arange(targets.n), n_ranked=n_ranked)
     if is_ranked.all():
         return counts
@@ -506,7 +507,7 @@ def _value_ranks(value: Any, bad: BoolArray) -> Any:
 
 
 def _count_factors(
-    scores: tuple[Any, ...], target: Any, exclude: Any, candidates: Any, asked: Asked
+    scores: tuple[Any, ...], target: Any, exclude: Any, candidates: Any, request: CountRequest
 ) -> Queries:
     """Scores as the product of factors, some rows at a time."""
     factors = [asarray(factor, "scores") for factor in scores]
@@ -523,7 +524,7 @@ def _count_factors(
     refuse_places(factors, "factors")
     users, items = factors
     n_rows, n_columns = users.shape[0], items.shape[0]
-    problem = _problem(target, exclude, candidates, n_rows, n_columns, asked)
+    problem = _problem(target, exclude, candidates, n_rows, n_columns, request)
     step = max(1, AT_ONCE // max(n_columns, 1))
     turned = items.T
     queries = []

@@ -6,6 +6,7 @@ are not moved between tasks; only the search for repeated items moves a hash of 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -44,48 +45,48 @@ def gather(
     needs them. The rows of each user down to rank `depth` are in memory for themselves. Candidates
     are counted at once for scores of the type of the first alignment.
     """
-    own, repeats = needs(alignments)
+    with_self, repeats = needs(alignments)
     rows = cast("InSpark", table.rows).query
     pairs = truth.frame.select(_PAIR).cast(rows.ids, strict=False).drop_nulls().unique()
-    counted = _query_by_parts(
-        rows, pairs, "user", room, lambda part, sent: judged_or_counted(part, sent, own=own)
+    row_counts = _query_by_parts(
+        rows, pairs, "user", room, functools.partial(judged_or_counted, with_self=with_self)
     )
-    kept = _repeat_rows(counted.drop_nulls(), rows.order)
-    some_judged = kept.join(pairs, on=_PAIR, how="semi").height > 0
+    frame = _repeat_rows(row_counts.drop_nulls(), rows.order)
+    some_judged = frame.join(pairs, on=_PAIR, how="semi").height > 0
     if repeats:
-        again = rows.collect(repeated(rows))
-        if again.height:
-            more = rows.candidates.selectExpr("*", _HASH).join(rows.send(again), "hash", "semi")
-            more = rows.collect(more.drop("hash"))
-            more = more.join(pairs, on=_PAIR, how="anti").select(kept.columns)
-            if own:
-                more = more.filter(~series(is_self(more["user"], more["item"])))
-            kept = pl.concat([kept, more])
+        hashes = rows.collect(repeated(rows))
+        if hashes.height:
+            extra = rows.candidates.selectExpr("*", _HASH).join(rows.send(hashes), "hash", "semi")
+            extra = rows.collect(extra.drop("hash"))
+            extra = extra.join(pairs, on=_PAIR, how="anti").select(frame.columns)
+            if with_self:
+                extra = extra.filter(~series(is_self(extra["user"], extra["item"])))
+            frame = pl.concat([frame, extra])
     if not some_judged:
-        more = _examples(rows, pairs).select(kept.columns)
-        kept = pl.concat([kept, more.join(kept, on=_PAIR, how="anti")])
-    kept = _cast_ids(kept.sort(pl.all()), table).with_columns(number=pl.int_range(pl.len()))
+        extra = _examples(rows, pairs).select(frame.columns)
+        frame = pl.concat([frame, extra.join(frame, on=_PAIR, how="anti")])
+    frame = _cast_ids(frame.sort(pl.all()), table).with_columns(number=pl.int_range(pl.len()))
     kind = "float64" if rows.order == "rank" else alignments[0].score_type
-    first = _tally(rows, _asked(kept, rows.order, kind), kind, room)
+    first = _tally(rows, _targets_of(frame, rows.order, kind), kind, room)
     sums = {name: int(first.users[name].sum()) for name in ("rows", *_BAD)}
-    if sums["rows"] != counted["rows"].sum():
+    if sums["rows"] != row_counts["rows"].sum():
         raise changed_error()
     sums["no_user"] = int(first.users.filter(pl.col("user").is_null())["rows"].sum())
     counts = rows.checked(sums)
     users = _cast_ids(first.users, table)["user"]
-    tops = kept.clear()
+    tops = frame.clear()
     if depth:
-        tops = rows.collect(top_rows(rows, depth, own=own)).select(*_PAIR, rows.order)
-        tops = _cast_ids(tops, table).join(kept.select(*_PAIR, "number"), on=_PAIR, how="left")
-        beyond_kept = kept.height + pl.int_range(pl.len())
+        tops = rows.collect(top_rows(rows, depth, with_self=with_self)).select(*_PAIR, rows.order)
+        tops = _cast_ids(tops, table).join(frame.select(*_PAIR, "number"), on=_PAIR, how="left")
+        beyond_kept = frame.height + pl.int_range(pl.len())
         tops = tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
-    how = {"alignments": alignments, "room": room, "tops": (tops, depth)}
-    rest = Clustered(rows, kept, kind, first, users, **how)
+    options = {"alignments": alignments, "room": room, "tops": (tops, depth)}
+    remainder = Clustered(rows, frame, kind, first, users, **options)
     engine = table.origin.engine
     if repeats:
         engine += ", and a hash of every row is moved to find repeated items"
     origin = replace(table.origin, counts=counts, engine=engine)
-    return Table(KeptRows(kept, rest), table.order, IdSeries(users), origin)
+    return Table(KeptRows(frame, remainder), table.order, IdSeries(users), origin)
 
 
 def _query_by_parts(
@@ -101,7 +102,7 @@ def _query_by_parts(
     """
     n = -(-small.height * _PER_SENT // room)
     small = small.sort(user) if n > 1 else small
-    starts = small[user].gather([at * small.height // n for at in range(1, n)]).unique().sort()
+    starts = small[user].gather([i * small.height // n for i in range(1, n)]).unique().sort()
     bounds = [None, *starts, None]
     results = []
     for low, high in itertools.pairwise(bounds):
@@ -113,10 +114,10 @@ def _query_by_parts(
         if high is not None:
             part = part.filter(pl.col(user) < high)
             conditions.append(f"user < {_literal(high)}")
-        inside = " AND ".join(conditions)
-        if inside and low is None:
-            inside = f"(user IS NULL OR {inside})"  # missing users are counted, too
-        results.append(rows.collect(query(rows.within(inside), part)))
+        condition = " AND ".join(conditions)
+        if condition and low is None:
+            condition = f"(user IS NULL OR {condition})"  # missing users are counted, too
+        results.append(rows.collect(query(rows.within(condition), part)))
     return pl.concat(results)
 
 
@@ -138,10 +139,10 @@ def _cast_ids(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
         ) from error
 
 
-def _repeat_rows(counted: pl.DataFrame, order: str) -> pl.DataFrame:
+def _repeat_rows(row_counts: pl.DataFrame, order: str) -> pl.DataFrame:
     """A row for each of the equal rows that were counted."""
-    at = np.repeat(np.arange(counted.height), counted["rows"].to_numpy())
-    return counted.select("user", "item", order)[at]
+    indices = np.repeat(np.arange(row_counts.height), row_counts["rows"].to_numpy())
+    return row_counts.select("user", "item", order)[indices]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -153,10 +154,10 @@ _HASH = "xxhash64(user, item) AS hash"
 _OWN = "string(user) = string(item)"
 
 
-def judged_or_counted(rows: Query, pairs: pl.DataFrame, *, own: bool = False) -> Any:
+def judged_or_counted(rows: Query, pairs: pl.DataFrame, *, with_self: bool = False) -> Any:
     """Pass 1: the candidates with judged items, equal ones counted; all other rows as one null."""
     sent = rows.send(pairs).selectExpr("user", "item", "true AS hit")
-    condition = f"(hit OR {_OWN})" if own else "hit"
+    condition = f"(hit OR {_OWN})" if with_self else "hit"
     condition = f"{condition} AND item IS NOT NULL AND {rows.usable} IS NOT NULL"
     columns = {"user": "user", "item": "item", rows.order: rows.usable}
     rows_or_nulls = rows.all.join(sent, _PAIR, "left").selectExpr(
@@ -187,15 +188,15 @@ def beyond(rows: Query, value: str, marks: Any) -> Any:
         "rounded = 1",
     )
     bits = " | ".join(f"shiftleft(int({condition}), {bit})" for bit, condition in enumerate(bad))
-    every = rows.all.selectExpr("user", f"{bits} AS bad", f"{rows.usable} AS {rows.order}")
-    every = every.selectExpr("user", "bad", f"{value} AS value")
-    inside = "user = mark_user AND value <= mark AND (last IS NULL OR value > last)"
-    joined = every.join(marks, rows.condition(inside), "left")
+    all_rows = rows.all.selectExpr("user", f"{bits} AS bad", f"{rows.usable} AS {rows.order}")
+    all_rows = all_rows.selectExpr("user", "bad", f"{value} AS value")
+    is_between = "user = mark_user AND value <= mark AND (last IS NULL OR value > last)"
+    joined = all_rows.join(marks, rows.condition(is_between), "left")
     joined = joined.selectExpr("*", "CASE WHEN place IS NULL THEN user END AS unplaced").drop(
         "user"
     )
-    by = ["place", "unplaced", "bad"]
-    joined = rows.grouped(joined, by, "count(1) AS rows", "count_if(value = mark) AS tied")
+    keys = ["place", "unplaced", "bad"]
+    joined = rows.grouped(joined, keys, "count(1) AS rows", "count_if(value = mark) AS tied")
     return joined.withColumnRenamed("unplaced", "user")
 
 
@@ -209,15 +210,15 @@ def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
     return rows.grouped(candidates.join(marks, tied), ["place"], "count(1) AS n")
 
 
-def top_rows(rows: Query, depth: int, *, own: bool = False) -> Any:
+def top_rows(rows: Query, depth: int, *, with_self: bool = False) -> Any:
     """The candidates of each user that may have a rank up to `depth`; see `Tops`."""
     if rows.order == "rank":
-        return rows.candidates.where(f"rank <= {depth + own}")
-    by, first = ("user", f"place <= {depth}")
-    if own:
-        by, first = f"user, {_OWN}", f"{first} OR {_OWN}"
-    place = f"rank() OVER (PARTITION BY {by} ORDER BY float(-score)) AS place"
-    return rows.candidates.selectExpr("*", place).where(first).drop("place")
+        return rows.candidates.where(f"rank <= {depth + with_self}")
+    partition, first = ("user", f"place <= {depth}")
+    if with_self:
+        partition, first = f"user, {_OWN}", f"{first} OR {_OWN}"
+    ranked = f"rank() OVER (PARTITION BY {partition} ORDER BY float(-score)) AS place"
+    return rows.candidates.selectExpr("*", ranked).where(first).drop("place")
 
 
 def _tie_key(item: str, ties: TieRule, text: bool) -> str:
@@ -226,10 +227,10 @@ def _tie_key(item: str, ties: TieRule, text: bool) -> str:
         return f"string({item})"
     if not text:
         return item
-    whole = f"{item} RLIKE '^(0|-?[1-9][0-9]*)\\\\z'"
-    negative = f"({whole} AND {item} LIKE '-%')"
+    number = f"{item} RLIKE '^(0|-?[1-9][0-9]*)\\\\z'"
+    negative = f"({number} AND {item} LIKE '-%')"
     length = f"octet_length({item})"
-    digits = f"CASE WHEN {negative} THEN -{length} WHEN {whole} THEN {length} ELSE {2**31 - 1} END"
+    digits = f"CASE WHEN {negative} THEN -{length} WHEN {number} THEN {length} ELSE {2**31 - 1} END"
     turned = (
         f"CASE WHEN {negative} THEN translate({item}, '0123456789', '9876543210') ELSE {item} END"
     )
@@ -239,9 +240,9 @@ def _tie_key(item: str, ties: TieRule, text: bool) -> str:
 def _examples(rows: Query, pairs: pl.DataFrame) -> pl.DataFrame:
     """Rows with the smallest users and items, and one with a judged item if any has one."""
     candidates = rows.candidates
-    whole = f"min(struct(user, item, {rows.order})) AS one"
+    smallest = f"min(struct(user, item, {rows.order})) AS one"
     queries = [
-        rows.grouped(candidates, [role], whole).orderBy(role).limit(_SMALLEST) for role in _PAIR
+        rows.grouped(candidates, [role], smallest).orderBy(role).limit(_SMALLEST) for role in _PAIR
     ]
     common = candidates.join(rows.send(pairs.select("item").unique()), "item", "semi").limit(1)
     examples = [rows.collect(query.selectExpr("one.*")) for query in queries]
@@ -261,26 +262,26 @@ class Clustered(Remainder):
     def __init__(
         self,
         rows: Query,
-        kept: pl.DataFrame,
+        table: pl.DataFrame,
         kind: str,
         first: _Tally,
         users: pl.Series,
-        **how: Any,
+        **kwargs: Any,
     ) -> None:
         self.query, self._kind, self._first = rows, kind, first
         dropped = first.users["missing"] if rows.bad_scores == "drop" else 0
         n = (first.users["rows"] - dropped).to_numpy()
         has_rows = n > 0
-        users, end = users.filter(series(has_rows)), kept.height
-        super().__init__(kept, users, n[has_rows], order=rows.order, end=end, **how)
+        users, end = users.filter(series(has_rows)), table.height
+        super().__init__(table, users, n[has_rows], order=rows.order, end=end, **kwargs)
 
     def last_ranks(self) -> pl.DataFrame:
-        def others(rows: Query, kept: pl.DataFrame) -> Any:
-            last_of_others = rows.candidates.join(rows.send(kept), _PAIR, "anti")
+        def others(rows: Query, kept_pairs: pl.DataFrame) -> Any:
+            last_of_others = rows.candidates.join(rows.send(kept_pairs), _PAIR, "anti")
             return rows.grouped(last_of_others, ["user"], "max(rank) AS rank")
 
-        kept = _plain_integers(self.kept.select(_PAIR).unique())
-        last_of_others = _query_by_parts(self.query, kept, "user", self.room, others)
+        kept_pairs = _plain_integers(self.table.select(_PAIR).unique())
+        last_of_others = _query_by_parts(self.query, kept_pairs, "user", self.room, others)
         return last_of_others.with_columns(pl.col("user").cast(self.users.dtype))
 
     def _count(
@@ -308,69 +309,70 @@ class Clustered(Remainder):
     ) -> dict[Order, Counts]:
         """Count for each of the rows with scores of one precision."""
         tally = self._first
-        asked = _asked(rows, self.order, kind, value)
+        targets = _targets_of(rows, self.order, kind, value)
         if value is not None or kind != self._kind:
-            tally = _tally(self.query, asked, kind, self.room)
+            tally = _tally(self.query, targets, kind, self.room)
             if not tally.users.equals(self._first.users):
                 raise changed_error()
         above, equal = tally.above, tally.equal.copy()
-        inside = self._inside(asked, kind, None)
-        equal -= inside.equal
-        above = np.zeros_like(equal) if self.order == "rank" else above - inside.above
+        in_table = self._inside(targets, kind, None)
+        equal -= in_table.equal
+        above = np.zeros_like(equal) if self.order == "rank" else above - in_table.above
         _refuse_changed(above, equal)
         counts: dict[Order, Counts] = {}
         for ties in rules:
             before = None
             if ties is not None and ties != "input":  # rows of Spark have no order
-                before = self._preceding(asked, equal, kind, ties)
+                before = self._preceding(targets, equal, kind, ties)
             counts[kind, ties] = above, equal, before
         return counts
 
-    def _preceding(self, asked: _Asked, equal: IntArray, kind: str, ties: TieRule) -> IntArray:
+    def _preceding(self, targets: _Targets, equal: IntArray, kind: str, ties: TieRule) -> IntArray:
         """How many of the candidates that are equal come first."""
         before = np.zeros_like(equal)
         tied = np.flatnonzero(equal)
         if not tied.size:
             return before
-        tied_rows = asked.only(tied)
+        tied_rows = targets.only(tied)
         frame = pl.DataFrame(
             {"mark_user": tied_rows.user, "item": tied_rows.item, "mark": tied_rows.value}
         )
         marks, key = frame.with_columns(place=pl.int_range(pl.len())), _value(self.order, kind)
-        counted = _query_by_parts(
+        row_counts = _query_by_parts(
             self.query, _plain_integers(marks), "mark_user", self.room,
             lambda rows, part: preceding(rows, key, ties, rows.send(part)),
         )  # fmt: skip
         n = np.zeros(tied.size, dtype=np.int64)
-        n[counted["place"].to_numpy()] = counted["n"].to_numpy()
-        inside = self._inside(tied_rows, kind, ties).before
-        n -= 0 if inside is None else inside
+        n[row_counts["place"].to_numpy()] = row_counts["n"].to_numpy()
+        in_table = self._inside(tied_rows, kind, ties).before
+        n -= 0 if in_table is None else in_table
         _refuse_changed(n, equal[tied] - n)
         before[tied] = n
         return before
 
-    def _inside(self, asked: _Asked, kind: str, ties: TieRule | None) -> RankCounts:
+    def _inside(self, targets: _Targets, kind: str, ties: TieRule | None) -> RankCounts:
         """The counts of the rows in the table."""
-        codes = Codes(asked.user.unique().sort())
-        code = codes.find(self.kept["user"])
-        kept, code = self.kept.filter(series(code >= 0)), code[code >= 0]
-        candidates = Candidates.of(kept, code, Groups.of(code, codes.n), self.order, kind)
+        codes = Codes(targets.user.unique().sort())
+        code = codes.find(self.table["user"])
+        frame, code = self.table.filter(series(code >= 0)), code[code >= 0]
+        candidates = Candidates.of(frame, code, Groups.of(code, codes.n), self.order, kind)
         # Rows outside of all others: each is counted as equal to itself, and before no equal one.
-        outside = np.full(len(asked.user), -1)
-        gain = np.zeros(len(asked.user))
-        targets = Marks(codes.encode(asked.user), gain, outside, asked.value, IdSeries(asked.item))
-        return count(candidates, targets, ties or "expected")
+        row = np.full(len(targets.user), -1)
+        gain = np.zeros(len(targets.user))
+        marks = Marks(codes.encode(targets.user), gain, row, targets.value, IdSeries(targets.item))
+        return count(candidates, marks, ties or "expected")
 
 
-class _Asked(NamedTuple):
+class _Targets(NamedTuple):
     """Rows at which counting is asked for."""
 
     user: pl.Series
     value: FloatArray
     item: pl.Series
 
-    def only(self, at: IntArray) -> _Asked:
-        return _Asked(self.user.gather(series(at)), self.value[at], self.item.gather(series(at)))
+    def only(self, rows: IntArray) -> _Targets:
+        user, item = (column.gather(series(rows)) for column in (self.user, self.item))
+        return _Targets(user, self.value[rows], item)
 
 
 class _Tally(NamedTuple):
@@ -381,16 +383,18 @@ class _Tally(NamedTuple):
     equal: IntArray
 
 
-def _asked(rows: pl.DataFrame, order: str, kind: str, value: FloatArray | None = None) -> _Asked:
+def _targets_of(
+    rows: pl.DataFrame, order: str, kind: str, value: FloatArray | None = None
+) -> _Targets:
     """Some rows with their own values, or with others."""
     if value is None:
         value = sort_key(rows[order].to_numpy(), order, kind)
-    return _Asked(rows["user"], value + 0.0, rows["item"])  # -0.0 is 0.0
+    return _Targets(rows["user"], value + 0.0, rows["item"])  # -0.0 is 0.0
 
 
-def _tally(rows: Query, asked: _Asked, kind: str, room: int) -> _Tally:
+def _tally(rows: Query, targets: _Targets, kind: str, room: int) -> _Tally:
     """Count all rows by user, and by the values that are asked for."""
-    values = pl.DataFrame({"user": asked.user, "value": asked.value})
+    values = pl.DataFrame({"user": targets.user, "value": targets.value})
     groups = values.unique().sort("user", "value").with_columns(place=pl.int_range(pl.len()))
     marks = _plain_integers(
         groups.select(
@@ -398,11 +402,11 @@ def _tally(rows: Query, asked: _Asked, kind: str, room: int) -> _Tally:
         )
     )
     value = _value(rows.order, kind)
-    counted = _query_by_parts(
+    row_counts = _query_by_parts(
         rows, marks, "mark_user", room, lambda part, sent: beyond(part, value, part.send(sent))
     )
     n, tied = np.zeros((2, groups.height), dtype=np.int64)
-    placed = counted.drop_nulls("place")
+    placed = row_counts.drop_nulls("place")
     np.add.at(n, placed["place"].to_numpy(), placed["rows"].to_numpy())
     np.add.at(tied, placed["place"].to_numpy(), placed["tied"].to_numpy())
     upto = np.cumsum(n)
@@ -411,8 +415,8 @@ def _tally(rows: Query, asked: _Asked, kind: str, room: int) -> _Tally:
     above = series(upto - start - tied, "above")
     groups = groups.with_columns(above, series(tied, "equal"))
     of_asked = values.join(groups, on=["user", "value"], how="left", maintain_order="left")
-    counted = counted.join(marks.select("place", "mark_user"), on="place", how="left")
-    counted = counted.select(
+    row_counts = row_counts.join(marks.select("place", "mark_user"), on="place", how="left")
+    row_counts = row_counts.select(
         pl.coalesce("user", "mark_user"),
         "rows",
         *(
@@ -420,7 +424,7 @@ def _tally(rows: Query, asked: _Asked, kind: str, room: int) -> _Tally:
             for bit, name in enumerate(_BAD)
         ),
     )
-    users = counted.group_by("user").agg(pl.col("rows", *_BAD).sum())
+    users = row_counts.group_by("user").agg(pl.col("rows", *_BAD).sum())
     return _Tally(users.sort("user"), of_asked["above"].to_numpy(), of_asked["equal"].to_numpy())
 
 

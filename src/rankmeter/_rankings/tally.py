@@ -27,28 +27,28 @@ _AT_ONCE = 2**15  # numbers, so that the steps of a search stay in the cache
 class Marks(Parallel):
     """Rows of rankings at which counting is asked for, or which are candidates of their own."""
 
-    arrays = ("user", "gain", "row", "value", "at", "given")
+    arrays = ("user", "gain", "row", "value", "position", "raw")
     user: IntArray  # (n,) code of the user
     gain: FloatArray  # as judged
     row: IntArray  # the place of each among all rows of the rankings
     value: FloatArray  # its sort key, as that of the candidates
     items: Ids  # where the items are
-    at: IntArray | None = None  # and the place of each in them; None if these are all
-    given: FloatArray | None = None  # the score or rank as it came, where it decides
+    position: IntArray | None = None  # and the place of each in them; None if these are all
+    raw: FloatArray | None = None  # the score or rank as it came, where it decides
 
     @cached_property
     def item(self) -> Ids:
         """The items themselves, which only ties need."""
-        return self.items if self.at is None else self.items.take(self.at)
+        return self.items if self.position is None else self.items.take(self.position)
 
-    def only(self, chosen: BoolArray | IntArray | slice) -> Marks:
+    def only(self, rows: BoolArray | IntArray | slice) -> Marks:
         """Select marks by mask, position or slice."""
-        at = np.arange(self.user.size) if self.at is None else self.at
-        return super(Marks, replace(self, at=at)).only(chosen)
+        positions = np.arange(self.user.size) if self.position is None else self.position
+        return super(Marks, replace(self, position=positions)).only(rows)
 
-    def followed_by(self, more: Marks) -> Marks:
+    def followed_by(self, other: Marks) -> Marks:
         """These and more, whose items are at places of the same ids."""
-        return replace(self, **joined([self, more], self.arrays))
+        return replace(self, **joined([self, other], self.arrays))
 
 
 class Tally:
@@ -94,13 +94,13 @@ class Tally:
         """Marks of some groups, and how many of these tied candidates precede each."""
         last = np.flatnonzero(np.bincount(group))
         n = last + 1 - np.searchsorted(self._group, last)
-        at = np.repeat(last + 1 - np.cumsum(n), n) + np.arange(n.sum())
-        marks, before = self.marks.only(at), {}
-        groups, rows = (self._group[at], group), (marks.row, row)
+        indices = np.repeat(last + 1 - np.cumsum(n), n) + np.arange(n.sum())
+        marks, before = self.marks.only(indices), {}
+        groups, rows = (self._group[indices], group), (marks.row, row)
         ids = [marks.item, items()] if {*self._before} - {"input"} else []
         for ties in self._before:
             key = rows if ties == "input" else _item_order(ids, ties)
-            before[ties] = at, _count_preceding(groups, key, rows)
+            before[ties] = indices, _count_preceding(groups, key, rows)
         return before
 
     def above(self) -> IntArray:
@@ -132,8 +132,8 @@ def _count_preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
     low = int(min(map(np.min, key)))
     width = int(max(map(np.max, key))) - low + 1
     if width * (int(group[0].max()) + 1) >= 2**63:
-        every, places = np.unique(np.concatenate(key), return_inverse=True)
-        low, width, key = 0, every.size, (places[: key[0].size], places[key[0].size :])
+        distinct, places = np.unique(np.concatenate(key), return_inverse=True)
+        low, width, key = 0, distinct.size, (places[: key[0].size], places[key[0].size :])
     marks, tied = (
         user * width + (places - places.dtype.type(low)).astype(np.int64)
         for user, places in zip(group, key, strict=True)
@@ -141,8 +141,8 @@ def _count_preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
     ordered = np.sort(tied)
     start = np.searchsorted(ordered, group[0] * width)
     begin, end = (np.searchsorted(ordered, marks, side) for side in ("left", "right"))
-    again = end - begin > np.isin(*row)
-    if (again & (row[0] >= 0)).any():  # items that are repeated are in the order of their rows
+    repeated = end - begin > np.isin(*row)
+    if (repeated & (row[0] >= 0)).any():  # items that are repeated are in the order of their rows
         begin = search(row[1][np.lexsort((row[1], tied))], row[0], begin, end, np.less)
     return begin - start
 
