@@ -30,22 +30,22 @@ def listening(show: Callable[[str], None]) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def with_progress(pieces: Iterable[_T], what: str, n_parts: int, n_rows: int) -> Iterator[_T]:
+def with_progress(pieces: Iterable[_T], task: str, n_parts: int, n_rows: int) -> Iterator[_T]:
     """The parts, with a line after each: what is done, rows per second, time left."""
     show, start = _LISTENER.get(), time.monotonic()
     for done, part in enumerate(pieces, start=1):
         if show is not None:
             passed = max(time.monotonic() - start, 1e-9)
             share = done / n_parts
-            left = passed / share - passed
-            show(f"{what}: {share:.0%}, {n_rows * share / passed:,.0f} rows/s, {_span(left)} left")
+            rate, time_left = n_rows * share / passed, _span(passed / share - passed)
+            show(f"{task}: {share:.0%}, {rate:,.0f} rows/s, {time_left} left")
         yield part
 
 
-def _span(seconds: float) -> str:
+def _span(duration: float) -> str:
     """A time in minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    minutes, seconds = divmod(round(duration), 60)
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
 
 
 @contextmanager
@@ -171,5 +171,5 @@ def new_folder(path: str | Path) -> Iterator[None]:
 
 def is_special(path: str | Path) -> bool:
     """Whether there is something at a path that is neither a file nor a folder."""
-    there = Path(path)
-    return there.exists() and not there.is_file() and not there.is_dir()
+    location = Path(path)
+    return location.exists() and not location.is_file() and not location.is_dir()

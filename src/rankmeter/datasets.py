@@ -60,7 +60,7 @@ def movielens(path: str | Path | None = None) -> pl.DataFrame:
 def _find_file(path: str | Path | None, name: str) -> Path:
     """The file of that name in the folder of the data set."""
     places = [Path(path)] if path is not None else [_CHECKOUT / _FOLDER, Path.cwd() / _FOLDER]
-    files = [place / name if place.is_dir() else place for place in places]
+    files = [folder / name if folder.is_dir() else folder for folder in places]
     for file in files:
         if file.is_file():
             return file
@@ -181,17 +181,17 @@ def synthetic(
     taste_of_item = mix(~draws(seed, pl.Series(by_popularity))) % np.uint64(n_tastes)
     step = max(_CELLS // n_items, 1)
     races = []
-    for at in range(0, n_users, step):
-        users = slice(at, at + step)
+    for start_user in range(0, n_users, step):
+        users = slice(start_user, start_user + step)
         is_own = taste_of_user[users, None] == taste_of_item
         appeal = popularity * np.where(is_own & (n_tastes > 1), _OWN_TASTE, 1.0)
         races.append(_arrivals(chance[users], appeal, n_per_user))
-    place = np.concatenate(races).ravel()
-    item = by_popularity[place]
+    popularity_rank = np.concatenate(races).ravel()
+    item = by_popularity[popularity_rank]
     pair = draws(seed, pl.Series(user), pl.Series(item))
     liking = 3.5 + _bell_shaped(draws(seed, pl.Series(item))) + _bell_shaped(pair)
     if n_tastes > 1:
-        liking += np.where(taste_of_item[place] == taste_of_user[user - 1], 0.25, -0.25)
+        liking += np.where(taste_of_item[popularity_rank] == taste_of_user[user - 1], 0.25, -0.25)
     start = _NEW_YEAR_2020 + (mix(~chance) % np.uint64(366 * _DAY)).astype(np.int64)
     pause = (mix(~pair) % np.uint64(4 * _DAY)).astype(np.int64).reshape(n_users, n_per_user) + 1
     return pl.DataFrame(

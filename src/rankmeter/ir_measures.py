@@ -82,13 +82,13 @@ class _Provided:
         truth: dict[str, dict[str, int]] = {}
         for row in rows:
             truth.setdefault(row.query_id, {})[row.doc_id] = row.relevance
-        asked: dict[bool, dict[str, Any]] = {}
+        kinds: dict[bool, dict[str, Any]] = {}
         for measure in measures:
             (metric,) = translate(str(measure), "ir_measures")
-            asked.setdefault(metric.spec.intent_aware, {})[str(measure)] = measure
+            kinds.setdefault(metric.spec.intent_aware, {})[str(measure)] = measure
         questions = [
             (Evaluator(_by_subtopic(rows) if kind else truth, list(part), like="ir_measures"), part)
-            for kind, part in asked.items()
+            for kind, part in kinds.items()
         ]
 
         class Bound(Base):  # type: ignore[misc]
@@ -99,7 +99,7 @@ class _Provided:
                 for question, part in questions:
                     yield from _values(question, part, rankings)
 
-        return Bound([*asked.get(False, {}).values(), *asked.get(True, {}).values()], set(truth))
+        return Bound([*kinds.get(False, {}).values(), *kinds.get(True, {}).values()], set(truth))
 
 
 def _by_subtopic(rows: Iterable[Any]) -> pl.DataFrame:
@@ -108,18 +108,18 @@ def _by_subtopic(rows: Iterable[Any]) -> pl.DataFrame:
         (row.query_id, row.doc_id, getattr(row, "iteration", None) or "0"): row.relevance
         for row in rows
     }
-    columns = [[key[at] for key in last] for at in range(3)]
+    columns = [[key[i] for key in last] for i in range(3)]
     names = ("user", "item", "subtopic")
     return pl.DataFrame([*map(pl.Series, names, columns), pl.Series("gain", last.values())])
 
 
-def _values(question: Evaluator, asked: dict[str, Any], run: dict[str, Any]) -> Iterator[Any]:
+def _values(question: Evaluator, measures: dict[str, Any], run: dict[str, Any]) -> Iterator[Any]:
     """The value of each retrieved query and measure, if defined; ir_measures adds all others."""
     from ir_measures import Metric
 
     result = question.evaluate(run)
     frame = result.per_user
-    for name, measure in asked.items():
+    for name, measure in measures.items():
         for query, value in zip(frame["user"], frame[result[name].label], strict=True):
             if query in run and value is not None and not math.isnan(value):
                 yield Metric(query_id=query, measure=measure, value=value)

@@ -73,8 +73,8 @@ def experiment(
         raise refused("systems", "a mapping of names to pipelines", systems)
     for name, frame, needed in (("topics", topics, {"qid"}), ("qrels", qrels, _QRELS_COLUMNS)):
         if not hasattr(frame, "isin") or needed - {*frame.columns}:
-            what = f"a pandas DataFrame with the columns {', '.join(sorted(needed))}"
-            raise refused(name, what, frame)
+            expected = f"a pandas DataFrame with the columns {', '.join(sorted(needed))}"
+            raise refused(name, expected, frame)
     rankings = {
         name: system(topics) if callable(system) else system for name, system in systems.items()
     }

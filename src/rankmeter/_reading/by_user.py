@@ -40,7 +40,7 @@ class Ids(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def take(self, chosen: npt.NDArray[np.int64]) -> Self:
+    def take(self, indices: npt.NDArray[np.int64]) -> Self:
         """Some of them, by place."""
 
     @abstractmethod
@@ -78,8 +78,8 @@ class Objects(Ids):
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, chosen: npt.NDArray[np.int64]) -> Objects:
-        return Objects([self.values[at] for at in chosen.tolist()], self.type)
+    def take(self, indices: npt.NDArray[np.int64]) -> Objects:
+        return Objects([self.values[index] for index in indices.tolist()], self.type)
 
     def series(self) -> pl.Series:
         if self.type == "String":
@@ -110,8 +110,8 @@ class IdSeries(Ids):
         """Chunks of the series are not joined."""
         return cast("int", self.ids.min()), cast("int", self.ids.max())
 
-    def take(self, chosen: npt.NDArray[np.int64]) -> IdSeries:
-        return IdSeries(self.ids.gather(series(chosen)))
+    def take(self, indices: npt.NDArray[np.int64]) -> IdSeries:
+        return IdSeries(self.ids.gather(series(indices)))
 
     def series(self) -> pl.Series:
         return self.ids
@@ -208,11 +208,11 @@ class InFrame(Stored):
         """Numbers of the `users`, for each of their rows."""
         return of_users
 
-    def only(self, chosen: npt.NDArray[np.int64]) -> Self:
+    def only(self, indices: npt.NDArray[np.int64]) -> Self:
         """Some of the rows, by places, which ascend; neighbours are not copied."""
-        if chosen.size and chosen[-1] - chosen[0] < chosen.size:
-            return replace(self, rows=self.rows.slice(int(chosen[0]), chosen.size))
-        return replace(self, rows=self.rows[chosen])
+        if indices.size and indices[-1] - indices[0] < indices.size:
+            return replace(self, rows=self.rows.slice(int(indices[0]), indices.size))
+        return replace(self, rows=self.rows[indices])
 
     def sizes(self) -> pl.Series:
         """The number of rows of each user that has any."""
@@ -253,40 +253,40 @@ class ByUser(Stored):
         """Items of the type of these, in the form in which `look_up` takes them."""
         return items
 
-    def look_up(self, at: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
-        """The score of each item of the list `at`, or its place in it; NaN where it is not there.
+    def look_up(self, list_index: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
+        """The score of each item of a list, or its place in it; NaN where it is not there.
 
         All items of a list follow one another.
         """
-        place = self.places(at, items)
+        position = self.places(list_index, items)
         if self.numbers is not None:
-            is_there = ~np.isnan(place)
-            row = self.offsets[at[is_there]] + place[is_there].astype(np.int64)
-            place[is_there] = self.numbers[row]
-        return place
+            is_there = ~np.isnan(position)
+            row = self.offsets[list_index[is_there]] + position[is_there].astype(np.int64)
+            position[is_there] = self.numbers[row]
+        return position
 
     @abstractmethod
-    def places(self, at: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
+    def places(self, list_index: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
         """The same, but always the place."""
 
-    def only(self, chosen: npt.NDArray[np.int64]) -> Self:
+    def only(self, indices: npt.NDArray[np.int64]) -> Self:
         """The items of some users, by their places, which ascend."""
         has_user = np.zeros(len(self.users), dtype=bool)
-        has_user[chosen] = True
+        has_user[indices] = True
         if has_user.all():
-            return replace(self, empty_users=self.users.take(chosen[:0]))
-        kept = np.repeat(has_user, self.lengths)
+            return replace(self, empty_users=self.users.take(indices[:0]))
+        mask = np.repeat(has_user, self.lengths)
         return replace(
             self,
-            users=self.users.take(chosen),
-            empty_users=self.users.take(chosen[:0]),
-            offsets=np.append(0, np.cumsum(self.lengths[chosen])),
-            numbers=None if self.numbers is None else self.numbers[kept],
-            **self._own_fields(kept),
+            users=self.users.take(indices),
+            empty_users=self.users.take(indices[:0]),
+            offsets=np.append(0, np.cumsum(self.lengths[indices])),
+            numbers=None if self.numbers is None else self.numbers[mask],
+            **self._own_fields(mask),
         )
 
     @abstractmethod
-    def _own_fields(self, kept: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    def _own_fields(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """What only lists of this form have, for some of the items, which are whole lists."""
 
     @property
@@ -315,8 +315,8 @@ class ByUser(Stored):
     def tied(self, numbers: npt.NDArray[np.float64]) -> int:
         user = self.by_row(np.arange(len(self.users)))
         order = np.lexsort((numbers, user))
-        same = (np.diff(user[order]) == 0) & (np.diff(numbers[order]) == 0)
-        return int(np.count_nonzero(np.append(same, False) | np.append(False, same)))
+        equal = (np.diff(user[order]) == 0) & (np.diff(numbers[order]) == 0)
+        return int(np.count_nonzero(np.append(equal, False) | np.append(False, equal)))
 
     def as_judgments(self) -> Self:
         """The same as judgments, which have gains: 1 each where there are no numbers."""
@@ -364,8 +364,8 @@ def places_of(columns: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.i
         return places(together, text=text).to_numpy().astype(np.int64)
     written = [str(text_of) for part in columns for text_of in part]
     ordered = sorted({*written}, key=None if text else _key)
-    place = {text_of: n for n, text_of in enumerate(ordered)}
-    return np.array([place[text_of] for text_of in written], dtype=np.int64)
+    rank = {text_of: n for n, text_of in enumerate(ordered)}
+    return np.array([rank[text_of] for text_of in written], dtype=np.int64)
 
 
 def _key(text: str) -> tuple[int, str]:

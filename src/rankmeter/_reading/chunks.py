@@ -76,13 +76,13 @@ class Spool:
         """Nobody else can change the file."""
 
 
-def check_space(needed: int, what: str) -> None:
+def check_space(needed: int, task: str) -> None:
     """Refuse work that needs more temporary space on disk than is free."""
     folder = tempfile.gettempdir()
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise DataError(
-            f"{what} needs about {size(needed)} in the folder for temporary files, {folder}, where "
+            f"{task} needs about {size(needed)} in the folder for temporary files, {folder}, where "
             f"{size(free)} are free. Set TMPDIR to a folder with more space, or free some."
         )
 
@@ -161,18 +161,18 @@ def _chunks(
     path: Path, blocks: Iterable[bytes], n_bytes: int, *, quoted: bool
 ) -> Iterator[tuple[int, bytes]]:
     """Whole lines, and the number of the first; fields between quotation marks may have several."""
-    rest, line = b"", 1
+    unfinished, line = b"", 1
     for block in blocks:
-        content = rest + block
+        content = unfinished + block
         cut = _last_end(content) if quoted and b'"' in content else content.rfind(b"\n") + 1
         if not cut and len(content) > _LONGEST * n_bytes:
             raise _endless(path, line, len(content))
-        rest = content[cut:]
+        unfinished = content[cut:]
         if content[:cut].strip():
             yield line, content[:cut]
         line += content.count(b"\n", 0, cut)
-    if rest.strip():
-        yield line, rest
+    if unfinished.strip():
+        yield line, unfinished
 
 
 def _endless(path: Path, line: int, n: int) -> NotEnoughMemoryError:
@@ -235,16 +235,16 @@ class _Ids:
                 raise _differs(name)
             if ids.dtype != pl.String:
                 continue
-            kept = [self.kept[role]]
+            examples = [self.kept[role]]
             if whole_numbers(ids) is None:
                 if self.whole[role]:
                     names = ids.cast(pl.Int64, strict=False).cast(pl.String).ne_missing(ids)
-                    kept.append(ids.filter(names).unique(maintain_order=True).head(_SHOWN))
+                    examples.append(ids.filter(names).unique(maintain_order=True).head(_SHOWN))
                 self.whole[role] = False
             if not first.trimmed:
-                kept.append(ids.filter(ids.str.contains(r"^\s|\s$")))
-            if len(kept) > 1:
-                self.kept[role] = pl.concat(kept).unique(maintain_order=True)
+                examples.append(ids.filter(ids.str.contains(r"^\s|\s$")))
+            if len(examples) > 1:
+                self.kept[role] = pl.concat(examples).unique(maintain_order=True)
 
     def examples(self, first: Columns) -> pl.DataFrame:
         """The ids as rows; the last one of the shorter column is repeated."""

@@ -92,8 +92,8 @@ def _repeating(source: str, user: object, part: object) -> DuplicateError:
 
 def best_parts(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
     """The best part of each whole item, in the order of the rows; given ranks are closed up."""
-    if (twice := rows.select("user", "part").is_duplicated()).any():
-        raise _repeating(source, *rows.filter(twice).select("user", "part").row(0))
+    if (repeated := rows.select("user", "part").is_duplicated()).any():
+        raise _repeating(source, *rows.filter(repeated).select("user", "part").row(0))
     rows = rows.drop("part").with_row_index("place")
     if order != "list":
         rows = rows.sort(order, descending=order == "score", maintain_order=True)
@@ -129,15 +129,15 @@ def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table
         for number, spool in enumerate(by_user):
             spool.write(rows.filter(part == number))
     pieces.check()
-    whole = Spool()
+    wholes = Spool()
     for spool in by_user:
         rows = pl.concat([spool.read(n) for n in range(len(spool))])
-        whole.write(best_parts(rows, rankings.order, rankings.source))
+        wholes.write(best_parts(rows, rankings.order, rankings.source))
     n_parts = sum(sum(spool.heights) for spool in by_user)
-    counts["collapsed_items"] = n_parts - sum(whole.heights)
+    counts["collapsed_items"] = n_parts - sum(wholes.heights)
     renamed = collapse.renamed(examples.rows, rankings).drop("part")
     origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
-    collapsed = InPieces(renamed, CanonicalPieces(whole.heights, whole.read))
+    collapsed = InPieces(renamed, CanonicalPieces(wholes.heights, wholes.read))
     everyone = IdSeries(pl.concat(empty))
     return replace(rankings, rows=collapsed, origin=origin, empty_users=everyone)
 
@@ -146,7 +146,7 @@ def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table
 def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
     """The same in Spark, where the rows of a user and whole item are brought together."""
     rows, renamed = examples.query, collapse.renamed(examples.rows, rankings).drop("part")
-    named = _named_in_spark(rankings, rows, collapse)
+    joined = _named_in_spark(rankings, rows, collapse)
     sums = [
         "count(1) AS rows",
         "count_if(part IS NULL) AS no_item",
@@ -156,21 +156,21 @@ def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
         "count_if(rounded = 1) AS rounded",
         "count_if(part IS NOT NULL AND item IS NULL) AS lost",
     ]
-    totals = rows.collect(rows.grouped(named, [], *sums)).row(0, named=True)
+    totals = rows.collect(rows.grouped(joined, [], *sums)).row(0, named=True)
     counts = rows.checked(totals)
     if totals["lost"]:
-        unknown = rows.grouped(named.where("item IS NULL"), ["part"], "count(1) AS n")
+        unknown = rows.grouped(joined.where("item IS NULL"), ["part"], "count(1) AS n")
         n = rows.collect(rows.grouped(unknown, [], "count(1) AS n")).item()
         few = rows.collect(unknown.orderBy("part").limit(4))["part"]
         raise _lacking(few, n, totals["lost"], rankings.source)
-    ranked = named.where(f"{rows.usable} IS NOT NULL")
-    twice = rows.grouped(ranked, ["user", "part"], "count(1) AS n").where("n > 1")
-    again = rows.collect(twice.select("user", "part").orderBy("user", "part").limit(1))
-    if again.height:
-        raise _repeating(rankings.source, *again.row(0))
+    ranked = joined.where(f"{rows.usable} IS NOT NULL")
+    repeated = rows.grouped(ranked, ["user", "part"], "count(1) AS n").where("n > 1")
+    example = rows.collect(repeated.select("user", "part").orderBy("user", "part").limit(1))
+    if example.height:
+        raise _repeating(rankings.source, *example.row(0))
     n_parts = totals["rows"] - (totals["missing"] if rows.bad_scores == "drop" else 0)
     best_of = "max" if rows.order == "score" else "min"
-    wholes = rows.grouped(named, ["user", "item"], f"{best_of}({rows.usable}) AS {rows.order}")
+    wholes = rows.grouped(joined, ["user", "item"], f"{best_of}({rows.usable}) AS {rows.order}")
     if rows.order == "rank":
         closed = "double(rank() OVER (PARTITION BY user ORDER BY rank)) AS rank"
         wholes = wholes.selectExpr("user", "item", closed)
@@ -214,16 +214,16 @@ def read_collapse(data: object) -> Collapse | None:
     if isinstance(data, str) and re.fullmatch(r"[#:_|@~+-]+", data):
         data = f"before:{data}"
     if isinstance(data, str) and (rule := re.fullmatch(r"(before|regex):(.+)", data, re.DOTALL)):
-        by = f"the text before {rule[2]!r}" if rule[1] == "before" else data
+        criterion = f"the text before {rule[2]!r}" if rule[1] == "before" else data
         return Collapse(
-            f"chunks are grouped by {by}; the best chunk counts",
+            f"chunks are grouped by {criterion}; the best chunk counts",
             _parse_rule(*rule.groups()),
             before=rule[2] if rule[1] == "before" else None,
         )
     table, source = _table(data)
-    if (twice := table["item"].is_duplicated()).any():
+    if (repeated := table["item"].is_duplicated()).any():
         raise DataError(
-            f"{brief(table.filter(twice)['item'][0])} of {source} is part of two items."
+            f"{brief(table.filter(repeated)['item'][0])} of {source} is part of two items."
         )
     return Collapse(f"chunks are grouped by {source}; the best chunk counts", table=table)
 
@@ -246,8 +246,8 @@ def _table(data: object) -> tuple[pl.DataFrame, str]:
                 f"{few(names, 4)}. Its columns are {few(read.names, 12)}."
             )
     rows = keyed(read, {"item": roles["part"], "whole": roles["whole"]})
-    whole = ids(rows.columns["whole"], "item", rows.source, untyped=rows.untyped)
-    table = pl.DataFrame([rows.keys, whole.alias("whole")])
+    whole_ids = ids(rows.columns["whole"], "item", rows.source, untyped=rows.untyped)
+    table = pl.DataFrame([rows.keys, whole_ids.alias("whole")])
     return table.unique(maintain_order=True), rows.source
 
 

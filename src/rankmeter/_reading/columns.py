@@ -74,7 +74,7 @@ class Columns:
         names = ["user", "item", *(["score"] if lists.order == "score" else [])]
         return cls(
             names,
-            lambda chosen: lists.frame().select(chosen).to_dict(),
+            lambda requested: lists.frame().select(requested).to_dict(),
             source,
             roles=dict(zip(("user", "item", "value"), names, strict=False)),
             empty_users=lists.empty_users.to_list(),
@@ -225,8 +225,8 @@ def frame_kind(read: Columns, roles: Mapping[str, str]) -> Kind:
         labels, types = {"user": data.index.name, "item": data.name}, {"user": data.index.dtype}
     elif read.roles is None:
         for role in roles.keys() & {"user", "item"}:
-            at = list(read.names).index(roles[role])
-            labels[role], types[role] = data.columns[at], data.dtypes.iloc[at]
+            position = list(read.names).index(roles[role])
+            labels[role], types[role] = data.columns[position], data.dtypes.iloc[position]
     names = {role: label for role, label in labels.items() if label is not None}
     return Kind(is_pandas=True, names=names, types=types)
 
@@ -239,22 +239,22 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
     column names do not need it. Keys that are not roles raise `UsageError`; missing or ambiguous
     columns raise `ColumnError`.
     """
-    given = {} if columns is None else columns
-    if not isinstance(given, Mapping) or any(not isinstance(key, str) for key in given):
+    options = {} if columns is None else columns
+    if not isinstance(options, Mapping) or any(not isinstance(key, str) for key in options):
         raise refused("columns", "a mapping from role to column name", columns)
-    chosen = {key: str(name) for key, name in given.items()}
-    if odd := [key for key in chosen if key not in SYNONYMS]:
+    named_columns = {key: str(name) for key, name in options.items()}
+    if unknown := [key for key in named_columns if key not in SYNONYMS]:
         raise UsageError(
-            f"unknown role {brief(odd[0])} in columns=; the roles are "
-            f"{few(SYNONYMS, len(SYNONYMS))}{near(odd[0], SYNONYMS) or '.'}"
+            f"unknown role {brief(unknown[0])} in columns=; the roles are "
+            f"{few(SYNONYMS, len(SYNONYMS))}{near(unknown[0], SYNONYMS) or '.'}"
         )
     absent: Mapping[str, ColumnError] = {}
     if read.roles is not None:
         value = VALUE.get(side, "value")
-        by_form = {value if role == "value" else role: at for role, at in read.roles.items()}
+        by_form = {value if role == "value" else role: name for role, name in read.roles.items()}
         roles = {role: by_form[role] for role in ROLES[side] if role in by_form}
     else:
-        roles, absent = _named_columns(chosen, side, read, columns)
+        roles, absent = _named_columns(named_columns, side, read, columns)
         if len(set(roles.values())) < len(roles):
             raise UsageError(
                 f"columns={brief(roles)} names one column for two roles; each needs its own."
@@ -265,24 +265,24 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
         _add_tool_roles(read, side, roles)
     if missing := [role for role in ROLES[side][:2] if role not in roles]:
         raise absent.get(missing[0]) or _missing_error(missing, read, side)
-    if "rank" not in chosen and ("score" in chosen or _is_run(roles)):
+    if "rank" not in named_columns and ("score" in named_columns or _is_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
 
 
 def _named_columns(
-    chosen: Mapping[str, str], side: Side, read: Columns, columns: Mapping[str, str] | None
+    named_columns: Mapping[str, str], side: Side, read: Columns, columns: Mapping[str, str] | None
 ) -> tuple[dict[str, str], dict[str, ColumnError]]:
     """The columns that were named for the roles of a side, and errors for those that are absent.
 
     An absent column is an error at once, unless other tables of the call may have it.
     """
     roles, absent = {}, {}
-    for role in (role for role in ROLES[side] if role in chosen):
+    for role in (role for role in ROLES[side] if role in named_columns):
         try:
-            roles[role] = _named_column(role, chosen[role], read)
+            roles[role] = _named_column(role, named_columns[role], read)
         except ColumnError as error:
-            if not isinstance(columns, SharedColumns) or chosen[role] in read.names:
+            if not isinstance(columns, SharedColumns) or named_columns[role] in read.names:
                 raise
             absent[role] = error
     if isinstance(columns, SharedColumns):
@@ -323,11 +323,11 @@ def _add_tool_roles(read: Columns, side: Side, roles: dict[str, str]) -> None:
         roles["gain"] = _named_column("gain", scores[0], read)  # the judgments of BEIR
 
 
-def _by_synonym(role: str, read: Columns, taken: Mapping[str, str], side: Side) -> str | None:
-    candidates = [name for name in named(role, read.names) if name not in taken.values()]
+def _by_synonym(role: str, read: Columns, roles: Mapping[str, str], side: Side) -> str | None:
+    candidates = [name for name in named(role, read.names) if name not in roles.values()]
     if {*candidates} == {"docid", "docno"} and "qid" in read.names:  # docid is PyTerrier's own
         return "docno"
-    if not candidates and read.nested and (role == "item" or taken.get("item") in read.nested):
+    if not candidates and read.nested and (role == "item" or roles.get("item") in read.nested):
         synonyms = LIST_NAMES.get(side, {}).get(role, frozenset())
         candidates = [name for name in read.names if plain(name) in synonyms]
         if role == "item":

@@ -93,7 +93,7 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
     if all(map(_is_scalar, values)):
         items = data if isinstance(data, AbstractSet) else values
         return replace(_flatten(range(1), [items], side, source), shape="flat")
-    if is_only_hit(values[0], side) or (is_pair(values[0]) and are_scored(values, named=False)):
+    if is_only_hit(values[0], side) or (is_pair(values[0]) and are_scored(values, has_user=False)):
         read = _flatten(range(1), [values], side, source)
         return replace(read, shape="pairs" if "value" in (read.roles or ()) else "flat")
     _refuse_tuples(values, side, source)
@@ -137,8 +137,8 @@ def records_of(read: Columns, side: Side) -> Columns | None:
                 for column in columns.values()
             )
             records = [dict(zip(columns, row, strict=True)) for row in zip(*rows, strict=True)]
-            made = _from_records(records, side, read.source)
-            return replace(made, textual=read.textual, pandas=read.pandas)
+            result = _from_records(records, side, read.source)
+            return replace(result, textual=read.textual, pandas=read.pandas)
     return None
 
 
@@ -207,8 +207,8 @@ def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
     _only_mappings(rows, source)
     names = list(dict.fromkeys(str(key) for row in rows for key in row))
 
-    def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
-        return {name: [_field_value(name, row) for row in rows] for name in chosen}
+    def fetch(requested: Sequence[str]) -> Mapping[str, Column]:
+        return {name: [_field_value(name, row) for row in rows] for name in requested}
 
     first = {name: _field_value(name, rows[0]) for name in names}
     lists = fetch([name for name in names if first[name] is None or holds_lists([first[name]])])
@@ -247,9 +247,9 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
         return _flatten(range(len(records)), values, side, source)
     for number, (record, names) in enumerate(zip(records, keys, strict=True), start=1):
         if len(names) != 1:
-            what = f"has {len(names)} users, {few(names)}" if names else "has no user"
+            problem = f"has {len(names)} users, {few(names)}" if names else "has no user"
             raise DataError(
-                f"Record {number} of {source} {what}: {brief(record)}, while other records name "
+                f"Record {number} of {source} {problem}: {brief(record)}, while other records name "
                 f"theirs. Name one user in each record, or in none."
             )
     users = [record[name] for record, (name,) in zip(records, keys, strict=True)]
@@ -326,17 +326,17 @@ def _by_user(values: Iterable[Iterable[Any]], side: Side, source: str) -> Column
 # One value per user
 
 
-def _flatten(given: Collection[Any], values: Sequence[Any], side: Side, source: str) -> Columns:
+def _flatten(keys: Collection[Any], values: Sequence[Any], side: Side, source: str) -> Columns:
     """Long columns ``user``, ``item`` and, if any value has numbers, ``value``.
 
     Users that are a range are numbers of rows, and those that are keys differ. Values are lists of
     items, or mappings item → number. A user must not occur twice, except in interactions. Rankings
     and truth whose values need no closer look stay where they are.
     """
-    users = given if isinstance(given, range) else [*given]
+    users = keys if isinstance(keys, range) else [*keys]
     if not users:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
-    if side != "interactions" and not isinstance(given, range | KeysView):
+    if side != "interactions" and not isinstance(keys, range | KeysView):
         refuse_twice(users, source)
     if side in ("rankings", "truth") and (in_place := _as_lists(users, values, side, source)):
         return in_place
@@ -450,9 +450,9 @@ def _array_columns(
     source: str, lengths: Any, columns: dict[str, Column], counts: Counter[str], *, ndim: int
 ) -> Columns:
     users = np.arange(len(lengths))
-    whole: dict[str, Column] = {"user": pl.Series(np.repeat(users, lengths)), **columns}
+    all_columns: dict[str, Column] = {"user": pl.Series(np.repeat(users, lengths)), **columns}
     return Columns.by_role(
-        whole,
+        all_columns,
         source,
         empty_users=pl.Series(users[lengths == 0]),
         counts=counts,

@@ -52,10 +52,10 @@ def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -
     first = int((users == users[0]).sum()) if len(users) else 0
     if items.dtype == pl.String or items.head(first).n_unique() == first:
         return
-    counted = pl.DataFrame([users, items]).group_by("user", "item").len("times")
-    repeated = counted.filter(pl.col("times") > 1)
+    pairs = pl.DataFrame([users, items]).group_by("user", "item").len("times")
+    repeated = pairs.filter(pl.col("times") > 1)
     n, n_values = users.n_unique(), items.n_unique()
-    same_length = counted.group_by("user").agg(pl.col("times").sum())["times"].n_unique() == 1
+    same_length = pairs.group_by("user").agg(pl.col("times").sum())["times"].n_unique() == 1
     if not same_length or repeated["user"].n_unique() < n:
         return
     if side == "rankings":
@@ -101,10 +101,10 @@ def label_caution(truth: Table) -> str:
         return ""
     if not truth.dtype("item").is_integer() or not _are_small(items := truth.frame["item"]):
         return ""
-    each = truth.frame["user"].value_counts()["count"]
-    least, most = each.min(), each.max()
+    sizes = truth.frame["user"].value_counts()["count"]
+    low, high = sizes.min(), sizes.max()
     repeated = truth.frame.select("user", "item").is_duplicated().any()
-    if len(each) < 2 or least == 1 or not (_are_binary(items) or (least == most and repeated)):
+    if len(sizes) < 2 or low == 1 or not (_are_binary(items) or (low == high and repeated)):
         return ""
     return (
         f"the items of the ground truth ({truth.source}) are small integers, such as "
@@ -191,9 +191,9 @@ def _are_scores(truth: Table) -> bool:
     gains = truth.gains
     if "assumed_gains" in truth.counts or len(gains) < 3 or _are_grades(gains):
         return False
-    whole = (gains % 1 == 0).all() and (gains >= 0).all()
+    are_counts = (gains % 1 == 0).all() and (gains >= 0).all()
     several = len(gains) >= 2 * truth.frame["user"].n_unique()
-    if whole or not several:
+    if are_counts or not several:
         return False
     return len(_values(gains)) > _MANY_GRADES or not _many_ties(truth, gains)
 

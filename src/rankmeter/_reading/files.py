@@ -180,9 +180,9 @@ def read_content(path: Path) -> bytes | bytearray:
     with unpacked(BytesIO(content), path) as file:
         while piece := file.read(_PIECE):
             text += piece
-            what = f"{path} ({size(len(content))} that hold {size(len(text))} or more of text)"
-            check_memory(len(text) * PER_TEXT_BYTE, what, free)
-            needs.refuse(text, what)
+            subject = f"{path} ({size(len(content))} that hold {size(len(text))} or more of text)"
+            check_memory(len(text) * PER_TEXT_BYTE, subject, free)
+            needs.refuse(text, subject)
     return text
 
 
@@ -291,11 +291,11 @@ def packing(start: bytes) -> str:
 
 def refuse_misnamed(path: Path, start: bytes) -> None:
     """An error if the extension of a file names a compression that the file does not have."""
-    named = _SUFFIXES.get(path.suffix.lower(), "")
-    if named and named != packing(start):
+    claimed = _SUFFIXES.get(path.suffix.lower(), "")
+    if claimed and claimed != packing(start):
         raise FileFormatError(
-            f"{path} ends in {path.suffix} but is not compressed with {named}. Compress or rename "
-            f"it."
+            f"{path} ends in {path.suffix} but is not compressed with {claimed}. Compress or "
+            f"rename it."
         )
 
 
@@ -308,20 +308,20 @@ def unpacked_name(path: Path) -> Path:
 @contextmanager
 def unpacked(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
     """The content of an open file, decompressed as it is read."""
-    how = packing(file.read(4))
+    compression = packing(file.read(4))
     file.seek(0)
     try:
-        yield _stream(file, how, path)
+        yield _stream(file, compression, path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _incomplete(path, how, error) from error
+        raise _incomplete(path, compression, error) from error
     except OSError as error:
-        if how != "zstd" or error.errno is not None:  # pyarrow's have no number
+        if compression != "zstd" or error.errno is not None:  # pyarrow's have no number
             raise
-        raise _incomplete(path, how, error) from error
+        raise _incomplete(path, compression, error) from error
 
 
-def _stream(file: IO[bytes], how: str, path: Path) -> Any:
-    if how == "zstd":
+def _stream(file: IO[bytes], compression: str, path: Path) -> Any:
+    if compression == "zstd":
         try:
             import pyarrow as pa
         except ImportError as error:
@@ -329,11 +329,11 @@ def _stream(file: IO[bytes], how: str, path: Path) -> Any:
                 f"{path} is compressed with zstd. To read it, pip install pyarrow."
             ) from error
         return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
-    return gzip.GzipFile(fileobj=file) if how else file
+    return gzip.GzipFile(fileobj=file) if compression else file
 
 
-def _incomplete(path: Path, how: str, error: Exception) -> FileFormatError:
+def _incomplete(path: Path, compression: str, error: Exception) -> FileFormatError:
     return FileFormatError(
-        f"{path} is not a complete {how} file: {error}. It may be truncated; copy or compress it "
-        f"again."
+        f"{path} is not a complete {compression} file: {error}. It may be truncated; copy or "
+        f"compress it again."
     )

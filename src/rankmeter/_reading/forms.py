@@ -187,6 +187,6 @@ def find(data: object, side: Side) -> Columns:
         if form.recognize(data):
             read = form.read(data, side)
             return records_of(read, side) or read
-    what = "None" if data is None else f"{brief(data)} ({type(data).__name__})"
+    subject = "None" if data is None else f"{brief(data)} ({type(data).__name__})"
     accepted = "; ".join(form.name for form in FORMS)
-    raise DataError(f"{what} cannot be read as {side}. Accepted: {accepted}.")
+    raise DataError(f"{subject} cannot be read as {side}. Accepted: {accepted}.")

@@ -131,10 +131,10 @@ def from_duckdb(data: Any, side: Side, source: str = "DuckDB relation") -> Colum
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         with query_errors(source):
-            chosen = data.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
-            if hasattr(chosen, "__arrow_c_stream__"):
-                return from_polars(pl.DataFrame(chosen), side).fetch(names)
-            return {name: numpy_column(values) for name, values in chosen.fetchnumpy().items()}
+            query = data.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
+            if hasattr(query, "__arrow_c_stream__"):
+                return from_polars(pl.DataFrame(query), side).fetch(names)
+            return {name: numpy_column(values) for name, values in query.fetchnumpy().items()}
 
     types = zip(data.columns, map(str, data.types), strict=True)
     nested = frozenset(name for name, kind in types if kind.endswith("]"))
@@ -169,8 +169,8 @@ def from_pandas(data: Any, side: Side) -> Columns:
     # are not.
     names = [str(name) for name in data.columns]
 
-    def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
-        return {name: _pandas_column(data.iloc[:, names.index(name)]) for name in chosen}
+    def fetch(requested: Sequence[str]) -> Mapping[str, Column]:
+        return {name: _pandas_column(data.iloc[:, names.index(name)]) for name in requested}
 
     levels = [str(name) for name in data.index.names if name is not None]
     in_index = [name for role in ("user", "item") for name in named(role, levels)]
@@ -269,15 +269,15 @@ def split_part(data: str | PathLike[str]) -> tuple[Path, str]:
     return expand_home(data), ""
 
 
-def _pick_part(names: Sequence[str], part: str, source: str, what: str) -> str:
+def _pick_part(names: Sequence[str], part: str, source: str, noun: str) -> str:
     """The part that is named, or the only one."""
     if part in names or (not part and len(names) == 1):
         return part or names[0]
     listed = few(sorted(names), 12) if names else "none"
     if part:
-        raise DataError(f"{source} has no {what} {brief(part)}. It has: {listed}.")
+        raise DataError(f"{source} has no {noun} {brief(part)}. It has: {listed}.")
     example = f" Name one, such as '{source}#{min(names)}'." if names else ""
-    raise DataError(f"{source} has {len(names)} {what}s: {listed}.{example}")
+    raise DataError(f"{source} has {len(names)} {noun}s: {listed}.{example}")
 
 
 def is_bundle(data: object) -> bool:

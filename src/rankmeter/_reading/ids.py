@@ -172,7 +172,7 @@ def kinds(values: Sequence[object]) -> set[str]:
 def _kind(kind: type) -> str:
     if kind.__name__ in _NULLS:
         return "null"
-    return next((word for word, of in _KINDS.items() if issubclass(kind, of)), kind.__name__)
+    return next((word for word, types in _KINDS.items() if issubclass(kind, types)), kind.__name__)
 
 
 def convert_all(
@@ -234,10 +234,10 @@ def _python_floats(
     """Decimals are exact; other floats are as exact as the narrowest of them."""
     types = set(map(type, values))
     if Decimal in types and not any(issubclass(kind, float | np.floating) for kind in types):
-        whole = [None if is_null(value) else as_integer(value) for value in values]
-        if whole.count(None) == sum(map(is_null, values)):
+        integers = [None if is_null(value) else as_integer(value) for value in values]
+        if integers.count(None) == sum(map(is_null, values)):
             counts[f"float_{role}_ids"] += len(values)
-            return _python_integers(whole, role, source)
+            return _python_integers(integers, role, source)
     series = floats(values, kinds_of)
     for kind in {type_.__name__ for type_ in types} & _NARROW:
         _refuse_inexact(series, kind, role, source)
@@ -247,10 +247,10 @@ def _python_floats(
 def as_integer(value: Any) -> int | None:
     """The integer that a number is, or None."""
     try:
-        whole = int(value)
+        integer = int(value)
     except (OverflowError, ValueError):  # infinite
         return None
-    return whole if whole == value else None
+    return integer if integer == value else None
 
 
 def strings(values: list[str | None], role: str, source: str) -> pl.Series:
@@ -258,9 +258,9 @@ def strings(values: list[str | None], role: str, source: str) -> pl.Series:
     try:
         return pl.Series(values, dtype=pl.String)
     except UnicodeEncodeError as error:
-        at = next(at for at, text in enumerate(values) if text and _LONE_SURROGATE.search(text))
+        row = next(row for row, text in enumerate(values) if text and _LONE_SURROGATE.search(text))
         raise InvalidValueError(
-            f"The {role} id {brief(values[at])} of {source} in row {at + 1} holds half of a "
+            f"The {role} id {brief(values[row])} of {source} in row {row + 1} holds half of a "
             f"surrogate pair, which is not a character: it was cut or decoded wrongly. Correct the "
             f"id."
         ) from error

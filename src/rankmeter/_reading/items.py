@@ -78,7 +78,7 @@ def read_items(data: object) -> Items:
     return _pair_or_table(data, "items", expected, ndim=2)
 
 
-def read_item_numbers(data: object, what: str) -> Items:
+def read_item_numbers(data: object, option: str) -> Items:
     """Read one number for each item, as features with one column.
 
     Takes a mapping from item to number; a pair (ids, numbers); an array, whose items are 0, 1, …;
@@ -87,21 +87,21 @@ def read_item_numbers(data: object, what: str) -> Items:
     expected = "a mapping from item to number, a pair (ids, numbers), or a frame or file with the "
     expected += "item and one column of numbers"
     if isinstance(data, Mapping):
-        return _of_pair([*data], [*data.values()], what, expected, ndim=1)
-    items = _pair_or_table(data, what, expected, ndim=1)
+        return _of_pair([*data], [*data.values()], option, expected, ndim=1)
+    items = _pair_or_table(data, option, expected, ndim=1)
     if items.features is None or items.features.shape[1] != 1:
-        raise DataError(f"{what}= must be {expected}: {items.source} has other columns")
+        raise DataError(f"{option}= must be {expected}: {items.source} has other columns")
     return items
 
 
-def read_item_ids(data: object, what: str) -> Keyed:
+def read_item_ids(data: object, option: str) -> Keyed:
     """Read ids of items, each once."""
     if isinstance(data, np.ndarray) and data.ndim != 1:
-        raise DataError(f"{what}= must have ids in one dimension, got {data.ndim} dimensions")
+        raise DataError(f"{option}= must have ids in one dimension, got {data.ndim} dimensions")
     if isinstance(data, Mapping | set | frozenset | list | tuple | range | np.ndarray):
         data = list(data)
     if isinstance(data, list | pl.Series):
-        rows = Keyed(ids(data, "item", f"{what}="), {}, f"{what}=")
+        rows = Keyed(ids(data, "item", f"{option}="), {}, f"{option}=")
     else:
         rows = _read(find(data, "items"))
     return rows._replace(keys=rows.keys.unique(maintain_order=True))
@@ -110,18 +110,18 @@ def read_item_ids(data: object, what: str) -> Keyed:
 def _read(read: Columns, *, all_columns: bool = False) -> Keyed:
     """The items of a table and, with `all_columns`, all other columns by name."""
     name = resolve_roles(read, "items", None)["item"]
-    others = {other: other for other in read.names if other != name}
-    return keyed(read, {"item": name, **(others if all_columns else {})})
+    other_columns = {other: other for other in read.names if other != name}
+    return keyed(read, {"item": name, **(other_columns if all_columns else {})})
 
 
-def _pair_or_table(data: Any, what: str, expected: str, *, ndim: int) -> Items:
+def _pair_or_table(data: Any, option: str, expected: str, *, ndim: int) -> Items:
     """Items of a pair (ids, array), of an array alone, or of a table."""
     if isinstance(data, tuple) and len(data) == 2 and (ndim == 1 or _is_matrix(data[1])):
-        return _of_pair(*data, what, expected, ndim=ndim)
+        return _of_pair(*data, option, expected, ndim=ndim)
     if _is_matrix(data) if ndim == 2 else isinstance(data, np.ndarray) and data.ndim:
-        return _of_pair(np.arange(data.shape[0]), data, what, expected, ndim=ndim)
+        return _of_pair(np.arange(data.shape[0]), data, option, expected, ndim=ndim)
     if not is_accepted(data) or isinstance(data, list | tuple):
-        raise DataError(f"{what}= must be {expected}, got {brief(data)}")
+        raise DataError(f"{option}= must be {expected}, got {brief(data)}")
     return _of_columns(_read(find(data, "items"), all_columns=True))
 
 
@@ -129,9 +129,9 @@ def _is_matrix(data: object) -> bool:
     return len(getattr(data, "shape", ())) == 2 and not hasattr(data, "columns")
 
 
-def _of_pair(names: Any, values: Any, what: str, expected: str, *, ndim: int) -> Items:
+def _of_pair(names: Any, values: Any, option: str, expected: str, *, ndim: int) -> Items:
     """Ids, and a row of features for each: of a matrix or, in one dimension, of numbers."""
-    source = f"{what}="
+    source = f"{option}="
     column = pl.Series(names) if isinstance(names, np.ndarray) else names
     column = column if isinstance(column, pl.Series) else list(column)
     item = ids(column, "item", source)
@@ -225,9 +225,9 @@ def _of_text(rows: Keyed, name: str, values: pl.Series, unused: list[str]) -> It
     split = values.dtype == pl.String and values.str.contains("|", literal=True).any()
     notes: tuple[str, ...] = ()
     if split or unused:
-        how = ", split at |" if split else ""
-        left = f"; not used: {few(unused, 6)}" if unused else ""
-        notes = (f"{rows.source}: categories are in {name!r}{how}{left}",)
+        split_note = ", split at |" if split else ""
+        unused_note = f"; not used: {few(unused, 6)}" if unused else ""
+        notes = (f"{rows.source}: categories are in {name!r}{split_note}{unused_note}",)
     return _with_categories(rows, values.str.split("|") if split else values, notes)
 
 
@@ -236,8 +236,8 @@ def _with_categories(rows: Keyed, column: pl.Series, notes: tuple[str, ...] = ()
     if column.dtype == pl.List:
         table = table.explode("category")
     table = table.with_columns(pl.col("category").cast(pl.String).str.strip_chars())
-    named = pl.col("category").is_not_null() & ~pl.col("category").is_in(["", _NO_CATEGORY])
-    pairs = table.filter(named).unique(maintain_order=True)
+    is_category = pl.col("category").is_not_null() & ~pl.col("category").is_in(["", _NO_CATEGORY])
+    pairs = table.filter(is_category).unique(maintain_order=True)
     items = rows.keys.unique(maintain_order=True)
     return Items(items, pairs, None, rows.source, rows.textual, notes)
 

@@ -67,30 +67,30 @@ def read_rows(file: Text) -> Columns:
 _CHANGED = re.compile(r"\\u[dD][89a-fA-F]|:\s*(?:true|false)\b")
 
 
-def _parse(text: str, where: str) -> Any:
-    """A JSON value; `where` begins the message about an object that has a key twice."""
+def _parse(text: str, location: str) -> Any:
+    """A JSON value; `location` begins the message about an object that has a key twice."""
 
-    def whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         mapping = dict(pairs)
         if len(mapping) < len(pairs):
-            twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+            repeated = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
             raise FileFormatError(
-                f"{where} has the key {brief(twice)} twice in one object, and only one of them "
-                f"could be read. Merge the two."
+                f"{location} has the key {brief(repeated)} twice in one object, and only one of "
+                f"them could be read. Merge the two."
             )
         return mapping
 
     try:
-        return json.loads(text, object_pairs_hook=whole)
+        return json.loads(text, object_pairs_hook=as_object)
     except RecursionError:
         raise FileFormatError(
-            f"{where} is nested too deep to be rankings or relevance judgments."
+            f"{location} is nested too deep to be rankings or relevance judgments."
         ) from None
     except (json.JSONDecodeError, FileFormatError):
         raise
     except ValueError as error:  # Python reads no integer of more than 4300 digits
         raise FileFormatError(
-            f"{where} has an integer with too many digits. Write the number as a float, or an "
+            f"{location} has an integer with too many digits. Write the number as a float, or an "
             f"identifier as a string."
         ) from error
 
@@ -156,9 +156,9 @@ def _refuse_twice(file: Text, frame: pl.DataFrame) -> None:
     """
     n_values = frame.width * frame.height - sum(column.null_count() for column in frame)
     texts = frame.select(pl.col(pl.String).str.count_matches(":", literal=True).sum())
-    inside = sum(texts.row(0)) if texts.height else 0
+    in_text = sum(texts.row(0)) if texts.height else 0
     plain = not any(":" in name for name in frame.columns) and not _COLON.search(file.text)
-    if plain and file.text.count(":") == n_values + inside:
+    if plain and file.text.count(":") == n_values + in_text:
         return
     lines = pl.Series("line", [file.text]).str.split("\n").explode().to_frame()
     lines = lines.with_row_index("n", offset=1).filter(pl.col("line").str.contains(r"\S"))

@@ -42,35 +42,35 @@ def keyed(read: Columns, roles: Mapping[str, str]) -> Keyed:
 
     If that is the only one, users without a row of their own follow.
     """
-    key, *others = roles
+    key, *other_roles = roles
     columns = read.fetch([*roles.values()])
-    column = columns[roles[key]] if others else read.everyone(columns[roles[key]])
+    column = columns[roles[key]] if other_roles else read.everyone(columns[roles[key]])
     keys = ids(column, key, read.source, untyped=read.untyped)
-    rest = {role: columns[roles[role]] for role in others}
-    return Keyed(keys, rest, read.source, read.textual, read.untyped)
+    other_columns = {role: columns[roles[role]] for role in other_roles}
+    return Keyed(keys, other_columns, read.source, read.textual, read.untyped)
 
 
 def column_of(read: Columns, role: str, names: Sequence[str], *, first: bool = False) -> str:
     """The column with one of some plain names, or with the first of them; empty without one."""
-    there = [name for name in read.names if plain(name) in names]
-    if first and there:
-        best = min(names.index(plain(name)) for name in there)
-        there = [name for name in there if plain(name) == names[best]]
-    if len(there) > 1:
+    candidates = [name for name in read.names if plain(name) in names]
+    if first and candidates:
+        best = min(names.index(plain(name)) for name in candidates)
+        candidates = [name for name in candidates if plain(name) == names[best]]
+    if len(candidates) > 1:
         raise ColumnError(
-            f"{read.source} has {len(there)} columns for the {role}: {few(there)}. Rename or "
-            f"remove all but one."
+            f"{read.source} has {len(candidates)} columns for the {role}: {few(candidates)}. "
+            f"Rename or remove all but one."
         )
-    return there[0] if there else ""
+    return candidates[0] if candidates else ""
 
 
 def refuse_repeated(keys: pl.Series, source: str) -> None:
     """Refuse ids of items that occur several times."""
-    twice = keys.filter(keys.is_duplicated()).unique()
-    if len(twice):
+    repeated = keys.filter(keys.is_duplicated()).unique()
+    if len(repeated):
         raise DataError(
-            f"{counted(len(twice), 'item')} of {source} occur several times, for example "
-            f"{few(twice)}: an item has one row"
+            f"{counted(len(repeated), 'item')} of {source} occur several times, for example "
+            f"{few(repeated)}: an item has one row"
         )
 
 
@@ -116,8 +116,8 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
             f"segment, or write null for users without one."
         )
     table = pl.DataFrame([rows.keys, labels]).drop_nulls(column).unique()
-    if twice := table.filter(pl.col("user").is_duplicated()).sort("user", column).head(2).rows():
-        (user, label), (_, other) = twice
+    if repeated := table.filter(pl.col("user").is_duplicated()).sort("user", column).head(2).rows():
+        (user, label), (_, other) = repeated
         raise DataError(
             f"User {brief(user)} of {rows.source} has two {side}, {brief(label)} and "
             f"{brief(other)}. Give each user one."
@@ -126,16 +126,16 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
     if fitting is None:
         raise _apart(rows.source, rows.keys, "the result", users)
     table = table.with_columns(fitting).drop_nulls("user")
-    asked = users.to_frame("user")
-    values = asked.join(table, on="user", how="left", maintain_order="left")[column]
+    frame = users.to_frame("user")
+    values = frame.join(table, on="user", how="left", maintain_order="left")[column]
     without = values.null_count()
     if without == len(values):
         raise DataError(
             f"No user of the result is in any {column}: {rows.source} has the users "
             f"{few(rows.keys)}, the result has {few(users)}."
         )
-    others = len(fitting) - (len(values) - without)
-    counts = {f"users_without_{column}": without, f"{side}_of_other_users": others}
+    n_others = len(fitting) - (len(values) - without)
+    counts = {f"users_without_{column}": without, f"{side}_of_other_users": n_others}
     order = _order(rows.columns[column], data, roles[column])
     if set(values.drop_nulls()) <= set(order):
         values = values.cast(pl.Enum(order))
@@ -145,12 +145,12 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
 def _two_columns(read: Columns, column: str) -> dict[str, str] | None:
     """User and label of two columns, where only one has its name and the other says nothing."""
     clear = [(role, name) for role in ("user", column) for name in named(role, read.names)]
-    others = [name for name in read.names if not any(named(role, [name]) for role in SYNONYMS)]
-    others = [name for name in others if not named(column, [name])]
-    if read.roles is not None or len(read.names) != 2 or len(clear) != 1 or len(others) != 1:
+    unnamed = [name for name in read.names if not any(named(role, [name]) for role in SYNONYMS)]
+    unnamed = [name for name in unnamed if not named(column, [name])]
+    if read.roles is not None or len(read.names) != 2 or len(clear) != 1 or len(unnamed) != 1:
         return None
     ((role, name),) = clear
-    return {role: name, column if role == "user" else "user": others[0]}
+    return {role: name, column if role == "user" else "user": unnamed[0]}
 
 
 def _order(column: Column, data: Any, name: str) -> list[str]:
@@ -200,8 +200,8 @@ def _written(values: Sequence[Any], text_of: Callable[[Any], str]) -> pl.Series:
 
 
 def _number(value: Any) -> str:
-    whole = as_integer(value)
-    return repr(float(value)) if whole is None else str(whole)
+    integer = as_integer(value)
+    return repr(float(value)) if integer is None else str(integer)
 
 
 def read_users(
@@ -221,10 +221,10 @@ def read_users(
     read = replace(read, source=source or read.source)
     name = (columns or {}).get("user")
     roles = resolve_roles(read, "users", {"user": name} if name and name in read.names else None)
-    asked = keyed(read, roles)
-    fitting = _fitted(asked.keys, train, textual=read.textual)
+    rows = keyed(read, roles)
+    fitting = _fitted(rows.keys, train, textual=read.textual)
     if fitting is None or fitting.null_count():
-        raise _apart(read.source, _odd(asked.keys, fitting), "train", train)
+        raise _apart(read.source, _odd(rows.keys, fitting), "train", train)
     return fitting
 
 
@@ -242,38 +242,38 @@ def fit_ids(ids: pl.Series, role: str, table: Table, source: str, *, textual: bo
     """
     if not table.height:
         return ids
-    others = pl.Series(role, [], table.dtype(role))
-    fitting = _fitted(ids, others, textual=textual or table.textual)
+    target = pl.Series(role, [], table.dtype(role))
+    fitting = _fitted(ids, target, textual=textual or table.textual)
     if fitting is None or fitting.null_count():
-        side, odd = f"The {role} column of {source}", _odd(ids, fitting)
-        raise _apart(side, odd, table.source, table.frame[role])
+        side, misfits = f"The {role} column of {source}", _odd(ids, fitting)
+        raise _apart(side, misfits, table.source, table.frame[role])
     return fitting.alias(role)
 
 
 def in_one_type(
-    ids: pl.Series, others: pl.Series, source: str, whose: str, *, textual: bool
+    ids: pl.Series, other_ids: pl.Series, source: str, whose: str, *, textual: bool
 ) -> tuple[pl.Series, pl.Series]:
     """Two columns of ids in the type that both can have; text that no file has written is apart."""
-    if ids.dtype == others.dtype:
-        return ids, others
-    if pl.String in (ids.dtype, others.dtype) and not textual:
-        raise _apart(source, ids, whose, others)
-    return ids.cast(pl.String), others.cast(pl.String)
+    if ids.dtype == other_ids.dtype:
+        return ids, other_ids
+    if pl.String in (ids.dtype, other_ids.dtype) and not textual:
+        raise _apart(source, ids, whose, other_ids)
+    return ids.cast(pl.String), other_ids.cast(pl.String)
 
 
-def _fitted(ids: pl.Series, others: pl.Series, *, textual: bool) -> pl.Series | None:
+def _fitted(ids: pl.Series, target: pl.Series, *, textual: bool) -> pl.Series | None:
     """Ids in the type of others, as in `unify_types`; None if an integer would have to be a string.
 
     Null where the others, which are integers, can have no such id: a name, or a number that is
     not written in its shortest form.
     """
-    if pl.String not in (ids.dtype, others.dtype):
-        return ids.cast(others.dtype, strict=False)
-    if ids.dtype == others.dtype:
+    if pl.String not in (ids.dtype, target.dtype):
+        return ids.cast(target.dtype, strict=False)
+    if ids.dtype == target.dtype:
         return ids
     if not textual:
         return None
-    fitting = ids.cast(others.dtype, strict=False)
+    fitting = ids.cast(target.dtype, strict=False)
     return fitting.set(fitting.cast(pl.String).ne_missing(ids.cast(pl.String)), None)
 
 
@@ -282,8 +282,8 @@ def _odd(ids: pl.Series, fitting: pl.Series | None) -> pl.Series:
     return ids if fitting is None else ids.filter(fitting.is_null())
 
 
-def _apart(source: str, ids: pl.Series, whose: str, others: pl.Series) -> IdTypeError:
+def _apart(source: str, ids: pl.Series, whose: str, other_ids: pl.Series) -> IdTypeError:
     return IdTypeError(
-        f"{source} has {ids.dtype} ids such as {brief(ids.first())}, {whose} has {others.dtype} "
-        f"ids such as {brief(others.first())}: convert one of them"
+        f"{source} has {ids.dtype} ids such as {brief(ids.first())}, {whose} has {other_ids.dtype} "
+        f"ids such as {brief(other_ids.first())}: convert one of them"
     )

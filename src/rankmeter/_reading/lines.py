@@ -46,8 +46,8 @@ class Spans(Ids):
     def type(self) -> IdType:
         return "String"
 
-    def take(self, chosen: npt.NDArray[np.int64]) -> Spans:
-        return replace(self, places=self.places[chosen])
+    def take(self, indices: npt.NDArray[np.int64]) -> Spans:
+        return replace(self, places=self.places[indices])
 
     def to_list(self) -> list[str]:
         return self._lines().decode().split("\n")[:-1]
@@ -106,31 +106,31 @@ class Lines(ByUser):
     def sought(self, items: Ids) -> Spans:
         return items if isinstance(items, Spans) else Spans.of([*items], self.spans.encoding)
 
-    def look_up(self, at: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
-        numbers = np.empty(at.size)
+    def look_up(self, list_index: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
+        numbers = np.empty(list_index.size)
         lists = self.spans.content, self.spans.places, self.numbers, self.offsets
-        _native.native.find_in_lines(*lists, at, items.content, items.places, numbers)
+        _native.native.find_in_lines(*lists, list_index, items.content, items.places, numbers)
         return numbers
 
-    def places(self, at: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
+    def places(self, list_index: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
         rows = np.arange(len(self), dtype=np.float64)
-        return replace(self, numbers=rows).look_up(at, items) - self.offsets[at]
+        return replace(self, numbers=rows).look_up(list_index, items) - self.offsets[list_index]
 
-    def _own_fields(self, kept: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        return {"spans": self.spans.take(np.flatnonzero(kept))}
+    def _own_fields(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        return {"spans": self.spans.take(np.flatnonzero(mask))}
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> Lines:
+    def where(self, mask: npt.NDArray[np.bool_]) -> Lines:
         """Some of the items, without users that keep no item."""
-        if kept.all():
+        if mask.all():
             return self
-        lengths = np.diff(np.concatenate(([0], np.cumsum(kept)))[self.offsets])
+        lengths = np.diff(np.concatenate(([0], np.cumsum(mask)))[self.offsets])
         has_items = lengths > 0
         return replace(
             self,
             users=self.users.where(has_items),
             offsets=np.concatenate(([0], np.cumsum(lengths[has_items]))),
-            numbers=self.numbers[kept],
-            spans=self.spans.take(np.flatnonzero(kept)),
+            numbers=self.numbers[mask],
+            spans=self.spans.take(np.flatnonzero(mask)),
         )
 
 
@@ -159,10 +159,10 @@ class _Scan:
         room = [0, *accumulate(n for n, _ in counts)]
         check_memory(PER_LINE * room[-1], f"{self.file.name} ({room[-1]:,} lines)")
         arrays = [np.empty(room[-1], dtype) for dtype in (SPAN, np.float64, SPAN, np.int64)]
-        kept = np.empty(self.file.size, dtype=np.uint8)  # of which few pages are used
+        id_bytes = np.empty(self.file.size, dtype=np.uint8)  # of which few pages are used
 
         def read(i: int) -> tuple[int, int] | None:
-            return self._read(i, [array[room[i] : room[i + 1]] for array in arrays], kept)
+            return self._read(i, [array[room[i] : room[i + 1]] for array in arrays], id_bytes)
 
         n = [size for size in self._each(read) if size is not None]
         if len(n) < len(self.parts):
@@ -171,7 +171,7 @@ class _Scan:
         items, numbers = (_joined(array, room, lines) for array in arrays[:2])
         topics, first = (_joined(array, room, of_topics) for array in arrays[2:])
         before = np.repeat(np.cumsum([0, *lines[:-1]]), of_topics)
-        spans = Spans(kept, items, self.file.encoding)
+        spans = Spans(id_bytes, items, self.file.encoding)
         users = few(replace(spans, places=topics))
         if not items.size or not _differ(users):
             return None
@@ -190,30 +190,30 @@ class _Scan:
         start, stop = self.parts[i]
         n, is_ascii, last = 0, True, ord("\n")
         with self.file.opened() as piece:
-            for at in range(start, stop, _PIECE):
-                part = np.frombuffer(piece(at, min(at + _PIECE, stop)), dtype=np.uint8)
+            for position in range(start, stop, _PIECE):
+                part = np.frombuffer(piece(position, min(position + _PIECE, stop)), dtype=np.uint8)
                 if part.size:
                     n += int(np.count_nonzero(part == ord("\n")))
                     is_ascii, last = is_ascii and bool(part.max() < 128), part[-1]
         return n + (last != ord("\n")), is_ascii
 
     def _read(
-        self, i: int, arrays: Sequence[npt.NDArray[Any]], kept: npt.NDArray[np.uint8]
+        self, i: int, arrays: Sequence[npt.NDArray[Any]], id_bytes: npt.NDArray[np.uint8]
     ) -> tuple[int, int] | None:
         """How many lines and topics of a part were written into the arrays."""
-        at, stop = self.parts[i]
+        position, stop = self.parts[i]
         items, numbers, topics, first = arrays
         size, last, scan = _PIECE, 2, _native.native.scan
-        progress = np.array([*self.form, 0, 0, 0, at])  # as `scan` has it
+        progress = np.array([*self.form, 0, 0, 0, position])  # as `scan` has it
         with self.file.opened() as piece:
-            while at < stop:
-                content = piece(at, min(at + size, stop))
-                progress[last] = at + len(content) == stop
-                n_bytes = scan(content, items, numbers, topics, first, kept, progress)
-                if n_bytes < 0 or len(content) < min(size, stop - at):
+            while position < stop:
+                content = piece(position, min(position + size, stop))
+                progress[last] = position + len(content) == stop
+                n_bytes = scan(content, items, numbers, topics, first, id_bytes, progress)
+                if n_bytes < 0 or len(content) < min(size, stop - position):
                     return None  # the latter if the file has become shorter
                 size = _PIECE if n_bytes else 4 * size
-                at += n_bytes
+                position += n_bytes
         return int(progress[3]), int(progress[4])
 
     def _each(self, work: Callable[[int], _T]) -> list[_T]:
@@ -224,19 +224,19 @@ class _Scan:
             return [*pool.map(work, range(len(self.parts)))]
 
 
-def _cut(piece: Piece, at: int, end: int) -> int:
+def _cut(piece: Piece, start: int, end: int) -> int:
     """A place after another where a topic begins; or the end."""
     size = 2**16
     while True:
-        first, *lines = bytes(piece(at - 1, min(at + size, end))).split(b"\n")
-        begin, topic = at + len(first), b""
+        first, *lines = bytes(piece(start - 1, min(start + size, end))).split(b"\n")
+        begin, topic = start + len(first), b""
         for line in lines[:-1]:  # the last one may not be whole
             words = line.split(None, 1)
             if words and topic not in (b"", words[0]):
                 return begin
             topic = words[0] if words else topic
             begin += len(line) + 1
-        if at + size >= end:
+        if start + size >= end:
             return end
         size *= 4
 

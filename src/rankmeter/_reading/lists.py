@@ -64,8 +64,8 @@ class Lists(ByUser):
             item_type=item_type,
         )
 
-    def _own_fields(self, kept: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        return {"containers": [*compress(self.containers, kept[self.offsets[:-1]].tolist())]}
+    def _own_fields(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        return {"containers": [*compress(self.containers, mask[self.offsets[:-1]].tolist())]}
 
     def items(self) -> Objects:
         """All items, by user."""
@@ -79,31 +79,32 @@ class Lists(ByUser):
         return not np.array_equal(_sizes(self.containers), self.lengths)
 
     def take(self, places: npt.NDArray[np.int64]) -> Objects:
-        taken: list[Any] = []
-        at = np.searchsorted(self.offsets, places, side="right") - 1
-        starts = np.flatnonzero(np.diff(at, prepend=-1))
-        of_lists = np.split(places - self.offsets[at], starts[1:])
-        for number, places_of_list in zip(at[starts].tolist(), of_lists, strict=True):
+        result: list[Any] = []
+        list_index = np.searchsorted(self.offsets, places, side="right") - 1
+        starts = np.flatnonzero(np.diff(list_index, prepend=-1))
+        of_lists = np.split(places - self.offsets[list_index], starts[1:])
+        for number, places_of_list in zip(list_index[starts].tolist(), of_lists, strict=True):
             items = [*self.containers[number]]
-            taken += [items[place] for place in places_of_list.tolist()]
-        return Objects(taken, self.item_type)
+            result += [items[position] for position in places_of_list.tolist()]
+        return Objects(result, self.item_type)
 
     def sought(self, items: Ids) -> Objects:
         return items if isinstance(items, Objects) else Objects(items.to_list(), self.item_type)
 
-    def look_up(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
+    def look_up(self, list_index: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
         if _native.native is not None:
-            compiled = np.empty(at.size)
-            _native.native.find(at, compiled, self.containers, items.values)
+            compiled = np.empty(list_index.size)
+            _native.native.find(list_index, compiled, self.containers, items.values)
             return compiled
         if self.numbers is None:
-            return self.places(at, items)
-        numbers = [*map(dict.get, map(self.containers.__getitem__, at.tolist()), items.values)]
+            return self.places(list_index, items)
+        containers = map(self.containers.__getitem__, list_index.tolist())
+        numbers = [*map(dict.get, containers, items.values)]
         return np.array(numbers, dtype=np.float64)  # None is NaN
 
-    def places(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
+    def places(self, list_index: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
         before, places, looked_up = -1, dict[Any, int](), list[float | None]()
-        for number, item in zip(at.tolist(), items.values, strict=True):
+        for number, item in zip(list_index.tolist(), items.values, strict=True):
             if number != before:
                 before, places = number, dict(zip(self.containers[number], count(), strict=False))
             looked_up.append(places.get(item))

@@ -37,14 +37,14 @@ _allowed: ContextVar[float | None] = ContextVar("allowed", default=None)
 _LITTLE = 2**25  # smaller needs are not checked
 
 
-def check_memory(needed: int, what: str, free: int | None = None) -> None:
-    """Refuse data that need more memory than `free` (default: now); `what` begins the message."""
+def check_memory(needed: int, subject: str, free: int | None = None) -> None:
+    """Refuse what needs more memory than `free` (default: now); `subject` begins the message."""
     if needed < _LITTLE:
         return
     free = available() if free is None else free
     if free is not None and needed > free:
         raise NotEnoughMemoryError(
-            f"{what} needs at least {size(needed)} of memory, and {size(free)} are available. "
+            f"{subject} needs at least {size(needed)} of memory, and {size(free)} are available. "
             f"Evaluate fewer users at a time (a mean over all users is the mean of the parts, "
             f"weighted by their users), keep only the top of each ranking, or use a machine or a "
             f"limit with more memory."
@@ -70,8 +70,8 @@ class TextNeeds:
 
     def of(self, text: bytes | bytearray, n: int) -> int:
         """The bytes for `n` bytes of text that begin with this one, which may have grown."""
-        with memoryview(text)[self.seen :] as more:
-            letters = np.frombuffer(more, dtype=np.uint8)
+        with memoryview(text)[self.seen :] as unseen:
+            letters = np.frombuffer(unseen, dtype=np.uint8)
             for signs in self._signs:
                 self._signs[signs] += sum(int(np.count_nonzero(letters == s)) for s in signs)
             del letters
@@ -81,25 +81,25 @@ class TextNeeds:
         short = max(of_lines * lines, of_values * values, of_lists * (lists - lines))
         return max(PER_BYTE * n, short * n // max(self.seen, 1))
 
-    def refuse(self, text: bytearray, what: str) -> None:
+    def refuse(self, text: bytearray, subject: str) -> None:
         """Refuse text, as far as it is decompressed, that takes more than is allowed."""
         allowed = _allowed.get()
         if allowed is None or len(text) * _MOST_PER_BYTE <= allowed:
             return
         if (needed := self.of(text, len(text))) > allowed:
             raise NotEnoughMemoryError(
-                f"{what} takes about {size(needed)} of memory or more, and {size(allowed)} are "
+                f"{subject} takes about {size(needed)} of memory or more, and {size(allowed)} are "
                 "allowed."
             )
 
 
-def text_needs(path: Path, most: float) -> int:
+def text_needs(path: Path, limit: float) -> int:
     """About how many bytes it takes to measure a text file, as it is on disk, in memory.
 
-    Where that could exceed `most`, the first 16 MB show how short its rows are.
+    Where that could exceed `limit`, the first 16 MB show how short its rows are.
     """
     n = path.stat().st_size
-    if n * PER_BYTE > most or n * _MOST_PER_BYTE <= most:
+    if n * PER_BYTE > limit or n * _MOST_PER_BYTE <= limit:
         return n * PER_BYTE
     with path.open("rb") as file:
         return TextNeeds().of(file.read(_LOOKED_AT), n)
@@ -147,13 +147,13 @@ def _groups() -> Iterator[int]:
         if controllers and "memory" not in controllers.split(","):
             continue
         name, limit, usage, cache = _LAYOUTS[1 if controllers else 0]
-        here = Path("/sys/fs/cgroup") / name / path.lstrip("/")
-        for folder in (here, *here.parents):
+        group = Path("/sys/fs/cgroup") / name / path.lstrip("/")
+        for folder in (group, *group.parents):
             with suppress(OSError, ValueError):  # without a limit it says "max"
-                most = int((folder / limit).read_text("ascii"))
+                maximum = int((folder / limit).read_text("ascii"))
                 rows = (folder / "memory.stat").read_text("ascii").splitlines()
                 free = int(dict(row.split() for row in rows).get(cache, 0))
-                yield most - int((folder / usage).read_text("ascii")) + free
+                yield maximum - int((folder / usage).read_text("ascii")) + free
 
 
 _LAYOUTS = (

@@ -89,10 +89,10 @@ def count_rounded(column: Column, values: pl.Series) -> int:
     if not large.any():
         return 0
     if isinstance(column, pl.Series) and column.dtype.is_integer():
-        again = values.cast(column.dtype, strict=False)
-        return int(again.ne_missing(column).sum())
-    where = large.arg_true().to_list()
-    return sum(_changes(column[at], values[at]) for at in where)
+        integers = values.cast(column.dtype, strict=False)
+        return int(integers.ne_missing(column).sum())
+    large_rows = large.arg_true().to_list()
+    return sum(_changes(column[row], values[row]) for row in large_rows)
 
 
 def _changes(written: Any, value: float) -> bool:
@@ -122,13 +122,13 @@ def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
 
 
 def missing_scores(
-    n: int, n_all: int, source: str, pairs: Iterable[tuple[Any, ...]], where: str = ""
+    n: int, n_all: int, source: str, pairs: Iterable[tuple[Any, ...]], location: str = ""
 ) -> InvalidValueError:
     """The error of scores that are missing or NaN, with users and items of the first ones."""
-    named = ", ".join(f"user {brief(user)} item {brief(item)}" for user, item, *_ in pairs)
+    examples = ", ".join(f"user {brief(user)} item {brief(item)}" for user, item, *_ in pairs)
     return InvalidValueError(
-        f"{n} of {n_all} scores of {source} are missing or NaN: {named}{where}. Tools differ in "
-        f"where they sort NaN, so it is refused; bad_scores='drop' leaves these rows out, "
+        f"{n} of {n_all} scores of {source} are missing or NaN: {examples}{location}. Tools differ "
+        f"in where they sort NaN, so it is refused; bad_scores='drop' leaves these rows out, "
         f"bad_scores='worst' ranks them last."
     )
 
@@ -144,16 +144,16 @@ def rank_conflicts(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int
     rows = pl.DataFrame({"user": users, "rank": ranks, "score": scores}).head(LOOKED_AT)
     rows = rows.with_columns(pl.col("score").cast(pl.Float64))
     before = pl.all().shift().name.prefix("last_")
-    same = pl.col("user") == pl.col("last_user")
+    same_user = pl.col("user") == pl.col("last_user")
     pairs = rows.with_columns(before)
     if (
         not rows["user"].is_sorted()
-        or pairs.select((same & (pl.col("rank") < pl.col("last_rank"))).any()).item()
+        or pairs.select((same_user & (pl.col("rank") < pl.col("last_rank"))).any()).item()
     ):
         pairs = rows.sort("user", "rank").with_columns(before)
     better = pl.col("score").fill_nan(None) > pl.col("last_score").fill_nan(None)
-    against = same & (pl.col("rank") > pl.col("last_rank")) & better
-    return int(pairs.select(against.sum()).item())
+    conflict = same_user & (pl.col("rank") > pl.col("last_rank")) & better
+    return int(pairs.select(conflict.sum()).item())
 
 
 def gains(values: npt.NDArray[np.float64], source: str) -> None:
@@ -210,18 +210,18 @@ def _from_python(values: list[Any], role: str, source: str, *, textual: bool) ->
         if types == {"string"} and all(plain(value) in BINARY for value in values):
             return pl.Series([BINARY[plain(value)] for value in values])
     if not types <= allowed:
-        where = [at for at, value in enumerate(values) if not kinds([value]) <= allowed]
-        raise _not_a_number(role, source, values[where[0]], where)
+        bad_rows = [row for row, value in enumerate(values) if not kinds([value]) <= allowed]
+        raise _not_a_number(role, source, values[bad_rows[0]], bad_rows)
     return floats(values, types)
 
 
 def _not_a_number(
-    role: str, source: str, value: object, where: pl.Series | list[int]
+    role: str, source: str, value: object, bad_rows: pl.Series | list[int]
 ) -> InvalidValueError:
     words = " (or all to words: yes, no)" if role == "gain" else ""
     return InvalidValueError(
         f"The {role} {brief(value)} of {source} is not a number ({type(value).__name__}), first at "
-        f"{rows(where)}. Convert the {role}s to numbers{words}, or choose another column: "
+        f"{rows(bad_rows)}. Convert the {role}s to numbers{words}, or choose another column: "
         f"columns={{{role!r}: ...}}."
     )
 
@@ -252,19 +252,19 @@ def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> N
     an id or a time are allowed unless they hold fractions, and so is an index of the rows in front;
     `used` are the columns that have a role.
     """
-    others = [name for name in read.names if name not in used and plain(name) not in _HAVE_ROLES]
-    if read.roles is not None or not others:
+    unused = [name for name in read.names if name not in used and plain(name) not in _HAVE_ROLES]
+    if read.roles is not None or not unused:
         return
-    if twice := [name for name, n in Counter(others).items() if n > 1]:
+    if repeated := [name for name, n in Counter(unused).items() if n > 1]:
         raise ColumnError(
-            f"{read.source} has two columns called {brief(twice[0])}, and either may hold the "
+            f"{read.source} has two columns called {brief(repeated[0])}, and either may hold the "
             f"{VALUE[side]}s. Rename or drop them."
         )
     items = [name for name in used if name in read.nested]
-    columns = read.fetch([*others, *items])
+    columns = read.fetch([*unused, *items])
     numeric = [
         name
-        for name in others
+        for name in unused
         if (
             _lists_hold_numbers(name, columns[name], columns[items[0]])
             if items and name in read.nested
@@ -274,7 +274,7 @@ def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> N
     if numeric:
         raise _unused(read.source, side, numeric, "numbers")
     if side == "truth":
-        labels = [name for name in others if _holds_labels(columns[name], alone=len(others) == 1)]
+        labels = [name for name in unused if _holds_labels(columns[name], alone=len(unused) == 1)]
         if labels:
             raise _unused(read.source, side, labels, "labels")
 
@@ -345,14 +345,14 @@ def _as_text(values: Sequence[Any]) -> pl.Series:
     return pl.Series(texts, dtype=pl.String)
 
 
-def _unused(source: str, side: Side, numeric: list[str], what: str) -> ColumnError:
+def _unused(source: str, side: Side, numeric: list[str], noun: str) -> ColumnError:
     column, them = brief(numeric[0]), "it" if len(numeric) == 1 else "them"
-    what = f"but {what} in {few(numeric, 9)}"
+    noun = f"but {noun} in {few(numeric, 9)}"
     swapped = [name for name in numeric if plain(name) in _OF_THE_OTHER[side]]
     if side == "rankings":
         hint = " Or is this the truth, and the two arguments are swapped?" if swapped else ""
         return ColumnError(
-            f"{source} has no score and no rank, {what}. If they order the items, write "
+            f"{source} has no score and no rank, {noun}. If they order the items, write "
             f"columns={{'score': {column}}} (the highest comes first) or "
             f"columns={{'rank': {column}}} (1 comes first). If the order of the rows is the "
             f"ranking, drop {them}.{hint}"
@@ -360,6 +360,6 @@ def _unused(source: str, side: Side, numeric: list[str], what: str) -> ColumnErr
     look = "looks" if len(swapped) == 1 else "look"
     hint = f" {few(swapped)} {look} like rankings: are the two arguments swapped?"
     return ColumnError(
-        f"{source} has no gain, {what}.{hint if swapped else ''} If they say how relevant an item "
+        f"{source} has no gain, {noun}.{hint if swapped else ''} If they say how relevant an item "
         f"is, write columns={{'gain': {column}}}. If every row is a relevant item, drop {them}."
     )

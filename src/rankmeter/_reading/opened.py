@@ -206,12 +206,12 @@ def _of_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) 
         return Counter()
     names = {roles[role]: role for role in ("user", "rank", "score")}
     n = 1 + sum(total < LOOKED_AT for total in accumulate(frames.heights[:-1]))
-    rows = pl.concat([frames.read(at, list(names)).rename(names) for at in range(n)])
+    rows = pl.concat([frames.read(i, list(names)).rename(names) for i in range(n)])
     values = [
         numbers(rows[role], role, read.source, untyped=read.untyped) for role in ("rank", "score")
     ]
-    against = rank_conflicts(rows["user"], *values)
-    return Counter(scores_beside_ranks=sum(frames.heights), scores_against_ranks=against)
+    n_conflicts = rank_conflicts(rows["user"], *values)
+    return Counter(scores_beside_ranks=sum(frames.heights), scores_against_ranks=n_conflicts)
 
 
 def _is_wide(frames: _Frames, name: str) -> bool:
@@ -285,32 +285,32 @@ def open_spark(
     fetched = [*names.values(), *([] if unused is None else [unused])]
     some_rows = data.where(good).select([quoted(name) for name in fetched])
     sample = collect_rows(some_rows.limit(_EXAMPLES), source)
-    against = None
+    n_conflicts = None
     if unused is not None:
-        against = rank_conflicts(*(sample[name] for name in (names["user"], names["rank"], unused)))
+        n_conflicts = rank_conflicts(*sample.select(names["user"], names["rank"], unused))
     if sample.height or len(roles) < len(columns_of):
         # What is wrong with the type of a column is reported as for any other frame.
         examples = rankings_of(from_polars(sample, "rankings", source), names, bad_scores).frame
     else:
         examples = pl.DataFrame(schema={role: column.dtype for role, column in roles.items()})
-    rows = Query(data, names, roles, order, source, bad_scores, against)
+    rows = Query(data, names, roles, order, source, bad_scores, n_conflicts)
     empty = IdSeries(examples["user"].clear())
     kind = kind_in_spark(data, names)
     return Table(InSpark(examples, rows), rows.order, empty, Origin(source, kind=kind))
 
 
-def needed_memory(data: object, most: float) -> int:
-    """About how many bytes it takes to measure rankings in memory; exact enough around `most`.
+def needed_memory(data: object, limit: float) -> int:
+    """About how many bytes it takes to measure rankings in memory; exact enough around `limit`.
 
     0 where they are in memory, and where they cannot be read, which is reported by reading them.
     Compressed text takes more, which reading it shows (`at_most`).
     """
     with suppress(DataError, OSError):
-        return _needed(data, most)
+        return _needed(data, limit)
     return 0
 
 
-def _needed(data: Any, most: float) -> int:
+def _needed(data: Any, limit: float) -> int:
     if made_by("polars", "LazyFrame")(data):
         # A query of files; counting the rows of any other could be long work.
         return PER_ROW * _length(data) if " SCAN " in data.explain(optimized=False) else 0
@@ -321,7 +321,7 @@ def _needed(data: Any, most: float) -> int:
     path = expand_home(data)
     if is_parquet(path):
         return PER_ROW * ParquetFiles.of(path).n_rows
-    return text_needs(path, most) if path.is_file() else 0
+    return text_needs(path, limit) if path.is_file() else 0
 
 
 def _length(query: pl.LazyFrame) -> int:

@@ -36,10 +36,10 @@ def read_parquet(path: Path) -> Columns:
     """
     files = ParquetFiles.of(path)
 
-    def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
-        files.refuse_damaged(chosen)
+    def fetch(requested: Sequence[str]) -> Mapping[str, Column]:
+        files.refuse_damaged(requested)
         check_memory(files.n_rows * PER_PARQUET_ROW, f"{path} ({files.n_rows:,} rows)")
-        return from_polars(files.read(chosen), "rankings").fetch(chosen)
+        return from_polars(files.read(requested), "rankings").fetch(requested)
 
     return Columns(files.names, fetch, str(path), nested=nested_in(files.scan.collect_schema()))
 
@@ -87,15 +87,15 @@ class ParquetFiles:
             start = 0
             for n in _joined(footer.groups, size):
                 pieces += [
-                    (file, at, min(size, start + n - at)) for at in range(start, start + n, size)
+                    (file, row, min(size, start + n - row)) for row in range(start, start + n, size)
                 ]
                 start += n
         return pieces
 
-    def refuse_damaged(self, chosen: Sequence[str]) -> None:
+    def refuse_damaged(self, requested: Sequence[str]) -> None:
         """Check the pages of some columns, and that no parts of a data set are pooled."""
-        _refuse_pooled(self.path, self.keys, chosen)
-        encoded = {name.encode() for name in chosen}
+        _refuse_pooled(self.path, self.keys, requested)
+        encoded = {name.encode() for name in requested}
         for file, footer in self.footers.items():
             with _damaged(file), file.open("rb") as opened:
                 for chunk in footer.chunks:
@@ -103,12 +103,12 @@ class ParquetFiles:
                         _check_headers(opened, chunk)
 
     def read(
-        self, chosen: Sequence[str], part: tuple[Path, int, int] | None = None
+        self, requested: Sequence[str], part: tuple[Path, int, int] | None = None
     ) -> pl.DataFrame:
         """Some columns of all rows, or of the rows of one file from one on."""
         columns = [
             pl.col(name) if name in self.stored else _of_folder(name, self.keys[name], self.files)
-            for name in chosen
+            for name in requested
         ]
         scan = self.scan
         try:
@@ -167,11 +167,11 @@ def _partition_keys(files: Sequence[Path], path: Path) -> dict[str, list[str | N
         pairs = (part.partition("=") for part in folders if "=" in part)
         by_file.append({key: None if v == _NULL_PARTITION else unquote(v) for key, _, v in pairs})
     keys = {key: [pairs.get(key) for pairs in by_file] for key in by_file[0]}
-    odd = next((n for n, pairs in enumerate(by_file) if pairs.keys() != keys.keys()), None)
-    if odd is not None:
+    unlike = next((n for n, pairs in enumerate(by_file) if pairs.keys() != keys.keys()), None)
+    if unlike is not None:
         raise FileFormatError(
             f"The files of {path} are not in folders of the same keys: {brief(str(files[0]))} and "
-            f"{brief(str(files[odd]))}. Pass the folder or the file that is meant."
+            f"{brief(str(files[unlike]))}. Pass the folder or the file that is meant."
         )
     return keys
 
@@ -184,11 +184,11 @@ def _of_folder(name: str, values: list[str | None], files: Sequence[Path]) -> pl
 
 
 def _refuse_pooled(
-    path: Path, keys: Mapping[str, Sequence[str | None]], chosen: Sequence[str]
+    path: Path, keys: Mapping[str, Sequence[str | None]], requested: Sequence[str]
 ) -> None:
     for key, values in keys.items():
         several = list(dict.fromkeys(values))
-        if len(several) > 1 and key not in chosen:
+        if len(several) > 1 and key not in requested:
             folders = [f"{key}={value}" for value in several]
             raise FileFormatError(
                 f"{path} has {len(several)} partitions, {few(folders)}, and {key!r} is not read, "
@@ -246,7 +246,7 @@ class _Chunk(NamedTuple):
     name: bytes
     n_rows: int
     n_values: int
-    at: int  # where its pages begin
+    start: int  # where its pages begin
     data: int  # where those with data begin, after that of the dictionary
     length: int
 
@@ -292,19 +292,19 @@ def _end(opened: IO[bytes]) -> bytes:
 
 def _check_headers(opened: IO[bytes], chunk: _Chunk) -> None:
     """Check the headers of the pages of one column in one row group."""
-    at, left, end = chunk.at, chunk.n_values, chunk.at + chunk.length
+    position, n_left, end = chunk.start, chunk.n_values, chunk.start + chunk.length
     if end > opened.seek(0, 2):
         raise ValueError("pages beyond the end of the file")
-    while left > 0 and at < end:
-        opened.seek(at)
+    while n_left > 0 and position < end:
+        opened.seek(position)
         page = _struct(opened)
         n = (page.get(5) or page.get(8) or {1: 0})[1]
-        if not 0 <= n <= left or page[3] < 0 or page[2] < 0:
-            raise ValueError(f"a page of {n} values, where {left} of {chunk.n_values} are left")
-        left -= n
-        at = opened.tell() + page[3]
-    if left > 0 or chunk.n_values < chunk.n_rows:
-        raise ValueError(f"{chunk.n_values - left} values in the pages of {chunk.n_rows} rows")
+        if not 0 <= n <= n_left or page[3] < 0 or page[2] < 0:
+            raise ValueError(f"a page of {n} values, where {n_left} of {chunk.n_values} are left")
+        n_left -= n
+        position = opened.tell() + page[3]
+    if n_left > 0 or chunk.n_values < chunk.n_rows:
+        raise ValueError(f"{chunk.n_values - n_left} values in the pages of {chunk.n_rows} rows")
 
 
 _LARGEST_HEADER = 2**24

@@ -57,12 +57,12 @@ def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> 
     columns = {} if columns is None else columns
     if not isinstance(columns, Mapping):
         raise refused("columns", "a mapping from role to column name", columns)
-    if odd := [role for role in columns if role not in _ROLES]:
+    if unknown := [role for role in columns if role not in _ROLES]:
         roles = ", ".join(_ROLES)
-        raise UsageError(f"unknown role {brief(odd[0])} in columns=; the roles are {roles}")
+        raise UsageError(f"unknown role {brief(unknown[0])} in columns=; the roles are {roles}")
     if isinstance(data, Mapping):
-        named = [(text("systems", str(name)), values) for name, values in data.items()]
-        runs = [_run(name, *run, columns) for name, values in named for run in _runs(values)]
+        systems = [(text("systems", str(name)), values) for name, values in data.items()]
+        runs = [_run(name, *run, columns) for name, values in systems for run in _runs(values)]
         if not runs:
             raise DataError("there are no values: expected a mapping from system to values")
     else:
@@ -88,10 +88,10 @@ def _check(frame: pl.DataFrame) -> None:
     part = frame.group_by(_TEXTS).agg(pl.col("user").n_unique(), n=pl.len())
     if (part["user"] < part["n"]).any():
         keys = [*_TEXTS, "user"]
-        twice = frame.filter(frame.select(keys).is_duplicated())
-        row = twice.sort(keys).row(0, named=True)
+        repeated = frame.filter(frame.select(keys).is_duplicated())
+        row = repeated.sort(keys).row(0, named=True)
         raise DataError(
-            f"{twice.height} rows repeat a user: user {brief(row['user'])} of system "
+            f"{repeated.height} rows repeat a user: user {brief(row['user'])} of system "
             f"{row['system']} has two values of {row['metric']}"
         )
 
@@ -138,14 +138,14 @@ def _numbers(values: Any, name: str) -> pl.Series:
 
 
 def _rows(
-    given: list[pl.Series], values: Mapping[str, pl.Series], texts: Mapping[str, str]
+    keys: list[pl.Series], values: Mapping[str, pl.Series], texts: Mapping[str, str]
 ) -> pl.DataFrame:
     """A row for each value of each metric; `texts` are the same for all of them."""
-    table = pl.DataFrame(given)
+    table = pl.DataFrame(keys)
     frames = []
     for metric, column in values.items():
-        same = {"metric": metric, **texts}.items()
-        names = {role: pl.lit(word) for role, word in same if role not in table.columns}
+        constants = {"metric": metric, **texts}.items()
+        names = {role: pl.lit(word) for role, word in constants if role not in table.columns}
         frames.append(table.with_columns(column.alias("value"), **names))
     return pl.concat(frames)
 
@@ -169,17 +169,17 @@ def _of_table(
         raise ColumnError(f"{read.source} has no column of values: it has {few(read.names)}")
     rows = keyed(read, {**roles, **{f"of {metric}": name for metric, name in metrics.items()}})
     kind = kind_in_spark(data, roles) if is_spark(data) else frame_kind(read, roles)
-    given = [rows.keys]
+    keys = [rows.keys]
     for role in [role for role in rows.columns if role in roles]:
         if role == "cluster":
-            given.append(as_text(rows.columns[role], role, rows.source).alias(role))
+            keys.append(as_text(rows.columns[role], role, rows.source).alias(role))
             continue
         names = typed(rows.columns[role], role).cast(pl.String)
         if names.null_count():
             raise DataError(f"the {role} is missing in some rows of {rows.source}")
-        given.append(names.alias(role))
+        keys.append(names.alias(role))
     values = {metric: _column(rows, f"of {metric}", name) for metric, name in metrics.items()}
-    return _rows(given, values, texts), kind
+    return _rows(keys, values, texts), kind
 
 
 def _roles(read: Columns, columns: Mapping[str, str]) -> dict[str, str]:

@@ -103,9 +103,9 @@ class KeptRows(InFrame):
         return [*super().listed(), self.rest.tops["item"]]
 
     def sizes(self) -> pl.Series:
-        counted = self.rows["user"].value_counts(name="n").cast({"n": pl.Int64})
-        others = pl.DataFrame({"user": self.rest.users, "n": self.rest.n_rows})
-        sizes: pl.Series = pl.concat([counted, others]).group_by("user").agg(pl.col("n").sum())["n"]
+        held = self.rows["user"].value_counts(name="n").cast({"n": pl.Int64})
+        remainder = pl.DataFrame({"user": self.rest.users, "n": self.rest.n_rows})
+        sizes: pl.Series = pl.concat([held, remainder]).group_by("user").agg(pl.col("n").sum())["n"]
         return sizes
 
 

@@ -76,13 +76,13 @@ def rankings_of(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) 
     """Check the columns that have a role, as `read_rankings` does."""
     roles = dict(roles)
     unused = roles.pop("score", None) if "rank" in roles else None
-    others = [] if unused is None else [unused]
-    frame, empty, counts = _checked(read, roles, "rankings", others)
+    extra = [] if unused is None else [unused]
+    frame, empty, counts = _checked(read, roles, "rankings", extra)
     if "rank" in roles:
         ranks(frame["rank"], read.source, rounded=counts["rounded_ranks"])
         if unused is not None:
-            against = rank_conflicts(frame["user"], frame["rank"], frame[unused])
-            counts.update(scores_beside_ranks=frame.height, scores_against_ranks=against)
+            n_conflicts = rank_conflicts(frame["user"], frame["rank"], frame[unused])
+            counts.update(scores_beside_ranks=frame.height, scores_against_ranks=n_conflicts)
             frame = frame.drop(unused)
         return _table(InFrame(frame), "rank", empty, read, counts)
     if "score" in frame.columns:
@@ -118,7 +118,7 @@ class Interactions:
     """Interactions (`frame`, as from `read_interactions`), and their names in the input.
 
     `roles` is role → name of the column, and `names` all columns in the order of the input, where
-    it has its own names. `kind` is that of frames made of them, and `given` the frame of pandas
+    it has its own names. `kind` is that of frames made of them, and `pandas` the frame of pandas
     that has the same rows.
     """
 
@@ -128,7 +128,7 @@ class Interactions:
     source: str = "interactions"
     textual: bool = False
     kind: Kind = POLARS
-    given: Any = None
+    pandas: Any = None
 
     @classmethod
     def read(cls, data: object, *, columns: Mapping[str, str] | None = None) -> Interactions:
@@ -137,24 +137,24 @@ class Interactions:
             return data
         table = find(data, "interactions")
         roles = resolve_roles(table, "interactions", columns)
-        others = [name for name in table.names if name not in roles.values()]
-        names = Counter([*roles, *others])
-        if twice := [name for name, n in names.items() if n > 1]:
+        extra = [name for name in table.names if name not in roles.values()]
+        names = Counter([*roles, *extra])
+        if repeated := [name for name, n in names.items() if n > 1]:
             raise ColumnError(
-                f"{table.source} would have two columns called {brief(twice[0])}: "
+                f"{table.source} would have two columns called {brief(repeated[0])}: "
                 f"{few(table.names, 12)}, of which {few(roles.items(), 4)} are named after "
                 f"their roles. Rename one of the two."
             )
-        frame, _, _ = _checked(table, roles, "interactions", others)
+        frame, _, _ = _checked(table, roles, "interactions", extra)
         renamed, order = (roles, table.names) if table.roles is None else ({}, frame.columns)
         nested = table.roles is not None or roles["item"] in table.nested
-        given = None if nested else table.pandas
+        pandas = None if nested else table.pandas
         kind = frame_kind(table, roles)
-        return cls(frame, renamed, order, table.source, table.textual, kind, given)
+        return cls(frame, renamed, order, table.source, table.textual, kind, pandas)
 
-    def in_input_kind(self, part: pl.DataFrame, at: npt.NDArray[np.intp]) -> Frame:
+    def in_input_kind(self, part: pl.DataFrame, indices: npt.NDArray[np.intp]) -> Frame:
         """Rows of the frame, which are at some places, as they came in."""
-        return self.kind.frame(part) if self.given is None else self.given.take(at)
+        return self.kind.frame(part) if self.pandas is None else self.pandas.take(indices)
 
     def as_in_input(self, part: pl.DataFrame) -> pl.DataFrame:
         """Rows of the frame with the columns that they have in the input, in its order."""
@@ -182,13 +182,13 @@ def is_records(data: object) -> bool:
 
 
 def _checked(
-    read: Columns, roles: Mapping[str, str], side: Side, others: Sequence[str] = ()
+    read: Columns, roles: Mapping[str, str], side: Side, extra: Sequence[str] = ()
 ) -> tuple[pl.DataFrame, Ids, Counter[str]]:
     """Rows of users, items and other columns, by role or name; users without rows; counts.
 
     All are fetched at once, because a query may order its rows differently each time.
     """
-    roles, columns = dict(roles), read.fetch([*roles.values(), *others])
+    roles, columns = dict(roles), read.fetch([*roles.values(), *extra])
     name = roles["item"]
     if read.roles is None and (name in read.nested or holds_lists(columns[name])):
         roles.pop("subtopic", None)
@@ -213,7 +213,7 @@ def _checked(
         values += [numbers(column, role, source, counts, untyped=untyped, textual=textual)]
     if "subtopic" in roles:
         values += _subtopics(columns[roles["subtopic"]], untyped=untyped)
-    for name in (["time"] if "time" in roles else []) + list(others):
+    for name in (["time"] if "time" in roles else []) + list(extra):
         values += [typed(columns[roles.get(name, name)], name, untyped=untyped)]
     frame = pl.DataFrame([users.slice(0, len(items)), items, *values])
     return frame, IdSeries(users.slice(len(items))), counts
@@ -252,10 +252,10 @@ def _table(
     read: Columns,
     counts: Counter[str],
 ) -> Table:
-    counted = {"rows": counts["rows"], **+counts}
+    known_counts = {"rows": counts["rows"], **+counts}
     words = words_of(read)
     origin = Origin(
-        read.source, read.textual, counted, read.shape, trimmed=read.trimmed, words=words
+        read.source, read.textual, known_counts, read.shape, trimmed=read.trimmed, words=words
     )
     return Table(rows, order, empty_users, origin)
 
@@ -271,12 +271,12 @@ def _settle_scores(
         return frame, empty
     bad = frame.filter(scores.is_null())
     if bad_scores == "error":
-        where = f"; first at {rows(scores.is_null().arg_true())}"
-        raise missing_scores(missing, frame.height, source, bad.head(3).rows(), where)
+        location = f"; first at {rows(scores.is_null().arg_true())}"
+        raise missing_scores(missing, frame.height, source, bad.head(3).rows(), location)
     if bad_scores == "worst":
         counts["worst_scores"] = missing
         return frame.with_columns(pl.col("score").fill_null(float("-inf"))), empty
     counts["dropped_scores"] = missing
-    kept = frame.filter(scores.is_not_null())
-    gone = bad.join(kept, on="user", how="anti")["user"].unique(maintain_order=True)
-    return kept, IdSeries(pl.concat([empty.series(), gone]))
+    ranked = frame.filter(scores.is_not_null())
+    emptied = bad.join(ranked, on="user", how="anti")["user"].unique(maintain_order=True)
+    return ranked, IdSeries(pl.concat([empty.series(), emptied]))

@@ -14,7 +14,7 @@ from rankmeter.errors import FileFormatError
 from rankmeter.errors._checks import brief
 
 
-def by_query(data: Mapping[Any, Any], side: Side, where: str) -> Mapping[Any, Any]:
+def by_query(data: Mapping[Any, Any], side: Side, source: str) -> Mapping[Any, Any]:
     """Query → {document: rating}, or its documents in order; other data are returned unchanged."""
     forms = [form for form in _FORMS if form.keys <= data.keys()]
     for form in sorted(forms, key=lambda form: form.side != side):
@@ -26,15 +26,15 @@ def by_query(data: Mapping[Any, Any], side: Side, where: str) -> Mapping[Any, An
     else:
         return data
     if side in ("rankings", "truth") and side != form.side:
-        what = "relevance judgments" if form.side == "truth" else "search results"
+        noun = "relevance judgments" if form.side == "truth" else "search results"
         raise FileFormatError(
-            f"{where} has {what} of a search engine: they are the {form.side}, not the {side}. "
+            f"{source} has {noun} of a search engine: they are the {form.side}, not the {side}. "
             "Were the two swapped?"
         )
-    by_name = _unique(queries, "it", where)
+    by_name = _unique(queries, "it", source)
     if form.side == "rankings":
         return by_name
-    return {query: _unique(rated, brief(query), where) for query, rated in by_name.items()}
+    return {query: _unique(rated, brief(query), source) for query, rated in by_name.items()}
 
 
 def _requests(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
@@ -61,14 +61,14 @@ def _judgments(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
 def _stored_judgments(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     """The judgments of all lists that a search returned."""
     lists = [stored["_source"] for stored in data["hits"]["hits"]]
-    return [judged for each in lists for judged in _judgments(each)]
+    return [judged for judgments in lists for judged in _judgments(judgments)]
 
 
 def _stored_results(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     """The documents of each query in the results of an experiment that a search returned."""
     results = [stored["_source"] for stored in data["hits"]["hits"]]
     pairs = [(result["searchText"], result["documentIds"]) for result in results]
-    if not all(isinstance(query, str) and isinstance(found, list) for query, found in pairs):
+    if not all(isinstance(query, str) and isinstance(ids, list) for query, ids in pairs):
         raise TypeError
     return pairs
 
@@ -84,15 +84,15 @@ def _topics(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     ]  # fmt: skip
 
 
-def _unique(pairs: Iterable[tuple[Any, Any]], of: str, where: str) -> dict[Any, Any]:
+def _unique(pairs: Iterable[tuple[Any, Any]], owner: str, source: str) -> dict[Any, Any]:
     """The pairs as a mapping; the same key twice is an error, because only one could be kept."""
     mapping: dict[Any, Any] = {}
     for key, value in pairs:
         if key in mapping:
             raise FileFormatError(
-                f"{where}: {of} has {brief(key)} twice. Documents of one query need different ids, "
-                "in all indexes together, and queries need different names, so that results are of "
-                "one search configuration"
+                f"{source}: {owner} has {brief(key)} twice. Documents of one query need different "
+                "ids, in all indexes together, and queries need different names, so that results "
+                "are of one search configuration"
             )
         mapping[key] = value
     return mapping

@@ -170,7 +170,7 @@ def _local(rows: pl.DataFrame, session: Any, source: str) -> Any:
     plain = pl.DataFrame([column.alias(f"c{n}") for n, column in enumerate(rows)])
     size = max(_PER_ARRAY // rows.width, 1)
     starts = range(0, max(rows.height, 1), size)
-    arrays = pl.concat(plain[at : at + size].select(pl.all().implode()) for at in starts)
+    arrays = pl.concat(plain[start : start + size].select(pl.all().implode()) for start in starts)
     with _query_errors(source):
         if hasattr(DataFrame, "toArrow"):  # since PySpark 4.0
             packed = session.createDataFrame(arrays.to_arrow(compat_level=pl.CompatLevel.oldest()))
@@ -254,7 +254,7 @@ class Query:
     order: Literal["score", "rank"]
     source: str
     bad_scores: str
-    against: int | None  # of the first scores, those against the ranks, if these are used instead
+    conflicts: int | None  # of the first scores, those against the ranks, if these are used instead
     inside: str = ""  # a condition on the columns of `all`
     counted: Callable[[int], dict[str, int]] | None = None  # if they were made of others
 
@@ -273,10 +273,10 @@ class Query:
     @property
     def candidates(self) -> Any:
         """The rows that are ranked: user, item, score or rank."""
-        kept = self.all.drop("rounded")
+        rows = self.all.drop("rounded")
         if self.bad_scores == "worst":
-            return kept.selectExpr("user", "item", f"{self.usable} AS {self.order}")
-        return kept.where(f"{self.order} IS NOT NULL") if self.bad_scores == "drop" else kept
+            return rows.selectExpr("user", "item", f"{self.usable} AS {self.order}")
+        return rows.where(f"{self.order} IS NOT NULL") if self.bad_scores == "drop" else rows
 
     @property
     def usable(self) -> str:
@@ -293,9 +293,9 @@ class Query:
             return "0"
         return f"int(NOT (try_cast(double({name}) AS bigint) <=> {name}))"
 
-    def grouped(self, query: Any, by: Sequence[str], *sql: str) -> Any:
+    def grouped(self, query: Any, keys: Sequence[str], *sql: str) -> Any:
         """A query for aggregates of each group."""
-        return query.groupBy(*by).agg(*(expression(query, aggregate) for aggregate in sql))
+        return query.groupBy(*keys).agg(*(expression(query, aggregate) for aggregate in sql))
 
     def condition(self, sql: str) -> Any:
         """A condition of a join."""
@@ -330,8 +330,8 @@ class Query:
             checked["worst_scores" if self.bad_scores == "worst" else "dropped_scores"] = missing
         if self.order == "score":
             checked["rounded_scores"] = counts["rounded"]
-        if self.against is not None:
-            checked |= {"scores_beside_ranks": n, "scores_against_ranks": self.against}
+        if self.conflicts is not None:
+            checked |= {"scores_beside_ranks": n, "scores_against_ranks": self.conflicts}
         return {name: n for name, n in checked.items() if n}
 
     def within(self, sql: str) -> Query:
@@ -345,7 +345,7 @@ class Query:
         roles = {role: column for role, column in ids.items() if column is not None}
         roles[self.order] = _Role(self.order, pl.Float64)
         names = {role: role for role in roles}
-        return replace(self, data=rows, names=names, roles=roles, against=None, counted=counts)
+        return replace(self, data=rows, names=names, roles=roles, conflicts=None, counted=counts)
 
     def _bad_ids(self, role: str, nulls: int, n: int) -> DataError:
         inexact = self.roles[role].inexact
@@ -410,16 +410,16 @@ def _id(name: str, kind: str) -> _Role | None:
         plain = column if kind == "string" else f"collate({column}, 'UTF8_BINARY')"
         return _Role(plain, pl.String)
     if kind in _EXACT:
-        whole = f"({column} % 1 = 0 AND abs({column}) < {_EXACT[kind]})"
-        inexact = f"NOT coalesce({whole}, false) AND NOT coalesce(isnan({column}), true)"
+        valid = f"({column} % 1 = 0 AND abs({column}) < {_EXACT[kind]})"
+        inexact = f"NOT coalesce({valid}, false) AND NOT coalesce(isnan({column}), true)"
     elif kind.startswith("decimal"):
         # Not `% 1`, which costs more than all else that is done with a row.
-        same = f"CAST(try_cast({column} AS bigint) AS {kind}) = {column}"
-        whole = f"coalesce({same}, {column} IS NULL)"
-        inexact = f"NOT coalesce({whole}, true)"
+        is_integer = f"CAST(try_cast({column} AS bigint) AS {kind}) = {column}"
+        valid = f"coalesce({is_integer}, {column} IS NULL)"
+        inexact = f"NOT coalesce({valid}, true)"
     else:
         return None
-    return _Role(f"CASE WHEN {whole} THEN bigint({column}) END", pl.Int64, inexact)
+    return _Role(f"CASE WHEN {valid} THEN bigint({column}) END", pl.Int64, inexact)
 
 
 def _number(name: str, kind: str) -> _Role | None:

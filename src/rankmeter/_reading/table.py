@@ -44,12 +44,12 @@ class Kind:
         refuse_dead_threads()
         if not self.is_pandas:
             return frame
-        made, columns = to_pandas(frame), set(frame.columns)
+        result, columns = to_pandas(frame), set(frame.columns)
         for role in self.types.keys() & columns:
-            made[role] = _typed(made[role], self.types[role])
+            result[role] = _typed(result[role], self.types[role])
         names = {role: name for role, name in self.names.items() if role in columns}
-        taken = columns - names.keys()
-        return made if taken & set(names.values()) else made.rename(columns=names)
+        other_columns = columns - names.keys()
+        return result if other_columns & set(names.values()) else result.rename(columns=names)
 
 
 POLARS = Kind()
@@ -119,7 +119,7 @@ def rows(indices: Iterable[int], n: int = 3) -> str:
 
 def refuse(
     wrong: pl.Series,
-    what: str,
+    noun: str,
     source: str,
     problem: str,
     remedy: str,
@@ -128,12 +128,12 @@ def refuse(
     error: type[DataError] = InvalidValueError,
 ) -> None:
     """Refuse values where a mask is true: how many of what, an example, where, and what to do."""
-    where = wrong.arg_true()
-    if len(where):
-        example = "" if values is None else f", for example {brief(values[int(where[0])])}"
+    bad_rows = wrong.arg_true()
+    if len(bad_rows):
+        example = "" if values is None else f", for example {brief(values[int(bad_rows[0])])}"
         raise error(
-            f"{len(where)} of {len(wrong)} {what} of {source} are {problem}{example}, first at "
-            f"{rows(where)}. {remedy}"
+            f"{len(bad_rows)} of {len(wrong)} {noun} of {source} are {problem}{example}, first at "
+            f"{rows(bad_rows)}. {remedy}"
         )
 
 
@@ -229,9 +229,9 @@ class Table:
         """The same as a type of Polars."""
         return _polars_type(self.type_of(role))
 
-    def only(self, at: IntArray, empty: IntArray) -> Table:
+    def only(self, indices: IntArray, empty: IntArray) -> Table:
         """Some of the rows and of the empty users, by place; neighbours are not copied."""
-        return replace(self, rows=self.rows.only(at), empty_users=self.empty_users.take(empty))
+        return replace(self, rows=self.rows.only(indices), empty_users=self.empty_users.take(empty))
 
     def of_user(self, user: object) -> Table:
         """The part that belongs to one user."""
@@ -337,9 +337,9 @@ def unify_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[s
         truth = unify_types(table, truth)[1]
     met = {}
     for name, table in systems.items():
-        met[name], again = unify_types(table, truth)
+        met[name], unified = unify_types(table, truth)
         for role in ("user", "item"):
-            now, needed = again.type_of(role), truth.type_of(role)
+            now, needed = unified.type_of(role), truth.type_of(role)
             if now != needed:
                 raise IdTypeError(
                     f"The {role} ids of {name} ({table.source}) are {now} and those of another "
@@ -351,7 +351,7 @@ def unify_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[s
 def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
     """Refuse flat items for several users: they would be read as the items of user 0 alone."""
     sides = [("rankings", rankings), ("truth", truth)]
-    for (flat, single), (named, many) in (sides, sides[::-1]):
+    for (flat, single), (other_side, many) in (sides, sides[::-1]):
         if single.origin.shape not in _FLAT or many.origin.shape in _FLAT:
             continue
         users = _all_ids(many, "user").unique(maintain_order=True)
@@ -361,8 +361,8 @@ def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
             continue
         raise DataError(
             f"The {flat} side ({single.source}) is a flat collection of "
-            f"{counted(len(items), 'item')}, so it can only belong to one user, but the {named} "
-            f"side ({many.source}) has {counted(len(users), 'user')}"
+            f"{counted(len(items), 'item')}, so it can only belong to one user, but the "
+            f"{other_side} side ({many.source}) has {counted(len(users), 'user')}"
             f"{', a list for each' if many.origin.shape == 'rows' else f': {few(users)}'}. "
             f"{_both_readings(single, users[0], rows=many.origin.shape == 'rows')}"
         )
@@ -374,28 +374,28 @@ _FLAT = ("flat", "pairs")
 def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
     """How to write each of the two possible meanings of a flat list or mapping."""
     frame = flat.frame.head(3)
-    more = ", …" if len(flat.frame) > len(frame) else ""
+    ellipsis = ", …" if len(flat.frame) > len(frame) else ""
     items = list(map(brief, frame["item"]))
     lists = ", ".join(f"[{item}]" for item in items)
     if flat.origin.shape == "pairs":
         numbers = frame.to_series(2).to_list()
         pairs = list(zip(items, map(exact, numbers), strict=True))
-        whole = ", ".join(f"{item}: {number}" for item, number in pairs)
-        named = f"If these are items with their numbers, name their user: {{{brief(user)}: "
-        named += f"{{{whole}{more}}}}}"
+        mapping = ", ".join(f"{item}: {number}" for item, number in pairs)
+        advice = f"If these are items with their numbers, name their user: {{{brief(user)}: "
+        advice += f"{{{mapping}{ellipsis}}}}}"
         if not all(map(float.is_integer, numbers)):
-            return f"{named}."
-        each = ", ".join(f"{item}: [{number}]" for item, number in pairs)
-        return f"If it is one item for each user, write {{{each}{more}}}. {named}."
+            return f"{advice}."
+        lists_by_user = ", ".join(f"{item}: [{number}]" for item, number in pairs)
+        return f"If it is one item for each user, write {{{lists_by_user}{ellipsis}}}. {advice}."
     if rows:
         return (
-            f"If each user has one item, write [{lists}{more}]; if all are of the first user, "
+            f"If each user has one item, write [{lists}{ellipsis}]; if all are of the first user, "
             f"write a list for each of the others too."
         )
-    each = f"{{{brief(user)}: [{items[0]}]{more}}}" if items else "{user: [item]}"
+    lists_by_user = f"{{{brief(user)}: [{items[0]}]{ellipsis}}}" if items else "{user: [item]}"
     return (
-        f"If each user has one item, write {each}; if all are of one user, name the user: "
-        f"{{{brief(user)}: [{', '.join(items)}{more}]}}."
+        f"If each user has one item, write {lists_by_user}; if all are of one user, name the user: "
+        f"{{{brief(user)}: [{', '.join(items)}{ellipsis}]}}."
     )
 
 
@@ -404,12 +404,12 @@ def _meeting_type(role: str, rankings: Table, truth: Table) -> IdType:
     types = rankings.type_of(role), truth.type_of(role)
     if types[0] == types[1]:
         return types[0]
-    left, right = _all_ids(rankings, role), _all_ids(truth, role)
-    if len(right) == 0:
+    ranked, judged = _all_ids(rankings, role), _all_ids(truth, role)
+    if len(judged) == 0:
         return types[0]
-    if len(left) == 0:
+    if len(ranked) == 0:
         return types[1]
-    sides = [(left, rankings), (right, truth)]
+    sides = [(ranked, rankings), (judged, truth)]
     if "String" not in types:
         for ids, table in sides:
             if isinstance(lowest := ids.min(), int) and lowest < 0:
@@ -419,12 +419,12 @@ def _meeting_type(role: str, rankings: Table, truth: Table) -> IdType:
                     f"64-bit type holds both. Cast the {role} ids of both sides to strings."
                 )
         return "UInt64"
-    (text, named), (numbers, numbered) = sides if left.dtype == pl.String else sides[::-1]
+    (text, text_table), (numbers, numbered) = sides if ranked.dtype == pl.String else sides[::-1]
     if numbered.textual:
         return "String"
-    if named.textual and not _rewritten(text, numbers.dtype).any():
+    if text_table.textual and not _rewritten(text, numbers.dtype).any():
         return numbered.type_of(role)
-    raise _cannot_meet(role, rankings, left, truth, right)
+    raise _cannot_meet(role, rankings, ranked, truth, judged)
 
 
 def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
@@ -433,14 +433,14 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
     Otherwise it is part of an id. It is accidental only in ids that were read from text.
     """
     sides = ((rankings, truth), (truth, rankings))
-    for table, others in sides:
+    for table, other in sides:
         if table.origin.trimmed or not table.textual or table.type_of(role) != "String":
             continue
         ids = _all_ids(table, role)
         blank = ids.filter(ids.str.contains(r"^\s|\s$")).unique(maintain_order=True)
         if len(blank) == 0:
             continue
-        other_ids = _all_ids(others, role)
+        other_ids = _all_ids(other, role)
         bare = other_ids.str.strip_chars()
         stray = blank.filter(
             ~blank.is_in(other_ids.implode()) & blank.str.strip_chars().is_in(bare.implode())
@@ -448,7 +448,7 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
         if len(stray):
             raise InvalidValueError(
                 f"{counted(len(stray), f'{role} id')} of {table.source} would match those of "
-                f"{others.source} only without the white space at their ends, for example "
+                f"{other.source} only without the white space at their ends, for example "
                 f"{few(stray)}. Remove the white space from the file."
             )
 
@@ -471,16 +471,16 @@ def _cast(table: Table, role: str, kind: IdType) -> Table:
 
 
 def _cannot_meet(
-    role: str, rankings: Table, left: pl.Series, truth: Table, right: pl.Series
+    role: str, rankings: Table, ranked: pl.Series, truth: Table, judged: pl.Series
 ) -> IdTypeError:
     sides = (
-        f"The rankings ({rankings.source}) have {_kind(left)} {role} ids: {few(left)}. "
-        f"The truth ({truth.source}) has {_kind(right)} {role} ids: {few(right)}."
+        f"The rankings ({rankings.source}) have {_kind(ranked)} {role} ids: {few(ranked)}. "
+        f"The truth ({truth.source}) has {_kind(judged)} {role} ids: {few(judged)}."
     )
-    for ids, other, table in ((left, right, rankings), (right, left, truth)):
+    for ids, other, table in ((ranked, judged, rankings), (judged, ranked, truth)):
         if table.textual and ids.dtype == pl.String:
-            odd = ids.filter(_rewritten(ids, other.dtype)).unique(maintain_order=True)
-            sides += f" In {table.source} these are not written as integers: {few(odd)}."
+            names = ids.filter(_rewritten(ids, other.dtype)).unique(maintain_order=True)
+            sides += f" In {table.source} these are not written as integers: {few(names)}."
     return IdTypeError(
         f"The {role} ids of the two sides have different types and would never match. {sides} "
         f"Convert one side, for example with polars: frame.with_columns(pl.col({role!r})"

@@ -274,7 +274,7 @@ def _by_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
         raise ragged
     rows = (row for row in csv.reader(_lines(file.text), delimiter=separator, strict=True) if row)
     next(rows)
-    schema = {str(place): pl.String for place in range(width)}
+    schema = {str(number): pl.String for number in range(width)}
     frame = pl.DataFrame([*rows], schema=schema, orient="row")
     return frame.with_columns(pl.all().replace("", None))
 
@@ -298,9 +298,9 @@ def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
                 f"{file.name}, line {line + 1}: a quotation mark is opened and never closed. "
                 f"Close it, or double it if it belongs to the value."
             )
-        what = "text follows a closing quotation mark" if "expected" in str(error) else str(error)
+        fault = "text follows a closing quotation mark" if "expected" in str(error) else str(error)
         return FileFormatError(
-            f"{file.name}, line {reader.line_num}: {what}. Put quotation marks around the field, "
+            f"{file.name}, line {reader.line_num}: {fault}. Put quotation marks around the field, "
             f"and double those that belong to the value."
         )
     return None

@@ -119,9 +119,9 @@ def trec_fields(
     if swapped:
         actual = _QRELS if kind == "qrels" else _RUN
         wanted_form = _USUAL[side] if form == actual else form
-        what = "rankings are" if side == "rankings" else "ground truth is"
+        expected = "rankings are" if side == "rankings" else "ground truth is"
         raise FileFormatError(
-            f"{file.name} has the lines of TREC {kind} ({actual}), where {what} expected: "
+            f"{file.name} has the lines of TREC {kind} ({actual}), where {expected} expected: "
             f"{wanted_form}. Are rankings and truth swapped?"
         )
     return _any_lines(file, fields, used_fields, exact=exact, ranked=ranked)
@@ -183,9 +183,9 @@ def _any_lines(
     file: Text, fields: list[str], used: list[str], *, exact: bool, ranked: bool = False
 ) -> tuple[pl.DataFrame, int]:
     """The fields of any file, or the error of the first bad line."""
-    if (at := file.text.find(_NEVER)) >= 0:
+    if (position := file.text.find(_NEVER)) >= 0:
         raise FileFormatError(
-            f"{file.name}, line {file.text.count(chr(10), 0, at) + 1}: the control character "
+            f"{file.name}, line {file.text.count(chr(10), 0, position) + 1}: the control character "
             f"{_NEVER!r} has no place in a TREC file. Remove it."
         )
     # Whole lines, blank ones among them, so that positions are the numbers of lines.
@@ -222,11 +222,11 @@ def _refuse_split_docids(name: str, lines: pl.Series) -> None:
     rank = lines.str.extract(_RANK_OF_MORE)
     bad = (~rank.str.contains("^[0-9]+$")).fill_null(value=False).arg_true()
     if len(bad):
-        at = int(bad[0])
+        first = int(bad[0])
         raise FileFormatError(
-            f"{name}, line {at + 1}: more fields than {_RUN}, and the rank {brief(rank[at])} is "
-            f"not an integer: {brief(lines[at])}. If the docid has a space, replace it in the run "
-            f"and in the judgments."
+            f"{name}, line {first + 1}: more fields than {_RUN}, and the rank {brief(rank[first])} "
+            f"is not an integer: {brief(lines[first])}. If the docid has a space, replace it in "
+            f"the run and in the judgments."
         )
 
 
@@ -235,10 +235,10 @@ def _bad_line(
 ) -> FileFormatError:
     present = re.findall(_FIELD, line)
     if len(present) < len(fields) or (exact and len(present) > len(fields)):
-        what = f"{len(present)} fields where a line needs {len(fields)}"
+        problem = f"{len(present)} fields where a line needs {len(fields)}"
     else:
-        what = f"the {value} {brief(present[fields.index(value)])} is not a number"
+        problem = f"the {value} {brief(present[fields.index(value)])} is not a number"
     return FileFormatError(
-        f"{name}, line {number}: {what} ({' '.join(fields)}): {brief(line)}. Correct or remove the "
-        f"line."
+        f"{name}, line {number}: {problem} ({' '.join(fields)}): {brief(line)}. Correct or remove "
+        f"the line."
     )

@@ -69,7 +69,7 @@ def items_of(
         return _from_hits(user, items, side, source)
     if items and (name := _id_of(items[0][0] if is_pair(items[0]) else items[0])):
         return _from_documents(user, items, name, source), None
-    if items and is_pair(items[0]) and are_scored(items, named=True):
+    if items and is_pair(items[0]) and are_scored(items, has_user=True):
         return [item for item, _ in items], [number for _, number in items]
     return items, None
 
@@ -102,27 +102,27 @@ def _from_hits(
     """Items of hits and, if these name them, their numbers."""
     (item,) = _item_keys(hits[0])
     fields = {key: value for hit in hits if isinstance(hit, Mapping) for key, value in hit.items()}
-    number = named(VALUE.get(side, ""), [*fields])
-    where = f"User {brief(user)} of {source} has hits"
-    if len(number) > 1:
+    keys = named(VALUE.get(side, ""), [*fields])
+    intro = f"User {brief(user)} of {source} has hits"
+    if len(keys) > 1:
         raise DataError(
-            f"{where} with {len(number)} fields that could be the {VALUE[side]}: {few(number)}. "
+            f"{intro} with {len(keys)} fields that could be the {VALUE[side]}: {few(keys)}. "
             f"Drop or rename the others."
         )
-    for place, hit in enumerate(hits, start=1):
-        if not isinstance(hit, Mapping) or item not in hit or any(n not in hit for n in number):
+    for rank, hit in enumerate(hits, start=1):
+        if not isinstance(hit, Mapping) or item not in hit or any(n not in hit for n in keys):
             raise DataError(
-                f"Hit {place} of user {brief(user)} of {source} is {brief(hit)}, where others have "
-                f"{few([item, *number])}."
+                f"Hit {rank} of user {brief(user)} of {source} is {brief(hit)}, where others have "
+                f"{few([item, *keys])}."
             )
     items = [hit[item] for hit in hits]
-    if number:
-        return items, [hit[number[0]] for hit in hits]
+    if keys:
+        return items, [hit[keys[0]] for hit in hits]
     if side == "rankings":
         floats = {key for hit in hits for key, value in hit.items() if kinds([value]) == {"float"}}
         if unused := [key for key in fields if key in floats or named("rank", [key])]:
             raise DataError(
-                f"{where} without a score but with numbers, {few(unused)}: {brief(hits[0])}. Call "
+                f"{intro} without a score but with numbers, {few(unused)}: {brief(hits[0])}. Call "
                 f"the one that orders them 'score' (the highest comes first), or drop them if the "
                 f"order of the list is the ranking."
             )
@@ -155,9 +155,9 @@ def _from_documents(user: object, items: Sequence[Any], name: str, source: str) 
     """
     documents = [item[0] if is_pair(item) else item for item in items]
     ids = [getattr(document, name, None) for document in documents]
-    place = next((place for place, item in enumerate(ids) if item is None), None)
-    if place is not None:
-        keys = [*(getattr(documents[place], "metadata", None) or {})]
+    missing = next((missing for missing, item in enumerate(ids) if item is None), None)
+    if missing is not None:
+        keys = [*(getattr(documents[missing], "metadata", None) or {})]
         remedy = "Give each document its id."
         if keys:
             remedy = (
@@ -166,7 +166,7 @@ def _from_documents(user: object, items: Sequence[Any], name: str, source: str) 
                 "several chunks have the same id, duplicates='best' counts the best of them."
             )
         raise DataError(
-            f"Document {place + 1} of user {brief(user)} of {source} has no {name}. {remedy}"
+            f"Document {missing + 1} of user {brief(user)} of {source} has no {name}. {remedy}"
         )
     return ids
 
@@ -176,18 +176,18 @@ def is_pair(value: object) -> bool:
     return isinstance(value, tuple | list) and len(value) == 2
 
 
-def are_scored(pairs: Sequence[Any], *, named: bool) -> bool:
+def are_scored(pairs: Sequence[Any], *, has_user: bool) -> bool:
     """Whether pairs can only mean items with a number each.
 
-    A text comes first and a float second; where the pairs are those of a `named` user, whose name
+    A text comes first and a float second; where the pairs are those of a user with a name, which
     cannot come first, the number may be an integer, or the item if the number is a float.
     """
     if not all(map(is_pair, pairs)):
         return False
     items, numbers = (kinds(part) - {"null"} for part in zip(*pairs, strict=True))
     if items == {"integer"}:
-        return named and numbers == {"float"}
-    allowed = {"integer", "float"} if named else {"float"}
+        return has_user and numbers == {"float"}
+    allowed = {"integer", "float"} if has_user else {"float"}
     return items == {"string"} and bool(numbers) and numbers <= allowed
 
 
@@ -285,9 +285,9 @@ def unnested(
         refuse_twice(users if isinstance(users, list) else users.to_list(), read.source)
     _refuse_single(columns, roles, read.source)
     lengths, items, numbers = _parts(columns[roles["item"]], users, side, read.source)
-    at = np.repeat(np.arange(len(lengths)), lengths)
+    row = np.repeat(np.arange(len(lengths)), lengths)
     rows = {
-        name: items if name == roles["item"] else _repeat(column, lengths, at, name, read.source)
+        name: items if name == roles["item"] else _repeat(column, lengths, row, name, read.source)
         for name, column in columns.items()
     }
     value = VALUE[side]
@@ -331,11 +331,11 @@ def _no_list(source: str, number: int) -> DataError:
 
 
 def _repeat(
-    column: Column, lengths: np.ndarray[Any, Any], at: np.ndarray[Any, Any], name: str, source: str
+    column: Column, lengths: np.ndarray[Any, Any], row: np.ndarray[Any, Any], name: str, source: str
 ) -> Column:
     """A column next to the items: a value for each of them, or one for all items of a row."""
     if not holds_lists(column):
-        return _taken(column, at)
+        return _taken(column, row)
     lists = column.to_list() if isinstance(column, pl.Series) else column
     for number, (value, n) in enumerate(zip(lists, lengths.tolist(), strict=True), start=1):
         if value is None and n == 0:
@@ -358,5 +358,5 @@ def _exploded(column: pl.Series) -> pl.Series:
     return column.filter(column.list.len() > 0).explode()
 
 
-def _taken(column: Column, at: np.ndarray[Any, Any]) -> Column:
-    return column[at] if isinstance(column, pl.Series) else [column[place] for place in at.tolist()]
+def _taken(column: Column, rows: np.ndarray[Any, Any]) -> Column:
+    return column[rows] if isinstance(column, pl.Series) else [column[row] for row in rows.tolist()]
