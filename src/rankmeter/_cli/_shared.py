@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import polars as pl
@@ -17,13 +17,11 @@ from rankmeter._cli._options import metrics_option
 from rankmeter._cli._output import Formats, check_page
 from rankmeter._cli._terminal import print_table, print_walk
 from rankmeter._reading.spark import spark_session
+from rankmeter._results.evaluated import labels_by_group
 from rankmeter._results.summary import Summary
 from rankmeter._results.tables import Table
 from rankmeter._results.walkthrough import Walkthrough
 from rankmeter.errors import UsageError
-
-if TYPE_CHECKING:
-    from rankmeter._results.walkthrough import Walkthrough
 
 
 def master_option() -> Option:
@@ -133,8 +131,7 @@ class Outputs:
 
 def _tables(result: Summary) -> list[Table]:
     """The means, and those of groups."""
-    names = [] if result.groups is None else result.groups.columns
-    return [result.table(), *map(result.group_table, names)]
+    return [result.table(), *map(result.group_table, labels_by_group(result))]
 
 
 def _show(result: Summary) -> None:
@@ -148,9 +145,8 @@ def _csv(result: Summary) -> str:
     """One table: the rows of groups have a group and a segment."""
     if result.groups is None:
         return result.to_csv()
-    groups = [
-        result.by_group(name).with_columns(group=pl.lit(name)) for name in result.groups.columns
-    ]
+    names = result.groups.columns
+    groups = (result.by_group(name).with_columns(group=pl.lit(name)) for name in names)
     rows: pl.DataFrame = pl.concat([result.to_polars(), *groups], how="diagonal_relaxed")
     return rows.select("group", "segment", pl.exclude("group", "segment")).write_csv()
 

@@ -31,7 +31,7 @@ FORMATS: Formats[Summary] = Formats(
     csv=Summary.to_csv,
     md=Summary.to_markdown,
     latex=Summary.to_latex,
-    trec=lambda result: "\n".join(_trec_means(result)),
+    trec=lambda result: "\n".join(_trec_line(name, "all", e.mean) for name, e in result.items()),
     json=Summary.to_json,
 )
 
@@ -68,10 +68,6 @@ def _trec_per_user(result: Summary) -> Iterator[str]:
         for metric in result:
             if row[metric] is not None:
                 yield _trec_line(metric, row["user"], row[metric]) + "\n"
-
-
-def _trec_means(result: Summary) -> Iterator[str]:
-    return (_trec_line(metric, "all", e.mean) for metric, e in result.items())
 
 
 command = Command(

@@ -52,6 +52,18 @@ def require_altair() -> Any:
     return alt
 
 
+class _Altair:
+    """The package Altair, imported when one of its names is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked by tools that look at all objects of a module
+            raise AttributeError(name)
+        return getattr(require_altair(), name)
+
+
+alt: Any = _Altair()
+
+
 def side_by_side(charts: Sequence[Any]) -> Any:
     """Charts for a paper, dark on white, from those drawn below, which have no width or theme."""
     ink, faint = "#1f2328", "#d8dbe0"
@@ -70,9 +82,8 @@ def side_by_side(charts: Sequence[Any]) -> Any:
 @cache
 def _offline() -> Any:
     """The charts of Altair, which a notebook shows as drawings: its default loads scripts."""
-    alt = require_altair()
 
-    class ConcatChart(alt.ConcatChart):  # type: ignore[misc, name-defined]
+    class ConcatChart(alt.ConcatChart):  # type: ignore[misc]
         def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
             if alt.renderers.active == "default":
                 with suppress(ImportError):  # vl_convert is in the extra, too
@@ -86,18 +97,17 @@ def as_svg(spec: dict[str, Any]) -> str:
     """The drawing of a specification of Vega-Lite."""
     import vl_convert
 
-    version = ".".join(require_altair().SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
     return str(vl_convert.vegalite_to_svg(spec, vl_version=version))
 
 
 def _data(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Rows as Altair takes them; a number that does not exist is not drawn."""
-    return require_altair().Data(values=json_value([*rows]))
+    return alt.Data(values=json_value([*rows]))
 
 
 def _tooltip(**fields: str) -> list[Any]:
     """``field="title"``, or with the format of a number behind a bar: ``field="title|.4f"``."""
-    alt = require_altair()
     tooltips = []
     for field, text in fields.items():
         title, bar, form = text.partition("|")
@@ -106,16 +116,20 @@ def _tooltip(**fields: str) -> list[Any]:
     return tooltips
 
 
+def _panel(title: Any, height: int, description: str, *layers: Any, **options: Any) -> list[Any]:
+    """Layers as the only chart of a list; the description is for those who do not see it."""
+    chart = alt.layer(*layers, **options)
+    return [chart.properties(title=title, height=height, description=description)]
+
+
 def _names(field: str, order: Sequence[str], **options: Any) -> Any:
     """A vertical axis of names."""
-    alt = require_altair()
     axis = alt.Axis(domain=False, ticks=False, labelPadding=8, **options)
     return alt.Y(field=field, type="nominal", sort=list(order), title=None, axis=axis)
 
 
 def _by_system(names: Sequence[str]) -> dict[str, Any]:
     """Color and shape of the systems: the same ones in every chart."""
-    alt = require_altair()
     names = list(names)
     return {
         "color": alt.Color("system:N", title=None, scale=alt.Scale(domain=names, range=COLORS)),
@@ -128,7 +142,6 @@ def forest(metric: str, pairs: Sequence[Difference], baseline: str) -> list[Any]
 
     Without differences there is no chart; `baseline` is empty if all pairs are compared.
     """
-    alt = require_altair()
     if not pairs:
         return []
     rows = [{"pair": d.a if baseline else f"{d.a} − {d.b}", **_difference_row(d)} for d in pairs]
@@ -157,18 +170,13 @@ def forest(metric: str, pairs: Sequence[Difference], baseline: str) -> list[Any]
         x="difference:Q", shape=alt.Shape("verdict:N", scale=shape, **legend)
     )
     zero = alt.Chart().mark_rule(color=NEITHER, strokeDash=[4, 3]).encode(x=alt.datum(0))
-    chart = alt.layer(zero, span, point, data=_data(rows))
     words = "; ".join(
         f"{row['pair']} {row['difference']:+.4f} from {row['low']:+.4f} to {row['high']:+.4f}"
         for row in rows
     )
-    return [
-        chart.properties(
-            title=metric,
-            height=ROW * len(rows),
-            description=f"Mean differences on {metric} with intervals: {words}",
-        )
-    ]
+    description = f"Mean differences on {metric} with intervals: {words}"
+    layers = zero, span, point
+    return _panel(metric, ROW * len(rows), description, *layers, data=_data(rows))
 
 
 def _difference_row(d: Difference) -> dict[str, Any]:
@@ -186,7 +194,6 @@ def _difference_row(d: Difference) -> dict[str, Any]:
 
 def curve(metric: str, points: pl.DataFrame, systems: Sequence[str]) -> list[Any]:
     """A metric at every k, with a pointwise band per system shown; no chart without any mean."""
-    alt = require_altair()
     rows = [row for row in points.drop("se").iter_rows(named=True) if row["system"] in systems]
     if all(math.isnan(row["mean"]) for row in rows):
         return []
@@ -216,9 +223,8 @@ def curve(metric: str, points: pl.DataFrame, systems: Sequence[str]) -> list[Any
     name = f"{metric.partition('@')[0]}@k"
     last = {row["system"]: row for row in rows}
     words = "; ".join(f"{s} {r['mean']:.4f} at k = {r['k']}" for s, r in last.items())
-    chart = alt.layer(band, line, point)
     description = f"{name} for k from 1 to {largest} with pointwise intervals: {words}"
-    return [chart.properties(title=name, height=HEIGHT, description=description)]
+    return _panel(name, HEIGHT, description, band, line, point)
 
 
 def bins(metric: str, pairs: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
@@ -226,7 +232,6 @@ def bins(metric: str, pairs: Iterable[tuple[Difference, Histogram]]) -> list[Any
 
     A pair of which all users are equal has no chart.
     """
-    alt = require_altair()
     charts = []
     for d, histogram in pairs:
         if d.wins + d.losses == 0:
@@ -282,7 +287,6 @@ def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[A
 
     A point has the value of the first system, that of the second, and the number of users.
     """
-    alt = require_altair()
     if not points:
         return []
     rows = [
@@ -296,6 +300,7 @@ def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[A
     x = alt.X("x:Q", title=f"{d.metric} of {d.b}", scale=scale, axis=axis)
     y = alt.Y("y:Q", title=None, scale=scale, axis=axis)
     line = alt.Chart(_data([{"x": end, "y": end} for end in ends]))
+    line = line.mark_line(color=NEITHER, strokeDash=[4, 3]).encode(x=x, y=y)
     circles = alt.Chart(_data(rows)).mark_circle(opacity=0.75)
     circles = circles.encode(
         x=x,
@@ -305,15 +310,12 @@ def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[A
         tooltip=_tooltip(x="to the right|.3f", y="above|.3f", users=in_words("users") + "|,"),
     )
     subtitle = f"{d.a} above, {d.b} to the right"
-    return [
-        alt.layer(line.mark_line(color=NEITHER, strokeDash=[4, 3]).encode(x=x, y=y), circles)
-        .properties(
-            title=alt.TitleParams(f"{d.a} against {d.b}", subtitle=subtitle),
-            height=260,
-            description=f"{in_words('Values of all users')} on {d.metric}, {subtitle}: above the "
-            f"line {d.a} has the larger value",
-        )
-    ]  # fmt: skip
+    description = (
+        f"{in_words('Values of all users')} on {d.metric}, {subtitle}: above the line {d.a} has "
+        "the larger value"
+    )
+    title = alt.TitleParams(f"{d.a} against {d.b}", subtitle=subtitle)
+    return _panel(title, 260, description, line, circles)
 
 
 def _side(difference: float, *, increasing: bool) -> str:
@@ -324,7 +326,6 @@ def _side(difference: float, *, increasing: bool) -> str:
 
 def first_hits(hits: Shares, systems: Sequence[str]) -> list[Any]:
     """The share of the users who have their first hit at each rank or above it, by system."""
-    alt = require_altair()
     ranks = [span.rpartition("–")[2] for span in hits.classes[:-1]]
     rows = [
         {"system": name, "rank": rank, "share": share}
@@ -346,16 +347,11 @@ def first_hits(hits: Shares, systems: Sequence[str]) -> list[Any]:
     first = {row["system"]: row["share"] for row in reversed(rows)}
     words = "; ".join(f"{name} {first[name]:.1%} at rank 1" for name in systems if name in first)
     title = in_words("Users with a hit up to this rank")
-    return [
-        alt.layer(base.mark_line(strokeWidth=2), point).properties(
-            title=title, height=HEIGHT, description=f"{title}: {words}"
-        )
-    ]
+    return _panel(title, HEIGHT, f"{title}: {words}", base.mark_line(strokeWidth=2), point)
 
 
 def popularity(k: int, shares: Shares, systems: Sequence[str]) -> list[Any]:
     """How popular the items in the top k are: a bar for each system."""
-    alt = require_altair()
     rows = [
         {"system": name, "items": kind, "share": max(share, 0.0), "order": i}
         for name in systems
@@ -381,7 +377,6 @@ def segments(
     metric: str, estimates: Mapping[tuple[str, str], Estimate], systems: Sequence[str]
 ) -> list[Any]:
     """Means with intervals by segment and system, of the systems shown; no chart without any."""
-    alt = require_altair()
     rows = [
         {"segment": segment, "system": name, "mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
         for (segment, name), e in estimates.items()
@@ -410,20 +405,14 @@ def segments(
     )
     point = base.mark_point(filled=True, size=55, opacity=1).encode(x="mean:Q", **look)
     words = "; ".join(f"{row['segment']}, {row['system']} {row['mean']:.4f}" for row in rows)
-    return [
-        alt.layer(span, point).properties(
-            title=metric,
-            height=len(labels) * max(44, 13 * len(systems) + 14),
-            description=f"Means of {metric} by segment: {words}",
-        )
-    ]
+    height = len(labels) * max(44, 13 * len(systems) + 14)
+    return _panel(metric, height, f"Means of {metric} by segment: {words}", span, point)
 
 
 def tradeoff(
     accuracy: str, metric: str, estimates: Mapping[str, tuple[Estimate, Estimate]]
 ) -> list[Any]:
     """Two metrics of each system as a point with both intervals; no chart if any mean is NaN."""
-    alt = require_altair()
     rows = [
         {"system": name, "x": x.mean, "x_low": x.low, "x_high": x.high,
          "y": y.mean, "low": y.low, "high": y.high}
@@ -449,18 +438,12 @@ def tradeoff(
     )
     point = base.mark_point(filled=True, size=75, opacity=1).encode(x=x, y=y, shape=look["shape"])
     words = "; ".join(f"{row['system']} {row['x']:.4f} and {row['y']:.4f}" for row in rows)
-    return [
-        alt.layer(across, down, point).properties(
-            title=f"{metric} against {accuracy}",
-            height=HEIGHT,
-            description=f"{accuracy} and {metric} of each system: {words}",
-        )
-    ]
+    description = f"{accuracy} and {metric} of each system: {words}"
+    return _panel(f"{metric} against {accuracy}", HEIGHT, description, across, down, point)
 
 
 def means(estimates: Sequence[Estimate], confidence: float) -> Any:
     """Every mean of a result with its interval."""
-    alt = require_altair()
     rows = [
         {"metric": e.label, "mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
         for e in estimates
@@ -480,7 +463,6 @@ def means(estimates: Sequence[Estimate], confidence: float) -> Any:
 
 def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> Any:
     """The distribution of the users' values of a metric; there is one more edge than counts."""
-    alt = require_altair()
     rows = [
         {"low": low, "high": high, "users": n}
         for low, high, n in zip(edges, edges[1:], counts, strict=False)

@@ -242,13 +242,13 @@ class Compared(Logged):
     def _tables(self) -> list[Table]:
         return [self.table(), self.difference_table()]
 
-    def means_of(self, metric: str) -> dict[str, Estimate]:
-        return {name: self.estimates[metric, name] for name in self.systems}
+    def means_of(self, metric: str, systems: Sequence[str] = ()) -> dict[str, Estimate]:
+        return {name: self.estimates[metric, name] for name in systems or self.systems}
 
     def verdict_on(self, metric: str, systems: Sequence[str] = ()) -> Verdict:
         """The best of all systems, or of some, on a metric."""
         increasing = self.by_metric[metric].increasing
-        means = {name: self.estimates[metric, name] for name in systems or self.systems}
+        means = self.means_of(metric, systems)
         return verdict(metric, means, self[metric], self.baseline, increasing=increasing)
 
     @in_words_of_result
@@ -304,12 +304,7 @@ class Compared(Logged):
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
-        return (
-            *self.cautions,
-            *notes,
-            *self.segment_notes(),
-            *_difference_notes(self),
-        )
+        return (*self.cautions, *notes, *self.segment_notes(), *_difference_notes(self))
 
     def _content(self) -> dict[str, Any]:
         segments: dict[str, dict[str, Any]] = {}
@@ -356,8 +351,14 @@ def segments_clause_of(result: Compared, d: Difference) -> str:
         for other in result.differences
         if other.segment and other.metric == d.metric and {other.a, other.b} == pair
     ]
-    tests = [h.p for h in result.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair]
-    return segments_clause(d, within, tests[0] if tests else math.nan)
+    return segments_clause(d, within, p_of_segments(result, d))
+
+
+def p_of_segments(result: Compared, d: Difference) -> float:
+    """The p of equal differences in all segments; NaN if that is not tested."""
+    pair = {d.a, d.b}
+    tests = (h.p for h in result.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair)
+    return next(tests, math.nan)
 
 
 def _difference_notes(result: Compared) -> list[str]:

@@ -17,19 +17,10 @@ from rankmeter._results.compared import Compared
 from rankmeter._results.comparison_page import ChartKind, curves, page_of, panels
 from rankmeter._results.curves import Curve, distinct_curves
 from rankmeter._results.differences import most_moved_users
-from rankmeter._results.notes import (
-    chance_notes,
-    notes_of,
-    uninformative,
-)
+from rankmeter._results.notes import chance_notes, notes_of, uninformative
 from rankmeter._results.result import Lacking, decimals
 from rankmeter._results.tables import Means
-from rankmeter._results.walkthrough import (
-    Walkthrough,
-    entries_of,
-    plan_notes,
-    walk_user,
-)
+from rankmeter._results.walkthrough import Walkthrough, entries_of, plan_notes, walk_user
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import refuse_dead_threads

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._results import charts
-from rankmeter._results.compared import Compared
+from rankmeter._results.compared import Compared, p_of_segments
 from rankmeter._results.curves import Curve, curves_of, distinct_curves, usual_k
 from rankmeter._results.reread import curves_and_shares, tops_of_lists
 from rankmeter._results.result import Name, written_call
@@ -27,7 +27,7 @@ from rankmeter._results.verdicts import (
     pairs_shown,
     scattered,
 )
-from rankmeter._results.wording import by_key, number, p_value, signed
+from rankmeter._results.wording import by_key, number, p_value
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 
@@ -191,9 +191,7 @@ def _headline(result: Compared, verdict: Verdict) -> Headline:
         )
         for part in segments
     }
-    pair = {d.a, d.b}
-    tested = [h.p for h in result.heterogeneity if h.metric == label and {h.a, h.b} == pair]
-    p = tested[0] if tested else math.nan
+    p = p_of_segments(result, d)
     sentence = by_segment(label, best, f"{d.a} − {d.b}", p, result.settings["alpha"])
     return replace(headline, sentences=(*headline.sentences, sentence))
 
@@ -245,11 +243,4 @@ def _extremes(
     d = verdict.difference
     if d is None:
         return (), {}
-    sides = extremes(*result.paired(d.metric, d.a, d.b), increasing=d.increasing)
-    return (d.a, d.b), {
-        f"{name} is better for them": [
-            (user, f"{x:.4f}", f"{y:.4f}", signed(x - y)) for user, x, y in side
-        ]
-        for name, side in zip((d.a, d.b), sides, strict=True)
-        if side
-    }
+    return (d.a, d.b), extremes(*result.paired(d.metric, d.a, d.b), d)

@@ -22,12 +22,14 @@ from rankmeter._results.segments import clusters_of
 from rankmeter._results.tables import Table
 from rankmeter._results.wording import interval_text, number
 from rankmeter._statistics.intervals import (
+    FEW_CHANGES,
     cluster_sums,
     covariance,
     share_of_ties,
     spread,
     t_quantile,
 )
+from rankmeter._statistics.runs import PSEUDO_CHANGES
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import fraction, integer
@@ -44,10 +46,6 @@ LOSSES = {
     "unseen": float,
     "ties": float,
 }
-FEW_CHANGES = 6
-"""Differing users below which the largest loss seen says little about the largest possible one."""
-UNSEEN_CHANGES = 2.0
-"""Users with the largest loss, or gain, that the variance of a loss counts besides those seen."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,7 +153,7 @@ class Curve(Result):
             if pair is None or not pair["df"] >= 1:
                 return False
             mean, other = (best, means[k]) if reverse else (means[k], best)
-            se = _se_of_kept(pair, self._share(tolerance), UNSEEN_CHANGES, reverse=reverse)
+            se = _se_of_kept(pair, self._share(tolerance), PSEUDO_CHANGES, reverse=reverse)
             se = max(se, _se_if_unseen(pair, tolerance * abs(other)))
             return self._distance(mean, other, tolerance) >= t_quantile(level, pair["df"]) * se
 

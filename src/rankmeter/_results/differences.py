@@ -258,9 +258,8 @@ class Difference:
                 f"This study would have found a true difference of {self.detectable:.4f} in "
                 "4 of 5 cases."
             )
-        if changed < self.n:
-            return f"With {counted(changed, 'differing user')} no difference can be shown."
-        return f"With {counted(self.n, 'user')} no difference can be shown."
+        users = counted(changed, "differing user") if changed < self.n else counted(self.n, "user")
+        return f"With {users} no difference can be shown."
 
     def p_text(self) -> str:
         """The p-value in words, with the number of comparisons if it is adjusted."""

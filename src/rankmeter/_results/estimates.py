@@ -13,6 +13,7 @@ from rankmeter._engine.scores import Averaged
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._results.wording import interval_text, number
 from rankmeter._statistics.intervals import (
+    UNKNOWN,
     bootstrap_interval,
     median_interval,
     score_interval,
@@ -162,9 +163,6 @@ def _on_scale(scale: tuple[float, float], values: FloatArray) -> bool:
     )
 
 
-_NAN = math.nan
-
-
 def _aggregate(
     values: FloatArray,
     summary: Moments,
@@ -182,8 +180,8 @@ def _aggregate(
         return mean, low, high
     if aggregate == "median":
         confidence = setting.confidence
-        low, high = median_interval(values, confidence) if clusters is None else (_NAN, _NAN)
-        return float(np.median(values)) if values.size else _NAN, low, high
+        low, high = median_interval(values, confidence) if clusters is None else UNKNOWN
+        return float(np.median(values)) if values.size else math.nan, low, high
     low, high = mean_interval(values, summary, setting, clusters, scale)
     times = summary.n if aggregate == "sum" else 1
     return times * summary.mean, times * low, times * high

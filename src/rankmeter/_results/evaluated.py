@@ -118,7 +118,7 @@ class Evaluated(Logged):
 
     def _group(self, group: str | None) -> str:
         """A way to group users, which can be left out if there is one."""
-        names = [] if self.groups is None else self.groups.columns
+        names = [*labels_by_group(self)]
         if not names or (group is None and len(names) > 1):
             hint = f"choose one of {', '.join(names)}" if names else "pass groups= when evaluating"
             raise UsageError(f"no group to report by: {hint}", option="group")
@@ -159,12 +159,12 @@ class Evaluated(Logged):
 
     def group_rows(self, name: str) -> pl.DataFrame:
         """The means within one way to group users, and their macro averages."""
-        if self.groups is None:
-            return part_frame({})
-        labels = self.groups[name]
+        labels = labels_by_group(self)[name]
         return part_frame(part_means(self.plan, self.scores, labels, self.clusters, macro=True))
 
     def _content(self) -> dict[str, Any]:
+        names = labels_by_group(self)
+        groups = {name: self.group_rows(name).fill_nan(None).to_dicts() for name in names}
         return {
             "metrics": {
                 label: plain_mean(e)
@@ -173,16 +173,11 @@ class Evaluated(Logged):
                 for label, e in self.estimates.items()
             },
             "users": self.counts,
-            **({"groups": self._plain_groups()} if self.groups is not None else {}),
+            **({"groups": groups} if self.groups is not None else {}),
             "cautions": list(self.cautions),
             "notes": list(self.notes),
             "plan": self.plan.to_dict(),
         }
-
-    def _plain_groups(self) -> dict[str, Any]:
-        """By way to group users, the rows of `by_group`."""
-        names = [] if self.groups is None else self.groups.columns
-        return {name: self.group_rows(name).fill_nan(None).to_dicts() for name in names}
 
     def to_polars(self) -> pl.DataFrame:
         """One row per metric: metric, mean, low, high, std, n_users, undefined, missing."""
@@ -262,6 +257,11 @@ class Evaluated(Logged):
 
     def _logged(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
         return (((label,), e.numbers()) for label, e in self.estimates.items())
+
+
+def labels_by_group(result: Evaluated) -> dict[str, pl.Series]:
+    """The label of each user, by way to group users."""
+    return {} if result.groups is None else result.groups.to_dict()
 
 
 def mean_cells(mean: float, low: float, high: float, n: int, digits: int = 4) -> list[str]:

@@ -42,7 +42,11 @@ from rankmeter._statistics.paired_tests import (
     relative_gain,
     wins_ties_losses,
 )
-from rankmeter._statistics.power import minimum_detectable_effect, minimum_detectable_share
+from rankmeter._statistics.power import (
+    MOST_SUMMED,
+    minimum_detectable_effect,
+    minimum_detectable_share,
+)
 from rankmeter._statistics.runs import (
     Margins,
     crossed_margin_tests,
@@ -70,8 +74,6 @@ _BOOTSTRAP_NOTE = (
     f"the bootstrap test needs {BOOTSTRAP_UNITS} users (or clusters), as with fewer it finds too "
     "many differences: use test='randomization'"
 )
-FEW_CHANGES = 100
-"""Differing users up to which the power of a test of hits and misses is summed."""
 POWER = 0.8
 
 
@@ -107,21 +109,20 @@ class _Pair:
     """Two systems of a group, by their columns, and how they are compared."""
 
     group: _Group
-    columns: tuple[int, int]
+    i: int
+    j: int
     setting: Setting
     settings: Settings
 
     @property
     def users(self) -> tuple[FloatArray, FloatArray]:
         """The values of each user."""
-        i, j = self.columns
-        return self.group.table[:, i], self.group.table[:, j]
+        return self.group.table[:, self.i], self.group.table[:, self.j]
 
     @property
     def units(self) -> tuple[FloatArray, FloatArray]:
         """The values of each user, or of each cluster."""
-        i, j = self.columns
-        return self.group.units[:, i], self.group.units[:, j]
+        return self.group.units[:, self.i], self.group.units[:, self.j]
 
     @functools.cached_property
     def differences(self) -> FloatArray:
@@ -135,14 +136,12 @@ class _Pair:
 
     @property
     def names(self) -> tuple[str, str]:
-        i, j = self.columns
-        return self.group.names[i], self.group.names[j]
+        return self.group.names[self.i], self.group.names[self.j]
 
     @property
     def runs(self) -> tuple[FloatArray, FloatArray]:
         """The values of users × training runs."""
-        i, j = self.columns
-        return self.group.runs[i], self.group.runs[j]
+        return self.group.runs[self.i], self.group.runs[self.j]
 
     @property
     def span(self) -> float:
@@ -265,13 +264,9 @@ class _Pair:
         if self.changes.size < FEW_USERS:
             unit_name = in_words("users" if self.group.clusters is None else "clusters")
             return f"only {self.changes.size} {unit_name}: treat differences with caution"
-        return f"differences {SKEWED}" if self._is_skewed() else ""
-
-    def _is_skewed(self) -> bool:
-        """Whether differences are too skewed for an interval of theirs, which is that of t."""
         low, high = self.group.values.scale
-        t = not (self.setting.draws or self.group.values.pooled or math.isfinite(high - low))
-        return t and skewed(self.changes)
+        by_t = not (self.setting.draws or self.group.values.pooled or math.isfinite(high - low))
+        return f"differences {SKEWED}" if by_t and skewed(self.changes) else ""
 
     def margins(self) -> Margins:
         """The tests against the margin: that x is worse, and that it is better, by so much."""
@@ -328,9 +323,9 @@ class _Pair:
             crossed = crossed_variance(*self.runs)
             n = int(crossed.df) + 1
             sd = crossed.se * math.sqrt(n)
-        least = _detectable_units(n, level) * sd
+        least = minimum_detectable_effect(n, power=POWER, alpha=level) * sd
         hits = step > 0.0 and changes.min() == 0.0 and bool(np.all(changes * (step - changes) == 0))
-        if flips and (2.0 ** (1 - changed) > level or (hits and changed <= FEW_CHANGES)):
+        if flips and (2.0 ** (1 - changed) > level or (hits and changed <= MOST_SUMMED)):
             # An exact test counts the users that differ. More would, if the difference were larger.
             share = minimum_detectable_share(n, changed, power=POWER, alpha=level)
             least = share * (step if hits else self.span)
@@ -375,15 +370,11 @@ class PairedTests:
         """By metric and system, the mean over the common users, or over its own."""
         users = self._everyone if users is None else users
         common = self.settings.common == "all"
-        return {
-            (values.label, name): e
-            for values in self.values
-            for name, e in zip(
-                self.names,
-                values.estimates(self.setting, users, self.clusters, common=common),
-                strict=True,
-            )
-        }
+        estimates: dict[tuple[str, str], Estimate] = {}
+        for values in self.values:
+            means = values.estimates(self.setting, users, self.clusters, common=common)
+            estimates |= zip([(values.label, name) for name in self.names], means, strict=True)
+        return estimates
 
     @functools.cached_property
     def correction(self) -> str:
@@ -492,7 +483,7 @@ class PairedTests:
         return groups
 
     def _pairs_of(self, group: _Group) -> list[_Pair]:
-        return [_Pair(group, columns, self.setting, self.settings) for columns in group.pairs]
+        return [_Pair(group, i, j, self.setting, self.settings) for i, j in group.pairs]
 
     def _compare_groups(
         self,
@@ -574,9 +565,10 @@ class PairedTests:
         if "tukey" in test:
             level = 1.0 - (1.0 - confidence) / n_segments
             if test == "tukey":
-                return _correct_uneven(tukey_hsd(table, confidence=level), table, columns, level)
-            randomized = randomized_tukey_hsd(table, confidence=level, **seeded)
-            return _correct_uneven(randomized, table, columns, level)
+                results = tukey_hsd(table, confidence=level)
+            else:
+                results = randomized_tukey_hsd(table, confidence=level, **seeded)
+            return _correct_uneven(results, table, columns, level)
         if test == "randomization":
             return randomization_tests(table, columns, **seeded)
         with warnings.catch_warnings():
@@ -701,9 +693,3 @@ def _cluster_sums(table: FloatArray, clusters: IntArray) -> FloatArray:
     np.add.at(sums, code, table)
     result: FloatArray = sums * (n / max(table.shape[0], 1))
     return result
-
-
-@functools.cache
-def _detectable_units(n: int, alpha: float) -> float:
-    """The smallest difference that n users show, in standard deviations."""
-    return minimum_detectable_effect(n, power=POWER, alpha=alpha)

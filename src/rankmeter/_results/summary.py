@@ -19,11 +19,7 @@ from rankmeter._reading.table import Table as Read
 from rankmeter._results import charts
 from rankmeter._results.estimates import Estimate, estimate
 from rankmeter._results.evaluated import Evaluated
-from rankmeter._results.notes import (
-    count_clusters,
-    counts_of,
-    uneven_weights,
-)
+from rankmeter._results.notes import count_clusters, counts_of, uneven_weights
 from rankmeter._results.result import Lacking
 from rankmeter._results.segments import gap_frame, labels_of, part_frame, part_means
 from rankmeter._results.verdicts import histogram_of

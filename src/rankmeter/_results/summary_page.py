@@ -8,13 +8,8 @@ from typing import Any
 from rankmeter._engine.scores import Scores
 from rankmeter._results import charts
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.evaluated import Evaluated
-from rankmeter._results.reread import (
-    curves_and_shares,
-    no_ranks,
-    reopen_source,
-    tops_of_lists,
-)
+from rankmeter._results.evaluated import Evaluated, labels_by_group
+from rankmeter._results.reread import curves_and_shares, no_ranks, reopen_source, tops_of_lists
 from rankmeter._results.result import Name, written_call
 from rankmeter._results.segments import labels_of, part_means
 from rankmeter._results.tables import MeanCell, Table
@@ -111,8 +106,7 @@ def _python_call(result: Evaluated) -> str:
 
 def _means_by_part(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
     """Means by way to divide the users, part and metric."""
-    groups = () if result.groups is None else result.groups.iter_columns()
-    ways = {column.name: column for column in groups}
+    ways = labels_by_group(result)
     segment_labels = labels_of(segments, "segment", result.scores)
     if segment_labels is not None:
         ways["segment"] = segment_labels
@@ -130,9 +124,7 @@ def _worst_and_best(scores: Scores, entry: MetricPlan) -> dict[str, list[tuple[s
     """The users with the worst values and with the best ones, as rows."""
     averaged = scores.averaged(entry)
     users = scores.users.gather(averaged.users)
-    sides = worst_and_best_users(users, averaged.values, increasing=entry.spec.increasing)
-    rows = ([(user, number(value)) for user, value in side] for side in sides)
-    return {name: side for name, side in zip(("worst", "best"), rows, strict=True) if side}
+    return worst_and_best_users(users, averaged.values, increasing=entry.spec.increasing)
 
 
 def _spread_table(spreads: Mapping[str, Spread]) -> Table:

@@ -40,12 +40,7 @@ def one_line(text: str) -> str:
 
 def visible(text: str) -> str:
     """Text in which control characters other than newlines and tabs are written, as ⟨U+202E⟩."""
-    return _CONTROL.sub(
-        lambda characters: "".join(
-            c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩" for c in characters[0]
-        ),
-        text,
-    )
+    return _escaped(text, lambda c: c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩")
 
 
 def as_json(text: str) -> str:
@@ -53,10 +48,12 @@ def as_json(text: str) -> str:
 
     JSON escapes the first 32 characters itself; those that are left are between its values.
     """
-    return _CONTROL.sub(
-        lambda characters: "".join(c if c < " " else f"\\u{ord(c):04x}" for c in characters[0]),
-        text,
-    )
+    return _escaped(text, lambda c: c if c < " " else f"\\u{ord(c):04x}")
+
+
+def _escaped(text: str, escape: Callable[[str], str]) -> str:
+    """Text with each of its control characters escaped."""
+    return _CONTROL.sub(lambda characters: "".join(map(escape, characters[0])), text)
 
 
 def as_markdown(text: str) -> str:
@@ -134,11 +131,7 @@ class Table:
         def line(row: Sequence[str]) -> str:
             return "| " + " | ".join(map(as_markdown, row)) + " |"
 
-        align = (
-            "|"
-            + "|".join(":--" if i < self.left else "--:" for i in range(len(self.columns)))
-            + "|"
-        )
+        align = "|" + ":--|" * self.left + "--:|" * (len(self.columns) - self.left)
         notes = ["", as_markdown(" · ".join(self.notes))] if self.notes else []
         return "\n".join([line(self.columns), align, *map(line, self.rows), *notes])
 
@@ -227,17 +220,13 @@ def _emphasized(cell: str, styles: Collection[Style]) -> str:
 
 def floated(tabular: Sequence[str], notes: Sequence[str], caption: str, label: str) -> str:
     """A ``tabular`` below notes as comments, in a ``table`` if it has a caption or a label."""
-    comments = [f"% {as_latex_note(note)}" for note in notes]
+    lines = (" ".join(one_line(note).split()) for note in notes)
+    comments = [f"% {line}".replace("▲", "+").replace("▼", "-") for line in lines]
     if not (caption or label):
         return "\n".join([*comments, *tabular])
     head = [r"\begin{table}", r"\centering"]
     head += [rf"\caption{{{caption}}}"] * bool(caption) + [rf"\label{{{label}}}"] * bool(label)
     return "\n".join([*comments, *head, *tabular, r"\end{table}"])
-
-
-def as_latex_note(text: str) -> str:
-    """A note as a comment of one line."""
-    return " ".join(one_line(text).split()).replace("▲", "+").replace("▼", "-")
 
 
 def as_latex(text: str) -> str:

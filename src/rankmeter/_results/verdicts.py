@@ -23,6 +23,8 @@ MAX_NAMED = 3
 """Segments that a title names."""
 MAX_PAIRS = 20
 """Differences in one forest plot."""
+MAX_USERS = 5
+"""Users with the largest or smallest values, in each list of them."""
 BINS = 20  # on each side of 0
 FACTOR = 2.0
 """A greater relative gain is written as a factor: 300 % more is 4 times as much."""
@@ -88,7 +90,8 @@ def verdict(
     `differences` are those on this metric over all users, also with systems that are not in
     `means`. Systems without a mean are ranked last.
     """
-    ranked = _ranked(means, increasing=increasing)
+    value = {name: -e.mean if increasing else e.mean for name, e in means.items()}
+    ranked = sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
     best = ranked[0]
     of_best = [seen_from(d, best) for d in differences if best in (d.a, d.b)]
     # The baseline first, then the others by rank.
@@ -108,27 +111,17 @@ def near_the_best(means: Mapping[str, Estimate], best: str) -> list[str]:
     return [name for name, e in means.items() if name == best or low <= e.mean <= high]
 
 
-def _ranked(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
-    value = {name: -e.mean if increasing else e.mean for name, e in means.items()}
-    return sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
-
-
 def printed_places(means: Sequence[str], *, increasing: bool) -> list[int]:
     """1 for the best of some means as they are printed, 2 for the second of at least three.
 
     Equal ones have the same place; if all are equal, no mean has one.
     """
-    values = [*map(_printed, means)]
+    values = [None if text in ("–", "nan") else float(text.replace(",", "")) for text in means]
     kinds = sorted({value for value in values if value is not None}, reverse=increasing)
     if len(kinds) < 2:
         return [0] * len(means)
     ranks = {kinds[0]: 1, kinds[1]: 2 if len(means) > 2 else 0}
     return [0 if value is None else ranks.get(value, 0) for value in values]
-
-
-def _printed(text: str) -> float | None:
-    """The number that is printed; None for a dash."""
-    return None if text in ("–", "nan") else float(text.replace(",", ""))
 
 
 def leaders(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
@@ -208,20 +201,21 @@ def histogram_of(values: FloatArray) -> tuple[list[int], list[float]]:
 
 
 def extremes(
-    users: pl.Series, x: FloatArray, y: FloatArray, *, increasing: bool, top: int = 5
-) -> tuple[list[tuple[str, float, float]], list[tuple[str, float, float]]]:
+    users: pl.Series, x: FloatArray, y: FloatArray, d: Difference
+) -> dict[str, list[tuple[str, ...]]]:
     """The users with the largest differences, for the first system and for the second.
 
     Each user has both values. The largest difference is first; equal ones are in order of user id.
-    Only users whose values differ, at most `top` for each system.
+    Only users whose values differ, at most `MAX_USERS` for each system.
     """
-    gains = (x - y) if increasing else (y - x)
-    extremes = []
-    for gain in (gains, -gains):
-        order = np.argsort(-gain, kind="stable")[:top]
-        rows = order[gain[order] > 0]
-        extremes.append([(str(users[int(i)]), float(x[i]), float(y[i])) for i in rows])
-    return extremes[0], extremes[1]
+    gains = (x - y) if d.increasing else (y - x)
+    extremes: dict[str, list[tuple[str, ...]]] = {}
+    for name, gain in ((d.a, gains), (d.b, -gains)):
+        order = np.argsort(-gain, kind="stable")[:MAX_USERS]
+        for i in order[gain[order] > 0].tolist():
+            row = (str(users[i]), f"{x[i]:.4f}", f"{y[i]:.4f}", signed(x[i] - y[i]))
+            extremes.setdefault(f"{name} is better for them", []).append(row)
+    return extremes
 
 
 @dataclass(frozen=True)
@@ -400,19 +394,23 @@ def spread_of(values: FloatArray, *, increasing: bool) -> Spread:
 
 
 def worst_and_best_users(
-    users: pl.Series, values: FloatArray, *, increasing: bool, top: int = 5
-) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    users: pl.Series, values: FloatArray, *, increasing: bool
+) -> dict[str, list[tuple[str, str]]]:
     """The users with the worst values and those with the best, who differ from the worst.
 
-    Equal values are in the order of the users; at most `top` of each.
+    Equal values are in the order of the users; at most `MAX_USERS` of each.
     """
     good = values if increasing else -values
-    worst = np.argsort(good, kind="stable")[:top]
-    best = np.argsort(-good, kind="stable")[:top]
+    worst = np.argsort(good, kind="stable")[:MAX_USERS]
+    best = np.argsort(-good, kind="stable")[:MAX_USERS]
     best = best[good[best] > good.min(initial=np.inf)]
     worst = worst[~np.isin(worst, best)]
-    sides = [[(str(users[i]), float(values[i])) for i in rows.tolist()] for rows in (worst, best)]
-    return sides[0], sides[1]
+    sides = {"worst": worst.tolist(), "best": best.tolist()}
+    return {
+        side: [(str(users[i]), number(values[i])) for i in rows]
+        for side, rows in sides.items()
+        if rows
+    }
 
 
 def headline_of(
