@@ -290,7 +290,7 @@ class Compared(Logged):
     def notes(self) -> tuple[str, ...]:
         """The notes below the table."""
         s = self.settings
-        first, later = self._more_notes()
+        first, last = self._more_notes()
         different = "" if s["common"] == "all" else ", so that means are over different users"
         notes = [self.significance_note(), *first]
         notes += [
@@ -299,7 +299,7 @@ class Compared(Logged):
             if n
         ]
         groups = s.get("clusters_by_metric", {})
-        notes += [*later, *unused_labels(s), *cluster_notes(groups, "tests and intervals")]
+        notes += [*last, *unused_labels(s), *cluster_notes(groups, "tests and intervals")]
         notes += bootstrap_notes(self.plan)
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())

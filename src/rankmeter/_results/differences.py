@@ -190,25 +190,25 @@ class Difference:
 
     def sentence(self) -> str:
         """The difference in plain words."""
-        among = f" among {self.segment}" if self.segment else ""
+        part = f" among {self.segment}" if self.segment else ""
         if math.isnan(self.p):
-            return f"{self.a} and {self.b} cannot be compared on {self.metric}{among}: {self.note}."
+            return f"{self.a} and {self.b} cannot be compared on {self.metric}{part}: {self.note}."
         if not self.differs and not (self.significant and self.better):
             scope = f" for every one of {counted(self.n, 'user')}" if self.per_user else ""
-            return f"{self.a} and {self.b} have the same {self.metric}{among}{scope}."
+            return f"{self.a} and {self.b} have the same {self.metric}{part}{scope}."
         if self.verdict == "equivalent":
-            return self._equivalent(among) + self.sources()
+            return self._equivalent(part) + self.sources()
         if self.verdict == "undecided":
-            return self._undecided(among) + self.sources()
+            return self._undecided(part) + self.sources()
         d = seen_from(self, self.better)
         if (d.difference < 0) == d.increasing:
-            return _contradiction(d, among)
-        return _significant(d, among) + self.sources()
+            return _contradiction(d, part)
+        return _significant(d, part) + self.sources()
 
-    def _undecided(self, among: str) -> str:
+    def _undecided(self, part: str) -> str:
         """The sentence of a difference that is not significant."""
         sentence = (
-            f"The data do not decide between {self.a} and {self.b} on {self.metric}{among}: "
+            f"The data do not decide between {self.a} and {self.b} on {self.metric}{part}: "
             f"{self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}]{self.other_method()}, "
             f"{self.p_text()}"
         )
@@ -219,11 +219,11 @@ class Difference:
             )
         return f"{sentence}. {self.outlook()}{self._limits()}"
 
-    def _equivalent(self, among: str) -> str:
+    def _equivalent(self, part: str) -> str:
         """The sentence of a difference that is smaller than the margin."""
         p = p_text(max(self.p_not_worse, self.p_not_better))
         return (
-            f"{self.a} and {self.b} are equivalent on {self.metric}{among} within "
+            f"{self.a} and {self.b} are equivalent on {self.metric}{part} within "
             f"±{self.margin:.4f}: {self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}], "
             f"{p} of a larger difference."
         )
@@ -278,7 +278,7 @@ class Difference:
         return f" (the interval, {reason}, {verb} 0)"
 
 
-def _significant(d: Difference, among: str) -> str:
+def _significant(d: Difference, part: str) -> str:
     """The sentence of a significant difference in favor of a."""
     lower = "" if d.increasing else ", where lower is better,"
     ends = [d.low, d.high] if d.increasing else [-d.high, -d.low]
@@ -287,7 +287,7 @@ def _significant(d: Difference, among: str) -> str:
     gain = f" ({share})" if math.isfinite(size) else ""
     effect = f", |d_z| = {abs(d.d_z):.2f}" if math.isfinite(d.d_z) else ""
     return (
-        f"{d.a} beats {d.b} on {d.metric}{lower}{among} by "
+        f"{d.a} beats {d.b} on {d.metric}{lower}{part} by "
         f"{abs(d.difference):.4f}{gain}, interval [{ends[0]:+z.4f}, {ends[1]:+z.4f}]"
         f"{d.other_method()}, {d.p_text()}; {_wins_clause(d)}{effect}."
     )
@@ -301,10 +301,10 @@ def _wins_clause(d: Difference) -> str:
     return f"better for {d.wins:,}, worse for {d.losses:,} of {users}"
 
 
-def _contradiction(d: Difference, among: str) -> str:
+def _contradiction(d: Difference, part: str) -> str:
     """The sentence of a test that favors a, which has the worse mean."""
     return (
-        f"The results for {d.a} and {d.b} on {d.metric}{among} contradict each other: "
+        f"The results for {d.a} and {d.b} on {d.metric}{part} contradict each other: "
         f"the {d.method} test favors {d.a} ({d.p_text()}; {_wins_clause(d)}), but the mean "
         f"of {d.b} is better by {abs(d.difference):.4f}."
     )

@@ -98,8 +98,8 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
             facts[subject] = _with_rule(f"{numbers.pop():,}", rule)
     ranked = [entry for entry in plan.metrics if entry.spec.of_hits or not entry.spec.of_lists]
     if none := [entry.label for entry in ranked if _without_hits(scores.facts[entry.alignment])]:
-        names = f" ({', '.join(none)})" if len(none) < len(ranked) else ""
-        facts["relevant items that were ranked"] = f"none{names}"
+        suffix = f" ({', '.join(none)})" if len(none) < len(ranked) else ""
+        facts["relevant items that were ranked"] = f"none{suffix}"
     if labels := [entry.label for entry in plan.metrics if _is_skewed(plan, entry, scores)]:
         facts[SKEWED] = ", ".join(labels)
     for name, count in counts.items():
@@ -174,11 +174,8 @@ def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
     """
     singular = {"zero": "counts as an empty ranking", "skip": "is skipped"}.get(rule, rule)
     many = {"zero": "count as empty rankings", "skip": "are skipped"}.get(rule, rule)
-
-    def sentence(n: int) -> str:
-        return counted(n, f"user without a ranking {singular}", f"users without a ranking {many}")
-
-    groups = _by_fact({name: sentence(n) for name, n in missing.items() if n})
+    texts = f"user without a ranking {singular}", f"users without a ranking {many}"
+    groups = _by_fact({name: counted(n, *texts) for name, n in missing.items() if n})
     return [
         f"{'All systems' if len(names) == len(missing) else ', '.join(names)}: {n}."
         for n, names in [*groups.items()][:MAX_GROUPS]

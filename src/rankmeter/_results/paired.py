@@ -579,8 +579,8 @@ class PairedTests:
             ]
         # Where all users differ by the same amount, t has no result, but randomization has one.
         untested = [i for i, result in enumerate(results) if math.isnan(result.p)]
-        exact = randomization_tests(table, [columns[i] for i in untested], **seeded)
-        for i, result in zip(untested, exact, strict=True):
+        flips = randomization_tests(table, [columns[i] for i in untested], **seeded)
+        for i, result in zip(untested, flips, strict=True):
             results[i] = replace(result, interval=results[i].interval)
         return results
 

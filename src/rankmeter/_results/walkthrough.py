@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,18 +58,15 @@ class Walkthrough(Result):
     @in_words_of_result
     def parts(self) -> list[str | Table]:
         """Headings, tables and lines in the order in which they are read."""
-        return [*self._parts()]
-
-    def _parts(self) -> Iterator[str | Table]:
-        explained = False
-        for system, walk in self.walks:
-            whose = f"{in_words('user')} {one_line(str(self.user))}"
-            for part in parts_of(walk, f"{system}, {whose}" if system else whose):
-                explained |= has_parentheses(part)
-                if part:
-                    yield part
+        whose = f"{in_words('user')} {one_line(str(self.user))}"
+        parts = [
+            part
+            for system, walk in self.walks
+            for part in parts_of(walk, f"{system}, {whose}" if system else whose)
+        ]
+        explained = any(map(has_parentheses, parts))
         notes = [*self.notes, *["in parentheses: judged, not relevant"] * explained]
-        yield from filter(None, [" · ".join(notes)])
+        return [part for part in (*parts, " · ".join(notes)) if part]
 
     def table(self) -> Table:
         """The list of the first metric, with the numbers of its items."""

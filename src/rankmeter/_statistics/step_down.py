@@ -134,12 +134,6 @@ class _Part:
         """Whether signs are flipped, instead of sums drawn from their normal limit."""
         return self.active.size <= MOST_FLIPPED
 
-    def statistics(self, sums: Floats, number: int) -> Floats:
-        """The statistics of a pair from the sums of the columns, the observed one first."""
-        i, j = self.pairs[number]
-        result: Floats = np.abs(sums[i] - sums[j]) * self.scale[number]
-        return result
-
 
 class _Family:
     """All hypotheses, each under the same signs: the observed ones first.
@@ -160,21 +154,23 @@ class _Family:
         self.kept: dict[int, tuple[float, _Scores]] = {}
 
     def scores(self, number: int) -> tuple[float, _Scores]:
-        """The p of a hypothesis and its statistics under all signs, kept if there is room."""
+        """The p of a hypothesis, and its statistics under all signs as normal scores.
+
+        The observed one is first. Both are kept if there is room.
+        """
         if number in self.kept:
             return self.kept[number]
-        result = self._scores(number)
+        part, sums, pair = self.hypotheses[number]
+        i, j = part.pairs[pair]
+        statistics: Floats = np.abs(sums[i] - sums[j]) * part.scale[pair]
+        if part.flipped:
+            random = bool(self.n_resamples)
+            result = _normal_scores(statistics, float(part.rounding[pair]), random=random)
+        else:
+            result = math.erfc(statistics[0] * math.sqrt(0.5)), statistics.astype(np.float32)
         if len(self.kept) < _CELLS // self.n_signs:
             self.kept[number] = result
         return result
-
-    def _scores(self, number: int) -> tuple[float, _Scores]:
-        """The p of a hypothesis and its statistics under all signs, as normal scores."""
-        part, sums, pair = self.hypotheses[number]
-        statistics = part.statistics(sums, pair)
-        if not part.flipped:
-            return math.erfc(statistics[0] * math.sqrt(0.5)), statistics.astype(np.float32)
-        return _normal_scores(statistics, float(part.rounding[pair]), random=bool(self.n_resamples))
 
     def result(self, levels: Sequence[float], *, single: bool) -> StepDown:
         """Count the signs that reach each statistic: alone, and the largest of those left."""

@@ -173,9 +173,9 @@ def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]
     hits = topics.named.hits
     lengths = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
     strings = [["-"] * n for n in lengths.tolist()]
-    first = hits.rank <= lengths[hits.user]
+    top = hits.rank <= lengths[hits.user]
     for user, rank, grade in zip(
-        hits.user[first].tolist(), hits.rank[first].tolist(), hits.gain[first].tolist(), strict=True
+        hits.user[top].tolist(), hits.rank[top].tolist(), hits.gain[top].tolist(), strict=True
     ):
         mark = "." if grade < 0 else ">" if grade > 9 else f"{grade:.0f}"
         strings[user][int(rank) - 1] = mark
