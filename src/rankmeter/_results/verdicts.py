@@ -179,10 +179,7 @@ def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
     step = (float(max(x.max(initial=low), y.max(initial=low))) - low) / BINS or 1.0
     cells = np.rint((np.stack([x, y]) - low) / step).astype(np.int64)
     points, n = np.unique(cells, axis=1, return_counts=True)
-    return [
-        (low + i * step, low + j * step, m)
-        for i, j, m in zip(*points.tolist(), n.tolist(), strict=True)
-    ]
+    return list(zip(*(low + points * step).tolist(), n.tolist(), strict=True))
 
 
 def drawn_of(labels: Sequence[str]) -> tuple[Sequence[str], list[str]]:

@@ -59,14 +59,14 @@ class Walkthrough(Result):
     def parts(self) -> list[str | Table]:
         """Headings, tables and lines in the order in which they are read."""
         whose = f"{in_words('user')} {one_line(str(self.user))}"
-        parts = [
+        blocks = [
             part
             for system, walk in self.walks
             for part in parts_of(walk, f"{system}, {whose}" if system else whose)
         ]
-        explained = any(map(has_parentheses, parts))
+        explained = any(map(has_parentheses, blocks))
         notes = [*self.notes, *["in parentheses: judged, not relevant"] * explained]
-        return [part for part in (*parts, " · ".join(notes)) if part]
+        return [part for part in (*blocks, " · ".join(notes)) if part]
 
     def table(self) -> Table:
         """The list of the first metric, with the numbers of its items."""

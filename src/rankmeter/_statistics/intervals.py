@@ -175,9 +175,8 @@ def spread(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
         return Spread(mean, sd / math.sqrt(n) if n else math.nan, n, float(n))
     _, sizes = cluster_sums(x, clusters)
     units, equal = sizes.size, effective_clusters(sizes)
-    if units < 2:
-        return Spread(mean, math.nan, units, equal)
-    return Spread(mean, math.sqrt(covariance([x], clusters)[0, 0]), units, equal)
+    se = math.sqrt(covariance([x], clusters)[0, 0]) if units > 1 else math.nan
+    return Spread(mean, se, units, equal)
 
 
 def stratified(groups: Sequence[Floats], clusters: Sequence[npt.ArrayLike] | None = None) -> Spread:
