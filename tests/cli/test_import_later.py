@@ -31,7 +31,7 @@ def test_no_module_uses_polars_while_it_is_imported():
     ]
     code = (
         "import importlib, sys\n"
-        "from rankmeter._cli._command import import_later\n"
+        "from rankmeter._cli._lazily import import_later\n"
         "import_later('polars')\n"
         f"for name in {modules}:\n"
         "    importlib.import_module(name.removesuffix('.__init__'))\n"
@@ -46,7 +46,7 @@ LATER = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from rankmeter._cli._command import import_later
+from rankmeter._cli._lazily import import_later
 import_later("slow")
 import slow
 """
@@ -105,7 +105,7 @@ def test_a_module_that_cannot_be_imported_later_says_so_each_time(later):
 
 
 def test_a_module_that_is_missing_is_not_imported_later():
-    later = "from rankmeter._cli._command import import_later; import_later('no_such')"
+    later = "from rankmeter._cli._lazily import import_later; import_later('no_such')"
     assert "No module named 'no_such'" in python(f"{later}; import no_such").stderr
 
 
@@ -114,7 +114,7 @@ def test_freed_memory_stays_in_the_process():
     code = """
         import os, sys
         import numpy as np
-        from rankmeter._cli._command import keep_freed_memory
+        from rankmeter._cli._lazily import keep_freed_memory
 
         def held():
             return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")

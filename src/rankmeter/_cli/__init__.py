@@ -19,8 +19,9 @@ from typing import Any, NoReturn
 
 import click
 
-from rankmeter._cli._command import import_later, write_example
+from rankmeter._cli._command import write_example
 from rankmeter._cli._exits import exit_code
+from rankmeter._cli._lazily import import_later
 from rankmeter._version import __version__
 
 __all__ = ["COMPLETE", "CommandLine", "commands", "main"]
