@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -196,38 +196,29 @@ def _is_comparison(result: Any) -> bool:
     means = [
         by_system[name] for by_system in result["metrics"].values() for name in result["systems"]
     ]
-    sentences = [difference["sentence"] for difference in result["differences"]]
-    texts = [*result["systems"], *sentences]
-    return (
-        _are_means(result, means)
-        and all(isinstance(text, str) for text in texts)
-        and isinstance(result["baseline"], str | None)
-    )
+    sentences = (difference["sentence"] for difference in result["differences"])
+    texts = _are(str, [*result["systems"], *sentences])
+    return _are_means(result, means) and texts and isinstance(result["baseline"], str | None)
 
 
 def _is_evaluation(result: Any) -> bool:
     """Whether this is the result of one evaluation; may raise what `_is_comparison` raises."""
     means = [*result["metrics"].values()]
     notes, users = result["notes"], [mean["n_users"] for mean in means]
-    return (
-        _are_means(result, means)
-        and isinstance(notes, list)
-        and all(isinstance(text, str) for text in notes)
-        and all(isinstance(n, int) for n in users)
-    )
+    texts = isinstance(notes, list) and _are(str, notes)
+    return _are_means(result, means) and texts and _are(int, users)
 
 
 def _are_means(result: Any, means: Sequence[Any]) -> bool:
     """Whether these are means with intervals, by name of the metric and with a convention."""
     figures = [mean[figure] for mean in means for figure in ("mean", "low", "high")]
-    return (
-        bool(means)
-        and result["schema"] == 1
-        and all(
-            isinstance(text, str) for text in (*result["metrics"], result["plan"]["convention"])
-        )
-        and all(value is None or isinstance(value, int | float) for value in figures)
-    )
+    texts = _are(str, (*result["metrics"], result["plan"]["convention"]))
+    readable = bool(means) and result["schema"] == 1
+    return readable and texts and _are(int | float | None, figures)
+
+
+def _are(kind: Any, values: Iterable[Any]) -> bool:
+    return all(isinstance(value, kind) for value in values)
 
 
 def write(

@@ -243,9 +243,8 @@ def _binned(frame: pl.DataFrame, bins: Bins, unit: str) -> pl.DataFrame:
 
 def _edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -> list[float]:
     """The values at which the second segment begins, the third and so on."""
-    edges = [
-        number("bins", edge) for edge in (bins.values() if isinstance(bins, Mapping) else bins)
-    ]
+    lower_edges = bins.values() if isinstance(bins, Mapping) else bins
+    edges = [number("bins", edge) for edge in lower_edges]
     if not edges or any(low >= high for low, high in pairwise(edges)):
         raise refused("bins", "an integer ≥ 2, or numbers in ascending order", bins)
     if not isinstance(bins, Mapping):

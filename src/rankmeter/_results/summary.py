@@ -145,12 +145,8 @@ class Summary(Evaluated, Mapping[str, Estimate]):
 
         entries = entries_of(self.plan, metrics)
         walks = walk_user(self.source, self.scores, user, entries)
-        return Walkthrough(
-            user,
-            tuple(("", walk) for walk in walks),
-            plan_notes(self.plan, self.facts()),
-            self.words,
-        )
+        pairs = tuple(("", walk) for walk in walks)
+        return Walkthrough(user, pairs, plan_notes(self.plan, self.facts()), self.words)
 
     def by_segment(self, segments: object) -> Frame:
         """Means within segments of the users.
