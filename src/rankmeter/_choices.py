@@ -511,15 +511,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def takes_aliases(function: F) -> F:
     """Let a function take its parameters by `ALIASES`, too."""
-    names = {
-        name for name, real in ALIASES.items() if real in inspect.signature(function).parameters
-    }
+    parameters = inspect.signature(function).parameters
+    names = {name for name, real in ALIASES.items() if real in parameters}
 
     @functools.wraps(function)
     def renamed(*args: Any, **options: Any) -> Any:
-        return function(
-            *args, **(by_canonical_name(options) if names & options.keys() else options)
-        )
+        options = by_canonical_name(options) if names & options.keys() else options
+        return function(*args, **options)
 
     return typing.cast("F", renamed)
 
@@ -536,18 +534,15 @@ def takes_choices_of(data: Input) -> Callable[[F], F]:
         signature = inspect.signature(function)
         parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         names = acting(CHOICES, data).keys() - {p.name for p in parameters}
-        choice_parameters = [p for p in _choice_parameters() if p.name in names]
-        function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*parameters, *choice_parameters]
-        )
+        parameters += [p for p in _choice_parameters() if p.name in names]
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         if function.__doc__:  # absent under python -OO
             # Python 3.13 removes the indentation of docstrings.
-            function.__doc__ = re.sub(
-                r"^( *)\{choices\}\n",
-                lambda line: textwrap.indent(_documentation(frozenset(names)), line[1]),
-                function.__doc__,
-                flags=re.MULTILINE,
+            text, mark = (
+                _documentation(frozenset(names)),
+                re.compile(r"^( *)\{choices\}\n", re.MULTILINE),
             )
+            function.__doc__ = mark.sub(lambda m: textwrap.indent(text, m[1]), function.__doc__)
         return function
 
     return described

@@ -142,9 +142,8 @@ def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
         catalogue = inputs.items_shown.fit("item", table)
     if inputs.baseline is not None:
         rows = _fit_ids(inputs.baseline.frame, inputs.baseline, table)
-        baseline = replace(
-            inputs.baseline.with_rows(rows), empty_users=IdSeries(rows["user"].clear())
-        )
+        no_users = IdSeries(rows["user"].clear())
+        baseline = replace(inputs.baseline.with_rows(rows), empty_users=no_users)
     if inputs.propensities is not None:
         propensity = _fit_propensity(inputs.propensities, table)
     notes = () if items is None else items.notes

@@ -246,12 +246,10 @@ class SideTables:
         gain = counted_gains(user, judged["gain"].to_numpy(), users.n, choices)
         judged = judged.with_columns(gain=series(gain)).filter(series(choices.is_relevant(gain)))
         user, names = users.find(as_ids(judged["user"])), Codes(judged["subtopic"].unique().sort())
-        pair, row = np.unique(
-            user * self.items.n + self.items.encode(judged["item"]), return_inverse=True
-        )
-        topic, nth = np.unique(
-            user * names.n + names.encode(judged["subtopic"]), return_inverse=True
-        )
+        pairs = user * self.items.n + self.items.encode(judged["item"])
+        pair, row = np.unique(pairs, return_inverse=True)
+        topics = user * names.n + names.encode(judged["subtopic"])
+        topic, nth = np.unique(topics, return_inverse=True)
         column = (np.arange(topic.size) - np.searchsorted(topic // names.n, topic // names.n))[nth]
         matrix, gains = np.zeros((2, pair.size + 1, int(column.max(initial=-1)) + 1))
         matrix[row, column] = 1.0

@@ -216,6 +216,7 @@ def _walk_between(
         share = change / total if total else math.nan
         steps.append(Step(name, a[name], b[name], now, change, share))
         value = now
+    notes = dict.fromkeys((*start.plan.notes, *end.plan.notes))
     return Explanation(
         first.label,
         *names,
@@ -224,10 +225,7 @@ def _walk_between(
         steps=tuple(steps),
         users=_most_changed_users(bench, start, end, first),
         cautions=start.cautions,
-        notes=(
-            *dict.fromkeys((*start.plan.notes, *end.plan.notes)),
-            *fact_notes({names[0]: start.facts(), names[1]: end.facts()}),
-        ),
+        notes=(*notes, *fact_notes({names[0]: start.facts(), names[1]: end.facts()})),
     )
 
 
@@ -263,9 +261,8 @@ def _most_changed_users(
     )
     after = f"{label} after"
     change = (pl.col(after).fill_null(0) - pl.col(label).fill_null(0)).abs()
-    moved = joined.with_columns(change=change).filter(
-        (pl.col("change") > 0) | (pl.col(label).is_null() != pl.col(after).is_null())
-    )
+    has_moved = (change > 0) | (pl.col(label).is_null() != pl.col(after).is_null())
+    moved = joined.filter(has_moved).with_columns(change=change)
     moved = moved.sort(["change", "user"], descending=[True, False]).head(SHOWN_USERS)
     users = []
     for row in moved.iter_rows(named=True):

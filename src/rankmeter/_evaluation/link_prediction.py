@@ -96,23 +96,23 @@ def adjust(
             result |= _adjust_geometric(value, n_ranked, times, several=np.ndim(candidates) > 0)
             continue
         if metric.name == "mean_rank":
-            chance, best, label = chance_of_rank(hits), 1.0, "mr"
+            chance, label = chance_of_rank(hits), "mr"
             value = number(str(name), mean, least=1)
             _refuse_mean(str(name), value, high=float(n_ranked.mean()))
             result["amr"] = value / float(chance[0].mean())
         elif metric.name == "rr" and metric.k is None:
-            chance, best, label = chance_of_reciprocal(hits), 1.0, "mrr"
+            chance, label = chance_of_reciprocal(hits), "mrr"
             value = number(str(name), mean, least=0, most=1)
             _refuse_mean(str(name), value, low=float((1.0 / n_ranked).mean()))
         elif metric.name == "hit_rate" and metric.k is not None:
-            chance, best, label = chance_of_hit(hits, metric.k), 1.0, f"hits@{metric.k}"
+            chance, label = chance_of_hit(hits, metric.k), f"hits@{metric.k}"
             value = number(str(name), mean, least=0, most=1)
             _refuse_mean(str(name), value, low=float((n_ranked <= metric.k).mean()))
         else:
             raise refused("results", "means of mr, gmr, mrr and hits@k", name)
         expected = float(chance[0].mean())
         adjusted = {"mr": "amri", "mrr": "amrr"}.get(label, f"adjusted_{label}")
-        result[adjusted] = (value - expected) / (best - expected) if expected != best else math.nan
+        result[adjusted] = (value - expected) / (1.0 - expected) if expected != 1.0 else math.nan
         if times is not None:
             spread = math.sqrt(float(chance[1].mean()) / times)
             sign = -1.0 if label == "mr" else 1.0
@@ -241,14 +241,10 @@ class LinkQueries:
         degree = self.frame["degree"]
         edges = np.unique(np.quantile(degree, [0.25, 0.5, 0.75])) if len(degree) else np.zeros(0)
         part = np.searchsorted(edges, degree.to_numpy(), "left")
-        bounds = ["1", *(exact(edge) for edge in edges)]
         names = [f"{i + 1}: up to {exact(edge)}" for i, edge in enumerate(edges)]
-        names.append(f"{len(edges) + 1}: above {bounds[-1]}")
-        return self.frame.select(
-            "side",
-            pl.col("relation").cast(pl.String),
-            degree=pl.Series([names[i] for i in part.tolist()], dtype=pl.String),
-        )
+        names.append(f"{len(edges) + 1}: above {exact(edges[-1]) if len(edges) else 1}")
+        fourth = pl.Series([names[i] for i in part.tolist()], dtype=pl.String)
+        return self.frame.select("side", pl.col("relation").cast(pl.String), degree=fourth)
 
 
 def link_queries(
@@ -312,17 +308,10 @@ def link_queries(
         other = 2 - target
         degree = times[np.searchsorted(all_entities, test[:, target])]
         query = ("relation", "tail") if side == "head" else ("head", "relation")
-        frames.append(
-            pl.DataFrame(test, schema=["head", "relation", "tail"]).select(
-                pl.lit(side).alias("side"),
-                "head",
-                "relation",
-                "tail",
-                target=pl.col(side),
-                key=pl.format(f"{side}:{{}}/{{}}", *query),
-                degree=pl.Series(degree),
-            )
-        )
+        frame = pl.DataFrame(test, schema=["head", "relation", "tail"])
+        key, names = pl.format(f"{side}:{{}}/{{}}", *query), ("side", "head", "relation", "tail")
+        frame = frame.with_columns(side=pl.lit(side), target=pl.col(side), key=key)
+        frames.append(frame.select(*names, "target", "key", degree=pl.Series(degree)))
         row, entity = _answers(test, true, target, other)
         rows.append(row + first)
         entities.append(entity)

@@ -252,14 +252,8 @@ def evaluate_ranks(
     if not queries.sized:
         refuse_unknown_candidates(plan, queries)
     ids, counts = _row_ids(read.get("users"), queries)
-    return summary_of(
-        plan,
-        CountedQueries(queries, ids),
-        groups=read.get("groups"),
-        clusters=clusters,
-        read=counts,
-        kind=kind,
-    )
+    data, groups = CountedQueries(queries, ids), read.get("groups")
+    return summary_of(plan, data, groups=groups, clusters=clusters, read=counts, kind=kind)
 
 
 def users_from_option(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -118,10 +119,8 @@ class _Space:
         name = entry(like).metric.name
         other_tools = (n for n in convention_names() if n != like and has_metric(n, name))
         for tool in (like, *other_tools):
-            try:
+            with suppress(UsageError):  # choices that contradict each other under this convention
                 self.bases[tool] = entry(tool)
-            except UsageError:  # choices that contradict each other under this convention
-                continue
         grades = np.unique(truth.gains)
         self.n_grades = grades.size
         indices = np.unique(np.linspace(0, max(grades.size - 1, 0), MAX_GRADES).round().astype(int))
@@ -164,9 +163,8 @@ class _Space:
         names = list(setting.switches)
         for size in range(len(names)):
             for changed in itertools.combinations(names, size):
-                yield with_options(
-                    self.bases[setting.tool], {n: setting.switches[n] for n in changed}
-                )
+                switches = {name: setting.switches[name] for name in changed}
+                yield with_options(self.bases[setting.tool], switches)
 
     def _levels(self, tool: str) -> Iterator[Switches]:
         """Every other threshold that occurs in the data."""
@@ -255,11 +253,10 @@ class _Means:
         self._rows += scores.n_users + int(scores.facts[alignment].n_ranked.sum()) + self._size
         for plan in plans:
             column = columns[plan.metric, plan.averaging.aggregate == "micro"]
-            averaged_entry = dataclasses.replace(column, averaging=plan.averaging)
+            entry = dataclasses.replace(column, averaging=plan.averaging)
+            mean: float | RankmeterError
             try:
-                mean: float | RankmeterError = estimate(
-                    self.plan, averaged_entry, scores.averaged(averaged_entry)
-                ).mean
+                mean = estimate(self.plan, entry, scores.averaged(entry)).mean
             except RankmeterError as error:
                 mean = error
             self.computed[plan] = mean
@@ -318,12 +315,9 @@ def with_options(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
         return {name: value for name, value in switches.items() if name in names}
 
     options = {n: v for n, v in switches.items() if n in dict(entry.metric.options)}
-    return MetricPlan(
-        entry.label,
-        entry.metric(**options),
-        dataclasses.replace(entry.alignment, **switches_of(entry.alignment)),
-        dataclasses.replace(entry.averaging, **switches_of(entry.averaging)),
-    )
+    alignment = dataclasses.replace(entry.alignment, **switches_of(entry.alignment))
+    averaging = dataclasses.replace(entry.averaging, **switches_of(entry.averaging))
+    return MetricPlan(entry.label, entry.metric(**options), alignment, averaging)
 
 
 def _nearest(candidates: list[tuple[float, int, Match]]) -> tuple[Match, ...]:

@@ -370,12 +370,9 @@ def _mean_weights(
                 f"the expectation over {end - first:,} ranks of tied items would take too long; "
                 f"choose a cutoff or n_items of at most {_LONG_SPAN:,}"
             )
-        blocks = range(first, end, _BLOCK)
-        sums = (
-            weight(np.arange(start, min(start + _BLOCK, end), dtype=np.float64)).sum()
-            for start in blocks
-        )
-        return math.fsum(sums) / (last - first + 1)
+        starts = range(first, end, _BLOCK)
+        ranks = (np.arange(s, min(s + _BLOCK, end), dtype=np.float64) for s in starts)
+        return math.fsum(weight(rank).sum() for rank in ranks) / (last - first + 1)
 
     spans = list(zip(low.tolist(), high.tolist(), strict=True))
     means = {span: mean(*span) for span in set(spans)}

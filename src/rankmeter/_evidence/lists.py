@@ -18,6 +18,9 @@ from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray, Span, rati
 from rankmeter._evidence.steps import note_formula, note_sum
 from rankmeter.errors import InvalidValueError
 
+_OF_ITEMS = ("item", "rank", "gain", "relevant")
+"""The arrays of `Lists` that have a value for each item."""
+
 
 @dataclass(frozen=True, eq=False)
 class Lists:
@@ -111,25 +114,15 @@ class Lists:
 
     def __add__(self, other: Lists) -> Lists:
         """The users of both, those of `self` first."""
-        return replace(
-            self,
-            offsets=np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
-            item=np.concatenate([self.item, other.item]),
-            rank=np.concatenate([self.rank, other.rank]),
-            gain=np.concatenate([self.gain, other.gain]),
-            relevant=np.concatenate([self.relevant, other.relevant]),
-        )
+        offsets = np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]])
+        pairs = {name: (getattr(self, name), getattr(other, name)) for name in _OF_ITEMS}
+        joined = {name: np.concatenate(pair) for name, pair in pairs.items()}
+        return replace(self, offsets=offsets, **joined)
 
     def _select(self, offsets: IntArray, positions: IntArray) -> Lists:
-        return replace(
-            self,
-            offsets=offsets,
-            item=self.item[positions],
-            rank=self.rank[positions],
-            gain=self.gain[positions],
-            relevant=self.relevant[positions],
-            group=None if self.group is None else self.group[positions],
-        )
+        selected = {name: getattr(self, name)[positions] for name in _OF_ITEMS}
+        group = None if self.group is None else self.group[positions]
+        return replace(self, offsets=offsets, group=group, **selected)
 
     def sum(self, values: npt.NDArray[Any]) -> FloatArray:
         """The sum over each user's items, given a value of each item in a list."""
@@ -246,9 +239,8 @@ class Profiles:
         lengths = np.where(users >= 0, self.lengths.take(users, mode="clip"), 0)
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         positions = np.repeat(self.offsets[users] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return replace(
-            self, offsets=offsets, item=self.item[positions], weight=self.weight[positions]
-        )
+        item, weight = self.item[positions], self.weight[positions]
+        return replace(self, offsets=offsets, item=item, weight=weight)
 
     def holds(self, user: IntArray, item: IntArray) -> BoolArray:
         """Whether each item is in the profile of its user."""
@@ -371,9 +363,8 @@ class Similarity:
             cells = row * self.matrix.shape[1] + column
             positions = np.searchsorted(self._cells, cells)
             is_stored = self._cells.take(positions, mode="clip") == cells
-            similarities[has_both] = np.where(
-                is_stored, self.matrix.data.take(positions, mode="clip"), 0.0
-            )
+            stored = self.matrix.data.take(positions, mode="clip")
+            similarities[has_both] = np.where(is_stored, stored, 0.0)
         else:
             similarities[has_both] = self.matrix[row, column]
         return similarities

@@ -234,12 +234,8 @@ class Plan(Setting):
             **({"engine": self.engine} if self.engine else {}),
             "notes": list(self.notes),
             "metrics": {
-                entry.label: {
-                    "metric": entry.metric.name,
-                    "k": entry.metric.k,
-                    **self._switches(entry),
-                }
-                for entry in self.metrics
+                e.label: {"metric": e.metric.name, "k": e.metric.k, **self._switches(e)}
+                for e in self.metrics
             },
         }
 
@@ -266,10 +262,10 @@ class Plan(Setting):
             resolved = resolve(labels, like=like, choices=choices, data=self.data)
         except (UsageError, ValueError):
             return None
-        is_same = [(e.label, e.switches()) for e in resolved.metrics] == [
-            (e.label, e.switches()) for e in self.metrics
-        ]
-        return {**({} if like is None else {"like": like}), **choices} if is_same else None
+        expected, other = ([(e.label, e.switches()) for e in p.metrics] for p in (self, resolved))
+        return (
+            {**({} if like is None else {"like": like}), **choices} if expected == other else None
+        )
 
     def describe(self) -> str:
         """The plan in words: what all metrics share first, then each metric's own choices."""

@@ -93,17 +93,11 @@ class Metric:
                 choices |= {name: True} if _checked(self.name, _SWITCH, value) else {}
             else:
                 valid = ", ".join(spec.options) or "none"
-                similar = [
-                    option for option in (*spec.options, *CHOICES) if option.startswith(name)
-                ]
+                similar = [n for n in (*spec.options, *CHOICES) if n.startswith(name)]
                 hint = f"; did you mean {similar[0]}={_spell(value)}?" if name and similar else ""
                 raise UsageError(f"{self.name} has no option {name!r}; its options: {valid}{hint}")
-        return replace(
-            self,
-            options=tuple(sorted(new_options.items())),
-            choices=tuple(sorted(choices.items())),
-            label="",
-        )
+        pairs = [tuple(sorted(named.items())) for named in (new_options, choices)]
+        return replace(self, options=pairs[0], choices=pairs[1], label="")
 
     def __matmul__(self, k: Any) -> Metric:
         """Return the same metric with a cutoff, or at another point: ``iprec@0.3``."""

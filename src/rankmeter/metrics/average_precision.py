@@ -73,10 +73,8 @@ def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
         return hits.sum_top(k, ap, lambda: column(hits.nth, "hits so far", hits) / hits.rank)
     groups = hits.groups
     in_top = groups.in_top(k)
-    expected_sums = _expected_precision(
-        groups.above, groups.before, groups.size, groups.hits, in_top
-    )
-    return hits.sum(expected_sums, groups.user, groups.above + 1)
+    expected = _expected_precision(groups.above, groups.before, groups.size, groups.hits, in_top)
+    return hits.sum(expected, groups.user, groups.above + 1)
 
 
 def _expected_precision(
@@ -89,10 +87,8 @@ def _expected_precision(
     others on average; Σ over i is a difference of harmonic numbers.
     """
     m, n = relevant.astype(np.float64), size.astype(np.float64)
-    reciprocal = cumulative_discount("reciprocal", above + in_top) - cumulative_discount(
-        "reciprocal", above
-    )
-    reciprocal = np.where(in_top == 1, 1.0 / (above + 1.0), reciprocal)
+    begin, end = (cumulative_discount("reciprocal", depth) for depth in (above, above + in_top))
+    reciprocal = np.where(in_top == 1, 1.0 / (above + 1.0), end - begin)
     other_hits = ratio(m - 1.0, n - 1.0)
     later = in_top - (above + 1.0) * reciprocal  # Σ (i - 1) / (above + i)
     later = np.where(in_top <= 1, 0.0, later)
@@ -122,9 +118,8 @@ def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
         n, m, t = int(groups.size[index]), int(groups.hits[index]), int(in_top[index])
         user = groups.user[index]
         j = np.arange(max(0, m - (n - t)), min(m, t) + 1)
-        chance = np.array(
-            [math.comb(t, i) * math.comb(n - t, m - i) / math.comb(n, m) for i in j.tolist()]
-        )
+        ways = (math.comb(t, i) * math.comb(n - t, m - i) / math.comb(n, m) for i in j.tolist())
+        chance = np.array([*ways])
         ranks = np.full(j.size, t)
         extra = _expected_precision(above[index], before[index], ranks, j, ranks)
         value = ratio(total[user] + extra, n_hits[user] + j)
@@ -204,6 +199,5 @@ def yaap(hits: Hits) -> FloatArray:
     total = np.where(relevant > 0, ap(hits, denominator="relevant") * relevant, 0.0)
     with np.errstate(invalid="ignore"):  # repeated items that all count may exceed the relevant
         value = np.log((1.0 + total) / (1.0 + relevant - total))
-    return note_formula(
-        value, "log((1 + sum) / (1 + relevant - sum))", sum=total, relevant=relevant
-    )
+    text = "log((1 + sum) / (1 + relevant - sum))"
+    return note_formula(value, text, sum=total, relevant=relevant)

@@ -135,9 +135,8 @@ def sufficiency(lists: Lists, k: int | None = None, *, partial: bool = False) ->
     """
     if k is None:
         return note_formula(np.ones(lists.n_users), "1")
-    return formula(
-        "min(items / k, 1)" if partial else "items >= k", items=lists.top(k).lengths, k=k
-    )
+    text = "min(items / k, 1)" if partial else "items >= k"
+    return formula(text, items=lists.top(k).lengths, k=k)
 
 
 @register("Repetition", increasing=False)

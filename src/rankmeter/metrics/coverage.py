@@ -117,8 +117,7 @@ def user_coverage(
     >>> rm.evaluate(lists, truth, "user_coverage@2")["user_coverage@2"].mean
     0.5
     """
-    n = lists.top(k).lengths
-    return formula("items >= least", items=n, least=least)
+    return formula("items >= least", items=lists.top(k).lengths, least=least)
 
 
 @register("Entropy of items", high=math.inf, aggregate="micro", synonyms=("shannon_entropy",))
@@ -257,9 +256,8 @@ def _similarity(exposure: Exposure) -> tuple[FloatArray, int]:
     """The sum of the similarities of each user's list to the others, and the number of lists."""
     lists, weight = exposure.lists, exposure.weight
     of_user_alone = lists.sum(weight * weight)
-    return lists.sum(weight * exposure.counts()[lists.item]) - of_user_alone, int(
-        (lists.lengths > 0).sum()
-    )
+    similar = lists.sum(weight * exposure.counts()[lists.item]) - of_user_alone
+    return similar, int((lists.lengths > 0).sum())
 
 
 def _difference(exposure: Exposure) -> float:

@@ -69,9 +69,8 @@ def ild(
     fallback = 0.0 if single == "zero" else np.nan
     if is_noting():
         for _, item, positions in top.blocks(CELLS):
-            column(
-                space.within(item).sum(axis=(0, 2)), "to the others", top, top.rank[positions[0]]
-            )
+            distances = space.within(item).sum(axis=(0, 2))
+            column(distances, "to the others", top, top.rank[positions[0]])
     terms: dict[str, Any] = {"distances": total, over: n_terms}
     mean = formula(f"distances / {over}", name="mean", nothing=fallback, **terms)
     return formula("1 - mean", mean=mean) if inverse else mean

@@ -276,9 +276,8 @@ def _of_means(members: Features) -> Statistic:
         change = ratio(totals, n)[item] - ratio(totals[item] - exposure.weight, n[item] - 1)
         is_removed = np.asarray(n[item] == 1, dtype=np.float64)
         size = size - category_counts(exposure.lists, members, is_removed)
-        return _mean_distance(
-            total - category_counts(exposure.lists, members, change), size, members
-        )
+        total = total - category_counts(exposure.lists, members, change)
+        return _mean_distance(total, size, members)
 
     return Statistic(value, without)
 

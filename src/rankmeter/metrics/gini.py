@@ -50,10 +50,8 @@ def gini(
     >>> rm.evaluate(lists, truth, "gini@1", catalogue=4)["gini@1"].mean
     0.75
     """
-    top = lists.top(k)
-    return Exposure(
-        top, np.ones(top.item.size), _gini(catalogue, denominator, items, inverse=inverse)
-    )
+    top, statistic = lists.top(k), _gini(catalogue, denominator, items, inverse=inverse)
+    return Exposure(top, np.ones(top.item.size), statistic)
 
 
 def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) -> Statistic:
@@ -82,9 +80,8 @@ def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) 
         below = n - exposed.size + np.searchsorted(exposed, counts)
         differences = _differences(exposed, n) + lists.sum((n - 1.0 - 2.0 * below)[lists.item])
         width = int(counts.max(initial=0.0)) + 1
-        keys, m = np.unique(
-            lists.user * width + counts[lists.item].astype(np.int64), return_counts=True
-        )
+        keys = lists.user * width + counts[lists.item].astype(np.int64)
+        keys, m = np.unique(keys, return_counts=True)
         differences -= np.bincount(keys // width, m * (m - 1.0), lists.n_users)
         total = exposed.sum() - lists.lengths
         removed = lists.sum(counts[lists.item] == 1.0) if items == "shown" else np.zeros(total.size)
@@ -195,9 +192,8 @@ def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
             after = before - lost
             differences[users] += (to_all(after) - to_all(before)).sum(axis=1)
             # Pairs of two such items were compared with what the other one had before.
-            differences[users] += (
-                _sum_of_differences(before, before) + _sum_of_differences(after, after)
-            ) / 2
+            within = _sum_of_differences(before, before) + _sum_of_differences(after, after)
+            differences[users] += within / 2
             differences[users] -= _sum_of_differences(after, before)
             total[users] -= lost.sum(axis=1)
         return _index(differences, total, n)

@@ -68,9 +68,8 @@ def subtopic_recall(
     top = lists.top(k)
     if relevance == "binary":
         top = top.only(top.relevant)
-    covered = column(
-        (category_counts(top, categories) > 0).astype(np.float64), "covered", categories
-    )
+    covered = (category_counts(top, categories) > 0).astype(np.float64)
+    column(covered, "covered", categories)
     if denominator == "all" and categories.gains is not None:
         raise UsageError("denominator='all' needs items=: each query has subtopics of its own")
     sought = np.ones(covered.shape, dtype=bool)
@@ -289,9 +288,8 @@ def ap_ia(lists: Lists, relevant: Lists, categories: Features, k: int | None = N
     for users, item, positions in top.blocks(CELLS // max(width, 1) + 1):
         rows = categories.rows(item)
         sums[users] = (rows * np.cumsum(rows, axis=1) / top.rank[positions][:, :, None]).sum(axis=1)
-    mean = column(
-        ratio(sums, category_counts(relevant, categories)), "average precision", categories
-    )
+    mean = ratio(sums, category_counts(relevant, categories))
+    column(mean, "average precision", categories)
     total, n_categories = mean.sum(axis=1), _n_categories(relevant, categories)
     return formula("sum / asked", nothing=np.nan, sum=total, asked=n_categories)
 

@@ -73,10 +73,8 @@ class Ratio:
 
     def __add__(self, other: Self) -> Self:
         """The users of both, those of `self` first."""
-        joined: Any = {
-            name: np.concatenate([values, vars(other)[name]])
-            for name, values in self.arrays().items()
-        }
+        others = other.arrays()
+        joined = {name: np.concatenate([a, others[name]]) for name, a in self.arrays().items()}
         return replace(self, **joined)
 
     def take(self, rows: IntArray) -> Self:
@@ -305,13 +303,11 @@ class Exposure:
 
     def counts(self) -> FloatArray:
         """How much each item is shown, of shape (n_items,)."""
-        totals = np.bincount(self.lists.item, self.weight, minlength=self.lists.n_items)
-        return totals.astype(np.float64)
+        return np.bincount(self.lists.item, self.weight, self.lists.n_items).astype(np.float64)
 
     def shown(self) -> FloatArray:
         """How often each item is shown, of shape (n_items,)."""
-        totals = np.bincount(self.lists.item, minlength=self.lists.n_items)
-        return totals.astype(np.float64)
+        return np.bincount(self.lists.item, minlength=self.lists.n_items).astype(np.float64)
 
     def __add__(self, other: Exposure) -> Exposure:
         """The users of both, those of `self` first."""
@@ -370,11 +366,7 @@ def of_counts(
         counts = exposure.counts()
         return value(counts) - exposure.lists.sum(loss(counts)[exposure.lists.item])
 
-    return Statistic(
-        lambda exposure: value(exposure.counts()),
-        without,
-        lambda exposure: share(exposure.counts()),
-    )
+    return Statistic(lambda e: value(e.counts()), without, lambda e: share(e.counts()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,8 +409,7 @@ def of_groups(number: Callable[[FloatArray, FloatArray], FloatArray]) -> Statist
 
     def without(exposure: Exposure) -> FloatArray:
         assert isinstance(exposure, Grouped)
-        return number(
-            exposure.part.sum(axis=0) - exposure.part, exposure.whole.sum(axis=0) - exposure.whole
-        )
+        part, whole = exposure.part, exposure.whole
+        return number(part.sum(axis=0) - part, whole.sum(axis=0) - whole)
 
     return Statistic(value, without)

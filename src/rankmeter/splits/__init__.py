@@ -227,13 +227,11 @@ def holdout(
     read = Interactions.read(data, columns=columns)
     frame = read.frame
     if per_user:
-        test, counts = _test_per_user(
-            frame,
-            lambda history: np.minimum(share_of(ratio, history), history - min_history),
-            by,
-            ties,
-            seed,
-        )
+
+        def n_test(history: NDArray[np.int64]) -> NDArray[np.int64]:
+            return np.minimum(share_of(ratio, history), history - min_history)
+
+        test, counts = _test_per_user(frame, n_test, by, ties, seed)
     else:
         test, counts = _test_overall(frame, ratio, min_history, seed)
     return part(read, test, method=method, cold_items=cold_items, counts=counts)
@@ -308,13 +306,9 @@ def temporal(
     cut = clock.start_of_last(portion) if at is None else clock.tick(at)
     options: dict[str, Any] = {"ratio": portion} if at is None else {"at": at}
     options |= {"unit": unit, "cold_users": cold_users, "cold_items": cold_items}
-    return part(
-        read,
-        np.asarray(clock.ticks >= cut),
-        method=f"{_written_call('temporal', options)}, cut at {clock.say(cut)}",
-        cold_items=cold_items,
-        cold_users=cold_users,
-    )
+    test = np.asarray(clock.ticks >= cut)
+    method = f"{_written_call('temporal', options)}, cut at {clock.say(cut)}"
+    return part(read, test, method=method, cold_items=cold_items, cold_users=cold_users)
 
 
 def k_fold(

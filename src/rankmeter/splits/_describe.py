@@ -112,9 +112,8 @@ class Description(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """How interactions per user, per item and ratings are distributed: a row for each."""
-        return pl.DataFrame(
-            [{"of": name, **asdict(s)} for name, s in self._distributions().items()]
-        )
+        rows = ({"of": name, **asdict(s)} for name, s in self._distributions().items())
+        return pl.DataFrame([*rows])
 
     def table(self) -> Table:
         """How interactions per user, per item and ratings are distributed, and the facts."""

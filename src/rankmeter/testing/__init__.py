@@ -294,9 +294,8 @@ def option_changes(
 
 def _check_codes(subject: _Subject, evidence: Evidence, rng: np.random.Generator) -> None:
     codes = rng.permutation(evidence["lists"].n_items)
-    assert are_close(subject(evidence), subject(renamed(evidence, codes))), (
-        f"{subject.name} depends on the codes of the items"
-    )
+    is_same = are_close(subject(evidence), subject(renamed(evidence, codes)))
+    assert is_same, f"{subject.name} depends on the codes of the items"
 
 
 def _check_below(subject: _Subject, evidence: Evidence) -> None:
@@ -319,9 +318,8 @@ def _check_state(subject: _Subject, evidence: Evidence) -> None:
         )
     influence = full.influence()
     assert influence.shape == (n,), f"{name} needs an influence of each user"
-    assert are_close(influence.mean(), full.value()), (
-        f"the influences of the users on {name} do not average to it"
-    )
+    is_mean = are_close(influence.mean(), full.value())
+    assert is_mean, f"the influences of the users on {name} do not average to it"
     empty = full.take(np.arange(0))
     assert np.isnan(empty.value()), f"{name} of nothing is not NaN"
 
@@ -397,9 +395,8 @@ def _check_misses(subject: _Subject, rankings: Rankings) -> None:
         for ranked, missed in rankings
     ]
     longer = [(np.append(ranked, [np.nan, np.nan]), missed) for ranked, missed in full]
-    assert are_close(subject.of(full), subject.of(longer)), (
-        f"{subject.name} depends on unjudged items below the cutoff"
-    )
+    is_same = are_close(subject.of(full), subject.of(longer))
+    assert is_same, f"{subject.name} depends on unjudged items below the cutoff"
 
 
 def _check_negative_gains(subject: _Subject, evidence: Evidence) -> None:

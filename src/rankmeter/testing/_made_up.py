@@ -107,12 +107,9 @@ def evidence_of_lists(rng: np.random.Generator, n_users: int) -> Evidence:
     n_relevant = np.bincount(lists.user[relevant], minlength=n_users) + rng.integers(0, 2, n_users)
     length = np.array([len(items) for items in history], dtype=np.int64)
     item = np.concatenate(history)
-    profiles = Profiles(
-        np.concatenate(([0], np.cumsum(length))),
-        item,
-        rng.integers(1, 6, item.size).astype(np.float64),
-        _N_ITEMS,
-    )
+    offsets = np.concatenate(([0], np.cumsum(length)))
+    ratings = rng.integers(1, 6, item.size).astype(np.float64)
+    profiles = Profiles(offsets, item, ratings, _N_ITEMS)
     features = Features(np.where(has_features[:, None], vectors, 0.0), has_features)
     random = rng.random((_N_ITEMS, _N_ITEMS))
     column = np.where(has_features, np.arange(_N_ITEMS), -1)
@@ -164,15 +161,8 @@ def _hits(lists: Lists, n_relevant: IntArray) -> Hits:
     offsets = np.concatenate(([0], np.cumsum(n_relevant)))
     ideal = Hits.perfect(offsets, np.ones(int(n_relevant.sum())))
     hits = lists.only(lists.relevant)
-    return Hits(
-        hits.offsets,
-        hits.rank.astype(np.float64),
-        hits.gain,
-        n_relevant,
-        lists.lengths,
-        None,
-        ideal,
-    )
+    rank = hits.rank.astype(np.float64)
+    return Hits(hits.offsets, rank, hits.gain, n_relevant, lists.lengths, ideal=ideal)
 
 
 def of_users(evidence: Evidence, users: IntArray) -> Evidence:
@@ -199,26 +189,20 @@ def renamed(evidence: Evidence, code: IntArray) -> Evidence:
         name: Features(evidence[name].matrix[inverse], evidence[name].known[inverse])
         for name in ("features", "categories")
     }
-    lists = {n: replace(evidence[n], item=code[evidence[n].item]) for n in ("lists", "baseline")}
+    names = ("lists", "baseline", "relevant")
+    lists = {name: replace(evidence[name], item=code[evidence[name].item]) for name in names}
+    similarity = Similarity(pairs.matrix[inverse], pairs.column[inverse])
+    users, interactions = popularity.users[inverse], popularity.interactions[inverse]
+    item = None if catalogue.item is None else catalogue.item[inverse]
     return {
         **evidence,
         **tables,
         **lists,
-        "relevant": _best_first(
-            replace(evidence["relevant"], item=code[evidence["relevant"].item])
-        ),
+        "relevant": _best_first(lists["relevant"]),
         "profiles": profiles,
-        "likeness": Likeness(
-            tables["features"], profiles, Similarity(pairs.matrix[inverse], pairs.column[inverse])
-        ),
-        "popularity": replace(
-            popularity,
-            users=popularity.users[inverse],
-            interactions=popularity.interactions[inverse],
-        ),
-        "catalogue": replace(
-            catalogue, item=None if catalogue.item is None else catalogue.item[inverse]
-        ),
+        "likeness": Likeness(tables["features"], profiles, similarity),
+        "popularity": replace(popularity, users=users, interactions=interactions),
+        "catalogue": replace(catalogue, item=item),
     }
 
 
