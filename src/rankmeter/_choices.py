@@ -538,10 +538,7 @@ def takes_choices_of(data: Input) -> Callable[[F], F]:
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         if function.__doc__:  # absent under python -OO
             # Python 3.13 removes the indentation of docstrings.
-            text, mark = (
-                _documentation(frozenset(names)),
-                re.compile(r"^( *)\{choices\}\n", re.MULTILINE),
-            )
+            text, mark = _documentation(frozenset(names)), re.compile(r"(?m)^( *)\{choices\}\n")
             function.__doc__ = mark.sub(lambda m: textwrap.indent(text, m[1]), function.__doc__)
         return function
 

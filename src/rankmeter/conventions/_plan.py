@@ -262,10 +262,9 @@ class Plan(Setting):
             resolved = resolve(labels, like=like, choices=choices, data=self.data)
         except (UsageError, ValueError):
             return None
-        expected, other = ([(e.label, e.switches()) for e in p.metrics] for p in (self, resolved))
-        return (
-            {**({} if like is None else {"like": like}), **choices} if expected == other else None
-        )
+        before, after = ([(e.label, e.switches()) for e in p.metrics] for p in (self, resolved))
+        named = {} if like is None else {"like": like}
+        return {**named, **choices} if before == after else None
 
     def describe(self) -> str:
         """The plan in words: what all metrics share first, then each metric's own choices."""
