@@ -116,7 +116,7 @@ class Lists:
         """The users of both, those of `self` first."""
         offsets = np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]])
         pairs = {name: (getattr(self, name), getattr(other, name)) for name in _OF_ITEMS}
-        joined = {name: np.concatenate(pair) for name, pair in pairs.items()}
+        joined: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
         return replace(self, offsets=offsets, **joined)
 
     def _select(self, offsets: IntArray, positions: IntArray) -> Lists:

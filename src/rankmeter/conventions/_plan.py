@@ -263,8 +263,8 @@ class Plan(Setting):
         except (UsageError, ValueError):
             return None
         before, after = ([(e.label, e.switches()) for e in p.metrics] for p in (self, resolved))
-        named = {} if like is None else {"like": like}
-        return {**named, **choices} if before == after else None
+        tool_option = {} if like is None else {"like": like}
+        return {**tool_option, **choices} if before == after else None
 
     def describe(self) -> str:
         """The plan in words: what all metrics share first, then each metric's own choices."""

@@ -96,7 +96,7 @@ class Metric:
                 similar = [n for n in (*spec.options, *CHOICES) if n.startswith(name)]
                 hint = f"; did you mean {similar[0]}={_spell(value)}?" if name and similar else ""
                 raise UsageError(f"{self.name} has no option {name!r}; its options: {valid}{hint}")
-        pairs = [tuple(sorted(named.items())) for named in (new_options, choices)]
+        pairs = [tuple(sorted(values.items())) for values in (new_options, choices)]
         return replace(self, options=pairs[0], choices=pairs[1], label="")
 
     def __matmul__(self, k: Any) -> Metric:

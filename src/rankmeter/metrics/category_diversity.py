@@ -29,9 +29,9 @@ def category_counts(
     return np.asarray(sums.toarray() if hasattr(sums, "toarray") else sums)
 
 
-def shares(sums: FloatArray, *, nothing: float = np.nan) -> FloatArray:
-    """The sums of each user, or of all, over their total; `nothing` where they are all 0."""
-    return ratio(sums, sums.sum(axis=-1, keepdims=True), nothing=nothing)
+def shares(sums: FloatArray, *, fallback: float = np.nan) -> FloatArray:
+    """The sums of each user, or of all, over their total; `fallback` where they are all 0."""
+    return ratio(sums, sums.sum(axis=-1, keepdims=True), nothing=fallback)
 
 
 def per_item(categories: Features) -> Features:
@@ -126,7 +126,7 @@ def category_entropy(
     sums = category_counts(top, per_item(categories), weight(top.rank.astype(np.float64)))
     has_category = sums.sum(axis=1) > 0
     sums = sums + number("smoothing", smoothing, least=0)
-    share = shares(sums, nothing=0.0)
+    share = shares(sums, fallback=0.0)
     log = np.log(share, out=np.zeros_like(share), where=share > 0)
     column(share, "share", categories)
     terms = -share * log / (math.log(2) if base == "2" else 1.0)

@@ -73,8 +73,9 @@ class Ratio:
 
     def __add__(self, other: Self) -> Self:
         """The users of both, those of `self` first."""
-        others = other.arrays()
-        joined = {name: np.concatenate([a, others[name]]) for name, a in self.arrays().items()}
+        joined: dict[str, Any] = other.arrays()
+        for name, values in self.arrays().items():
+            joined[name] = np.concatenate([values, joined[name]])
         return replace(self, **joined)
 
     def take(self, rows: IntArray) -> Self:
@@ -386,8 +387,8 @@ class Grouped(Exposure):
         """The users of both, those of `self` first."""
         if not isinstance(other, Grouped):
             return NotImplemented
-        part, whole = np.concatenate([self.part, other.part]), [self.whole, other.whole]
-        return replace(super().__add__(other), part=part, whole=np.concatenate(whole))  # type: ignore[return-value,call-arg]
+        part, references = np.concatenate([self.part, other.part]), [self.whole, other.whole]
+        return replace(super().__add__(other), part=part, whole=np.concatenate(references))  # type: ignore[return-value,call-arg]
 
     def take(self, rows: IntArray) -> Grouped:
         """The lists of some users, in the order given."""
@@ -409,7 +410,7 @@ def of_groups(number: Callable[[FloatArray, FloatArray], FloatArray]) -> Statist
 
     def without(exposure: Exposure) -> FloatArray:
         assert isinstance(exposure, Grouped)
-        part, whole = exposure.part, exposure.whole
-        return number(part.sum(axis=0) - part, whole.sum(axis=0) - whole)
+        part, reference = exposure.part, exposure.whole
+        return number(part.sum(axis=0) - part, reference.sum(axis=0) - reference)
 
     return Statistic(value, without)
