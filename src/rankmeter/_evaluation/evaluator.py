@@ -289,11 +289,8 @@ class Evaluator:
 
     def _metric(self, metric: str | Metric | None) -> Metric:
         """One of the metrics, as it was asked for."""
-        if metric is not None:
-            entry = self.plan[str(metric)]
-            return entry.requested or entry.metric
-        if len(self.plan.metrics) != 1:
+        if metric is None and len(self.plan.metrics) != 1:
             labels = ", ".join(entry.label for entry in self.plan.metrics)
             raise UsageError(f"one metric is needed: pass metric=, one of {labels}")
-        (entry,) = self.plan.metrics
+        entry = self.plan.metrics[0] if metric is None else self.plan[str(metric)]
         return entry.requested or entry.metric

@@ -114,18 +114,10 @@ def compare_values(
     options = dict(zip(OPTIONS, (confidence, interval, resamples, seed), strict=True))
     setting = Setting(**{name: checked_choice(name, value) for name, value in options.items()})
     settings = Settings(
-        baseline=baseline,
-        test=test,
-        correction=correction,
-        family=family,
-        common=common,
-        alpha=alpha,
-        n_resamples=n_permutations,
-        margin=margin,
-        gatekeeping=gatekeeping,
-        segments=segments,
-        clusters=clusters,
-    )
+        baseline=baseline, test=test, correction=correction, family=family, common=common,
+        alpha=alpha, n_resamples=n_permutations, margin=margin, gatekeeping=gatekeeping,
+        segments=segments, clusters=clusters,
+    )  # fmt: skip
     return compare_stored(values, setting, settings, lower_is_better, scale, columns)
 
 
@@ -239,8 +231,7 @@ def _metrics(
         of_scale = [number("scale", end) for end in several("scale", "(lowest, highest)", scale)]
         if len(of_scale) != 2 or of_scale[0] >= of_scale[1]:
             raise refused("scale", "(lowest, highest)", scale)
-        low, high = of_scale
-        scale = low, high
+        scale = of_scale[0], of_scale[1]
     properties = {}
     for label in labels:
         up, ends = True, (-np.inf, np.inf)

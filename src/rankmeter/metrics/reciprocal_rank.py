@@ -206,9 +206,8 @@ def _expected_cascade(
         n, m, above = int(groups.size[index]), int(groups.hits[index]), int(groups.above[index])
         if n == 1:  # the same bits as without unresolved ties in the block
             stop_here = float(stop[groups.start[index]])
-            terms[index] = reach[user] * (
-                term(stop_here, above + 1.0) if k is None or above < k else 0.0
-            )
+            is_in_top = k is None or above < k
+            terms[index] = reach[user] * (term(stop_here, above + 1.0) if is_in_top else 0.0)
             total[user] += terms[index]
             reach[user] *= 1.0 - stop_here
             continue

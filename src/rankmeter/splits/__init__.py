@@ -76,7 +76,6 @@ def leave_one_out(
     """
     return leave_k_out(
         data,
-        k=1,
         by=by,
         ties=ties,
         seed=seed,

@@ -49,9 +49,8 @@ class Clock:
                 f"{needed_by} needs times that are dates, datetimes or numbers, got "
                 f"{time.dtype} such as {time.first()!r} in the time column: convert it first"
             )
-        if missing := time.null_count() + (
-            int(time.is_nan().sum()) if time.dtype.is_float() else 0
-        ):
+        n_nan = int(time.is_nan().sum()) if time.dtype.is_float() else 0
+        if missing := time.null_count() + n_nan:
             raise InvalidValueError(
                 f"{needed_by} needs a time for each interaction; {missing} of {len(time)} "
                 "are missing: drop or fill these first"
