@@ -47,6 +47,10 @@ class Space:
         """Which items have features or similarities."""
         return self.source.known
 
+    def without_unknown(self, top: Lists, unknown: str) -> Lists:
+        """The lists; if `unknown` is to skip, without items that have no features."""
+        return top.only(self.known[top.item]) if unknown == "skip" else top
+
     @property
     def width(self) -> int:
         """Numbers of each item."""

@@ -63,7 +63,7 @@ def ild(
     0.6667
     """
     space = Space.of(likeness, distance)
-    top = _with_features(lists.top(k), space, unknown)
+    top = space.without_unknown(lists.top(k), unknown)
     total, n = space.total(top), top.lengths
     n_terms = n * (n - 1) / 2 if over == "pairs" else np.where(n > 1, n, 0)
     fallback = 0.0 if single == "zero" else np.nan
@@ -74,10 +74,6 @@ def ild(
     terms: dict[str, Any] = {"distances": total, over: n_terms}
     mean = formula(f"distances / {over}", name="mean", nothing=fallback, **terms)
     return formula("1 - mean", mean=mean) if inverse else mean
-
-
-def _with_features(top: Lists, space: Space, unknown: str) -> Lists:
-    return top.only(space.known[top.item]) if unknown == "skip" else top
 
 
 @register("Rank- and relevance-aware intra-list diversity", high=math.inf)
@@ -128,7 +124,7 @@ def eild(
     0.5642
     """
     space, weight = Space.of(likeness, distance), discount_function(discount, p)
-    top = _with_features(lists.top(k), space, unknown)
+    top = space.without_unknown(lists.top(k), unknown)
     weights = relevance_weights(top, relevance)
     values = np.zeros(lists.n_users)
     for users, item, positions in space.blocks(top):
@@ -184,7 +180,7 @@ def vendi(
     1.8899
     """
     space = Space.of(likeness, similarity)
-    top = _with_features(lists.top(k), space, unknown)
+    top = space.without_unknown(lists.top(k), unknown)
     values = np.full(lists.n_users, np.nan)
     for users, item, _ in space.blocks(top):
         share = np.linalg.eigvalsh(1.0 - space.within(item)) / item.shape[1]

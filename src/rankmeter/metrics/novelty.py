@@ -18,6 +18,7 @@ from rankmeter.metrics.weights import (
     mean_of,
     relevance_weights,
     weighted_mean,
+    without_cold,
 )
 
 
@@ -63,16 +64,13 @@ def novelty(
     >>> result["novelty@1"].mean, result["novelty@2"].mean
     (2.0, 1.0)
     """
-    top = lists.top(k)
+    top = without_cold(lists.top(k), popularity, cold)
     n, n_total = popularity.counts(of)
-    in_training = popularity.known
     log = np.log(n_total) - np.log(np.maximum(n, 1))
     unit = {"2": math.log(2), "e": 1.0, "users": math.log(max(popularity.n_users, 2))}[base]
     information = log / unit
     if cold == "zero":
-        information = np.where(in_training, information, 0.0)
-    if cold == "skip":
-        top = top.only(in_training[top.item])
+        information = np.where(popularity.known, information, 0.0)
     return mean_of(top, information[top.item], k if denominator == "k" else None)
 
 
@@ -120,7 +118,7 @@ def epc(
     """
     users = np.maximum(popularity.users, 1) if cold == "one" else popularity.users
     complement = 1.0 - users / max(popularity.n_users, 1)
-    top = _without_cold(lists.top(k), popularity) if cold == "skip" else lists.top(k)
+    top = without_cold(lists.top(k), popularity, cold)
     values = relevance_weights(top, relevance) * complement[top.item]
     return weighted_mean(top, values, discount, p, k if denominator == "k" else None)
 
@@ -168,13 +166,9 @@ def efd(
     bits = np.log2(max(popularity.n_interactions, 1)) - np.log2(np.where(in_training, n, rarest))
     if cold == "zero":
         bits = np.where(in_training, bits, 0.0)
-    top = _without_cold(lists.top(k), popularity) if cold == "skip" else lists.top(k)
+    top = without_cold(lists.top(k), popularity, cold)
     values = relevance_weights(top, relevance) * bits[top.item]
     return weighted_mean(top, values, discount, p, k if denominator == "k" else None)
-
-
-def _without_cold(top: Lists, popularity: Popularity) -> Lists:
-    return top.only(popularity.known[top.item])
 
 
 @register("Unseen share", synonyms=("unseen_share",))
@@ -246,8 +240,7 @@ def epd(
     >>> round(result["epd@2"].mean, 4)
     0.3869
     """
-    space, top = Space.of(likeness, distance), lists.top(k)
-    if unknown == "skip":
-        top = top.only(space.known[top.item])
+    space = Space.of(likeness, distance)
+    top = space.without_unknown(lists.top(k), unknown)
     values = relevance_weights(top, relevance) * space.to_profile(top, profiles)
     return weighted_mean(top, values, discount, p, k if denominator == "k" else None)

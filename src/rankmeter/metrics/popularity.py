@@ -14,7 +14,7 @@ from rankmeter.errors._checks import fraction, number, refused
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Defined, Ratio
-from rankmeter.metrics.weights import mean_of
+from rankmeter.metrics.weights import mean_of, without_cold
 
 Head = Literal["interactions", "over", "items", "least", "count"]
 
@@ -66,9 +66,8 @@ def popularity(
     >>> result["popularity@2"].mean
     2.5
     """
-    top = lists.top(k)
+    top = without_cold(lists.top(k), popularity, cold)
     n, n_total = popularity.counts(of)
-    in_training = popularity.known
     if cold == "one":
         n = np.maximum(n, 1)
     counts = n.astype(np.float64)
@@ -77,9 +76,7 @@ def popularity(
     elif scale == "most":
         counts = counts / max(int(n.max(initial=0)), 1)
     elif scale == "rank":
-        counts = _rank_share(n, in_training)
-    if cold == "skip":
-        top = top.only(in_training[top.item])
+        counts = _rank_share(n, popularity.known)
     return mean_of(top, counts[top.item], k if denominator == "k" else None)
 
 
@@ -265,9 +262,7 @@ def popularity_lift(
     -0.5
     """
     n = popularity.counts(of)[0].astype(np.float64)
-    top = lists.top(k)
-    if cold == "skip":
-        top = top.only(popularity.known[top.item])
+    top = without_cold(lists.top(k), popularity, cold)
     list_popularity = top.mean(n[top.item])
     profile_counts = np.bincount(profiles.user, n[profiles.item], minlength=lists.n_users)
     usual = profile_counts / np.maximum(profiles.lengths, 1)

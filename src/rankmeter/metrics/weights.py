@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, IntArray
-from rankmeter._evidence.lists import Lists
+from rankmeter._evidence.lists import Lists, Popularity
 from rankmeter._evidence.steps import column
 from rankmeter.errors._checks import fraction
 from rankmeter.metrics._formula import formula
@@ -120,6 +120,11 @@ def relevance_weights(lists: Lists, relevance: Relevance) -> FloatArray:
     if relevance == "exp2":
         return np.where(lists.relevant, np.exp2(lists.gain) - 1.0, 0.0)
     return lists.relevant.astype(np.float64)
+
+
+def without_cold(top: Lists, popularity: Popularity, cold: str) -> Lists:
+    """The lists; if `cold` is to skip, without items that the training data lack."""
+    return top.only(popularity.known[top.item]) if cold == "skip" else top
 
 
 def mean_of(top: Lists, values: FloatArray, k: int | None) -> Ratio:
