@@ -98,12 +98,12 @@ _JUDGMENTS = frozenset({"Qrels", "InformationRetrievalEvaluator"})
 
 def _is_foreign(data: object) -> bool:
     """Whether this is an object of a retrieval library."""
-    return not class_names(type(data)).isdisjoint(_FOREIGN)
+    return not class_names(type(data).__mro__).isdisjoint(_FOREIGN)
 
 
 def _from_foreign(data: Any, side: Side) -> Columns:
     """What the object holds for the side."""
-    kind = min(class_names(type(data)) & _FOREIGN.keys())
+    kind = min(class_names(type(data).__mro__) & _FOREIGN.keys())
     source = describe_type(data)
     if side == "rankings" and kind[1] in _JUDGMENTS:
         raise DataError(f"{source} holds judgments and no rankings. Pass it as the ground truth.")

@@ -27,13 +27,13 @@ def describe_type(data: object) -> str:
 
 def made_by(package: str, name: str) -> Callable[[Any], bool]:
     """Whether an object is of a package's class or a subclass of it, without importing it."""
-    return lambda data: (package, name) in class_names(type(data))
+    return lambda data: (package, name) in class_names(type(data).__mro__)
 
 
 @lru_cache
-def class_names(kind: type) -> frozenset[tuple[str, str]]:
+def class_names(mro: tuple[type, ...]) -> frozenset[tuple[str, str]]:
     """Package and name of a class and its bases."""
-    return frozenset((base.__module__.partition(".")[0], base.__name__) for base in kind.__mro__)
+    return frozenset((base.__module__.partition(".")[0], base.__name__) for base in mro)
 
 
 def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame") -> Columns:
