@@ -88,7 +88,10 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             if unnamed:
-                _name_file(unnamed, other)
+                number = unnamed.fileno()
+                # With a folder given, even one that is not looked at, the link is followed.
+                link = _path_of_descriptor(number)
+                os.link(link, other, src_dir_fd=number, follow_symlinks=True)
         with suppress(FileNotFoundError):
             shutil.copymode(real, other)
         other.replace(real)
@@ -113,13 +116,6 @@ def _unnamed_file(folder: Path) -> IO[bytes] | None:
         return os.fdopen(number, "wb")
     os.close(number)
     return None
-
-
-def _name_file(file: IO[bytes], path: Path) -> None:
-    """Give a file without a name one that is new."""
-    number = file.fileno()
-    # With a folder given, even one that is not looked at, the link is followed.
-    os.link(_path_of_descriptor(number), path, src_dir_fd=number, follow_symlinks=True)
 
 
 def _path_of_descriptor(number: int) -> str:

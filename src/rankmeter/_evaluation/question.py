@@ -249,7 +249,7 @@ class Question:
         tables = {name: self.reading.load_judged(t, judged, plan) for name, t in tables.items()}
         tables = {name: t.doubted(swap_caution(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
-            warn(*table.cautions)
+            warn(*table.origin.cautions)
         side = read_side(self.side_data, next(iter(tables.values())), plan.n_items)
         # The vocabulary of the ground truth, or of rankings, if it differs from the default one.
         vocabularies = (table.origin.words for table in (judged, *tables.values()))

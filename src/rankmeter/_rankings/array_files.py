@@ -23,6 +23,7 @@ from rankmeter._reading.keyed import as_text, column_of
 from rankmeter._reading.numbers import typed
 from rankmeter._reading.table import Kind
 from rankmeter._reading.text import read_lines
+from rankmeter._reading.trec import is_number
 from rankmeter.errors import ColumnError, DataError, FileFormatError
 from rankmeter.errors._checks import counted, near
 
@@ -134,18 +135,14 @@ def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
     return columns | ({"groups": groups} if groups else {}), kind
 
 
-def read_table(path: str | PathLike[str]) -> dict[str, Column]:
-    """The columns of a file by name; a text file without a header has the column ``rank``."""
-    return _fetched(_columns(path))
-
-
 def _columns(data: Any) -> Columns:
+    """The columns of a table; a text file without a header has the column ``rank``."""
     if not is_path(data) or not is_text(path := expand_home(data)):
         return find(data, "users")
     text = read_text(path)
     first = text.head.strip().partition("\n")[0].strip()
     reader = reader_of(text, path, "users")
-    if unpacked_name(path).suffix == ".txt" or reader is read_lines or _is_number(first):
+    if unpacked_name(path).suffix == ".txt" or reader is read_lines or is_number(first):
         lines = read_lines(text, "users").fetch(["user"])["user"]
         titled = first.lower() in ROLES["ranks"]
         return Columns.of({"rank": lines[1:] if titled else lines}, str(path), untyped=True)
@@ -164,14 +161,6 @@ def _is_text(column: Column) -> bool:
     if isinstance(column, pl.Series):
         return column.dtype == pl.String
     return {type(value) for value in column if value is not None} == {str}
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def row_ids(data: Any, n_rows: int, counts: Counter[str]) -> pl.Series:
@@ -228,12 +217,11 @@ def row_column(data: Any, name: str, n_rows: int) -> Column:
 def row_frame(data: Any, name: str, n_rows: int) -> pl.DataFrame:
     """One or several columns of labels: a mapping or frame of them, or one column of this name."""
     if is_path(data):
-        data = read_table(data)
+        data = _fetched(_columns(data))
     if hasattr(data, "columns") and not isinstance(data, pl.DataFrame):
         data = {str(column): list(data[column]) for column in data.columns}
     if isinstance(data, pl.DataFrame):
         data = {column: data[column] for column in data.columns}
     if not isinstance(data, Mapping):
         data = {name: data}
-    columns = [row_labels(labels, str(key), n_rows) for key, labels in data.items()]
-    return pl.DataFrame(columns)
+    return pl.DataFrame([row_labels(labels, str(key), n_rows) for key, labels in data.items()])

@@ -2,16 +2,19 @@
 
 An array in memory of the CPU becomes a NumPy array, without a copy where that is possible. One on
 another device stays there: its own library compares and adds up, and `host` fetches the counts.
+Arrays of one length are selected and joined together.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rankmeter._evidence.hits import IntArray
+from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief
 
@@ -28,7 +31,9 @@ def asarray(data: Any, name: str) -> Any:
         If the data are neither an array nor nested lists of numbers.
     """
     if isinstance(data, np.ndarray):
-        return np.ma.getdata(data) if not np.ma.is_masked(data) else _masked(data, name)
+        if np.ma.is_masked(data):
+            raise DataError(f"`{name}` has masked cells: pass them in `exclude`")
+        return np.ma.getdata(data)
     library = type(data).__module__.partition(".")[0]
     if library == "torch":
         if str(data.layout) != "torch.strided":
@@ -36,9 +41,14 @@ def asarray(data: Any, name: str) -> Any:
                 f"`{name}` is a sparse tensor: pass to_dense() of it, or a SciPy matrix"
             )
         data = data.detach()
-        return data if data.device.type != "cpu" else _of_torch(data)
+        if data.device.type != "cpu":
+            return data
+        if str(data.dtype).startswith(("torch.bfloat16", "torch.float8")):  # which NumPy lacks
+            data = data.float()
+        return data.numpy()
     if library in ("jax", "jaxlib"):
-        return np.asarray(data) if _on_cpu(data) else data
+        on_cpu = all(device.platform == "cpu" for device in data.devices())
+        return np.asarray(data) if on_cpu else data
     if library == "cupy" or hasattr(data, "__array_namespace__"):
         return data
     try:
@@ -46,21 +56,6 @@ def asarray(data: Any, name: str) -> Any:
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"`{name}` cannot be read as an array ({reason}): {brief(data)}") from error
-
-
-def _masked(data: Any, name: str) -> Any:
-    raise DataError(f"`{name}` has masked cells: pass them in `exclude`")
-
-
-def _of_torch(data: Any) -> Any:
-    """A tensor of the CPU as an array; types that NumPy lacks become the same values in float32."""
-    if str(data.dtype).startswith(("torch.bfloat16", "torch.float8")):
-        data = data.float()
-    return data.numpy()
-
-
-def _on_cpu(data: Any) -> bool:
-    return all(device.platform == "cpu" for device in data.devices())
 
 
 def namespace(array: Any) -> Any:
@@ -87,7 +82,7 @@ def take(array: Any, row: Any, column: Any) -> Any:
     return array[on_device_of(array, row), on_device_of(array, column)]
 
 
-def joined(vectors: list[Any]) -> Any:
+def concatenated(vectors: list[Any]) -> Any:
     """Vectors of one library, one after the other."""
     library = namespace(vectors[0])
     join = library.concat if hasattr(library, "concat") else library.concatenate
@@ -124,9 +119,8 @@ def half_type(data: Any) -> str:
 
 def floating(array: Any) -> Any:
     """The array with integers as float64."""
-    if "int" not in type_name(array) and "bool" not in type_name(array):
-        return array
-    return converted(array, "float64")
+    is_integer = "int" in type_name(array) or "bool" in type_name(array)
+    return converted(array, "float64") if is_integer else array
 
 
 def converted(array: Any, kind: Any) -> Any:
@@ -186,20 +180,36 @@ def ascending(array: Any) -> Any:
 
 def refuse_places(arrays: list[Any], names: str) -> None:
     """Refuse arrays that cannot be compared, as they are on different devices."""
-    places = [f"{type(array).__module__.partition('.')[0]} on {_device(array)}" for array in arrays]
-    if len(set(places)) > 1:
-        raise DataError(f"{names} must be on one device, got {' and '.join(dict.fromkeys(places))}")
+    places = dict[str, None]()
+    for array in arrays:
+        device = (
+            "the CPU" if isinstance(array, np.ndarray) else getattr(array, "device", "a device")
+        )
+        places[f"{type(array).__module__.partition('.')[0]} on {device}"] = None
+    if len(places) > 1:
+        raise DataError(f"{names} must be on one device, got {' and '.join(places)}")
 
 
-def _device(array: Any) -> str:
-    return "the CPU" if isinstance(array, np.ndarray) else str(getattr(array, "device", "a device"))
+@dataclass(frozen=True, eq=False)
+class Parallel:
+    """Fields of which some are arrays of one length, with a value for each row, or None."""
+
+    arrays: ClassVar[tuple[str, ...]]
+
+    def only(self, rows: BoolArray | IntArray | slice) -> Self:
+        """Select rows by mask, place or slice."""
+        if isinstance(rows, np.ndarray) and rows.dtype == bool:
+            if rows.all():
+                return self
+            rows = np.flatnonzero(rows)
+        columns = {name: getattr(self, name) for name in self.arrays}
+        return replace(self, **{name: c if c is None else c[rows] for name, c in columns.items()})
 
 
-def is_sparse(data: Any) -> bool:
-    """Whether this is a matrix of SciPy."""
-    return type(data).__module__.startswith("scipy.sparse")
-
-
-def length(data: Any) -> int:
-    """Number of rows."""
-    return int(data.shape[0]) if hasattr(data, "shape") else len(data)
+def joined(blocks: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    """Some arrays of all blocks, one block after the other; None where one block has none."""
+    columns = {name: [getattr(block, name) for block in blocks] for name in names}
+    return {
+        name: None if any(array is None for array in arrays) else np.concatenate(arrays)
+        for name, arrays in columns.items()
+    }

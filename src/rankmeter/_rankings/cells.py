@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._evidence.hits import FloatArray, IntArray
-from rankmeter._rankings.arrays import asarray, host, is_sparse, nonzero, take, type_name
-from rankmeter._rankings.parallel import Parallel, joined
+from rankmeter._rankings.arrays import Parallel, asarray, host, joined, nonzero, take, type_name
+from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, DuplicateError
 from rankmeter.errors._checks import counted
 
@@ -84,13 +84,6 @@ class Cells(Parallel):
         """Number of cells in each row."""
         return np.bincount(self.row, minlength=n_rows)
 
-    def in_columns(self, start: int, stop: int) -> tuple[IntArray, Cells]:
-        """Select the cells of some columns, with their positions among all."""
-        if start == 0 and self.column.max(initial=0) < stop:
-            return np.arange(self.n), self
-        positions = np.flatnonzero((self.column >= start) & (self.column < stop))
-        return positions, self.only(positions)
-
     def of_rows(self, start: int, stop: int) -> tuple[slice, Cells]:
         """Select the cells of some rows: their positions, and the cells with rows from 0."""
         rows = slice(*np.searchsorted(self.row, [start, stop]))
@@ -155,7 +148,11 @@ def _outside(ids: IntArray, n: int) -> IntArray:
 def _parse_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     if is_sparse(data):
         matrix = data.tocoo() if data.ndim == 2 else data.reshape(1, -1).tocoo()
-        _check_rows(name, matrix.shape, n_rows, n_columns)
+        if tuple(matrix.shape) != (n_rows, n_columns):
+            raise DataError(
+                f"`{name}` must have the shape of the scores, {(n_rows, n_columns)}, got "
+                f"{tuple(matrix.shape)}"
+            )
         stored = matrix.data != 0
         row, column = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
         row, column, labels = row[stored], column[stored], matrix.data[stored].astype(np.float64)
@@ -202,10 +199,8 @@ def _cells_of_lists(data: list[Any], name: str, n_rows: int) -> Cells:
     for number, part in enumerate(lists):
         if part.ndim != 1:
             raise _not_ids(name, part, number)
-    sizes = [part.size for part in lists]
     column = np.concatenate([_as_int64(part, name, number) for number, part in enumerate(lists)])
-    row = np.repeat(np.arange(n_rows), sizes)
-    return _unpadded(row, column)
+    return _unpadded(np.repeat(np.arange(n_rows), [part.size for part in lists]), column)
 
 
 def _ids(data: Any, name: str) -> npt.NDArray[Any]:
@@ -230,9 +225,7 @@ def _cells_of_ids(array: Any, name: str, n_rows: int) -> Cells:
             f"`{name}` as an array of shape {tuple(array.shape)} for two rows can mean two things: "
             "pass a list with the ids of each row, or a tuple with the rows and the columns"
         )
-    row = np.repeat(np.arange(n_rows), table.shape[1])
-    column = table.ravel()
-    return _unpadded(row, column)
+    return _unpadded(np.repeat(np.arange(n_rows), table.shape[1]), table.ravel())
 
 
 def _as_int64(array: Any, name: str, row: int | None = None) -> IntArray:
@@ -301,10 +294,3 @@ def _not_ids(name: str, array: Any, row: int | None = None) -> DataError:
         f"`{name}` must have ids of columns (integers), a boolean mask or a matrix of labels of "
         f"the shape of the scores, got {array.dtype}{location}"
     )
-
-
-def _check_rows(name: str, shape: Any, n_rows: int, n_columns: int) -> None:
-    if tuple(shape) != (n_rows, n_columns):
-        raise DataError(
-            f"`{name}` must have the shape of the scores, {(n_rows, n_columns)}, got {tuple(shape)}"
-        )

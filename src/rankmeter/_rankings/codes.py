@@ -102,8 +102,7 @@ class Codes:
         """Codes of any ids; -1 for those outside the universe."""
         ids = as_ids(ids)
         if self.low is None:
-            few = self._are_few(ids)
-            return self._one_by_one(ids) if few else self._look_up(ids.series())
+            return self._one_by_one(ids) if self._are_few(ids) else self._look_up(ids.series())
         offset = _offsets(ids, self.low)
         code = self.table.take(offset, mode="clip")
         code[(offset < 0) | (offset >= self.table.size)] = -1

@@ -71,11 +71,6 @@ class Candidates:
         return cls(marks.user, marks.row, marks.value, order, marks.item, groups, falling)
 
     @property
-    def row_order(self) -> IntArray | None:
-        """The positions of the rows by user; None if they are."""
-        return self.groups.order
-
-    @property
     def offsets(self) -> IntArray:
         """The first row of each user among the grouped rows, and the end."""
         return self.groups.offsets
@@ -83,10 +78,9 @@ class Candidates:
     @cached_property
     def sorted_values(self) -> FloatArray:
         """The sort keys of each user's rows, ascending; `value` itself if they are."""
-        if self.row_order is None or _is_sorted(self.user, self.offsets[[0, -1]]):
-            value = self.value
-        else:
-            value = self.value[self.row_order]
+        value, order = self.value, self.groups.order
+        if order is not None and not _is_sorted(self.user, self.offsets[[0, -1]]):
+            value = value[order]
         if _is_sorted(value, self.offsets):
             return value
         return sort_within(value.copy() if value is self.value else value, self.offsets)
@@ -94,8 +88,8 @@ class Candidates:
     def of_users(self, users: IntArray) -> tuple[IntArray, IntArray]:
         """The user and the position of each row of some users."""
         begin, n = self.offsets[users], self.offsets[users + 1] - self.offsets[users]
-        rows = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum())
-        return np.repeat(users, n), rows if self.row_order is None else self.row_order[rows]
+        rows, order = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum()), self.groups.order
+        return np.repeat(users, n), rows if order is None else order[rows]
 
     def holds(self, marks: Marks) -> BoolArray:
         """Return a mask of the marks that are among these rows with the same value."""
@@ -170,9 +164,9 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
     ordered = ties in ORDERED
     if c.row is None and c.order == "list":  # marks beyond all rows are at the end
         position = t.row
-        if c.row_order is not None:
+        if c.groups.order is not None:
             places = np.empty(c.user.size + 1, dtype=np.int64)
-            places[c.row_order], places[-1] = np.arange(c.user.size), c.user.size
+            places[c.groups.order], places[-1] = np.arange(c.user.size), c.user.size
             position = places[np.minimum(t.row, c.user.size)]
         above = np.minimum(position, c.offsets[t.user + 1]) - c.offsets[t.user]
         equal = np.zeros_like(above)
@@ -200,7 +194,7 @@ def _above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
     if np.any(user[1:] < user[:-1]):
         order = np.argsort(user, kind="stable")
         user, mark_value = user[order], mark_value[order]
-    _native.native.count(value, c.row_order, c.offsets, user, mark_value, above, upto)
+    _native.native.count(value, c.groups.order, c.offsets, user, mark_value, above, upto)
     if order is not None:
         above[order], upto[order] = above.copy(), upto.copy()
     if c.falling:

@@ -7,17 +7,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankmeter._choices import Alignment, same_grade
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._rankings.codes import Codes
-from rankmeter._rankings.pairs import Pairs, Refused, unique_judgements
+from rankmeter._rankings.pairs import Pairs, Refused, offsets_of, unique_judgements
 from rankmeter._reading.by_user import AnyRows, ByUser, Ids, InFrame, series
 from rankmeter._reading.table import Table
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,14 +113,6 @@ def gains_of(gain: FloatArray, choices: Alignment) -> FloatArray:
         return gain
     operator, threshold = choices.threshold
     return gain - threshold + (operator == ">=")
-
-
-def offsets_of(user: IntArray, n_users: int) -> IntArray:
-    """The first item of each user, given the user of each item, and the end."""
-    offsets = np.zeros(n_users + 1, dtype=np.int64)
-    if user.size:
-        np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])
-    return offsets
 
 
 def _ideal(user: IntArray, gain: FloatArray, n_users: int, item: IntArray | None = None) -> Hits:

@@ -25,7 +25,12 @@ from rankmeter.errors import UsageError
 
 
 class Rows:
-    """Ranking rows of the users with some codes; see `Ranking`."""
+    """Ranking rows of the users with some codes."""
+
+    n_users: int
+    order: str  # by "score" or given "rank", or as in the "list"
+    end: int  # above the number of every row
+    falling: bool  # whether larger values are better
 
     def __init__(
         self, rankings: Table, user: IntArray, judged: Judged, score_type: str, *, falling: bool
@@ -41,6 +46,7 @@ class Rows:
         self.end = self.frame.height
 
     def find(self, judged: Judged) -> Marks:
+        """The rows with judged items; `position` says which judgment each has."""
         row, judgment = self._pairs.row, self._pairs.judgment
         c, raw = self.candidates, None
         if self.order != "list":
@@ -49,11 +55,13 @@ class Rows:
         return Marks(*columns, judged.items, judgment, raw)
 
     def self_items(self) -> Marks:
+        """The rows of items whose id is that of their user."""
         return self.candidates.marks(
             np.flatnonzero(is_self(self.frame["user"], self.frame["item"]))
         )
 
     def repeats(self) -> Marks | None:
+        """All rows but the best one of each item that a user has several times, or None."""
         if not self._pairs.repeated:
             return None
         repeated = self.frame.with_row_index("row")
@@ -63,9 +71,11 @@ class Rows:
         return self.candidates.marks(worse.astype(np.int64))
 
     def numbered(self, marks: Marks) -> Marks:
+        """The marks with the place of each row among all rows, if that was left out."""
         return marks
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
+        """All candidates, counted at each mark."""
         return count(self.candidates, marks, ties)
 
     def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
@@ -142,7 +152,7 @@ class Kept(Rows):
 
 
 class Lookup:
-    """Items by user, of users with a `code` below `n_users`; see `Ranking`.
+    """Items by user, of users with a `code` below `n_users`; methods are those of `Rows`.
 
     The rows of marks have no numbers but those of lists without scores.
     """
@@ -183,11 +193,10 @@ class Lookup:
         return marks if self.order == "list" else replace(marks, row=marks.row - 1)
 
     def repeats(self) -> None:
-        """See `Ranking`."""
+        """No item occurs twice for a user."""
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        list_index = self._place[marks.user]
-        counts = count(self._all, replace(marks, user=list_index), ties)
+        counts = count(self._all, replace(marks, user=self._place[marks.user]), ties)
         n_ranked = np.zeros(self.n_users, dtype=np.int64)
         n_ranked[self.code] = self.lists.lengths
         return replace(counts, user=marks.user, n_ranked=n_ranked)

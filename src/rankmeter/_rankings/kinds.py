@@ -236,8 +236,7 @@ class Ranks(_CountedQueries):
     def __init__(
         self, ranks: Any, *, candidates: Any = None, upper: Any = None, users: Any = None
     ) -> None:
-        queries = read_ranks(_load(ranks), _load(upper), _load(candidates))
-        super().__init__(queries, users)
+        super().__init__(read_ranks(_load(ranks), _load(upper), _load(candidates)), users)
 
 
 class Grades(Kind):

@@ -64,7 +64,7 @@ def count_samples(positive: Any, negatives: Any, request: CountRequest) -> Queri
     if n and not negative_scores.shape[-1]:
         raise DataError("`negatives` has no scores: every positive would be first")
     for name, array in (("positive", positives), ("negatives", negative_scores)):
-        _refuse_odd(name, array, request)
+        _refuse_odd(name, array)
     cells = Cells(np.arange(n), np.zeros(n, dtype=np.int64), np.ones(n))
     targets = Targets.of(cells, positives, n, request.tolerance)
     if negative_scores.ndim == 1:
@@ -90,7 +90,7 @@ def _count_shared(targets: Targets, negatives: Any) -> RankCounts:
     return targets.counts(n - high, high - low, high, np.full(high.size, n))
 
 
-def _refuse_odd(name: str, array: Any, request: CountRequest) -> None:
+def _refuse_odd(name: str, array: Any) -> None:
     if "int" in str(array.dtype) or "bool" in str(array.dtype):
         return
     bad = ~host(namespace(array).isfinite(array))

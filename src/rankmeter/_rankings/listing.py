@@ -12,7 +12,7 @@ from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._evidence.lists import Lists
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.counts import Candidates, item_sort_key, order_within
-from rankmeter._rankings.pairs import Groups
+from rankmeter._rankings.pairs import Groups, offsets_of
 from rankmeter._rankings.ties import ORDERED
 from rankmeter._reading.by_user import Ids, series
 
@@ -61,8 +61,10 @@ def list_first(
     if depth is not None and not (in_depth := best <= depth).all():
         rows, user, rank = _positions(rows, c)[in_depth], user[in_depth], rank[in_depth]
         group = None if group is None else group[in_depth]
-        begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=begin.size - 1))))
-    gained = _gains_at(rows, judged, gain, c.user.size)
+        begin = offsets_of(user, begin.size - 1)
+    gained = np.full(c.user.size, np.nan)  # where no judgment is
+    gained[judged] = gain
+    gained = gained[rows]
     relevant = choices.is_relevant(gained)
     return Lists(
         begin,
@@ -82,13 +84,6 @@ _ALL = slice(None)
 
 def _positions(rows: IntArray | slice, c: Candidates) -> IntArray:
     return np.arange(c.user.size) if isinstance(rows, slice) else rows
-
-
-def _gains_at(rows: IntArray | slice, judged: IntArray, gain: FloatArray, n: int) -> FloatArray:
-    """The gain at each of some positions below n, NaN where none is judged."""
-    gain_or_nan = np.full(n, np.nan)
-    gain_or_nan[judged] = gain
-    return gain_or_nan[rows]
 
 
 def _within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray]:

@@ -11,10 +11,11 @@ import numpy as np
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._rankings.array_files import is_path, read_array_file
-from rankmeter._rankings.arrays import asarray, host, is_number, is_sparse
+from rankmeter._rankings.arrays import asarray, host, is_number
 from rankmeter._rankings.cells import Cells, read_cells
 from rankmeter._rankings.scores import read_blocks, shared_columns, stored_cells
 from rankmeter._reading.by_user import ByUser, Ids
+from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, InvalidValueError
 from rankmeter.errors._checks import counted
 
@@ -134,7 +135,8 @@ class MatrixRows(ByUser):
         return self.column_ids.take(columns if self.of_column is None else self.of_column[places])
 
     def places(self, list_index: IntArray, items: Ids) -> FloatArray:
-        column = self._columns_of(items)
+        column_of = self._column_of
+        column = np.fromiter((column_of.get(item, -1) for item in items), np.int64, len(items))
         if self.of_column is None:
             return np.where(column < 0, np.nan, column)
         if not self.of_column.size:
@@ -157,8 +159,3 @@ class MatrixRows(ByUser):
     @cached_property
     def _column_of(self) -> dict[Any, int]:
         return {item: column for column, item in enumerate(self.column_ids)}
-
-    def _columns_of(self, items: Ids) -> IntArray:
-        """The column of each item, -1 without one."""
-        column_of = self._column_of
-        return np.fromiter((column_of.get(item, -1) for item in items), np.int64, len(items))

@@ -45,6 +45,13 @@ def sort_keys(keys: Keys, width: int) -> tuple[Keys, IntArray]:
     return keys, order
 
 
+def offsets_of(user: IntArray, n_users: int) -> IntArray:
+    """The first item of each user, given the user of each item, and the end."""
+    offsets = np.zeros(n_users + 1, dtype=np.int64)
+    np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])
+    return offsets
+
+
 @dataclass(frozen=True, eq=False)
 class Groups:
     """Rows by user, without being moved; those of a user are in their order."""
@@ -55,16 +62,12 @@ class Groups:
     @classmethod
     def of(cls, user: IntArray, n_users: int) -> Groups:
         """Group rows by user, given the user of each, below `n_users`."""
-        offsets = np.empty(n_users + 1, dtype=np.int64)
         if _native.native is not None:
-            order = np.empty_like(user)
+            order, offsets = np.empty_like(user), np.empty(n_users + 1, dtype=np.int64)
             grouped = _native.native.group(np.ascontiguousarray(user), order, offsets)
             return cls(None if grouped else order, offsets)
-        offsets[0] = 0
-        np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])
-        if np.all(user[1:] >= user[:-1]):
-            return cls(None, offsets)
-        return cls(np.argsort(user, kind="stable"), offsets)
+        grouped = np.all(user[1:] >= user[:-1])
+        return cls(None if grouped else np.argsort(user, kind="stable"), offsets_of(user, n_users))
 
 
 SHOWN = 3
@@ -147,8 +150,7 @@ def _match_by_join(
     judged = pl.DataFrame({"user": series(code), "item": judged_item}).with_row_index("judgment")
     pairs = rows.with_row_index("row").join(judged, on=["user", "item"]).sort("user", "row")
     row, judgment = (pairs[name].cast(pl.Int64).to_numpy() for name in ("row", "judgment"))
-    repeated = bool(rows.is_duplicated().any())
-    return Pairs(row, judgment, Groups.of(user, n_users), repeated)
+    return Pairs(row, judgment, Groups.of(user, n_users), bool(rows.is_duplicated().any()))
 
 
 def _item_keys(items: list[pl.Series]) -> tuple[int, int, list[Keys]]:

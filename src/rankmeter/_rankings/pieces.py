@@ -153,7 +153,8 @@ def collect_judged(
         if repeated_keys.size:
             rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(repeated_keys))])
             rows = (rows.unique("number") if with_self else rows).sort("number")
-    if not _any_judged(rows, truth.frame):
+    slices = (rows.head(1000), rows[1000:])  # nearly always one of the first holds a judged item
+    if not any(truth.frame.join(part, on=["user", "item"], how="semi").height for part in slices):
         rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
     users, n_rows = sizes.by_user()
@@ -164,12 +165,6 @@ def collect_judged(
     all_users = users if empty_users.is_empty() else pl.concat([users, empty_users]).unique().sort()
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
     return Table(KeptRows(rows, remainder), table.order, IdSeries(all_users), origin)
-
-
-def _any_judged(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:
-    """Whether any row holds a judged item; nearly always one of the first does."""
-    slices = (rows.head(1000), rows[1000:])
-    return any(truth.join(part, on=["user", "item"], how="semi").height for part in slices)
 
 
 class _Sifted(NamedTuple):
@@ -203,8 +198,7 @@ class _Hashes:
         likely = np.flatnonzero(self._filter.take(self._slots(keys)))
         likely_keys = keys[likely]
         slot = (likely_keys >> self._coarse).view(np.int64)
-        end = self._begin[slot + 1]
-        position = search(self.keys, likely_keys, self._begin[slot], end, np.less)
+        position = search(self.keys, likely_keys, self._begin[slot], self._begin[slot + 1], np.less)
         is_there: npt.NDArray[np.bool_] = self.keys.take(position, mode="clip") == likely_keys
         return likely[is_there]
 
@@ -309,7 +303,7 @@ class Sizes:
                 self.table += np.bincount(ids - self.low, minlength=self.table.size)
                 return
         if dense:
-            distinct, n = _count_values(np.sort(ids))
+            distinct, n = np.unique(ids, return_counts=True)
             with self._lock:
                 if self.dense:
                     self.table[distinct - self.low] += n
@@ -354,12 +348,5 @@ class Sizes:
             self.table = self.table[:0]
 
     def _merge(self) -> None:
-        frame = pl.concat([self.frame, *self.waiting])
-        self.frame = frame.group_by("user").agg(pl.col("n").sum())
+        self.frame = pl.concat([self.frame, *self.waiting]).group_by("user").agg(pl.col("n").sum())
         self.waiting = []
-
-
-def _count_values(ids: IntArray) -> tuple[IntArray, IntArray]:
-    """The different values of sorted numbers, and how often each occurs."""
-    start = np.flatnonzero(np.diff(ids, prepend=ids[0] - 1))
-    return ids[start], np.diff(start, append=ids.size)

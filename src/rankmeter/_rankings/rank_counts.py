@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._rankings.arrays import Parallel, joined
 from rankmeter._rankings.ground_truth import Judged
-from rankmeter._rankings.parallel import Parallel, joined
 from rankmeter._reading.by_user import InFrame
 
 
@@ -150,20 +148,17 @@ class Queries:
         user = counts.user + np.repeat(first[:-1], [part.user.size for part in all_counts])
         columns = joined(blocks, ("found", "positive", "row", "target", "column"))
         columns["row"] += np.repeat(rows[:-1], [part.n for part in blocks])
+        facts = {
+            name: (max if name == "columns" else sum)(part.facts.get(name, 0) for part in blocks)
+            for name in dict.fromkeys(name for part in blocks for name in part.facts)
+        }
         return cls(
             **columns,
             counts=replace(counts, user=user),
-            facts=functools.reduce(_add_facts, (part.facts for part in blocks)),
+            facts=facts,
             half=next((part.half for part in blocks if part.half), ""),
             sized=all(part.sized for part in blocks),
         )
-
-
-def _add_facts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
-    """Facts of both; the number of columns is the largest."""
-    names = dict.fromkeys([*first, *second])
-    operators = {"columns": max}
-    return {n: operators.get(n, operator.add)(first.get(n, 0), second.get(n, 0)) for n in names}
 
 
 @dataclass(frozen=True, eq=False)

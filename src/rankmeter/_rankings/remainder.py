@@ -79,8 +79,7 @@ class Remainder:
         return above[positions], equal[positions], None if before is None else before[positions]
 
     def tied(self) -> BoolArray:
-        value = self._values(self.table, "float64")
-        return self.count(self.table, value, None, "float64")[1] > 0
+        return self.count(self.table, self._values(self.table, "float64"), None, "float64")[1] > 0
 
     def _values(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
         """The sort keys of some rows."""

@@ -7,18 +7,16 @@ subtracted, those that it appends are added. So no rule is needed to count a ran
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from rankmeter._choices import TieRule
-from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._evidence.lists import Lists
 from rankmeter._rankings.counts import Candidates, count
 from rankmeter._rankings.ground_truth import Judged
-from rankmeter._rankings.in_memory import Rows
+from rankmeter._rankings.in_memory import Lookup, Rows
 from rankmeter._rankings.listing import Listing, list_first
 from rankmeter._rankings.pairs import Refused, is_self
 from rankmeter._rankings.rank_counts import RankCounts
@@ -27,40 +25,8 @@ from rankmeter._reading.by_user import series
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief
 
-BoolArray = npt.NDArray[np.bool_]
-
-
-class Ranking(Protocol):
-    """Candidates of users, which can be found and counted. No method knows a rule."""
-
-    n_users: int
-    end: int  # above the number of every row
-    falling: bool  # whether larger values are better
-
-    @property
-    def order(self) -> str:
-        """By "score" or given "rank", or as in the "list"."""
-        ...
-
-    def find(self, judged: Judged) -> Marks:
-        """The rows with judged items; `position` says which judgment each has."""
-        ...
-
-    def self_items(self) -> Marks:
-        """The rows of items whose id is that of their user."""
-        ...
-
-    def repeats(self) -> Marks | None:
-        """All rows but the best one of each item that a user has several times, or None."""
-        ...
-
-    def numbered(self, marks: Marks) -> Marks:
-        """The marks with the place of each row among all rows, if that was left out."""
-        ...
-
-    def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        """All candidates, counted at each mark."""
-        ...
+Ranking: TypeAlias = Rows | Lookup
+"""Candidates of users, which can be found and counted. No method knows a rule."""
 
 
 class CandidateCounts(NamedTuple):
@@ -113,7 +79,8 @@ class _Rules:
         """Of repeated rows only the best is a mark; the others hold ranks or are removed."""
         rule, n = self.judged.choices.duplicates, worse.row.size
         if rule in ("error", "unchecked"):
-            return Refused.of(n, self._named(worse))
+            users = self.judged.codes.users.series().gather(series(worse.user))
+            return Refused.of(n, pl.DataFrame({"user": users, "item": worse.item.series()}))
         notes["duplicate_items_counted" if rule == "each" else "duplicate_items_dropped"] = n
         if rule != "each":
             self.marks = self.marks.only(~np.isin(self.marks.row, worse.row))
@@ -231,10 +198,6 @@ class _Rules:
         if before is not None:
             before = np.bincount(mark_index, before, n).astype(np.int64)
         return RankCounts(marks.user, marks.gain, marks.row, equal, before, rank_counts.n_ranked)
-
-    def _named(self, rows: Marks) -> pl.DataFrame:
-        users = self.judged.codes.users.series().gather(series(rows.user))
-        return pl.DataFrame({"user": users, "item": rows.item.series()})
 
     def _count_few(self, rows: Marks) -> RankCounts:
         """The counts of a few candidates."""

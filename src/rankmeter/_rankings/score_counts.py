@@ -42,7 +42,11 @@ class Block(NamedTuple):
 
     def inside(self, cells: Cells) -> tuple[IntArray, Cells]:
         """Select the cells of these columns, with their positions among all."""
-        return cells.in_columns(self.start, self.start + self.scores.shape[1])
+        start, stop = self.start, self.start + self.scores.shape[1]
+        if start == 0 and cells.column.max(initial=0) < stop:
+            return np.arange(cells.n), cells
+        positions = np.flatnonzero((cells.column >= start) & (cells.column < stop))
+        return positions, cells.only(positions)
 
     def at(self, cells: Cells) -> Any:
         """The scores of some cells of these columns."""
@@ -245,8 +249,7 @@ def compare_cells(cells: Cells, value: Any, targets: Targets) -> RankCounts:
     if np.isnan(value).any():  # which is neither above nor equal
         cells, value = cells.only(is_number := ~np.isnan(value)), value[is_number]
     ends = np.searchsorted(cells.row, np.arange(targets.n_rows), side="right")
-    offsets = np.append(0, ends)
-    above, equal, _ = _count_compiled(value.astype(np.float64), offsets, targets)
+    above, equal, _ = _count_compiled(value.astype(np.float64), np.append(0, ends), targets)
     before = np.zeros_like(equal)
     if targets.ordered:
         tied = np.flatnonzero(equal)
@@ -258,7 +261,7 @@ def _meet(cells: Cells, value: Any, targets: Targets) -> tuple[IntArray, IntArra
     """The definition: each target meets each cell of its row."""
     row, column = targets.cells.row, targets.cells.column
     per_row = np.bincount(row, minlength=int(cells.row.max(initial=0)) + 1)
-    first = np.concatenate(([0], np.cumsum(per_row)))[cells.row]
+    first = (np.cumsum(per_row) - per_row)[cells.row]
     times = per_row[cells.row]
     cell = np.repeat(np.arange(cells.n), times)
     target = np.arange(cell.size) - np.repeat(np.cumsum(times) - times, times) + first[cell]

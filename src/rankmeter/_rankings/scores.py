@@ -12,12 +12,11 @@ import numpy as np
 from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter._rankings.arrays import (
     asarray,
+    concatenated,
     floating,
     half_type,
     host,
     is_number,
-    is_sparse,
-    joined,
     namespace,
     nonzero,
     on_device_of,
@@ -33,6 +32,7 @@ from rankmeter._rankings.score_counts import (
     compare_cells,
     compare_rows,
 )
+from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, InvalidValueError, UsageError
 from rankmeter.errors._checks import brief, counted
 
@@ -194,9 +194,7 @@ def _refuse(targets: Cells, wrong: BoolArray, problem: str, remedy: str) -> None
 
 def shared_columns(data: Any, n_columns: int) -> IntArray | None:
     """The columns, ascending, that are candidates for all rows; None if each row has its own."""
-    if is_sparse(data) or isinstance(data, tuple):
-        return None
-    if is_ragged(data):
+    if is_sparse(data) or isinstance(data, tuple) or is_ragged(data):
         return None
     array = asarray(data, "candidates")
     if array.ndim != 1:
@@ -219,7 +217,16 @@ def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
             kinds.add(half_type(block))
             return asarray(block, "scores")
 
-        return lambda: map(read, _returned(scores()))
+        def read_all() -> Iterator[Any]:
+            blocks = scores()
+            if not isinstance(blocks, Iterable):
+                raise DataError(
+                    "the function `scores` must return blocks of columns, a list of arrays with a "
+                    f"row for each query, got {brief(blocks)}"
+                )
+            return map(read, blocks)
+
+        return read_all
     if isinstance(scores, Iterator):
         raise UsageError(
             "`scores` are read twice, which a generator cannot be: pass the function that makes it",
@@ -240,15 +247,6 @@ def _floating(blocks: Blocks) -> Iterator[Any]:
 
 def _is_function(scores: Any) -> bool:
     return callable(scores) and not hasattr(scores, "shape")
-
-
-def _returned(blocks: Any) -> Iterable[Any]:
-    if isinstance(blocks, Iterable):
-        return blocks
-    raise DataError(
-        "the function `scores` must return blocks of columns, a list of arrays with a row for each "
-        f"query, got {brief(blocks)}"
-    )
 
 
 def _candidate_blocks(blocks: Blocks, problem: Problem) -> Iterator[Block]:
@@ -334,7 +332,7 @@ def _in_order(placed: list[tuple[IntArray, Any]]) -> Any:
     """The values of all parts in the order of their places."""
     if len(placed) == 1:
         return placed[0][1]
-    values = joined([part for _, part in placed])
+    values = concatenated([part for _, part in placed])
     order = np.argsort(np.concatenate([positions for positions, _ in placed]))
     return values[on_device_of(values, order)]
 
@@ -425,7 +423,12 @@ def to_queries(
     """Make queries of the counts at all targets that `is_ranked`, which each includes itself."""
     targets, request = problem.target, problem.request
     without, several = targets.rows_with(problem.n_rows)
-    _refuse_close(request, several)
+    if several and any(request.tolerance) and not request.each:
+        raise UsageError(
+            f"close scores cannot be tied where a row is one query with several true items, as "
+            f"{counted(several, 'row')} here: pass each=True or tolerance=(0, 0)",
+            option="tolerance",
+        )
     is_bad = bad.holds(targets, problem.n_columns)
     if request.bad_scores == "drop":
         is_ranked = is_ranked & ~is_bad
@@ -451,15 +454,6 @@ def to_queries(
         {name: n for name, n in facts.items() if n or name in ("rows", "columns")},
         column=column,
     )
-
-
-def _refuse_close(request: CountRequest, several: int) -> None:
-    if several and any(request.tolerance) and not request.each:
-        raise UsageError(
-            f"close scores cannot be tied where a row is one query with several true items, as "
-            f"{counted(several, 'row')} here: pass each=True or tolerance=(0, 0)",
-            option="tolerance",
-        )
 
 
 def _rank_last(problem: Problem, counts: RankCounts, last: IntArray, bad: Cells) -> None:
@@ -526,10 +520,9 @@ def _count_factors(
     n_rows, n_columns = users.shape[0], items.shape[0]
     problem = _problem(target, exclude, candidates, n_rows, n_columns, request)
     step = max(1, AT_ONCE // max(n_columns, 1))
-    turned = items.T
     queries = []
     for start in range(0, max(n_rows, 1), step):
         stop = min(start + step, n_rows)
-        product = [users[start:stop, :] @ turned]
+        product = [users[start:stop, :] @ items.T]
         queries.append(_two_passes(product.copy, problem.rows(start, stop)))
     return Queries.concat(queries)

@@ -51,7 +51,9 @@ def gather(
     row_counts = _query_by_parts(
         rows, pairs, "user", room, functools.partial(judged_or_counted, with_self=with_self)
     )
-    frame = _repeat_rows(row_counts.drop_nulls(), rows.order)
+    judged_rows = row_counts.drop_nulls()  # equal ones are counted
+    frame = judged_rows.select(*_PAIR, rows.order)
+    frame = frame[np.repeat(np.arange(frame.height), judged_rows["rows"].to_numpy())]
     some_judged = frame.join(pairs, on=_PAIR, how="semi").height > 0
     if repeats:
         hashes = rows.collect(repeated(rows))
@@ -139,12 +141,6 @@ def _cast_ids(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
         ) from error
 
 
-def _repeat_rows(row_counts: pl.DataFrame, order: str) -> pl.DataFrame:
-    """A row for each of the equal rows that were counted."""
-    indices = np.repeat(np.arange(row_counts.height), row_counts["rows"].to_numpy())
-    return row_counts.select("user", "item", order)[indices]
-
-
 # ---------------------------------------------------------------------------------------------
 # Queries
 
@@ -204,8 +200,8 @@ def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
     """How many candidates that are tied with each mark precede it by their items."""
     text = dict(rows.candidates.dtypes)["item"] == "string"
     candidates = rows.candidates.selectExpr("user", "item", f"{value} AS value")
-    marks = marks.selectExpr("place", "mark_user", "mark", f"{_tie_key('item', ties, text)} AS key")
-    before = f"{_tie_key('item', ties, text)} {'>' if 'descending' in ties else '<'} key"
+    marks = marks.selectExpr("place", "mark_user", "mark", f"{_tie_key(ties, text)} AS key")
+    before = f"{_tie_key(ties, text)} {'>' if 'descending' in ties else '<'} key"
     tied = rows.condition(f"user = mark_user AND value = mark AND {before}")
     return rows.grouped(candidates.join(marks, tied), ["place"], "count(1) AS n")
 
@@ -221,19 +217,17 @@ def top_rows(rows: Query, depth: int, *, with_self: bool = False) -> Any:
     return rows.candidates.selectExpr("*", ranked).where(first).drop("place")
 
 
-def _tie_key(item: str, ties: TieRule, text: bool) -> str:
+def _tie_key(ties: TieRule, text: bool) -> str:
     """What tied items are ordered by; the same order as that of `places`."""
     if ties.startswith("text") or (ties.startswith("native") and text):
-        return f"string({item})"
+        return "string(item)"
     if not text:
-        return item
-    number = f"{item} RLIKE '^(0|-?[1-9][0-9]*)\\\\z'"
-    negative = f"({number} AND {item} LIKE '-%')"
-    length = f"octet_length({item})"
+        return "item"
+    number = "item RLIKE '^(0|-?[1-9][0-9]*)\\\\z'"
+    negative = f"({number} AND item LIKE '-%')"
+    length = "octet_length(item)"
     digits = f"CASE WHEN {negative} THEN -{length} WHEN {number} THEN {length} ELSE {2**31 - 1} END"
-    turned = (
-        f"CASE WHEN {negative} THEN translate({item}, '0123456789', '9876543210') ELSE {item} END"
-    )
+    turned = f"CASE WHEN {negative} THEN translate(item, '0123456789', '9876543210') ELSE item END"
     return f"struct({digits} AS digits, {turned} AS written)"
 
 
@@ -412,8 +406,7 @@ def _tally(rows: Query, targets: _Targets, kind: str, room: int) -> _Tally:
     upto = np.cumsum(n)
     first = groups["user"].is_first_distinct().to_numpy()
     start = np.maximum.accumulate(np.where(first, upto - n, 0))
-    above = series(upto - start - tied, "above")
-    groups = groups.with_columns(above, series(tied, "equal"))
+    groups = groups.with_columns(series(upto - start - tied, "above"), series(tied, "equal"))
     of_asked = values.join(groups, on=["user", "value"], how="left", maintain_order="left")
     row_counts = row_counts.join(marks.select("place", "mark_user"), on="place", how="left")
     row_counts = row_counts.select(

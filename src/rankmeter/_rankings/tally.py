@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
-from rankmeter._rankings.parallel import Parallel, joined
+from rankmeter._rankings.arrays import Parallel, joined
+from rankmeter._rankings.pairs import offsets_of
 from rankmeter._reading.by_user import Ids, places_of
 
 _AT_ONCE = 2**15  # numbers, so that the steps of a search stay in the cache
@@ -61,8 +62,8 @@ class Tally:
         self._place = np.lexsort((marks.value, marks.user))
         self.marks = marks.only(self._place)
         self.value = self.marks.value
-        user, self.begin = self.marks.user, np.zeros(n_users + 1, dtype=np.int64)
-        np.cumsum(np.bincount(user, minlength=n_users), out=self.begin[1:])
+        user = self.marks.user
+        self.begin = offsets_of(user, n_users)
         last = np.ones(user.size, dtype=bool)
         last[:-1] = (user[1:] != user[:-1]) | (self.value[1:] != self.value[:-1])
         ends = np.flatnonzero(last)

@@ -32,7 +32,7 @@ from rankmeter._reading.files import (
 from rankmeter._reading.json import read_json
 from rankmeter._reading.memory import size
 from rankmeter._reading.numbers import refuse_unused_numbers
-from rankmeter._reading.table import unreadable, whole_numbers
+from rankmeter._reading.table import reading, whole_numbers
 from rankmeter._reading.text import read_delimited
 from rankmeter._reading.trec import read_run
 from rankmeter.errors import DataError, NotEnoughMemoryError
@@ -107,15 +107,13 @@ def read_chunks(path: Path, columns: Mapping[str, str] | None, n_bytes: int) -> 
 
     The number of a line in an error is that in its chunk, which the error names.
     """
-    try:
+    with reading(path):
         start = read_first(path, 4)
         refuse_misnamed(path, start)
         n = path.stat().st_size * (_ZIPPED if packing(start) else 1)
         check_space(n // 2, f"Reading {path} ({size(n)}) in pieces")
         with path.open("rb") as file, unpacked(file, path) as content:
             return _read(path, content, columns, n_bytes)
-    except OSError as error:
-        raise unreadable(path, error) from error
 
 
 def _read(

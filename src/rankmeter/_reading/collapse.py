@@ -109,8 +109,7 @@ def _collapsed(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
     frame = collapse.renamed(rankings.frame, rankings)
     rows = best_parts(frame, rankings.order, rankings.source)
     counts = Counter(rankings.counts) + Counter(collapsed_items=frame.height - rows.height)
-    origin = replace(rankings.origin, counts=dict(counts))
-    return replace(rankings.with_rows(rows), origin=origin)
+    return replace(rankings.with_rows(rows), origin=replace(rankings.origin, counts=dict(counts)))
 
 
 @_collapsed.register
@@ -138,8 +137,7 @@ def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table
     renamed = collapse.renamed(examples.rows, rankings).drop("part")
     origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
     collapsed = InPieces(renamed, CanonicalPieces(wholes.heights, wholes.read))
-    everyone = IdSeries(pl.concat(empty))
-    return replace(rankings, rows=collapsed, origin=origin, empty_users=everyone)
+    return replace(rankings, rows=collapsed, origin=origin, empty_users=IdSeries(pl.concat(empty)))
 
 
 @_collapsed.register

@@ -179,8 +179,7 @@ def holds_lists(column: Column) -> bool:
     if isinstance(column, pl.Series):
         return column.dtype in (pl.List, pl.Array)
     values = (value for value in column if value is not None)
-    first = next(values, None)
-    return _is_list(first) and all(map(_is_list, values))
+    return _is_list(next(values, None)) and all(map(_is_list, values))
 
 
 def _is_list(value: object) -> bool:

@@ -63,7 +63,12 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
     if type(data) is dict:
         data = data.copy()  # at once, whatever another thread does meanwhile
     if side in OF_USERS:
-        return _users_of_mapping(data, side, source)
+        if not data:
+            raise DataError(f"{source} is empty: there is nothing to evaluate.")
+        if not _all_fields_named(data, side):  # then users are the keys
+            return _by_user((data.keys(), data.values()), side, source)
+        is_row = any(map(_is_scalar, data.values()))
+        return from_item_rows([data], side, source) if is_row else _columns(data, source)
     if is_bundle(data):
         data = predictions(data, "", source)
     data = by_query(data, side, source)
@@ -113,8 +118,7 @@ def from_pandas_series(data: Any, side: Side) -> Columns:
             "users in the index. Pass .tolist() if these are the items of one user, or "
             ".reset_index() if the index holds more."
         )
-    read = _flatten(data.index.tolist(), values, side, "pandas Series")
-    return replace(read, pandas=data)
+    return replace(_flatten(data.index.tolist(), values, side, "pandas Series"), pandas=data)
 
 
 def starts_with_record(data: object) -> bool:
@@ -204,7 +208,12 @@ def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
 
     A row is one item, or one user with a list of items and perhaps one of their numbers.
     """
-    _only_mappings(rows, source)
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            raise DataError(
+                f"Row {number} of {source} is {brief(row)}, where the rows before it name their "
+                f"columns: {brief(rows[0])}. Give all rows the same form."
+            )
     names = list(dict.fromkeys(str(key) for row in rows for key in row))
 
     def fetch(requested: Sequence[str]) -> Mapping[str, Column]:
@@ -275,27 +284,8 @@ def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
 _READERS = {"record": _from_records, "item": from_item_rows}
 
 
-def _only_mappings(rows: Sequence[Any], source: str) -> None:
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, Mapping):
-            raise DataError(
-                f"Row {number} of {source} is {brief(row)}, where the rows before it name their "
-                f"columns: {brief(rows[0])}. Give all rows the same form."
-            )
-
-
 # ---------------------------------------------------------------------------------------------
 # Users, or users with a label each
-
-
-def _users_of_mapping(data: Mapping[Any, Any], side: Side, source: str) -> Columns:
-    """Users are the keys, unless the keys name the columns of one row or of several."""
-    if not data:
-        raise DataError(f"{source} is empty: there is nothing to evaluate.")
-    if _all_fields_named(data, side):
-        is_row = any(map(_is_scalar, data.values()))
-        return from_item_rows([data], side, source) if is_row else _columns(data, source)
-    return _by_user((data.keys(), data.values()), side, source)
 
 
 def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | None:
@@ -338,8 +328,11 @@ def _flatten(keys: Collection[Any], values: Sequence[Any], side: Side, source: s
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if side != "interactions" and not isinstance(keys, range | KeysView):
         refuse_twice(users, source)
-    if side in ("rankings", "truth") and (in_place := _as_lists(users, values, side, source)):
-        return in_place
+    unordered = side == "rankings" and {set, frozenset} & set(map(type, values))
+    if side in ("rankings", "truth") and not unordered:
+        lists = Lists.of(users, values)  # which become columns only if these are fetched
+        if lists is not None:
+            return Columns.by_user(lists, source)
     lengths, items, numbers = items_of_all(users, values, side, source)
     columns: dict[str, Column] = {
         "user": pl.Series(np.repeat(np.arange(len(users)), lengths))
@@ -351,16 +344,6 @@ def _flatten(keys: Collection[Any], values: Sequence[Any], side: Side, source: s
         columns["value"] = numbers
     empty = [user for user, n in zip(users, lengths, strict=True) if n == 0]
     return Columns.by_role(columns, source, empty_users=empty)
-
-
-def _as_lists(
-    users: Sequence[Any], values: Sequence[Any], side: Side, source: str
-) -> Columns | None:
-    """Plain containers as `Lists`, which become columns only if these are fetched."""
-    if side == "rankings" and {set, frozenset} & set(map(type, values)):
-        return None  # they have no order
-    lists = Lists.of(users, values)
-    return None if lists is None else Columns.by_user(lists, source)
 
 
 def from_array(data: Any, side: Side) -> Columns:

@@ -104,7 +104,7 @@ def label_caution(truth: Table) -> str:
     sizes = truth.frame["user"].value_counts()["count"]
     low, high = sizes.min(), sizes.max()
     repeated = truth.frame.select("user", "item").is_duplicated().any()
-    if len(sizes) < 2 or low == 1 or not (_are_binary(items) or (low == high and repeated)):
+    if len(sizes) < 2 or low == 1 or not (items.is_in([0, 1]).all() or (low == high and repeated)):
         return ""
     return (
         f"the items of the ground truth ({truth.source}) are small integers, such as "
@@ -161,10 +161,6 @@ def _are_small(items: pl.Series) -> bool:
     return all(part.is_between(low, high).all() for part in (items.head(100), items))
 
 
-def _are_binary(items: pl.Series) -> bool:
-    return bool(items.is_in([0, 1]).all())
-
-
 def _values(gains: FloatArray) -> list[float]:
     """The different values, or some of them if there are too many for grades."""
     first = {*gains[:1000].tolist()}
@@ -175,10 +171,10 @@ def _values(gains: FloatArray) -> list[float]:
 
 def _are_grades(values: FloatArray) -> bool:
     """Whether all numbers are multiples of ½ from −2 to 10."""
-    for part in (values[:100], values):
-        if not ((part >= -2) & (part <= 10)).all() or ((2 * part) % 1).any():
-            return False
-    return True
+    return all(
+        ((part >= -2) & (part <= 10)).all() and not ((2 * part) % 1).any()
+        for part in (values[:100], values)
+    )
 
 
 def _many_ties(table: Table, numbers: FloatArray) -> bool:

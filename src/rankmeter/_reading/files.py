@@ -28,7 +28,7 @@ from rankmeter._reading.frames import (
 from rankmeter._reading.json import read_json, read_json_lines
 from rankmeter._reading.memory import PER_TEXT_BYTE, TextNeeds, available, check_memory, size
 from rankmeter._reading.parquet import PARQUET, matching, read_parquet
-from rankmeter._reading.table import unreadable
+from rankmeter._reading.table import reading
 from rankmeter._reading.text import START, Text, read_delimited, read_lines, state_of
 from rankmeter._reading.trec import looks_like_trec, read_qrels, read_run
 from rankmeter.errors import FileFormatError, MissingDependencyError, RankmeterError
@@ -65,7 +65,7 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
             f"{data} is an address on the network; rankmeter reads local files. Pass the "
             f"frame that polars.scan_parquet or polars.read_csv makes of it."
         )
-    try:
+    with reading(path):
         if is_beir(path):
             return from_path(judged_in(path, part, side), side)
         if is_database(path):
@@ -78,8 +78,6 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
             raise _missing(path)
         if path.is_file():
             refuse_misnamed(path, read_first(path, 4))
-    except OSError as error:
-        raise unreadable(path, error) from error
     text = read_text(path)
     return reader_of(text, path, side)(text, side)
 
@@ -168,12 +166,10 @@ def read_content(path: Path) -> bytes | bytearray:
 
     It is decompressed in pieces: a few bytes can hold more text than fits into memory.
     """
-    try:
+    with reading(path):
         n = path.stat().st_size
         check_memory(n * PER_TEXT_BYTE, f"{path} ({size(n)})")
         content = path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from error
     if not packing(content[:4]):
         return content
     text, free, needs = bytearray(), available(), TextNeeds()
@@ -191,12 +187,10 @@ _PIECE = 2**22
 
 def start_of(path: Path) -> bytes:
     """The start of a large file that is not compressed; empty for any other file."""
-    try:
+    with reading(path):
         if not path.is_file() or path.stat().st_size < _LARGE:
             return b""
         start = read_first(path, START)
-    except OSError as error:
-        raise unreadable(path, error) from error
     return b"" if packing(start[:4]) else start
 
 
@@ -210,10 +204,8 @@ def large(
     encoding: str = "utf-8",
 ) -> Text:
     """A file that is read in pieces, unless its lines need a closer look."""
-    try:
+    with reading(name):
         return Text(str(name), start, encoding, read, state_of(name))
-    except OSError as error:
-        raise unreadable(name, error) from error
 
 
 def read_text(path: Path) -> Text:

@@ -32,6 +32,7 @@ from rankmeter._reading.frames import (
     from_pandas,
     from_polars,
     is_duckdb_connection,
+    is_sparse,
     made_by,
 )
 from rankmeter._reading.spark import from_spark, is_spark
@@ -54,10 +55,6 @@ def _is(*kinds: type) -> Callable[[Any], bool]:
 
 def _has(name: str) -> Callable[[Any], bool]:
     return lambda data: hasattr(data, name)
-
-
-def _is_sparse(data: object) -> bool:
-    return type(data).__module__.startswith("scipy.sparse")
 
 
 def _is_listing(data: object) -> bool:
@@ -96,11 +93,6 @@ _JUDGMENTS = frozenset({"Qrels", "InformationRetrievalEvaluator"})
 """Classes of objects without rankings."""
 
 
-def _is_foreign(data: object) -> bool:
-    """Whether this is an object of a retrieval library."""
-    return not class_names(type(data).__mro__).isdisjoint(_FOREIGN)
-
-
 def _from_foreign(data: Any, side: Side) -> Columns:
     """What the object holds for the side."""
     kind = min(class_names(type(data).__mro__) & _FOREIGN.keys())
@@ -114,10 +106,6 @@ def _from_foreign(data: Any, side: Side) -> Columns:
 
 _IRDS = "irds:"
 """How the name of a data set of ir_datasets begins."""
-
-
-def _is_irds(data: object) -> bool:
-    return isinstance(data, str) and data.startswith(_IRDS)
 
 
 def _from_irds(data: str, side: Side) -> Columns:
@@ -147,24 +135,26 @@ def _from_irds(data: str, side: Side) -> Columns:
 # be a dict, a reader of Arrow batches is an iterator, a Series is an array. So containers of
 # Python come after the named packages, and arrays last.
 FORMS = (
-    Form("irds:NAME of ir_datasets", _is_irds, _from_irds),
+    Form(
+        "irds:NAME of ir_datasets",
+        lambda data: isinstance(data, str) and data.startswith(_IRDS),
+        _from_irds,
+    ),
     Form("a path", _is(str, PathLike), from_path),
     Form("a Polars DataFrame", made_by("polars", "DataFrame"), from_polars),
     Form("a Polars LazyFrame", made_by("polars", "LazyFrame"), from_lazy),
     Form("a Polars Series", made_by("polars", "Series"), _from_series),
     Form("a pandas DataFrame", made_by("pandas", "DataFrame"), from_pandas),
     Form("a pandas Series of lists", made_by("pandas", "Series"), from_pandas_series),
-    Form("a SciPy sparse matrix (users × items)", _is_sparse, from_sparse),
+    Form("a SciPy sparse matrix (users × items)", is_sparse, from_sparse),
     Form(
-        "an object of ranx, ir_datasets, sentence-transformers or ragas", _is_foreign, _from_foreign
+        "an object of ranx, ir_datasets, sentence-transformers or ragas",
+        lambda data: not class_names(type(data).__mro__).isdisjoint(_FOREIGN),
+        _from_foreign,
     ),
     Form("a dict {user: [items]} or {user: {item: number}}", _is(Mapping), from_mapping),
     Form("a DuckDB relation", made_by("duckdb", "DuckDBPyRelation"), from_duckdb),
-    Form(
-        "a DuckDB connection after execute()",
-        is_duckdb_connection,
-        from_duckdb_result,
-    ),
+    Form("a DuckDB connection after execute()", is_duckdb_connection, from_duckdb_result),
     Form("a Spark DataFrame", is_spark, from_spark),
     Form("a pyarrow dataset", made_by("pyarrow", "Dataset"), from_dataset),
     Form(

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._reading.columns import Column, Columns, Side, holds_lists, named
-from rankmeter._reading.table import few, polars_errors, reason, unreadable
+from rankmeter._reading.table import few, polars_errors, reading, reason
 from rankmeter.errors import DataError, FileFormatError, RankmeterError
 from rankmeter.errors._checks import brief
 
@@ -34,6 +34,11 @@ def made_by(package: str, name: str) -> Callable[[Any], bool]:
 def class_names(mro: tuple[type, ...]) -> frozenset[tuple[str, str]]:
     """Package and name of a class and its bases."""
     return frozenset((base.__module__.partition(".")[0], base.__name__) for base in mro)
+
+
+def is_sparse(data: object) -> bool:
+    """Whether this is a matrix of SciPy."""
+    return type(data).__module__.startswith("scipy.sparse")
 
 
 def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame") -> Columns:
@@ -87,7 +92,11 @@ def from_arrow(data: Any, side: Side) -> Columns:
     halves = _half_floats(data)
     try:
         # Not pl.from_arrow: Polars 2 makes it a Series for objects that only have the capsule.
-        frame = pl.DataFrame(_as_table(data) if halves else data)
+        if halves:
+            import pyarrow as pa
+
+            data = pa.table(data)
+        frame = pl.DataFrame(data)
     except (TypeError, ValueError, *polars_errors()) as error:
         raise DataError(
             f"The Arrow data of {source} cannot be read as a table: {reason(error)}. Pass an "
@@ -120,18 +129,12 @@ def _half_floats(data: Any) -> list[str]:
     return [field.name for field in data.schema if str(field.type) == "halffloat"]
 
 
-def _as_table(data: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.table(data)
-
-
 def from_duckdb(data: Any, side: Side, source: str = "DuckDB relation") -> Columns:
     """A DuckDB relation, of which only the needed columns are computed."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         with query_errors(source):
-            query = data.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
+            query = data.project(", ".join(map(_quoted, names)))
             if hasattr(query, "__arrow_c_stream__"):
                 return from_polars(pl.DataFrame(query), side).fetch(names)
             return {name: numpy_column(values) for name, values in query.fetchnumpy().items()}
@@ -254,10 +257,8 @@ def expand_home(data: str | PathLike[str]) -> Path:
     """A path, in which ``~`` is the home of a user."""
     # Path.expanduser raises where there is no such user; then the name can be a file.
     path = Path(os.path.expanduser(data))  # noqa: PTH111
-    try:
-        path.exists()
-    except OSError as error:  # such as a name that is too long
-        raise unreadable(path, error) from error
+    with reading(path):
+        path.exists()  # an error if the name is too long, for example
     return path
 
 
@@ -332,7 +333,8 @@ def from_database(path: Path, table: str, side: Side) -> Columns:
     try:
         connection = duckdb.connect(str(path), read_only=True)
         names = [row[0] for row in connection.execute(_TABLES).fetchall()]
-        relation = connection.table(_quoted(_pick_part(names, table, str(path), "table")))
+        name = _pick_part(names, table, str(path), "table")
+        relation = connection.table(".".join(map(_quoted, name.split("."))))
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         raise FileFormatError(f"{path} cannot be read by DuckDB: {reason}") from error
@@ -352,4 +354,4 @@ _TABLES = """
 
 
 def _quoted(name: str) -> str:
-    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
+    return '"' + name.replace('"', '""') + '"'

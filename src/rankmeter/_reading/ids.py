@@ -53,17 +53,15 @@ def ids(
     `otherwise` is the advice for booleans and numbers that are not integers.
     """
     counts = Counter() if counts is None else counts
-    if isinstance(column, list):
-        series = _from_python(column, role, source, counts, otherwise)
-    else:
-        series = column
+    series = column
+    if isinstance(series, list):
+        series = _from_python(series, role, source, counts, otherwise)
     if series.dtype.is_float() and series.is_nan().any():
         series = series.fill_nan(None)
     if series.null_count():
         needed = "an item" if role == "item" else "a user"
         remedy = f"Every row needs {needed}: fill or drop these rows."
-        missing = "missing (null, None or NaN)"
-        refuse(series.is_null(), f"{role} ids", source, missing, remedy)
+        refuse(series.is_null(), f"{role} ids", source, "missing (null, None or NaN)", remedy)
     if series.dtype.is_float() or series.dtype.is_decimal():
         counts[f"float_{role}_ids"] += len(series)
         series = _whole_numbers(series, role, source, otherwise or "Is this the right column?")

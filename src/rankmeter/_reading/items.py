@@ -11,6 +11,7 @@ import polars as pl
 
 from rankmeter._reading.columns import Columns, plain, resolve_roles
 from rankmeter._reading.forms import find, is_accepted
+from rankmeter._reading.frames import is_sparse
 from rankmeter._reading.ids import ids
 from rankmeter._reading.keyed import Keyed, keyed, refuse_repeated
 from rankmeter._reading.numbers import typed
@@ -135,7 +136,7 @@ def _of_pair(names: Any, values: Any, option: str, expected: str, *, ndim: int) 
     column = pl.Series(names) if isinstance(names, np.ndarray) else names
     column = column if isinstance(column, pl.Series) else list(column)
     item = ids(column, "item", source)
-    sparse = type(values).__module__.startswith("scipy.sparse")
+    sparse = is_sparse(values)
     matrix: Any = values.tocsr() if sparse else np.asarray(values)
     if matrix.ndim != ndim or matrix.dtype.kind not in "fiub" or not len(item):
         raise DataError(f"{source} must be {expected}, got {brief(values)}")

@@ -173,7 +173,10 @@ class _Scan:
         before = np.repeat(np.cumsum([0, *lines[:-1]]), of_topics)
         spans = Spans(id_bytes, items, self.file.encoding)
         users = few(replace(spans, places=topics))
-        if not items.size or not _differ(users):
+        n_different = len(
+            {*users.values} if isinstance(users, Objects) else users.series().unique()
+        )
+        if not items.size or n_different < len(users):
             return None
         return Lines(
             users=users,
@@ -239,13 +242,6 @@ def _cut(piece: Piece, start: int, end: int) -> int:
         if start + size >= end:
             return end
         size *= 4
-
-
-def _differ(users: Ids) -> bool:
-    """Whether no user is named twice."""
-    if isinstance(users, Objects):
-        return len({*users.values}) == len(users)
-    return users.series().n_unique() == len(users)
 
 
 def _joined(

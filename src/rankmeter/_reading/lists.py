@@ -99,8 +99,7 @@ class Lists(ByUser):
         if self.numbers is None:
             return self.places(list_index, items)
         containers = map(self.containers.__getitem__, list_index.tolist())
-        numbers = [*map(dict.get, containers, items.values)]
-        return np.array(numbers, dtype=np.float64)  # None is NaN
+        return np.array([*map(dict.get, containers, items.values)], dtype=np.float64)  # None is NaN
 
     def places(self, list_index: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
         before, places, looked_up = -1, dict[Any, int](), list[float | None]()

@@ -89,8 +89,7 @@ def count_rounded(column: Column, values: pl.Series) -> int:
     if not large.any():
         return 0
     if isinstance(column, pl.Series) and column.dtype.is_integer():
-        integers = values.cast(column.dtype, strict=False)
-        return int(integers.ne_missing(column).sum())
+        return int(values.cast(column.dtype, strict=False).ne_missing(column).sum())
     large_rows = large.arg_true().to_list()
     return sum(_changes(column[row], values[row]) for row in large_rows)
 
@@ -117,8 +116,7 @@ def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
     large = values >= 2**53 if rounded else values > 2**53
     refuse(large, "ranks", source, "above 2^53", remedy, values=values)
     remedy = f"If higher is better, it is a score: {other}."
-    broken = values != values.floor()
-    refuse(broken, "ranks", source, "not integers ≥ 1", remedy, values=values)
+    refuse(values != values.floor(), "ranks", source, "not integers ≥ 1", remedy, values=values)
 
 
 def missing_scores(

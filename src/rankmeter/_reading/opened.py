@@ -196,8 +196,7 @@ def _open_pieces(
             examples = examples.with_columns(pl.col(role).cast(pl.UInt64))
     origin = replace(table.origin, source=read.source, counts=dict(+counts))
     empty = Objects([], table.type_of("user"))
-    rows = InPieces(examples, pieces)
-    return replace(table, rows=rows, empty_users=empty, origin=origin)
+    return replace(table, rows=InPieces(examples, pieces), empty_users=empty, origin=origin)
 
 
 def _of_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) -> Counter[str]:
@@ -269,8 +268,7 @@ def open_spark(
 ) -> Table:
     """Rankings in Spark, of which only a few rows are read; see `read_rankings`."""
     source = describe_type(data)
-    read = Columns(data.columns, lambda _: {}, source)
-    names = resolve_roles(read, "rankings", columns)
+    names = resolve_roles(_typed_columns(data.columns, source), "rankings", columns)
     if not names.keys() & {"score", "rank"}:
         raise ColumnError(
             f"{source} has no score and no rank, and the rows of Spark have no order. Its columns "
@@ -299,31 +297,23 @@ def open_spark(
     return Table(InSpark(examples, rows), rows.order, empty, Origin(source, kind=kind))
 
 
-def needed_memory(data: object, limit: float) -> int:
+def needed_memory(data: Any, limit: float) -> int:
     """About how many bytes it takes to measure rankings in memory; exact enough around `limit`.
 
     0 where they are in memory, and where they cannot be read, which is reported by reading them.
     Compressed text takes more, which reading it shows (`at_most`).
     """
     with suppress(DataError, OSError):
-        return _needed(data, limit)
+        if made_by("polars", "LazyFrame")(data):
+            if " SCAN " not in data.explain(optimized=False):
+                return 0  # counting the rows of a query that reads no files could be long work
+            with query_errors("polars LazyFrame"):
+                return PER_ROW * int(data.select(pl.len()).collect().item())
+        if made_by("pyarrow", "Dataset")(data):
+            return PER_ROW * int(data.count_rows())
+        if isinstance(data, str | PathLike) and str(data):
+            path = expand_home(data)
+            if is_parquet(path):
+                return PER_ROW * ParquetFiles.of(path).n_rows
+            return text_needs(path, limit) if path.is_file() else 0
     return 0
-
-
-def _needed(data: Any, limit: float) -> int:
-    if made_by("polars", "LazyFrame")(data):
-        # A query of files; counting the rows of any other could be long work.
-        return PER_ROW * _length(data) if " SCAN " in data.explain(optimized=False) else 0
-    if made_by("pyarrow", "Dataset")(data):
-        return PER_ROW * int(data.count_rows())
-    if not isinstance(data, str | PathLike) or not str(data):
-        return 0
-    path = expand_home(data)
-    if is_parquet(path):
-        return PER_ROW * ParquetFiles.of(path).n_rows
-    return text_needs(path, limit) if path.is_file() else 0
-
-
-def _length(query: pl.LazyFrame) -> int:
-    with query_errors("polars LazyFrame"):
-        return int(query.select(pl.len()).collect().item())

@@ -154,11 +154,6 @@ def collect_rows(query: Any, source: str) -> pl.DataFrame:
         return pl.DataFrame(rows, types, orient="row", infer_schema_length=None)
 
 
-def broadcast(rows: pl.DataFrame, data: Any, source: str) -> Any:
-    """A small table of integers, strings and floats, broadcast where `data` is joined with it."""
-    return _local(rows, data.sparkSession, source).hint("broadcast")
-
-
 def _local(rows: pl.DataFrame, session: Any, source: str) -> Any:
     """A table of the driver as a Spark DataFrame.
 
@@ -306,8 +301,8 @@ class Query:
         return collect_rows(query, self.source)
 
     def send(self, rows: pl.DataFrame) -> Any:
-        """A small table as a query; it is copied to wherever it is joined."""
-        return broadcast(rows, self.data, self.source)
+        """A small table of integers, strings and floats, copied to wherever it is joined."""
+        return _local(rows, self.data.sparkSession, self.source).hint("broadcast")
 
     def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
         """What an `Origin` counts, given the numbers of bad values; or a DataError."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -93,9 +94,13 @@ def polars_errors() -> tuple[type[Exception], type[BaseException], type[OSError]
     return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError
 
 
-def unreadable(path: Path | str, error: OSError) -> FileFormatError:
-    """The error of a file that the system refuses."""
-    return FileFormatError(f"{path} cannot be read: {error.strerror or error}.")
+@contextmanager
+def reading(path: Path | str) -> Iterator[None]:
+    """Turn the error of a file that the system refuses into one that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise FileFormatError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
 def reason(error: object) -> str:
@@ -253,17 +258,11 @@ class Table:
         """Whether the ids were read from text."""
         return self.origin.textual
 
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """Reasons to doubt that the data are what was meant."""
-        return self.origin.cautions
-
     def doubted(self, caution: str) -> Table:
         """The table with one more caution, unless that is empty."""
         if not caution:
             return self
-        origin = replace(self.origin, cautions=(*self.cautions, caution))
-        return replace(self, origin=origin)
+        return replace(self, origin=replace(self.origin, cautions=(*self.origin.cautions, caution)))
 
     @property
     def counts(self) -> dict[str, int]:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._reading.columns import Columns, Side, named
-from rankmeter._reading.table import polars_errors, reason, unreadable
+from rankmeter._reading.table import polars_errors, reading, reason
 from rankmeter.errors import FileFormatError
 from rankmeter.errors._checks import brief
 
@@ -71,11 +71,9 @@ class Text:
             view = memoryview(self.content)
             yield lambda start, stop: view[start:stop]
             return
-        try:
-            with open(self.name, "rb", buffering=0) as file:  # noqa: PTH123 - a name as it came
-                yield _pieces_of(file)
-        except OSError as error:
-            raise unreadable(self.name, error) from error
+        # The name is as it came.
+        with reading(self.name), open(self.name, "rb", buffering=0) as file:  # noqa: PTH123
+            yield _pieces_of(file)
 
     @cached_property
     def text(self) -> str:
@@ -187,7 +185,13 @@ def _any_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
     if _quotes_inside(text, separator):
         frame = _by_rows(file, separator, width)
     else:
-        frame = _by_polars(file, text, separator, width)
+        try:
+            frame = pl.read_csv(text.encode(), separator=separator, infer_schema=False)
+        except polars_errors() as error:
+            raise _ragged(file, separator, width) or FileFormatError(
+                f"{file.name} cannot be read as a table: {reason(error)}. Write it again as plain "
+                f"CSV."
+            ) from error
     if '""' in text:  # quoted or not, nothing is a missing value
         frame = frame.with_columns(pl.all().replace("", None))
     if frame.width != width:
@@ -242,15 +246,6 @@ def _bad_header(file: Text, reason: str) -> FileFormatError:
         f"{file.name} has a header line that cannot be read: {brief(header)} ({reason}). Write "
         f"the names of the columns plainly."
     )
-
-
-def _by_polars(file: Text, text: str, separator: str, width: int) -> pl.DataFrame:
-    try:
-        return pl.read_csv(text.encode(), separator=separator, infer_schema=False)
-    except polars_errors() as error:
-        raise _ragged(file, separator, width) or FileFormatError(
-            f"{file.name} cannot be read as a table: {reason(error)}. Write it again as plain CSV."
-        ) from error
 
 
 def _quotes_inside(text: str, separator: str) -> bool:

@@ -57,27 +57,25 @@ def looks_like_trec(file: Text, side: Side) -> Literal["run", "qrels"] | None:
         marked = [line for line in lines if line[1] == "0"]
         if side == "truth" and all(map(_has_subtopic, lines)):
             marked = lines
-        if any(_is_number(line[2]) for line in lines) and not _zero_throughout(file.text):
+        numbers = any(is_number(line[2]) for line in lines)
+        if numbers and pl.Series([file.text]).str.contains(_NOT_ZERO)[0]:
             return None
-    if any(len(line) >= 6 and _is_number(line[3]) and _is_number(line[4]) for line in marked):
+    if any(len(line) >= 6 and is_number(line[3]) and is_number(line[4]) for line in marked):
         return "run"
-    grades = [line[3] for line in marked if len(line) == 4 and _is_number(line[3])]
+    grades = [line[3] for line in marked if len(line) == 4 and is_number(line[3])]
     return "qrels" if any(abs(float(grade)) < _LEAST_TIME for grade in grades) else None
 
 
 def _has_subtopic(line: Sequence[str]) -> bool:
-    return len(line) == 4 and line[1].isdigit() and not _is_number(line[2])
+    return len(line) == 4 and line[1].isdigit() and not is_number(line[2])
 
 
 _NOT_ZERO = r"(?m)^[ \t\x0b\x0c]*[^\s]+[ \t\x0b\x0c]+(?:[^0\s]|0[^\s])"
 _LEAST_TIME = 1e8  # in seconds since 1970
 
 
-def _zero_throughout(text: str) -> bool:
-    return not pl.Series([text]).str.contains(_NOT_ZERO)[0]
-
-
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text is a number."""
     try:
         float(text)
     except ValueError:

@@ -283,7 +283,12 @@ def unnested(
     users = columns[roles["user"]]
     if side != "interactions":
         refuse_twice(users if isinstance(users, list) else users.to_list(), read.source)
-    _refuse_single(columns, roles, read.source)
+    of_items = [name for role, name in roles.items() if role not in ("user", "item", "time")]
+    if single := [name for name in of_items if not holds_lists(columns[name])]:
+        raise DataError(
+            f"{read.source} has a list of items in each row, but one value in {few(single)}: each "
+            f"item needs its number. Drop the column, or write a row for each item."
+        )
     lengths, items, numbers = _parts(columns[roles["item"]], users, side, read.source)
     row = np.repeat(np.arange(len(lengths)), lengths)
     rows = {
@@ -293,17 +298,7 @@ def unnested(
     value = VALUE[side]
     if numbers is not None:
         rows[value], roles = numbers, {**roles, value: value}
-    empty = np.flatnonzero(lengths == 0)
-    return replace(read, empty_users=_taken(users, empty)), rows, dict(roles)
-
-
-def _refuse_single(columns: Mapping[str, Column], roles: Mapping[str, str], source: str) -> None:
-    numbers = [name for role, name in roles.items() if role not in ("user", "item", "time")]
-    if single := [name for name in numbers if not holds_lists(columns[name])]:
-        raise DataError(
-            f"{source} has a list of items in each row, but one value in {few(single)}: each item "
-            f"needs its number. Drop the column, or write a row for each item."
-        )
+    return replace(read, empty_users=_taken(users, np.flatnonzero(lengths == 0))), rows, dict(roles)
 
 
 def _parts(

@@ -342,7 +342,7 @@ def summarize(
         scores,
         {**counts_of(rankings, truth), **(unused or {})},
         clusters=clusters,
-        cautions=(*truth.cautions, *rankings.cautions, *doubts),
+        cautions=(*truth.origin.cautions, *rankings.origin.cautions, *doubts),
         kind=rankings.origin.kind,
         random=random,
         perfect=perfect,
