@@ -148,8 +148,7 @@ def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
         propensity = _fit_propensity(inputs.propensities, table)
     notes = () if items is None else items.notes
     notes += () if inputs.collapsing is None else (inputs.collapsing.note,)
-    if inputs.n_items is not None:
-        size = inputs.n_items
+    size = size if inputs.n_items is None else inputs.n_items
     return Side(train, items, catalogue, size, baseline, propensity, notes)
 
 

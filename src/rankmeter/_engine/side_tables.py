@@ -205,10 +205,9 @@ class SideTables:
             return self.categories
         rows = self._places(items.ids)
         described = rows >= 0
-        if hasattr(items.features, "toarray"):
-            vectors = items.features[np.maximum(rows, 0)]
-            return Features(vectors.multiply(described[:, None]).tocsr(), described)
         matrix = items.features[np.maximum(rows, 0)]
+        if hasattr(matrix, "toarray"):
+            return Features(matrix.multiply(described[:, None]).tocsr(), described)
         matrix[~described] = 0.0
         return Features(matrix, described)
 
