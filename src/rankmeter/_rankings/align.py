@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from rankmeter._rankings.pairs import Refused, offsets_of
 from rankmeter._rankings.rank_counts import CountedRows, RankCounts
 from rankmeter._rankings.rules import CandidateCounts, Ranking, count_candidates
 from rankmeter._rankings.ties import Placed, assign_ranks
-from rankmeter._reading.by_user import ByUser
+from rankmeter._reading.by_user import AnyRows, ByUser
 from rankmeter._reading.pieces import KeptRows
 from rankmeter._reading.table import Table
 
@@ -75,7 +76,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     if isinstance(rankings.rows, CountedRows):
         candidate_counts = CandidateCounts(*rankings.rows.counts_at(user, truth))
     else:
-        ranking = _ranking(rankings, user, truth, listing)
+        ranking = _ranking(rankings.rows, rankings, user, truth, listing)
         candidate_counts = count_candidates(ranking, truth, notes, listing)
     counts, positive, repeated, lists = candidate_counts
     hits, nonrelevant, tied = to_hits(counts, (truth.relevant, truth.others), choices, positive)
@@ -93,14 +94,29 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     return Aligned(hits, nonrelevant, in_rankings, facts, lists)
 
 
-def _ranking(rankings: Table, user: IntArray, truth: Judged, listing: Listing | None) -> Ranking:
+@singledispatch
+def _ranking(
+    rows: AnyRows, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
+) -> Ranking:
     """A ranking by the kind of its rows, given the user of each, or each user of an index."""
-    rows, score_type = rankings.rows, truth.choices.score_type
-    if isinstance(rows, KeptRows):
-        return Kept(rankings, user, truth, score_type, rows.rest)
-    if isinstance(rows, ByUser) and listing is None:
-        return Lookup(rows, user, truth.codes.n, score_type)
-    return Rows(rankings, rows.by_row(user), truth, score_type, falling=listing is None)
+    falling = listing is None
+    return Rows(rankings, rows.by_row(user), truth, truth.choices.score_type, falling=falling)
+
+
+@_ranking.register
+def _(
+    rows: KeptRows, rankings: Table, user: IntArray, truth: Judged, _listing: Listing | None
+) -> Ranking:
+    return Kept(rankings, user, truth, truth.choices.score_type, rows.rest)
+
+
+@_ranking.register
+def _(
+    rows: ByUser, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
+) -> Ranking:
+    if listing is None:
+        return Lookup(rows, user, truth.codes.n, truth.choices.score_type)
+    return Rows(rankings, rows.by_row(user), truth, truth.choices.score_type, falling=False)
 
 
 def relevant_items(truth: Judged, items: Codes) -> Shown:

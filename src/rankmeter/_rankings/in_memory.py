@@ -25,12 +25,7 @@ from rankmeter.errors import UsageError
 
 
 class Rows:
-    """Ranking rows of the users with some codes."""
-
-    n_users: int
-    order: str  # by "score" or given "rank", or as in the "list"
-    end: int  # above the number of every row
-    falling: bool  # whether larger values are better
+    """Ranking rows of the users with some codes; see `Ranking`."""
 
     def __init__(
         self, rankings: Table, user: IntArray, judged: Judged, score_type: str, *, falling: bool
@@ -46,7 +41,6 @@ class Rows:
         self.end = self.frame.height
 
     def find(self, judged: Judged) -> Marks:
-        """The rows with judged items; `position` says which judgment each has."""
         row, judgment = self._pairs.row, self._pairs.judgment
         c, raw = self.candidates, None
         if self.order != "list":
@@ -55,13 +49,11 @@ class Rows:
         return Marks(*columns, judged.items, judgment, raw)
 
     def self_items(self) -> Marks:
-        """The rows of items whose id is that of their user."""
         return self.candidates.marks(
             np.flatnonzero(is_self(self.frame["user"], self.frame["item"]))
         )
 
     def repeats(self) -> Marks | None:
-        """All rows but the best one of each item that a user has several times, or None."""
         if not self._pairs.repeated:
             return None
         repeated = self.frame.with_row_index("row")
@@ -71,11 +63,9 @@ class Rows:
         return self.candidates.marks(worse.astype(np.int64))
 
     def numbered(self, marks: Marks) -> Marks:
-        """The marks with the place of each row among all rows, if that was left out."""
         return marks
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        """All candidates, counted at each mark."""
         return count(self.candidates, marks, ties)
 
     def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
@@ -152,7 +142,7 @@ class Kept(Rows):
 
 
 class Lookup:
-    """Items by user, of users with a `code` below `n_users`; methods are those of `Rows`.
+    """Items by user, of users with a `code` below `n_users`; see `Ranking`.
 
     The rows of marks have no numbers but those of lists without scores.
     """
@@ -193,7 +183,7 @@ class Lookup:
         return marks if self.order == "list" else replace(marks, row=marks.row - 1)
 
     def repeats(self) -> None:
-        """No item occurs twice for a user."""
+        """See `Ranking`."""
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
         counts = count(self._all, replace(marks, user=self._place[marks.user]), ties)

@@ -7,16 +7,17 @@ subtracted, those that it appends are added. So no rule is needed to count a ran
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 import polars as pl
 
+from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._evidence.lists import Lists
 from rankmeter._rankings.counts import Candidates, count
 from rankmeter._rankings.ground_truth import Judged
-from rankmeter._rankings.in_memory import Lookup, Rows
+from rankmeter._rankings.in_memory import Rows
 from rankmeter._rankings.listing import Listing, list_first
 from rankmeter._rankings.pairs import Refused, is_self
 from rankmeter._rankings.rank_counts import RankCounts
@@ -25,8 +26,38 @@ from rankmeter._reading.by_user import series
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief
 
-Ranking: TypeAlias = Rows | Lookup
-"""Candidates of users, which can be found and counted. No method knows a rule."""
+
+class Ranking(Protocol):
+    """Candidates of users, which can be found and counted. No method knows a rule."""
+
+    n_users: int
+    end: int  # above the number of every row
+    falling: bool  # whether larger values are better
+
+    @property
+    def order(self) -> str:
+        """By "score" or given "rank", or as in the "list"."""
+        ...
+
+    def find(self, judged: Judged) -> Marks:
+        """The rows with judged items; `position` says which judgment each has."""
+        ...
+
+    def self_items(self) -> Marks:
+        """The rows of items whose id is that of their user."""
+        ...
+
+    def repeats(self) -> Marks | None:
+        """All rows but the best one of each item that a user has several times, or None."""
+        ...
+
+    def numbered(self, marks: Marks) -> Marks:
+        """The marks with the place of each row among all rows, if that was left out."""
+        ...
+
+    def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
+        """All candidates, counted at each mark."""
+        ...
 
 
 class CandidateCounts(NamedTuple):
