@@ -119,7 +119,7 @@ def read(content, form, side):
         raise Refused("encoding") from None
     if "\n" not in text:
         text = text.replace("\r", "\n")
-    if form == "tsv" and re.fullmatch(r"(\S+\t\d+\t\S+\t-?\d+\s*)+", text):
+    if form == "tsv" and are_qrels(text):
         raise Refused("lines of qrels")
     if form in ("csv", "tsv"):
         return of_columns(table(text, "," if form == "csv" else "\t"), side)
@@ -132,6 +132,14 @@ def read(content, form, side):
         return of_object([json.loads(one, object_pairs_hook=unique) for one in lines], side)
     except (ValueError, RecursionError):
         raise Refused("JSON") from None
+
+
+def are_qrels(text):
+    """Whether all lines are those of TREC judgments, with a number as the second field."""
+    lines = [line.strip().split("\t") for line in text.splitlines() if line.strip()]
+    return bool(lines) and all(
+        len(fields) == 4 and fields[1].isdigit() and is_number(fields[3]) for fields in lines
+    )
 
 
 def unique(pairs):
