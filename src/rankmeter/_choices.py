@@ -194,7 +194,7 @@ class Alignment:
 
     @functools.cached_property
     def gain_table(self) -> dict[float, float]:
-        """What some grades gain, by `same_grade`."""
+        """The gain of each grade in ``gains={grade: gain}``; keys are from `same_grade`."""
         pairs = (pair.split(":") for pair in self.gains.split() if ":" in pair)
         return {same_grade(float(grade)): float(gain) for grade, gain in pairs}
 
@@ -268,7 +268,7 @@ class Averaging:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is the same for all metrics of a plan."""
+    """The options that hold for all metrics of a plan."""
 
     bad_scores: Literal["error", "drop", "worst"] = choice(
         "error",
@@ -385,7 +385,7 @@ def _declared(part: type[Any]) -> dict[str, Choice]:
 
 
 def words_and_types(hint: Any) -> tuple[tuple[Any, ...], list[Any]]:
-    """The words that an annotation permits, and the other types of which it is a union."""
+    """The words that an annotation permits, and the other types of its union."""
     union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     members = typing.get_args(hint) if union else (hint,)
     words = tuple(w for m in members if typing.get_origin(m) is Literal for w in m.__args__)

@@ -60,7 +60,7 @@ def _class() -> type[Any]:
 
 
 class _Provided:
-    """What the provider does, without the base class of ir_measures."""
+    """The methods of the provider, without the base class of ir_measures."""
 
     NAME = "rankmeter"
 

@@ -118,7 +118,7 @@ class CommandLine(click.Group):
         return matching + click.Command.shell_complete(self, ctx, incomplete)
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
-        """Run a command line (default: that of the process), and exit."""
+        """Run a command line (default: the arguments of the process), and exit."""
         if instruction := os.environ.get(COMPLETE):
             from click.shell_completion import shell_complete
 

@@ -29,7 +29,7 @@ class _Name(click.Path):
     """The name of a file or folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse an empty name, which would be that of the working directory."""
+        """Refuse an empty name, which would mean the working directory."""
         if value == "":
             self.fail("expected a name, got ''", param, ctx)
         return super().convert(value, param, ctx)
@@ -140,7 +140,7 @@ def _help_all() -> Option:
 
 
 def _hanging(text: str, formatter: click.HelpFormatter) -> str:
-    """A paragraph in which no option is broken at a hyphen."""
+    """A wrapped paragraph; options are not broken at their hyphens."""
     indent = " " * formatter.current_indent
     return textwrap.fill(
         text, formatter.width, initial_indent=indent, subsequent_indent=indent + "  ",
@@ -168,7 +168,7 @@ def reworded(error: RankmeterError, message: str) -> RankmeterError:
 
 
 def as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
-    """A message in which `` `ties` `` and ``ties='item'`` are ``--ties`` and ``--ties item``.
+    """A message with `` `ties` `` and ``ties='item'`` written as ``--ties`` and ``--ties item``.
 
     Function calls and text that only looks like an option, such as a file name, stay.
     """

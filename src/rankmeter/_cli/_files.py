@@ -173,7 +173,7 @@ def _slices(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def _stream(pieces: Iterator[pl.DataFrame], file: IO[bytes]) -> None:
-    """Write Parquet from pieces, of which only some are in memory at a time."""
+    """Write Parquet from pieces that are not all in memory at once."""
     from polars.io.plugins import register_io_source
 
     first = next(pieces)

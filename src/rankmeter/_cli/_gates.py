@@ -166,7 +166,7 @@ _BY = re.compile(r"(?<=\S)\s+by\s+(?P<margin>\S+)$")
 
 
 def _parts(claim: re.Pattern[str], text: str) -> tuple[re.Match[str], str, str, str] | None:
-    """What `text` claims, of which two systems, on which metric; in linear time."""
+    """The claim, the two systems and the metric that a condition names; in linear time."""
     text = text.strip()
     claimed = claim.search(text)
     on = claimed and _ON.search(text, claimed.end())
@@ -192,7 +192,7 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
 
 
 def _instead(text: str) -> str:
-    """What to write in place of a text that is not a condition, or leaves open what is shown."""
+    """A hint at the condition to write instead of a text that is none, or is ambiguous."""
     unclear = _parts(_AMBIGUOUS, text)
     a, b, metric = ("new", "prod", "ndcg@10") if unclear is None else unclear[1:]
     margin_match = unclear and _BY.search(metric)

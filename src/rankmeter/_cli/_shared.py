@@ -130,7 +130,7 @@ class Outputs:
 
 
 def _tables(result: Summary) -> list[Table]:
-    """The means, and those of groups."""
+    """The tables of means, overall and by group."""
     return [result.table(), *map(result.group_table, labels_by_group(result))]
 
 

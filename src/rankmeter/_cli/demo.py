@@ -59,7 +59,7 @@ class _Job:
 
     @classmethod
     def read(cls, ratings: str | None) -> _Job:
-        """Other ratings, those of MovieLens, or made-up ones where these are not installed."""
+        """Read a file of ratings, or MovieLens, or make ratings up if that is not installed."""
         if ratings is not None:
             return cls(movielens(ratings), None, made_up=False)
         try:
@@ -82,7 +82,7 @@ class _Job:
 
     @cached_property
     def split(self) -> Split:
-        """The held-out ratings, and all others except those of new users."""
+        """The held-out ratings, and all other ratings of known users."""
         train = self.held.train.filter(~pl.col("user").is_in(self.new.implode()))
         rows = Interactions.read(pl.concat([train, self.held.test]))
         is_test = np.arange(rows.frame.height) >= train.height
@@ -251,7 +251,7 @@ def _of_lists(comparison: Comparison, names: list[str], metrics: list[str]) -> d
 
 
 def _conventions(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]:
-    """The same lists, measured by the conventions of four tools."""
+    """Measure the same lists by the conventions of four tools."""
     rows = []
     for tool in TOOLS:
         mean = evaluate(ranked, job.split.test, MAIN, like=tool, **job.choices)[MAIN]

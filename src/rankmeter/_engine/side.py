@@ -93,7 +93,7 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Side data, with ids of the same types as those of rankings and ground truth.
+    """Side data, with ids of the same types as in rankings and ground truth.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ NO_SIDE = Side()
 
 
 def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
-    """Read all that was given; ids get the types of those of a table.
+    """Read all side data that were passed; ids get the types of the ids of a table.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
 
 
 def _fit_ids(rows: pl.DataFrame, read: Interactions | Table | Items, table: Table) -> pl.DataFrame:
-    """Rows with ids in the types of those of a table; `read` is what they are from."""
+    """Rows with ids in the types of the ids of a table; `read` is their source."""
     refuse_dead_threads()
     return rows.with_columns(
         fit_ids(rows[role], role, table, read.source, textual=read.textual)

@@ -250,7 +250,7 @@ class _Desk:
 
     @property
     def facts(self) -> dict[str, bool]:
-        """Special cases, and whether each is that of the user."""
+        """Special cases, and whether each one applies to the user."""
         aligned = self.aligned
         return {
             "no ranking": not aligned.in_rankings[0],

@@ -81,7 +81,7 @@ class _Values:
         self.ids += other.ids
 
     def _check_ids(self, ids: list[pl.Series]) -> None:
-        """Refuse ids of further queries that cannot be compared with those of earlier ones."""
+        """Refuse ids whose type cannot be compared with the ids of earlier queries."""
         if self.queries and bool(ids) != bool(self.ids):
             raise UsageError(
                 "pass users= in every update or in none: repeated users cannot be recognized",

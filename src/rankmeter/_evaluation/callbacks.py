@@ -150,7 +150,7 @@ class _Scorer:
 
 
 def _matrix(scores: Any, way: str) -> Any:
-    """Scores with a column for each class or label, in all forms in which estimators give them."""
+    """Scores with a column for each class or label, from any form that estimators return."""
     if way == "predict_proba" and isinstance(scores, list):  # each label is false or true
         return np.column_stack([np.asarray(part)[:, -1] for part in scores])
     if way == "decision_function" and np.ndim(scores) == 1:  # the score of the second of two

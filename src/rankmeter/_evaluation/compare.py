@@ -192,7 +192,7 @@ def _check_source(name: str, result: Summary) -> Summary:
 
 
 def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:
-    """The result of a system: that of its only run, or of the mean of all."""
+    """The result of a system: of its only run, or of the mean of all runs."""
     first = runs[0]
     if len(runs) == 1:
         return first

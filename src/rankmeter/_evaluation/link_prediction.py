@@ -332,7 +332,7 @@ def _answers(test: IntArray, true: IntArray, target: int, other: int) -> tuple[I
 
 
 def _as_sets(filters: Any) -> list[Any]:
-    """Sets of triples, of which there can be one alone."""
+    """Sets of triples from one set or several."""
     if filters is None:
         return []
     if hasattr(filters, "columns") or getattr(filters, "ndim", 3) < 3:

@@ -20,7 +20,7 @@ MOST = 10**12
 
 @dataclass(frozen=True)
 class SampleSize:
-    """How many users find a difference.
+    """The number of users that a comparison needs to find a difference.
 
     Attributes
     ----------

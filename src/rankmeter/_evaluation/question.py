@@ -95,7 +95,7 @@ def question_of(
 
 
 def check_options(results: Mapping[str, Summary]) -> None:
-    """Refuse results in which a metric of one name has different options."""
+    """Refuse results that give a metric of one name different options."""
     for (first, result), (name, other) in itertools.combinations(results.items(), 2):
         shared = {e.label: e for e in other.plan.metrics if e.label in result.estimates}
         entries = [result.plan[label] for label in shared]

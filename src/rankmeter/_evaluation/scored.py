@@ -291,7 +291,7 @@ def count_request(
 
 
 def _tolerance(tolerance: Any, like: str | None) -> tuple[float, float]:
-    """The absolute and the relative tolerance of ties: as given, or that of the tool."""
+    """The absolute and the relative tolerance of ties: the caller's, or the tool's."""
     if tolerance is None:
         return load_convention("rankmeter" if like is None else like).tolerance
     if not isinstance(tolerance, list | tuple) or len(tolerance) != 2:
@@ -301,7 +301,7 @@ def _tolerance(tolerance: Any, like: str | None) -> tuple[float, float]:
 
 
 def _row_ids(users: Any, queries: Queries) -> tuple[Ids | None, Counter[str]]:
-    """An id for each query of those of the rows, and what was converted to read them."""
+    """An id for each query, from the ids of the rows, and counts of converted ids."""
     counts: Counter[str] = Counter()
     if users is None:
         return None, counts
@@ -385,7 +385,7 @@ def _query_cautions(plan: Plan, queries: Queries) -> list[str]:
 
 
 def _query_remarks(plan: Plan, queries: Queries, tolerance: tuple[float, float]) -> list[str]:
-    """How much ties matter, and what a query is."""
+    """Remarks on the effect of ties and on what one query is."""
     n, tied = int(np.count_nonzero(queries.found)), queries.tied
     remarks = query_remark(plan, queries.facts)
     if tied and not queries.facts.get("mean_ranks"):

@@ -224,7 +224,7 @@ class _Means:
         return math.nan if isinstance(value, RankmeterError) else value
 
     def compute(self, plans: Iterable[MetricPlan]) -> Mapping[MetricPlan, float | RankmeterError]:
-        """The mean of each plan, or why it has none; as many as the size of the data allows."""
+        """The mean of each plan, or its error; NaN for plans that exceed `MAX_ROWS`."""
         groups: dict[Alignment, list[MetricPlan]] = {}
         for plan in dict.fromkeys(plans):
             if plan not in self.computed:

@@ -237,7 +237,7 @@ class Hits:
 
     @cached_property
     def nth(self) -> FloatArray:
-        """Number of each hit among those of its user: 1, 2, …; hits of equal rank share one."""
+        """Number of each hit within its user: 1, 2, …; hits of equal rank share a number."""
         position = np.arange(self.rank.size) - self.offsets[self.user] + 1
         nth = position.astype(np.float64)
         is_equal = (self.rank[1:] == self.rank[:-1]) & (self.user[1:] == self.user[:-1])

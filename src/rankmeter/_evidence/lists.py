@@ -113,7 +113,7 @@ class Lists:
         return positions + np.arange(positions.size)
 
     def __add__(self, other: Lists) -> Lists:
-        """The users of both, those of `self` first."""
+        """Concatenate the users of both."""
         offsets = np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]])
         pairs = {name: (getattr(self, name), getattr(other, name)) for name in _OF_ITEMS}
         joined: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
@@ -326,7 +326,7 @@ class Intents:
     names: list[str]
 
     def of(self, lists: Lists) -> Lists:
-        """Lists in which an item is its row of the categories."""
+        """Lists that name each item by its row of the categories."""
         n = self.pair.size
         pair = lists.user * lists.n_items + lists.item
         rows = np.searchsorted(self.pair, pair)
@@ -381,7 +381,7 @@ class Similarity:
 
 @dataclass(frozen=True, eq=False)
 class Likeness:
-    """What says how alike two items are; None for what was not given.
+    """Features or similarities of items; None for those not passed.
 
     Parameters
     ----------

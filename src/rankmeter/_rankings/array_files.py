@@ -150,7 +150,7 @@ def _columns(data: Any) -> Columns:
 
 
 def _fetched(read: Columns) -> dict[str, Column]:
-    """All columns; those of text without types get the type that all of their values have."""
+    """All columns; columns of untyped text get the type that all their values have."""
     columns = read.fetch(read.names)
     if not read.untyped:
         return dict(columns)

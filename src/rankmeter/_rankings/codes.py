@@ -53,7 +53,7 @@ FEW = 4000
 
 
 class Codes:
-    """Users as their place in the sorted universe; `codes` are those of some columns."""
+    """Users as their index in the sorted universe; `codes` are known codes of some columns."""
 
     def __init__(self, users: Ids | pl.Series, codes: Sequence[tuple[Ids, IntArray]] = ()) -> None:
         self.users, self._known = as_ids(users), codes

@@ -144,12 +144,12 @@ class Candidates:
 
 
 def sort_key(number: FloatArray, order: str, score_type: str = "float64") -> FloatArray:
-    """Scores or ranks as numbers of which the smaller is better."""
+    """Scores or ranks as numbers; smaller is better."""
     return -compared(number, score_type) if order == "score" else number
 
 
 def compared(score: FloatArray, score_type: str) -> FloatArray:
-    """Scores in the precision in which they are compared."""
+    """Scores at the precision of their comparison."""
     return score.astype(np.float32).astype(np.float64) if score_type == "float32" else score
 
 

@@ -49,7 +49,7 @@ class Judged:
         return self.rows.items()
 
     def lookup_form(self, lists: ByUser) -> Any:
-        """The items in the form in which they are looked up in lists."""
+        """The items in the form that `look_up` takes."""
         kind = type(lists)
         if kind not in self._sought:
             self._sought[kind] = lists.sought(self.items)
@@ -72,7 +72,7 @@ def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None 
 
 
 def counted_gains(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
-    """What judged items count: their gains, or those of a table, or of ``gains="reached"``.
+    """The gains of judged items: their own, from a table of grades, or by ``gains="reached"``.
 
     Items that are not relevant count at most 0 then.
     """

@@ -47,7 +47,7 @@ def plan_of(
     choices: Mapping[str, Any],
     systems: Iterable[object],
 ) -> Plan:
-    """The plan for some rankings, of which all or none are samples, ranks or grades.
+    """The plan for rankings; samples, ranks and grades cannot be mixed with other kinds.
 
     Raises
     ------

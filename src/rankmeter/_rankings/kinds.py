@@ -112,7 +112,7 @@ class Scores(Kind):
 
 
 class _CountedQueries(Kind):
-    """Queries with one true item each, of which counts are known and no other item."""
+    """Queries with one true item each: its counts are known, other items are not."""
 
     def __init__(self, queries: Queries, users: Any) -> None:
         self.queries, self._facts = queries, Counter[str]()

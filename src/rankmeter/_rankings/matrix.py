@@ -121,7 +121,7 @@ class CandidateCells:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MatrixRows(ByUser):
-    """Some cells of a matrix of scores, in the order of rows and columns."""
+    """Cells of a matrix of scores, in the order of rows and columns."""
 
     column_ids: Ids  # (n_columns,) without duplicates
     of_column: IntArray | None  # (n_items,) the column of each cell; None if every row has all

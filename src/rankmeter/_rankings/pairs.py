@@ -54,7 +54,7 @@ def offsets_of(user: IntArray, n_users: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows by user, without being moved; those of a user are in their order."""
+    """Rows by user, without moving them; the rows of a user keep their order."""
 
     order: IntArray | None  # (n_rows,) positions of the rows by user; None if they are
     offsets: IntArray  # (n_users + 1,) where the rows of each user begin in this order
@@ -86,7 +86,7 @@ class Refused:
 
     @classmethod
     def of(cls, n: int, pairs: pl.DataFrame) -> Refused:
-        """So many pairs, of which these are some."""
+        """Pairs at these indices, among a total number."""
         smallest = pairs.select("user", "item").unique().sort("user", "item").head(SHOWN)
         return cls(n, tuple(smallest.iter_rows()))
 

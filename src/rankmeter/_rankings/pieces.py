@@ -177,7 +177,7 @@ class _Sifted(NamedTuple):
 
 
 class _Hashes:
-    """Hashes of user and item, to be found among those of other rows."""
+    """Hashes of user and item, to look them up among the hashes of other rows."""
 
     def __init__(self, keys: Keys) -> None:
         keys.sort()

@@ -118,7 +118,7 @@ class Queries:
         return int(np.count_nonzero(self.counts.equal[self.found]))
 
     def take(self, queries: IntArray) -> Queries:
-        """Select queries in this order; the facts stay those of all."""
+        """Select queries in this order; the facts still describe all queries."""
         new_index = np.full(self.n, -1)
         new_index[queries] = np.arange(queries.size)
         user = new_index[self.counts.user]
@@ -163,7 +163,7 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class CountedRows(InFrame):
-    """Queries of which the only judged item, 0, is known by its counts, and no other item."""
+    """Queries with one judged item, 0, which is known by its counts; other items are not known."""
 
     is_index = is_counted = True
     count: Callable[[bool], Queries]  # given whether scores are compared as float32

@@ -91,7 +91,7 @@ class Remainder:
     def _count(
         self, rows: pl.DataFrame, value: FloatArray | None, orders: list[Order]
     ) -> dict[Order, Counts]:
-        """Count for each of the rows in every order; without a value it is that of each row."""
+        """Count for each row in every order, at `value` or, without it, at the row's own."""
 
 
 def needs(alignments: Iterable[Alignment]) -> tuple[bool, bool]:

@@ -44,7 +44,7 @@ class Ranking(Protocol):
         ...
 
     def self_items(self) -> Marks:
-        """The rows of items whose id is that of their user."""
+        """The rows of items whose id equals the id of their user."""
         ...
 
     def repeats(self) -> Marks | None:
@@ -248,7 +248,7 @@ def _moved_up(user: IntArray, rank: FloatArray, gaps: Marks | None) -> FloatArra
 
 
 def _gaps_of_users(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
-    """The ranks of gaps by user, and where those of some users begin and end."""
+    """The ranks of gaps by user, and the offsets of the gaps of each user."""
     order = np.lexsort((gaps.value, gaps.user))
     users = gaps.user[order]
     return gaps.value[order], np.searchsorted(users, user), np.searchsorted(users, user, "right")

@@ -34,7 +34,7 @@ CONVERTED = 1 << 18
 
 
 class Block(NamedTuple):
-    """Some columns of the scores, the first of which is `start`."""
+    """Consecutive columns of the scores, from column `start`."""
 
     scores: Any
     start: int = 0
@@ -54,7 +54,7 @@ class Block(NamedTuple):
         return comparable_scores(values, single=self.single)
 
     def rows(self, row: IntArray) -> Any:
-        """Some rows, which ascend."""
+        """Select rows, in ascending order."""
         return comparable_scores(pick_rows(self.scores, row), single=self.single)
 
 
@@ -88,7 +88,7 @@ class Targets:
         return cls(cells, value - width, value + width, n_rows, ordered)
 
     def only(self, rows: IntArray | slice) -> Targets:
-        """Some of the targets, by places of NumPy or as a slice."""
+        """Select targets by index or slice."""
         index = rows if isinstance(rows, slice) else on_device_of(self.low, rows)
         low = self.low[index]
         high = low if self.high is self.low else self.high[index]
@@ -125,7 +125,7 @@ def compare_rows(block: Block, targets: Targets) -> tuple[RankCounts, bool]:
 
 
 def _compare_compiled(block: Block, targets: Targets) -> tuple[IntArray, IntArray, bool]:
-    """How many cells are above and equal to each target, and whether all are finite."""
+    """The numbers of cells above and equal to each target, and whether all cells are finite."""
     scores, (n_rows, width) = block.scores, block.scores.shape
     above, equal = np.empty((2, targets.cells.n), dtype=np.int64)
     as_is = scores.dtype in (np.float32, np.float64) and scores.flags.c_contiguous
@@ -164,7 +164,7 @@ def _is_for_compiled(values: Any) -> TypeGuard[npt.NDArray[Any]]:
 def _count_compiled(
     value: npt.NDArray[Any], offsets: IntArray, targets: Targets
 ) -> tuple[IntArray, IntArray, bool]:
-    """How many values of its row are above and equal to each target; whether all are finite."""
+    """The numbers of values above and equal to each target in its row; whether all are finite."""
     assert _native.native is not None
     row = np.ascontiguousarray(targets.cells.row)
     below, upto = np.empty((2, row.size), dtype=np.int64)

@@ -303,7 +303,7 @@ def _two_passes(blocks: Blocks, problem: Problem, *, verify: bool = False) -> Qu
 
 
 def _refuse_changed(block: Block, problem: Problem, value: Any) -> None:
-    """Refuse scores of targets that are not those of the first pass."""
+    """Refuse scores of targets that differ from the scores of the first pass."""
     positions, cells = block.inside(problem.target)
     first, later = host(value)[positions], host(block.at(cells))
     wrong = np.flatnonzero((first != later) & ((first == first) | (later == later)))  # noqa: PLR0124

@@ -39,7 +39,7 @@ _BAD = ("no_item", "missing", "infinite", "rounded")  # the bits of the column `
 def gather(
     table: Table, truth: Table, alignments: Sequence[Alignment], *, room: int, depth: int = 0
 ) -> Table:
-    """The same rankings, of which only the rows with judged items are in memory.
+    """Collect the rows with judged items; the other rows stay where they are and are counted there.
 
     Those of repeated items are, too, and of items with the id of their user, where an alignment
     needs them. The rows of each user down to rank `depth` are in memory for themselves. Candidates
@@ -197,7 +197,7 @@ def beyond(rows: Query, value: str, marks: Any) -> Any:
 
 
 def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
-    """How many candidates that are tied with each mark precede it by their items."""
+    """The number of candidates tied with each mark that precede it by item."""
     text = dict(rows.candidates.dtypes)["item"] == "string"
     candidates = rows.candidates.selectExpr("user", "item", f"{value} AS value")
     marks = marks.selectExpr("place", "mark_user", "mark", f"{_tie_key(ties, text)} AS key")
@@ -218,7 +218,7 @@ def top_rows(rows: Query, depth: int, *, with_self: bool = False) -> Any:
 
 
 def _tie_key(ties: TieRule, text: bool) -> str:
-    """What tied items are ordered by; the same order as that of `places`."""
+    """Sort key for tied items; consistent with `places`."""
     if ties.startswith("text") or (ties.startswith("native") and text):
         return "string(item)"
     if not text:
@@ -322,7 +322,7 @@ class Clustered(Remainder):
         return counts
 
     def _preceding(self, targets: _Targets, equal: IntArray, kind: str, ties: TieRule) -> IntArray:
-        """How many of the candidates that are equal come first."""
+        """The number of equal candidates that come first."""
         before = np.zeros_like(equal)
         tied = np.flatnonzero(equal)
         if not tied.size:
@@ -380,7 +380,7 @@ class _Tally(NamedTuple):
 def _targets_of(
     rows: pl.DataFrame, order: str, kind: str, value: FloatArray | None = None
 ) -> _Targets:
-    """Some rows with their own values, or with others."""
+    """Rows with their own values, or with the values passed."""
     if value is None:
         value = sort_key(rows[order].to_numpy(), order, kind)
     return _Targets(rows["user"], value + 0.0, rows["item"])  # -0.0 is 0.0

@@ -118,7 +118,7 @@ class Tally:
         return self._in_given_order(self._before[ties])
 
     def _in_given_order(self, count: IntArray) -> IntArray:
-        """Counts in the order in which the marks were given."""
+        """Counts in the order of the marks as they were passed."""
         result = np.empty_like(count)
         result[self._place] = count
         return result

@@ -29,7 +29,7 @@ def series(values: npt.NDArray[Any], name: str = "") -> pl.Series:
 
 
 class Ids(ABC):
-    """Some ids of one type, without nulls."""
+    """Ids of one type, without nulls."""
 
     @property
     @abstractmethod
@@ -41,21 +41,21 @@ class Ids(ABC):
 
     @abstractmethod
     def take(self, indices: npt.NDArray[np.int64]) -> Self:
-        """Some of them, by place."""
+        """Select ids by index."""
 
     @abstractmethod
     def series(self) -> pl.Series:
-        """The same as a series."""
+        """The ids as a series."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.to_list())
 
     def to_list(self) -> list[Any]:
-        """The same as Python objects."""
+        """The ids as Python objects."""
         return self.series().to_list()
 
     def integers(self) -> npt.NDArray[Any]:
-        """The same as an array, of integers."""
+        """The ids as an array; they must be integers."""
         return self.series().to_numpy()
 
     def ends(self) -> tuple[int, int]:
@@ -64,7 +64,7 @@ class Ids(ABC):
         return int(numbers.min()), int(numbers.max())
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Self:
-        """Those at some places."""
+        """Select ids by mask."""
         return self if mask.all() else self.take(np.flatnonzero(mask))
 
 
@@ -132,7 +132,7 @@ _FEW = 10_000
 
 
 class Stored(ABC):
-    """What rows of all kinds have in common."""
+    """Rows in memory: the interface that all kinds share."""
 
     is_index = False  # whether items are looked up in these, so that no rows are made
     in_memory = True  # whether these are all rows
@@ -143,7 +143,7 @@ class Stored(ABC):
 
     @abstractmethod
     def frame(self) -> pl.DataFrame:
-        """The same as rows of ``user``, ``item`` and, if there are any, a number."""
+        """The rows as a frame of ``user``, ``item`` and, if there are numbers, a number."""
 
     @property
     def n_rows(self) -> int:
@@ -209,7 +209,7 @@ class InFrame(Stored):
         return of_users
 
     def only(self, indices: npt.NDArray[np.int64]) -> Self:
-        """Some of the rows, by places, which ascend; neighbours are not copied."""
+        """Select rows by ascending index; neighbouring rows are not copied."""
         if indices.size and indices[-1] - indices[0] < indices.size:
             return replace(self, rows=self.rows.slice(int(indices[0]), indices.size))
         return replace(self, rows=self.rows[indices])
@@ -219,7 +219,7 @@ class InFrame(Stored):
         return self.rows["user"].value_counts(name="n")["n"].cast(pl.Int64)
 
     def tied(self, numbers: npt.NDArray[np.float64]) -> int:
-        """How many rows have the number of another row of their user."""
+        """The number of rows that share their number with another row of the user."""
         return int(self.rows.select("user", number=series(numbers)).is_duplicated().sum())
 
     def cast(self, role: str, dtype: pl.DataType) -> Self:
@@ -247,10 +247,10 @@ class ByUser(Stored):
 
     @abstractmethod
     def take(self, places: npt.NDArray[np.int64]) -> Ids:
-        """Some of these; the places of a user follow one another."""
+        """Select items by index; the indices of a user follow one another."""
 
     def sought(self, items: Ids) -> Any:
-        """Items of the type of these, in the form in which `look_up` takes them."""
+        """Items of the same type in the form that `look_up` takes."""
         return items
 
     def look_up(self, list_index: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
@@ -267,7 +267,7 @@ class ByUser(Stored):
 
     @abstractmethod
     def places(self, list_index: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
-        """The same, but always the place."""
+        """Look up positions in the lists, whether or not items have scores."""
 
     def only(self, indices: npt.NDArray[np.int64]) -> Self:
         """The items of some users, by their places, which ascend."""
@@ -287,11 +287,11 @@ class ByUser(Stored):
 
     @abstractmethod
     def _own_fields(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        """What only lists of this form have, for some of the items, which are whole lists."""
+        """The fields that only this form has, for the items kept, which are full lists."""
 
     @property
     def order(self) -> Literal["score", "list"]:
-        """How the items are ordered: by "score", or as in the "list"."""
+        """The order of the items: by "score", or as in the "list"."""
         return "list" if self.numbers is None else "score"
 
     def __len__(self) -> int:
@@ -319,7 +319,7 @@ class ByUser(Stored):
         return int(np.count_nonzero(np.append(equal, False) | np.append(False, equal)))
 
     def as_judgments(self) -> Self:
-        """The same as judgments, which have gains: 1 each where there are no numbers."""
+        """The rows as judgments: a number is the gain, which is 1 where there are no numbers."""
         gains = np.ones(len(self)) if self.numbers is None else self.numbers
         return replace(self, numbers=gains, column="gain")
 
@@ -356,7 +356,7 @@ def places(ids: pl.Series, *, text: bool = False) -> pl.Series:
 
 
 def places_of(columns: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.int64]:
-    """The same for ids of one type in any form, one part after the other."""
+    """Look up ids of one type in any form, one part after the other."""
     if columns[0].type != "String" and not text:
         return np.concatenate([text_of.integers() for text_of in columns])
     if sum(map(len, columns)) > _FEW_TO_ORDER:

@@ -63,7 +63,7 @@ class Spool:
         return len(self.heights)
 
     def read(self, n: int, names: Sequence[str] | None = None) -> pl.DataFrame:
-        """Some columns of one of the frames, or all."""
+        """The columns of one of the frames, or some of them."""
         start, length = self._places[n]
         with self._lock, open(self.path, "rb") as file:  # noqa: PTH123 - may have no name
             file.seek(start)
@@ -94,7 +94,7 @@ _SHOWN = 4  # ids that an error shows, and one more
 
 @dataclass(frozen=True)
 class Chunks:
-    """The rankings of a text file, of which only the columns with a role are kept."""
+    """The rankings of a text file; only columns with a role are kept."""
 
     frames: Spool
     found: Columns  # what is known of the columns
@@ -103,7 +103,7 @@ class Chunks:
 
 
 def read_chunks(path: Path, columns: Mapping[str, str] | None, n_bytes: int) -> Chunks | None:
-    """Read rankings from a text file; None if its format is that of one value.
+    """Read rankings from a text file; None if the whole file is one value.
 
     The number of a line in an error is that in its chunk, which the error names.
     """
@@ -190,7 +190,7 @@ def _first_line(content: bytes) -> bytes:
 
 
 def _last_end(content: bytes) -> int:
-    """Where the last line ends that is not inside quotation marks."""
+    """The end of the last line that is not inside quotation marks."""
     letters = np.frombuffer(content, dtype=np.uint8)
     ends, marks = np.flatnonzero(letters == ord("\n")), np.flatnonzero(letters == ord('"'))
     outside = ends[np.searchsorted(marks, ends) % 2 == 0]

@@ -29,7 +29,7 @@ _WHOLES = ("doc", "docid", "docno", "document", "documentid", "parent", "parenti
 
 @dataclass(frozen=True, eq=False)
 class Collapse:
-    """What an item is part of: a rule on its text, or a table with the columns item and whole."""
+    """Maps items to wholes: a rule on the text of an id, or a table of item and whole."""
 
     note: str
     rule: pl.Expr | None = None
@@ -114,7 +114,7 @@ def _collapsed(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
 
 @_collapsed.register
 def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table:
-    """The same for pieces: all rows of a user go into one of as many files, which are pieces."""
+    """Collapse pieces: all rows of a user go into one file, and the files are the new pieces."""
     pieces = examples.pieces
     types = {role: rankings.dtype(role) for role in ("user", "item")}
     by_user = [Spool() for _ in range(len(pieces))]
@@ -142,7 +142,7 @@ def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table
 
 @_collapsed.register
 def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
-    """The same in Spark, where the rows of a user and whole item are brought together."""
+    """Collapse in Spark, which groups the rows by user and whole item."""
     rows, renamed = examples.query, collapse.renamed(examples.rows, rankings).drop("part")
     joined = _named_in_spark(rankings, rows, collapse)
     sums = [

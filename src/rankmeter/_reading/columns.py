@@ -65,12 +65,12 @@ class Columns:
 
     @classmethod
     def by_role(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
-        """The same, where columns are named after their roles by the form."""
+        """Columns that the form names after their roles."""
         return cls.of(columns, source, roles={name: name for name in columns}, **facts)
 
     @classmethod
     def by_user(cls, lists: ByUser, source: str, **facts: Any) -> Columns:
-        """Items by user, of which columns are made only if these are fetched."""
+        """Items by user; columns are made only when they are fetched."""
         names = ["user", "item", *(["score"] if lists.order == "score" else [])]
         return cls(
             names,
@@ -205,7 +205,7 @@ def named(role: str, names: Sequence[object]) -> list[str]:
 
 
 def words_of(read: Columns) -> Words:
-    """What a form, or the names of its columns, call users and items."""
+    """The vocabulary of a form or of its column names: words for users and items."""
     if read.roles is not None:
         return read.words
     users = named("user", read.names)

@@ -165,7 +165,7 @@ def _columns(data: Mapping[Any, Any], source: str) -> Columns:
 
 
 def _row_shape(value: object) -> Literal["record", "item", ""]:
-    """What kind of row a value is, by its keys or, for a named tuple, its fields.
+    """The kind of a row, by its keys or, for a named tuple, by its fields.
 
     A record has the prediction, the truth or both of one user, and a row of an item, as in
     ``{"user": 1, "item": 7}``, one of each, or one user with a list of items. Single values under
@@ -234,7 +234,7 @@ def _lists_in(row: Mapping[Any, Any]) -> frozenset[str]:
 
 
 def _field_value(name: str, row: Mapping[Any, Any]) -> Any:
-    """A field of a row; a tuple is an id, unless the name is that of lists."""
+    """A field of a row; a tuple is an id, unless the field holds lists."""
     value = row.get(name)
     return list(value) if isinstance(value, tuple) and plain(name) in _OF_LISTS else value
 

@@ -27,7 +27,7 @@ _GRADES = range(-10, 11)
 
 
 def instead_of_values(side: Side) -> str:
-    """What to pass instead of scores or labels of all items."""
+    """A hint at what to pass instead of scores or labels of all items."""
     if side == "rankings":
         return (
             "If these are scores of all items (users × items), pass the ids of the top k, "
@@ -203,7 +203,7 @@ def _are_pairs(truth: Table, rankings: Table) -> bool:
 
 
 def _length_of_lists(truth: Table) -> int:
-    """The number of judgments of each user, if all have as many, 10 or more; else 0."""
+    """The number of judgments of each user, if it is the same for all and at least 10; else 0."""
     if truth.height < 2 * _LONG_LIST:
         return 0
     judged = truth.frame["user"].value_counts()["count"]
@@ -212,7 +212,7 @@ def _length_of_lists(truth: Table) -> int:
 
 
 def _longer_lists(rankings: Table, truth: Table) -> int:
-    """The same, if all rankings are shorter and differ in length."""
+    """As `_length_of_lists`, if all rankings are shorter and differ in length."""
     if rankings.order != "list" or truth.height <= rankings.rows.n_rows:
         return 0
     n, lengths = _length_of_lists(truth), rankings.rows.sizes()

@@ -90,7 +90,7 @@ def _part_of_json(path: Path, part: str, side: Side) -> Columns:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a path is that of a Parquet file, a folder, or a pattern of files."""
+    """Whether a path names a Parquet file, a folder, or a pattern of files."""
     if not path.exists():
         files = matching(path)
         for file in files:
@@ -110,7 +110,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def is_text(path: Path) -> bool:
-    """Whether a path is that of a text file."""
+    """Whether a path names a text file."""
     return path.is_file() and not is_parquet(path) and not is_database(path)
 
 
@@ -277,7 +277,7 @@ _SUFFIXES = {".gz": "gzip", ".zst": "zstd"}
 
 
 def packing(start: bytes) -> str:
-    """How content with these first four bytes is compressed: gzip, zstd or, if not at all, ""."""
+    """The compression of content with these first four bytes: gzip, zstd or, if none, ""."""
     return next((name for name, magic in _MAGIC.items() if start.startswith(magic)), "")
 
 

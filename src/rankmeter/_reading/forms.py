@@ -94,7 +94,7 @@ _JUDGMENTS = frozenset({"Qrels", "InformationRetrievalEvaluator"})
 
 
 def _from_foreign(data: Any, side: Side) -> Columns:
-    """What the object holds for the side."""
+    """Read the data that the object holds for the side."""
     kind = min(class_names(type(data).__mro__) & _FOREIGN.keys())
     source = describe_type(data)
     if side == "rankings" and kind[1] in _JUDGMENTS:
@@ -109,7 +109,7 @@ _IRDS = "irds:"
 
 
 def _from_irds(data: str, side: Side) -> Columns:
-    """What a data set of ir_datasets holds for the side, by its name there."""
+    """Read the data of a side from a data set of ir_datasets, by its name."""
     try:
         import ir_datasets
     except ImportError:

@@ -21,7 +21,7 @@ from rankmeter.errors._checks import brief
 
 
 def describe_type(data: object) -> str:
-    """What an object is, for messages: ``"pyarrow Table"``."""
+    """The package and class of an object, for messages: ``"pyarrow Table"``."""
     return f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
 
 
@@ -59,7 +59,7 @@ def nested_in(schema: Mapping[str, Any]) -> frozenset[str]:
 
 
 def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") -> Columns:
-    """A Polars query, of which only the needed columns are computed."""
+    """A Polars query; only the needed columns are computed."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         # The in-memory engine keeps the row order that a ranking without scores relies on.
@@ -111,7 +111,7 @@ def from_arrow(data: Any, side: Side) -> Columns:
 
 
 def from_dataset(data: Any, side: Side) -> Columns:
-    """A dataset of pyarrow, of which only the needed columns are read."""
+    """A dataset of pyarrow; only the needed columns are read."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         with query_errors("pyarrow Dataset"):
@@ -130,7 +130,7 @@ def _half_floats(data: Any) -> list[str]:
 
 
 def from_duckdb(data: Any, side: Side, source: str = "DuckDB relation") -> Columns:
-    """A DuckDB relation, of which only the needed columns are computed."""
+    """A DuckDB relation; only the needed columns are computed."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         with query_errors(source):
@@ -254,7 +254,7 @@ def numpy_column(values: Any) -> Column:
 
 
 def expand_home(data: str | PathLike[str]) -> Path:
-    """A path, in which ``~`` is the home of a user."""
+    """A path with ``~`` expanded to the home of a user."""
     # Path.expanduser raises where there is no such user; then the name can be a file.
     path = Path(os.path.expanduser(data))  # noqa: PTH111
     with reading(path):
@@ -325,7 +325,7 @@ def is_database(path: Path) -> bool:
 
 
 def from_database(path: Path, table: str, side: Side) -> Columns:
-    """A table or view of a DuckDB file, of which only the needed columns are read."""
+    """A table or view of a DuckDB file; only the needed columns are read."""
     try:
         import duckdb
     except ImportError as error:

@@ -27,7 +27,7 @@ _CATEGORIES = frozenset({"category", "categories", "genre", "genres", "topic", "
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """What is known of some items.
+    """Side data of items.
 
     Attributes
     ----------

@@ -149,7 +149,7 @@ _TEXT = r'"(?:[^"\\]|\\.)*"'
 
 
 def _refuse_twice(file: Text, frame: pl.DataFrame) -> None:
-    """Refuse a key twice in one object, of which Polars reads the first.
+    """Refuse an object that repeats a key, of which Polars would read the first.
 
     Outside strings every colon belongs to a key, so a row with more colons than values has an
     explicit null or a key twice. Rows are checked only if the file has more colons than values.

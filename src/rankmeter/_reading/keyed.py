@@ -38,7 +38,7 @@ class Keyed(NamedTuple):
 
 
 def keyed(read: Columns, roles: Mapping[str, str]) -> Keyed:
-    """The columns of some `roles`, role or name → column, of which the first is the key.
+    """The columns of `roles` (role or name → column); the first role is the key.
 
     If that is the only one, users without a row of their own follow.
     """
@@ -211,7 +211,7 @@ def read_users(
     columns: Mapping[str, str] | None = None,
     source: str | None = None,
 ) -> pl.Series:
-    """Read ids of users, in the type of those of `train` and the order of the data.
+    """Read ids of users, in the type of the ids of `train` and the order of the data.
 
     The data is ids, a frame or file with a column for the user (others are not looked at; `columns`
     may name it), or a text with one user per line. A user may occur several times. `source` names

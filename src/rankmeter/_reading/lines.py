@@ -24,7 +24,7 @@ SPAN = np.dtype([("start", "<i8"), ("size", "<u4"), ("hash", "<u4")])
 
 @dataclass(frozen=True, eq=False)
 class Spans(Ids):
-    """Some ids of a text, by place."""
+    """Ids in a text, by start and end."""
 
     content: bytes | npt.NDArray[np.uint8]
     places: npt.NDArray[Any]  # of `SPAN`
@@ -120,7 +120,7 @@ class Lines(ByUser):
         return {"spans": self.spans.take(np.flatnonzero(mask))}
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Lines:
-        """Some of the items, without users that keep no item."""
+        """Select items by mask; users without a selected item are dropped."""
         if mask.all():
             return self
         lengths = np.diff(np.concatenate(([0], np.cumsum(mask)))[self.offsets])
@@ -144,7 +144,7 @@ class _Scan:
 
     @classmethod
     def of(cls, file: Text, form: tuple[int, int]) -> _Scan:
-        """The file in as many parts as there are threads, unless it is small."""
+        """The file in one part for each thread; a small file is one part."""
         n = max(1, min(_THREADS, file.size // _PER_THREAD))
         with file.opened() as piece:
             cuts = [_cut(piece, file.size * i // n, file.size) for i in range(1, n)]
@@ -203,7 +203,7 @@ class _Scan:
     def _read(
         self, i: int, arrays: Sequence[npt.NDArray[Any]], id_bytes: npt.NDArray[np.uint8]
     ) -> tuple[int, int] | None:
-        """How many lines and topics of a part were written into the arrays."""
+        """The numbers of lines and topics of a part that were written into the arrays."""
         position, stop = self.parts[i]
         items, numbers, topics, first = arrays
         size, last, scan = _PIECE, 2, _native.native.scan
@@ -247,7 +247,7 @@ def _cut(piece: Piece, start: int, end: int) -> int:
 def _joined(
     array: npt.NDArray[Any], room: Sequence[int], filled: Sequence[int]
 ) -> npt.NDArray[Any]:
-    """What was written into the parts of an array, a view if they are full."""
+    """The filled parts of an array, concatenated; a view if all are full."""
     if sum(filled) == array.size:
         return array
     pairs = zip(room, filled, strict=False)

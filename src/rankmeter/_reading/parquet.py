@@ -28,7 +28,7 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def read_parquet(path: Path) -> Columns:
-    """The columns of a Parquet file, or of all those of a folder or of a pattern.
+    """The columns of a Parquet file, or of all files of a folder or pattern.
 
     A folder ``user=7`` gives its files a column ``user``, unless they have one. Where several
     values of a key are below the folder, it is an error not to use that column: the parts of a
@@ -105,7 +105,7 @@ class ParquetFiles:
     def read(
         self, requested: Sequence[str], part: tuple[Path, int, int] | None = None
     ) -> pl.DataFrame:
-        """Some columns of all rows, or of the rows of one file from one on."""
+        """Read columns of all rows, or of the rows of one file from a row on."""
         columns = [
             pl.col(name) if name in self.stored else _of_folder(name, self.keys[name], self.files)
             for name in requested
@@ -198,7 +198,7 @@ def _refuse_pooled(
 
 
 def _unlike_file(files: Sequence[Path], path: Path) -> FileFormatError | None:
-    """The first part of a folder whose columns are not those of the first part."""
+    """The first file of a folder whose columns differ from the columns of its first file."""
     try:
         schemas = [pl.scan_parquet(file, glob=False).collect_schema() for file in files]
     except polars_errors():
@@ -260,7 +260,7 @@ class _Footer(NamedTuple):
 
 
 def _footer(file: Path) -> _Footer:
-    """What a file holds; refuses one at an impossible place, even if it is unused."""
+    """Read the footer; refuses a column chunk at an impossible offset, even if unused."""
     with _damaged(file), file.open("rb") as opened:
         footer = _struct(BytesIO(_end(opened)))
         if 8 in footer:

@@ -183,7 +183,7 @@ def _of_table(
 
 
 def _roles(read: Columns, columns: Mapping[str, str]) -> dict[str, str]:
-    """The column of each role, that of the user first."""
+    """The column of each role; the user's is first."""
     roles = dict(columns)
     for role, name in roles.items():
         if name not in read.names:

@@ -15,7 +15,7 @@ from rankmeter._reading.by_user import InFrame, series
 
 
 class Piece(NamedTuple):
-    """Some rows of rankings, checked."""
+    """Rows of rankings, checked."""
 
     rows: pl.DataFrame  # as in a `Table`, and `number`: the place of each row among all rows
     empty_users: pl.Series  # users all of whose rows in this piece were dropped
@@ -57,7 +57,7 @@ class Rest(Protocol):
     def count(
         self, rows: pl.DataFrame, value: Any, ties: TieRule | None, score_type: str
     ) -> tuple[Any, Any, Any]:
-        """How many candidates are above, equal to and, by the order `ties`, before each row.
+        """The numbers of candidates above, equal to and, by the order `ties`, before each row.
 
         `rows` have a user, an item and a number; a lower `value` is better.
         """
@@ -68,7 +68,7 @@ class Rest(Protocol):
         ...
 
     def tied(self) -> Any:
-        """Which of the rows in memory have the score of another candidate."""
+        """A mask of the rows in memory whose score another candidate shares."""
         ...
 
 

@@ -228,7 +228,7 @@ def _subtopics(column: Column, *, untyped: bool) -> list[pl.Series]:
 
 
 def _judged(read: Columns, lists: ByUser) -> Table:
-    """Judgments of which only the gains need a check."""
+    """Judgments; only their gains need a check."""
     counts = Counter({**read.counts, "rows": len(lists)})
     if lists.numbers is None:
         counts["assumed_gains"] = len(lists)

@@ -99,7 +99,7 @@ def _unique(pairs: Iterable[tuple[Any, Any]], owner: str, source: str) -> dict[A
 
 
 class _Form(NamedTuple):
-    """What search engines exchange under some keys."""
+    """A response or request of a search engine: its keys, its side and its reader."""
 
     keys: frozenset[str]
     side: Literal["rankings", "truth"]

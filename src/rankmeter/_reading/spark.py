@@ -92,7 +92,7 @@ def is_spark(data: object) -> bool:
 
 
 def from_spark(data: Any, side: Side) -> Columns:
-    """A Spark DataFrame, of which only the needed columns are brought to the driver."""
+    """A Spark DataFrame; only the needed columns are collected."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         frame = collect_rows(data.select([quoted(name) for name in names]), describe_type(data))
@@ -305,7 +305,7 @@ class Query:
         return _local(rows, self.data.sparkSession, self.source).hint("broadcast")
 
     def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """What an `Origin` counts, given the numbers of bad values; or a DataError."""
+        """The counts for an `Origin`, from the numbers of bad values; or a DataError."""
         n = counts["rows"]
         if self.counted is not None:
             return self.counted(n - counts["missing"])

@@ -155,7 +155,7 @@ _Type: TypeAlias = "pl.DataType | type[pl.DataType]"
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a table came from.
+    """The origin of a table: its source, and what was counted and doubted while reading.
 
     Of `counts` only ``rows`` is always there, the others if they are not zero: ``float_user_ids``,
     ``float_item_ids`` (integers that came as floats), ``infinite_scores``, ``worst_scores``,
@@ -231,11 +231,11 @@ class Table:
         return self.users.type if role == "user" else self.rows.item_type
 
     def dtype(self, role: str) -> pl.DataType:
-        """The same as a type of Polars."""
+        """The type of the ids of a role, as a type of Polars."""
         return _polars_type(self.type_of(role))
 
     def only(self, indices: IntArray, empty: IntArray) -> Table:
-        """Some of the rows and of the empty users, by place; neighbours are not copied."""
+        """Select rows and empty users by index; neighbouring rows are not copied."""
         return replace(self, rows=self.rows.only(indices), empty_users=self.empty_users.take(empty))
 
     def of_user(self, user: object) -> Table:
@@ -271,7 +271,7 @@ class Table:
 
 
 def no_judgments(rankings: Table) -> Table:
-    """An empty ground truth for rankings of which only the items are measured."""
+    """An empty ground truth, for metrics that need none."""
     types = rankings.dtype("user"), rankings.dtype("item"), pl.Float64()
     schema = dict(zip(("user", "item", "gain"), types, strict=True))
     users = Objects([], rankings.type_of("user"))
@@ -293,7 +293,7 @@ def whole_numbers(text: pl.Series) -> pl.Series | None:
 
 
 def _rewritten(text: pl.Series, dtype: _Type) -> pl.Series:
-    """Where writing the integer back does not give the text again."""
+    """A mask of the texts that differ from their integer written back."""
     return text.cast(dtype, strict=False).cast(pl.String).ne_missing(text)
 
 
@@ -371,7 +371,7 @@ _FLAT = ("flat", "pairs")
 
 
 def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
-    """How to write each of the two possible meanings of a flat list or mapping."""
+    """A hint that spells out both possible meanings of a flat list or mapping."""
     frame = flat.frame.head(3)
     ellipsis = ", …" if len(flat.frame) > len(frame) else ""
     items = list(map(brief, frame["item"]))
@@ -427,7 +427,7 @@ def _meeting_type(role: str, rankings: Table, truth: Table) -> IdType:
 
 
 def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
-    """Refuse ids that match those of the other side only without the white space at their ends.
+    """Refuse ids that match the other side only without the white space at their ends.
 
     Otherwise it is part of an id. It is accidental only in ids that were read from text.
     """
@@ -453,7 +453,7 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
 
 
 def _all_ids(table: Table, role: str) -> pl.Series:
-    """All ids of a role: those of the rows, then those of the users without items."""
+    """All ids of a role: of the rows, then of the users without items."""
     if role == "item":
         return table.frame[role]
     columns = table.users.series(), table.empty_users.series()

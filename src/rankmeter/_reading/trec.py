@@ -162,7 +162,7 @@ _START = 4096
 
 
 def _blanks(content: bytes | bytearray) -> int | None:
-    """How many bytes are white space or control characters; None if two of them are neighbours."""
+    """The number of white-space and control bytes; None if two of them are neighbours."""
     codes, n = np.frombuffer(content, np.uint8), 0
     before = codes[:1] <= _BLANK  # at the start, it would make an empty field
     for start in range(0, codes.size, _AT_ONCE):

@@ -34,7 +34,7 @@ _is_pandas_series = made_by("pandas", "Series")
 def items_of_all(
     users: Iterable[Any], values: Iterable[Any], side: Side, source: str
 ) -> tuple[npt.NDArray[np.int64], list[Any], list[Any] | None]:
-    """How many items each user has, the items and, if users have some, their numbers.
+    """The number of items of each user, the items and, if there are any, their numbers.
 
     Some users without numbers are refused; a user without items needs none.
     """
@@ -149,7 +149,7 @@ def _id_of(value: object) -> str:
 
 
 def _from_documents(user: object, items: Sequence[Any], name: str, source: str) -> list[Any]:
-    """The ids of documents, also of pairs with a score, whose order is that of the ranking.
+    """The ids of documents in ranked order; also from pairs with a score.
 
     Whether a higher score of a pair is better depends on the vector store, so it is not read.
     """
@@ -304,7 +304,7 @@ def unnested(
 def _parts(
     column: Column, users: Column, side: Side, source: str
 ) -> tuple[np.ndarray[Any, Any], Column, Column | None]:
-    """How many items each row has, the items, and their numbers if they have some."""
+    """The number of items of each row, the items, and their numbers if there are any."""
     if isinstance(column, pl.Series) and column.dtype == pl.Array:
         column = column.arr.to_list()
     if isinstance(column, pl.Series) and not column.dtype.inner.is_nested():  # type: ignore[attr-defined]

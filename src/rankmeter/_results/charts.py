@@ -283,7 +283,7 @@ def bins(metric: str, pairs: Iterable[tuple[Difference, Histogram]]) -> list[Any
 
 
 def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[Any]:
-    """The values of all users in two systems, as circles of as many users as are there.
+    """The values of all users in two systems; the area of a circle is the number of users.
 
     A point has the value of the first system, that of the second, and the number of users.
     """

@@ -205,7 +205,7 @@ class Compared(Logged):
         return marks
 
     def segment_notes(self) -> list[str]:
-        """How segments were tested, and which differences are not the same in all of them."""
+        """Notes on the tests of segments, and on differences that vary between segments."""
         clauses = {
             (h.metric, h.a, h.b): segments_clause_of(self, d)
             for h in self.heterogeneity

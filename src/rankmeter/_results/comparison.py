@@ -49,7 +49,7 @@ class Comparison(Compared):
         return self.kind.frame(pl.concat(frames))
 
     def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
-        """The rows of `per_user` in Polars, those of so many users at a time."""
+        """The rows of `per_user` in Polars, for a fixed number of users at a time."""
         for name, summary in self.summaries.items():
             for piece in summary.pieces_by_user(size):
                 yield piece.select(pl.lit(name).alias("system"), pl.all())
@@ -209,7 +209,7 @@ class Comparison(Compared):
                      falling=worst == self.by_metric[label].increasing)  # fmt: skip
 
     def _two_systems(self, label: str, system: str | None, rival: str | None) -> tuple[str, str]:
-        """The two systems to look at: those of the headline, unless they are given."""
+        """The two systems to show: the caller's, or the systems of the headline."""
         for option, name in (("system", system), ("against", rival)):
             if name is not None:
                 choice(option, name, self.systems)

@@ -239,7 +239,7 @@ class Difference:
         )
 
     def sources(self) -> str:
-        """What the difference varies with, if systems have several training runs."""
+        """The sources of variance of the difference, if systems have several training runs."""
         if math.isnan(self.share_of_runs):
             return ""
         tip = "runs, not more users" if self.share_of_runs > 0.5 else "users, not more runs"
@@ -251,7 +251,7 @@ class Difference:
         )
 
     def outlook(self) -> str:
-        """What the study could have found."""
+        """A sentence on the smallest difference that the study could have found."""
         changed = self.wins + self.losses
         if not math.isnan(self.detectable):
             return (

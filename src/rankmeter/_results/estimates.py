@@ -220,7 +220,7 @@ def mean_interval(
 def interval_of_moments(
     summary: Moments, setting: Setting, scale: tuple[float, float]
 ) -> tuple[float, float]:
-    """Interval of a mean of independent values, of which only the moments are known."""
+    """Interval of the mean of independent values, from their moments."""
     if summary.n < 2 or not _bounded(setting, summary.mean, scale):
         return _clipped(setting, scale, summary.mean, t_interval_of(summary, setting.confidence))
     n, se = summary.n, summary.sd / math.sqrt(summary.n)
@@ -228,7 +228,7 @@ def interval_of_moments(
 
 
 def _bounded(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
-    """Whether the interval is that of a mean on a bounded scale."""
+    """Whether the interval is for a mean on a bounded scale."""
     on = scale[0] <= mean <= scale[1] and math.isfinite(scale[0]) and math.isfinite(scale[1])
     return on and setting.interval == "wilson"
 

@@ -67,7 +67,7 @@ class Evaluated(Logged):
         return next(self.pieces_by_user(max(len(self.scores.users), 1)))
 
     def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
-        """The rows of `values_by_user`, those of so many users of the scores at a time."""
+        """The rows of `values_by_user`, for a fixed number of users at a time."""
         refuse_dead_threads()
         size = integer("size", size, least=1)
         users = self.scores.users

@@ -69,7 +69,7 @@ MAX_GROUPS = 10
 
 
 def counts_of(rankings: Table, truth: Table) -> dict[str, int]:
-    """Counts of rows read, dropped or converted; those of the truth are called ``truth_…``.
+    """Counts of rows read, dropped or converted; counts of the truth are called ``truth_…``.
 
     Only the truth has gains, so ``assumed_gains`` and ``rounded_gains`` keep their names.
     """

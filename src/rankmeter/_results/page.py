@@ -164,7 +164,7 @@ SIGNS = "●■▲◆✚▼▶◀●■"
 
 
 def read_page(path: str | Path) -> dict[str, Any]:
-    """The result inside a report: that of `Comparison.to_dict` or of `Summary.to_dict`.
+    """The result inside a report: the dictionary of `Comparison.to_dict` or `Summary.to_dict`.
 
     Raises
     ------

@@ -159,7 +159,7 @@ class _Pair:
         return pseudo_change(self.changes, self.span)
 
     def crossed_test(self) -> TestResult:
-        """The test of two systems of which one has several training runs, or both."""
+        """The test of two systems, of which at least one has several training runs."""
         confidence = self.setting.confidence
         result = crossed_test(*self.runs, confidence=confidence, change=self.widening)
         runs = zip(self.names, self.runs, strict=True)
@@ -171,7 +171,7 @@ class _Pair:
         return replace(result, note=note)
 
     def randomization_test(self, p: float, n_resamples: int) -> TestResult:
-        """The randomization test, exact if few users differ; `p` is that of the flips.
+        """The randomization test, exact if few users differ; `p` is the p-value of random flips.
 
         For very many users t has the same p as the flips.
         """
@@ -194,7 +194,7 @@ class _Pair:
         return error if error.se > noise else error.steadied(pseudo_change(self.changes, span))
 
     def difference(self, corrected: _Corrected, family: int) -> Difference:
-        """The difference with its test, which is one of a `family` of so many."""
+        """The difference with its test, as a member of a `family` of tests."""
         values, result = self.group.values, corrected.result
         (a, b), (x, y) = self.names, self.users
         low, high = self.interval(corrected)
@@ -286,7 +286,7 @@ class _Pair:
         return Margins(tests.margin, tests.not_higher, tests.not_lower)
 
     def interval(self, corrected: _Corrected) -> tuple[float, float]:
-        """The interval of a difference: that of its test, of the bootstrap, or of Student's t.
+        """The interval of a difference: from its test, from the bootstrap, or Student's t.
 
         Rare differences count (`pseudo_change`), unless Student's t was asked for, as
         the interval or as the test.
@@ -307,7 +307,7 @@ class _Pair:
         return clip((low - high, high - low), error.mean, *ends) if steady else ends
 
     def detectable(self, corrected: _Corrected) -> float:
-        """The smallest difference that as many users show, at the level of the family."""
+        """The smallest difference that these users can show, at the level of the family."""
         n, _, sd = paired_moments(*self.units)
         level = corrected.test_level
         if n < 2 or level >= POWER:
@@ -387,7 +387,7 @@ class PairedTests:
 
     @property
     def _corrects(self) -> bool:
-        """Whether an adjusted p is that of a family."""
+        """Whether p-values are adjusted for a family of tests."""
         return self.correction != "none" or "tukey" in self.settings.test
 
     def facts(self) -> dict[str, Any]:
@@ -643,7 +643,7 @@ def _stack_groups(groups: Sequence[_Group]) -> list[Hypotheses]:
 
 
 def _n_tests(family: Sequence[_Group]) -> int:
-    """Number of comparisons with a test: those of two units or more."""
+    """Number of comparisons with a test, which needs two units or more."""
     return sum(len(group.pairs) for group in family if len(group.rows) > 1)
 
 

@@ -36,7 +36,7 @@ def reopen_source(result: Evaluated) -> Source | None:
 
 
 def no_ranks(_: Plan) -> Mapping[str, Scores]:
-    """The scores under another plan of systems of which only values are known."""
+    """The scores under another plan, for systems whose values alone are known."""
     raise UsageError("this needs the ranks of each user: pass the rankings to rm.compare")
 
 

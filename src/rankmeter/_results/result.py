@@ -117,7 +117,7 @@ class Result(ABC):
 
     @property
     def words(self) -> Words:
-        """What tables and sentences call users and items."""
+        """The vocabulary of tables and sentences: words for users and items."""
         return getattr(getattr(self, "plan", None), "words", USERS)
 
     @abstractmethod
@@ -133,7 +133,7 @@ class Result(ABC):
         """The numbers as a frame."""
 
     def _tables(self) -> list[Table]:
-        """All tables, in the order in which they are shown."""
+        """All tables, in display order."""
         return [self.table()]
 
     @in_words_of_result

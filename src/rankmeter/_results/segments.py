@@ -89,7 +89,7 @@ def _sort_labels(labels: pl.Series) -> list[str]:
 
 
 def _natural_sort_key(label: str) -> tuple[list[str | int], str]:
-    """A key in which 10 comes after 2, as text and as a part of it."""
+    """Natural sort key: 10 comes after 2, also inside a text."""
     pieces = re.split("([0-9]+)", label)
     return [int(piece) if index % 2 else piece for index, piece in enumerate(pieces)], label
 
@@ -346,7 +346,7 @@ def gap_values(values: FloatArray, group: IntArray) -> FloatArray:
     below = np.concatenate(([0.0], np.cumsum(ascending)))
 
     def to_all(mean: FloatArray) -> FloatArray:
-        """The sum of the distances of a mean from those of all groups."""
+        """The sum of the distances of a mean from the means of all groups."""
         n_below = np.searchsorted(ascending, mean)
         sums: FloatArray = (2 * n_below - size.size) * mean + below[-1] - 2 * below[n_below]
         return sums

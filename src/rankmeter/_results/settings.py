@@ -106,14 +106,14 @@ class Settings:
 
     @functools.cached_property
     def margins(self) -> dict[str, tuple[float, bool]] | tuple[float, bool] | None:
-        """The margin of each metric, or that of all."""
+        """The margin of each metric, or one margin for all."""
         if isinstance(self.margin, Mapping):
             return {label: _margin(value) for label, value in self.margin.items()}
         return None if self.margin is None else _margin(self.margin)
 
     @property
     def margin_text(self) -> str | dict[str, str] | None:
-        """The margin as it is written, ``0.005`` or ``1%``, or that of each metric."""
+        """The margin as text, ``0.005`` or ``1%``; one for each metric if they differ."""
         if isinstance(self.margins, dict):
             return {label: _margin_text(*margin) for label, margin in self.margins.items()}
         return None if self.margins is None else _margin_text(*self.margins)
@@ -190,7 +190,7 @@ class Values:
         return np.stack([averaged.only(users).parts for averaged in systems], axis=1)
 
     def compared(self, common: str) -> BoolArray:
-        """A mask of the users that are compared: those of all systems, or of any two."""
+        """A mask of the compared users: the users of all systems, or of any two."""
         n: IntArray = self.members.sum(axis=1)
         return n >= (len(self.averaged) if common == "all" else 2)
 

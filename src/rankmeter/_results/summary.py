@@ -174,7 +174,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         return self.kind.frame(part_frame(means))
 
     def gap(self, segments: object) -> Frame:
-        """How far apart the means of segments are: the mean absolute pairwise difference.
+        """The gap between segments: the mean absolute pairwise difference of their means.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         return labels
 
     def adjusted(self, metric: str) -> Estimate:
-        """A mean adjusted for chance: 0 is the mean of random rankings, and 1 that of perfect ones.
+        """A mean adjusted for chance: 0 for random rankings, 1 for perfect rankings.
 
         ``(mean - random) / (best - random)``, and its interval likewise; it can be negative. As in
         the adjusted mean reciprocal rank of link prediction, for any metric of hits. The metric
@@ -382,7 +382,7 @@ def with_metrics(result: Summary, labels: Collection[str]) -> Summary:
 
 
 def with_names_of(first: Summary, result: Summary) -> Summary:
-    """A result in which equal metrics have the names that they have in another result."""
+    """The result with the metric names of another result where the metrics are equal."""
     by_metric = {entry.requested: entry.label for entry in first.plan.metrics}
     names = {e.label: by_metric.get(e.requested, e.label) for e in result.plan.metrics}
     if all(name == label for label, name in names.items()):

@@ -39,7 +39,7 @@ def one_line(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Text in which control characters other than newlines and tabs are written, as ⟨U+202E⟩."""
+    """Text with control characters other than newlines and tabs spelled out, as ⟨U+202E⟩."""
     return _escaped(text, lambda c: c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩")
 
 

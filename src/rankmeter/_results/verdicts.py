@@ -224,7 +224,7 @@ class Headline:
 
 
 def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> str:
-    """In which segments `d` has another answer; empty if no difference between them is shown.
+    """A clause on the segments that answer differently from `d`; empty if none is shown to.
 
     `within` has the same comparison in each segment, and `p` is that of equal differences.
     """
@@ -250,7 +250,7 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
 
 
 def _some_names(names: Sequence[str]) -> str:
-    """Some names, or the first of many."""
+    """The names, or the first of many."""
     n_named = MAX_NAMED if len(names) > MAX_NAMED + 1 else len(names)
     suffix = f" and {len(names) - n_named} more" if len(names) > n_named else ""
     return ", ".join(names[:n_named]) + suffix
@@ -336,7 +336,7 @@ def _gain_text(d: Difference) -> str:
 
 
 def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[str]:
-    """What the test says in plain words, and then exactly."""
+    """The conclusion of the test in plain words, and then exactly."""
     if d.verdict == "equivalent":
         return [d.sentence()]
     family = counted(d.family, "comparison")

@@ -38,7 +38,7 @@ class Heading(str):
 
 
 def parts_of(walk: Walk, whose: str) -> Iterator[str | Table]:
-    """Headings, tables and lines in the order in which they are read."""
+    """Headings, tables and lines, in reading order."""
     yield Heading(f"{walk.label} of {whose} = {_plain(walk.value)}")
     yield ", ".join(walk.facts)
     yield _table(walk.ranking, walk.k)

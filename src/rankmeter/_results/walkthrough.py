@@ -57,7 +57,7 @@ class Walkthrough(Result):
 
     @in_words_of_result
     def parts(self) -> list[str | Table]:
-        """Headings, tables and lines in the order in which they are read."""
+        """Headings, tables and lines, in reading order."""
         whose = f"{in_words('user')} {one_line(str(self.user))}"
         blocks = [
             part

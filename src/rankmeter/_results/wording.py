@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 def by_key(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
-    """The values of each key; keys are in the order in which they come first."""
+    """The values of each key; keys are in the order of their first occurrence."""
     groups: dict[K, list[V]] = {}
     for key, value in pairs:
         groups.setdefault(key, []).append(value)

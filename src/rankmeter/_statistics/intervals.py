@@ -339,7 +339,7 @@ def score_interval(
     confidence: float,
     units: float | None = None,
 ) -> Interval:
-    """Wilson's interval of the mean of n values, of which `units` count if there is no error."""
+    """Wilson's interval of the mean of n values; `units` is the sample size if the error is 0."""
     units = n if units is None else units
     low, high = scale
     m = min(max((mean - low) / (high - low), 0.0), 1.0)

@@ -200,7 +200,7 @@ def randomization_tests(
 
 
 def exact_p(a: Floats, b: Floats, *, mid: bool = False) -> float:
-    """Share of all choices of signs whose sum is at least as far from 0 as that of ``a - b``.
+    """Share of all choices of signs whose sum is at least as far from 0 as the sum of ``a - b``.
 
     With ``mid`` those that are as far count half.
 

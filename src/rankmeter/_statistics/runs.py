@@ -94,7 +94,7 @@ def _not_lower(
     ties: float,
     clusters: npt.ArrayLike | None,
 ) -> float:
-    """The one-sided p of a mean above 0, where a loss of ``size`` has the mean 0."""
+    """One-sided p-value of a mean above 0, where a loss of ``size`` has the mean 0."""
     error = spread(values, clusters)
     n = error.units
     if n < 2 or largest == 0.0:
@@ -110,7 +110,7 @@ def _not_lower(
 
 
 def _binomial_tail(count: int, n: int, share: float) -> float:
-    """The binomial probability of at most so many of n."""
+    """The binomial probability of at most this many successes in n."""
     return math.fsum(
         math.comb(n, i) * share**i * (1.0 - share) ** (n - i) for i in range(min(count, n) + 1)
     )
@@ -214,7 +214,7 @@ def crossed_margin_tests(
 
 
 def _p_above(crossed: Crossed, shift: float, extra: float) -> float:
-    """The one-sided p of a mean above ``-shift``; `extra` is added to its variance."""
+    """One-sided p-value of a mean above ``-shift``; `extra` is added to its variance."""
     se = math.sqrt(crossed.users + crossed.runs + extra)
     if math.isnan(se) or se == 0.0:
         return math.nan

@@ -182,7 +182,7 @@ class Plan(Setting):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Warnings about the numbers as those of the tool, and how the side data were read."""
+        """Warnings about agreement with the tool, and notes on how the side data were read."""
         tool = load_convention(self.tool)
         evaluated = dict.fromkeys(entry.metric.name for entry in self.metrics)
         absent = [name for name in evaluated if not has_metric(tool.name, name)]

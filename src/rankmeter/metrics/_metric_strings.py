@@ -308,7 +308,7 @@ def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[Any]]:
 
 
 def is_elsewhere(name: str) -> bool:
-    """Whether a name is that of a known measure that rankmeter does not have."""
+    """Whether a name is a known measure that rankmeter does not have."""
     return re.sub(r"[\s_\-]", "", name.lower()) in ELSEWHERE
 
 

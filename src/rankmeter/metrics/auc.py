@@ -276,7 +276,7 @@ def _expected_left(
 
 
 def _expected_left_of_nth(j: int, hits: int, misses: int, terms: int, remaining: float) -> float:
-    """The same for the j-th hit of a group: Σ of max(left - x, 0) times P(x misses before it)."""
+    """The expectation for the j-th hit of a group: Σ max(left - x, 0) · P(x misses before)."""
     if not terms:
         return 0.0
     i, x = np.arange(j), np.arange(terms - 1)
@@ -326,7 +326,7 @@ def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) 
 
 
 def _with_lower_gain(hits: Hits, compared: Hits) -> tuple[FloatArray, FloatArray]:
-    """How many of some other items of the user have a lower gain than each hit, and the same."""
+    """The numbers of other items of the user with a lower gain than each hit, and with the same."""
     gains = np.unique(np.concatenate([hits.gain, compared.gain]))
 
     def key(ranked: Hits) -> IntArray:
@@ -341,7 +341,7 @@ def _with_lower_gain(hits: Hits, compared: Hits) -> tuple[FloatArray, FloatArray
 
 
 def _pairs_in_order(hits: Hits) -> FloatArray:
-    """Pairs of hits of which the upper one has the larger gain; tied ones count as 1/2."""
+    """Pairs of hits whose upper hit has the larger gain; tied pairs count as 1/2."""
     end = hits.offsets[hits.user + 1]
     upper, step = np.arange(hits.rank.size), 1
     total = np.zeros(hits.n_users)

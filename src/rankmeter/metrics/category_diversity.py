@@ -35,7 +35,7 @@ def shares(sums: FloatArray, *, fallback: float = np.nan) -> FloatArray:
 
 
 def per_item(categories: Features) -> Features:
-    """The same categories, where an item with several is shared by them."""
+    """The categories, with the weight of an item split among its categories."""
     n = np.maximum(np.asarray(categories.matrix.sum(axis=1)), 1.0)
     return replace(categories, matrix=categories.matrix / n[:, None])
 

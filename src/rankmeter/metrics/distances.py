@@ -44,7 +44,7 @@ class Space:
 
     @property
     def known(self) -> BoolArray:
-        """Which items have features or similarities."""
+        """A mask of the items that have features or similarities."""
         return self.source.known
 
     def without_unknown(self, top: Lists, unknown: str) -> Lists:
@@ -62,7 +62,7 @@ class Space:
         return self.source
 
     def blocks(self, lists: Lists) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-        """Equally long lists, so many at a time that all their distances fit."""
+        """Equally long lists, in blocks whose distances fit in memory."""
         return lists.blocks(max(1, CELLS // (self.width + int(lists.lengths.max(initial=0)))))
 
     def total(self, lists: Lists) -> FloatArray:
@@ -187,7 +187,7 @@ class Space:
         return np.asarray(np.sqrt(np.maximum(squares - 2.0 * common, 0.0)))
 
     def _differ(self, first: FloatArray, second: FloatArray) -> FloatArray:
-        """How many features differ, or their share."""
+        """The number of features that differ, or their share."""
         return self._share(np.asarray(np.count_nonzero(first != second, axis=-1), dtype=np.float64))
 
     def _share(self, differ: FloatArray) -> FloatArray:

@@ -296,7 +296,7 @@ def _mean_distance(total: FloatArray, n: FloatArray, members: Features) -> Float
 def _members(
     groups: Groups, categories: Features | None, popularity: Popularity | None
 ) -> Features:
-    """Which items belong to which group."""
+    """The members of each group."""
     if groups == "categories":
         return require(categories, "categories")
     popularity = require(popularity, "popularity")

@@ -91,7 +91,7 @@ def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) 
 
 
 def _count(exposure: Exposure, catalogue: Catalogue) -> tuple[FloatArray, FloatArray, int]:
-    """How much each item of a catalogue is shown; the same without zeros, ascending; its size."""
+    """The exposure of each item of a catalogue; without zeros, ascending; the catalogue's size."""
     counts = exposure.counts()
     if catalogue.item is not None:
         counts = np.where(catalogue.item, counts, 0.0)
@@ -101,7 +101,7 @@ def _count(exposure: Exposure, catalogue: Catalogue) -> tuple[FloatArray, FloatA
 
 
 def _differences(ascending: FloatArray, n: int) -> float:
-    """The sum of |x - y| over all pairs of n numbers, of which these are not 0."""
+    """The sum of |x - y| over all pairs of n numbers; `ascending` are the numbers other than 0."""
     rank = np.arange(n - ascending.size + 1.0, n + 1.0)
     return float(((2.0 * rank - n - 1.0) * ascending).sum())
 
@@ -162,7 +162,7 @@ def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
     """The sum of |x - y| over all pairs of items, over the number of items and the sum of x."""
 
     def exposures(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
-        """The exposure of each item; that of the items that matter, ascending; their number."""
+        """The exposure of each item; of the items that count, ascending; their number."""
         exposure_by_item, positive, size = _count(exposure, catalogue)
         ascending = np.concatenate([np.zeros(size - positive.size), positive])
         return exposure_by_item, ascending, max(size - (denominator == "n-1"), 1)

@@ -373,7 +373,7 @@ def _gains(
     weight: Weight,
     ideal: str,
 ) -> tuple[FloatArray, FloatArray]:
-    """What each list gains; and what an ideal one does if `greedy`, else what none can exceed."""
+    """The gain of each list, and of an ideal list if `greedy`, else an upper bound of it."""
     top = lists.top(k)
     depth = int(top.rank.max(initial=0)) if k is None else k
     top = top.only(top.relevant)

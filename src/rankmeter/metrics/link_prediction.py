@@ -212,7 +212,7 @@ def zhits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
 def above_chance(
     value: FloatArray, random: FloatArray, best: FloatArray | float, *, increasing: bool = True
 ) -> Ratio:
-    """How far a number is on the way from that of a random order to the best one."""
+    """The position of a number between its value for a random order (0) and its best value (1)."""
     sign = 1.0 if increasing else -1.0
     names = "better_than_chance", "perfect_than_chance"
     return Ratio(sign * (value - random), sign * (best - random), names)

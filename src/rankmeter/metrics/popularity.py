@@ -184,7 +184,7 @@ def tail_count(
 
 
 def tail_of(popularity: Popularity, head: Head, size: float | None, cold: str) -> BoolArray:
-    """Which items are in the long tail."""
+    """A mask of the items in the long tail."""
     n, in_training = popularity.interactions, popularity.known
     if size is None and head == "count":
         raise refused("size", "a number > 0 with head='count'", size)

@@ -132,7 +132,7 @@ def ips(
 
 
 def _discounts_in_top(hits: Hits, k: int | None, discount: RankDiscount, p: float) -> FloatArray:
-    """What each hit counts at its rank; 0 below k."""
+    """The discount of each hit at its rank; 0 below k."""
     weight = discount_function(discount, p)
     return hits.within(k) if discount == "none" else hits.weigh(weight, k)
 

@@ -85,7 +85,7 @@ def serendipity(
 def _ahead_of_popularity(
     top: Lists, popularity: Popularity, catalogue: Catalogue | None
 ) -> FloatArray:
-    """How much better the rank of each item is than that of its popularity."""
+    """The lead of each item over its rank by popularity, as a share of the catalogue."""
     n_items = require(catalogue, "catalogue").size
     _, below = np.unique(-popularity.interactions[popularity.known], return_inverse=True)
     nth = np.full(popularity.known.size, n_items + 1)
@@ -172,7 +172,7 @@ def unexpectedness(
 
 @dataclass(frozen=True, eq=False)
 class _Common:
-    """The items in both lists of a user, of which the first `n` and `m` places count."""
+    """The items in both lists of a user, among their first `n` and `m` ranks."""
 
     at: IntArray  # where each item is in the first lists
     user: IntArray

@@ -19,7 +19,7 @@ from rankmeter._evidence.steps import note_formula
 
 
 class State(Protocol):
-    """A summary of some users; states of disjoint users add up to that of all of them."""
+    """A mergeable summary of users: the states of disjoint users add up."""
 
     @property
     def alone(self) -> bool:
@@ -72,7 +72,7 @@ class Ratio:
     alone: ClassVar[bool] = True  # a user alone has a share
 
     def __add__(self, other: Self) -> Self:
-        """The users of both, those of `self` first."""
+        """Concatenate the users of both."""
         joined: dict[str, Any] = other.arrays()
         for name, values in self.arrays().items():
             joined[name] = np.concatenate([values, joined[name]])
@@ -83,7 +83,7 @@ class Ratio:
         return replace(self, **{name: values[rows] for name, values in self.arrays().items()})
 
     def arrays(self) -> dict[str, Any]:
-        """What it has for each user, by name."""
+        """The values of each user, by name."""
         return {name: values for name, values in vars(self).items() if name != "names"}
 
     def per_user(self, nothing: float = 0.0) -> FloatArray:
@@ -103,7 +103,7 @@ class Ratio:
         return float(self.part.sum()) / denominator if denominator else np.nan
 
     def influence(self, values: FloatArray | None = None) -> FloatArray:
-        """Values with the pooled share as their plain mean, whose spread is that of the jackknife.
+        """Jackknife values: their mean is the pooled share, their spread its standard error.
 
         With few users it is not too small, unlike the usual linearization of a ratio of two means:
         Cochran, Sampling Techniques, 3rd ed., ch. 6.
@@ -147,7 +147,7 @@ class Defined(Ratio):
 
 @dataclass(frozen=True, eq=False)
 class Weighted(Defined):
-    """A share of each user in which items have weights, undefined where the whole is 0.
+    """The share of each user's items, by weight, undefined where the whole is 0.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Weighted(Defined):
     squares: FloatArray = field(kw_only=True)
 
     def effective(self, *, pooled: bool) -> float:
-        """How many items of equal weight vary as much: (Σ w)² / Σ w², by Kish.
+        """Kish's effective number of items: (Σ w)² / Σ w².
 
         The weights are those that items have in the mean over users, or in the pooled share.
         """
@@ -222,11 +222,11 @@ class Runs:
 
     @property
     def alone(self) -> bool:
-        """As in each run."""
+        """The state of each run."""
         return all(state.alone for state in self.states)
 
     def __add__(self, other: Self) -> Self:
-        """The users of both, those of `self` first."""
+        """Concatenate the users of both."""
         pairs = zip(self.states, other.states, strict=True)
         return replace(self, states=tuple(state + another for state, another in pairs))
 
@@ -303,15 +303,15 @@ class Exposure:
         return self.lists.n_users
 
     def counts(self) -> FloatArray:
-        """How much each item is shown, of shape (n_items,)."""
+        """The exposure of each item, of shape (n_items,)."""
         return np.bincount(self.lists.item, self.weight, self.lists.n_items).astype(np.float64)
 
     def shown(self) -> FloatArray:
-        """How often each item is shown, of shape (n_items,)."""
+        """The number of times that each item is shown, of shape (n_items,)."""
         return np.bincount(self.lists.item, minlength=self.lists.n_items).astype(np.float64)
 
     def __add__(self, other: Exposure) -> Exposure:
-        """The users of both, those of `self` first."""
+        """Concatenate the users of both."""
         weight = np.concatenate([self.weight, other.weight])
         return replace(self, lists=self.lists + other.lists, weight=weight)
 
@@ -331,7 +331,7 @@ class Exposure:
         return self.statistic.value(self) if self.lists.item.size else np.nan
 
     def influence(self, _: FloatArray | None = None) -> FloatArray:
-        """Values with `value` as their plain mean, whose spread is that of the jackknife.
+        """Jackknife values: their mean is `value`, their spread its standard error.
 
         Efron and Stein, The jackknife estimate of variance, Annals of Statistics 1981: on average
         it is not too small. A statistic can know which share of the variance is real.
@@ -384,7 +384,7 @@ class Grouped(Exposure):
     whole: FloatArray
 
     def __add__(self, other: Exposure) -> Grouped:
-        """The users of both, those of `self` first."""
+        """Concatenate the users of both."""
         if not isinstance(other, Grouped):
             return NotImplemented
         part, references = np.concatenate([self.part, other.part]), [self.whole, other.whole]

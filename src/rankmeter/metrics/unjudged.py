@@ -18,7 +18,7 @@ Negative = Literal["unjudged", "nonrelevant"]
 
 
 def number_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
-    """How many hits of each of the n users (by index, also repeatedly) are above a rank, (n,)."""
+    """The number of hits above a rank, for users by index, which may repeat; shape (n,)."""
     # Hits are in order of user and rank, encoded as one number with the user as integer part.
     width = max(hits.rank.max(initial=0.0), rank.max(initial=0.0)) + 1.0
     positions = np.searchsorted(hits.user * width + hits.rank, user * width + rank)

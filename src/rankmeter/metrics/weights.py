@@ -136,7 +136,7 @@ def mean_of(top: Lists, values: FloatArray, k: int | None) -> Ratio:
 def weighted_mean(
     top: Lists, values: FloatArray, discount: RankDiscount, p: float, k: int | None
 ) -> FloatArray:
-    """The sum of values times the weights of their ranks, over that of the weights.
+    """The mean of values, weighted by their ranks.
 
     With k, the weights of all ranks up to k.
     """

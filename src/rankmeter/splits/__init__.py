@@ -403,7 +403,7 @@ def _test_per_user(
     ties: str,
     seed: int,
 ) -> tuple[NDArray[np.bool_], dict[str, int]]:
-    """The last rows of each user, as many as `how_many` makes of the numbers of interactions."""
+    """The last rows of each user; `how_many` maps numbers of interactions to numbers of rows."""
     keys, when = [], None
     if order_by == "time":
         when = Clock.of(frame, needed_by="by='time'").ticks
@@ -426,7 +426,7 @@ def _test_per_user(
 def _test_overall(
     frame: pl.DataFrame, ratio: float, min_history: int, seed: int
 ) -> tuple[NDArray[np.bool_], dict[str, int]]:
-    """Random rows, except those of users who would keep too few."""
+    """Random rows, except rows of users who would keep too few."""
     order = _sorted_rows(frame, draws(seed, frame["user"], frame["item"]), frame["user"])
     test = np.zeros(frame.height, dtype=np.bool_)
     test[order[frame.height - int(share_of(ratio, frame.height)) :]] = True

@@ -111,12 +111,12 @@ class Description(Result):
     missing_times: int = 0
 
     def to_polars(self) -> pl.DataFrame:
-        """How interactions per user, per item and ratings are distributed: a row for each."""
+        """The distribution of interactions per user, per item, and of ratings: a row for each."""
         rows = ({"of": name, **asdict(s)} for name, s in self._distributions().items())
         return pl.DataFrame([*rows])
 
     def table(self) -> Table:
-        """How interactions per user, per item and ratings are distributed, and the facts."""
+        """The distribution of interactions per user, per item, and of ratings, with the facts."""
         facts = [f"{name} {text}" for name, text in self._facts()]
         return Table(("", *_COLUMNS), self._spreads(), (self._headline(), *facts))
 

@@ -174,7 +174,7 @@ def _clear_missing(
 
 
 def _aggregate(values: FloatArray, method: str, *, logs: bool = False) -> float:
-    """One number for all topics; those of a geometric mean may be logarithms already.
+    """One number for all topics; the values of a geometric mean may be logarithms already.
 
     Values are added one after the other, as trec_eval does: the last digit may depend on it.
     """
