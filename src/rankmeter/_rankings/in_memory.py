@@ -198,7 +198,7 @@ class Lookup:
     def _marks_of(
         self, list_index: IntArray, sought: Any, gain: FloatArray, items: Ids, which: IntArray
     ) -> Marks:
-        """The marks of items that are in some lists; `which` are their gains and names."""
+        """The marks of items in the lists `list_index`; `which` are their gains and names."""
         number = self.lists.look_up(list_index, sought)
         held = np.flatnonzero(~np.isnan(number))
         list_index, which, number = list_index[held], which[held], number[held]

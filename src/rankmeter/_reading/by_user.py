@@ -254,7 +254,7 @@ class ByUser(Stored):
         return items
 
     def look_up(self, list_index: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
-        """The score of each item of a list, or its place in it; NaN where it is not there.
+        """The score of each item of the list `list_index`, or its place in it; else NaN.
 
         All items of a list follow one another.
         """
