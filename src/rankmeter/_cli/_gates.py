@@ -192,7 +192,7 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
 
 
 def _instead(text: str) -> str:
-    """A hint at the condition to write instead of a text that is none, or is ambiguous."""
+    """A hint at the condition to write instead of a text that is invalid or ambiguous."""
     unclear = _parts(_AMBIGUOUS, text)
     a, b, metric = ("new", "prod", "ndcg@10") if unclear is None else unclear[1:]
     margin_match = unclear and _BY.search(metric)
