@@ -161,6 +161,18 @@ class TestUsers:
         assert found.estimates["rr", "x"].n == 2
         assert "rr: 2 users not common to all systems" in repr(found)
 
+    @pytest.mark.parametrize(("common", "test"), [("all", "t"), ("pair", "t"), ("pair", "tukey")])
+    def test_lists_and_charts_of_a_pair_show_the_users_of_its_test(self, common, test):
+        systems = {**self.systems, "z": {u: ["b", "a"] for u in (1, 2)}}
+        found = rm.compare(
+            systems, self.truth, "rr", missing="skip", common=common, test=test, correction="none"
+        )
+        for difference in found["rr"]:
+            users, _, _ = found.paired("rr", difference.a, difference.b)
+            assert len(users) == difference.n
+            worst = found.worst(None, system=difference.a, against=difference.b)
+            assert len(worst) == difference.n
+
     def test_each_mean_over_its_own_users(self):
         found = rm.compare(self.systems, self.truth, "rr", missing="skip", common="pair")
         assert found.estimates["rr", "x"].n == 3

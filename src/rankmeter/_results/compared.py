@@ -234,9 +234,10 @@ class Compared(Logged):
         return _difference_table(self)
 
     def paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
-        """The users with a value of a metric in both of two systems, and these values."""
+        """The users whose values of a metric are compared in two systems, and these values."""
         columns = self.systems.index(a), self.systems.index(b)
-        rows, x, y = self.by_metric[metric].paired(*columns)
+        common = "all" if "tukey" in self.settings["test"] else self.settings["common"]
+        rows, x, y = self.by_metric[metric].paired(*columns, common)
         return self.users[rows], x, y
 
     def _tables(self) -> list[Table]:

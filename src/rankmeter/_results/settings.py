@@ -154,11 +154,12 @@ class Values:
     runs: Sequence[Sequence[Averaged]] = ()
     """Those of each system, if any has several; `averaged` is then their mean."""
 
-    def paired(self, a: int, b: int) -> tuple[IntArray, FloatArray, FloatArray]:
-        """The rows that two systems are both averaged for, with the values of the two."""
+    def paired(self, a: int, b: int, common: str) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The rows of the users that are compared in two systems, with the values of the two."""
         x, y = self.averaged[a], self.averaged[b]
         rows, i, j = np.intersect1d(x.users, y.users, assume_unique=True, return_indices=True)
-        return rows, x.values[i], y.values[j]
+        compared = self.compared(common)[rows]
+        return rows[compared], x.values[i[compared]], y.values[j[compared]]
 
     @cached_property
     def table(self) -> FloatArray:
