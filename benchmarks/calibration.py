@@ -718,7 +718,7 @@ def tango(x, confidence=0.95):
 
 def steadied(x, level=LEVEL):
     """The default interval of a difference on a scale from 0 to 1."""
-    known = spread(x).steadied(pseudo_change(x, 1.0))
+    known = spread(x).with_pseudo_unit(pseudo_change(x, 1.0))
     half = -t_quantile(level / 2, known.df) * known.se
     return Interval(known.mean - half, known.mean + half)
 
@@ -1007,7 +1007,8 @@ def each_by_t(curve, tolerance):
         k
         for k, mean in part.select("k", "mean").rows()
         if curve._kept(mean, best, tolerance)
-        >= t_quantile(1 - LEVEL, pairs[k]["df"]) * curves._se_of_kept(pairs[k], 1 - tolerance)
+        >= t_quantile(1 - LEVEL, pairs[k]["df"])
+        * curves._se_of_scaled_difference(pairs[k], 1 - tolerance)
     ]
     return min(good, default=first)
 

@@ -136,7 +136,7 @@ def equal_by_rules(session, folder):
         table = open_spark(read(session, folder, rankings))
         table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
         judged, tables = unify_all(judged, {"": table})
-        gathered = {"": gather(tables[""], judged, [*plan.alignments()], room=2**30)}
+        gathered = {"": gather(tables[""], judged, [*plan.alignments()], memory_limit=2**30)}
         assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
         equal += len(plan.metrics)
     return equal

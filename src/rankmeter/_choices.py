@@ -27,13 +27,13 @@ from rankmeter.errors import UsageError
 from rankmeter.errors._checks import (
     LARGEST,
     brief,
+    check_seed,
     exact,
     flag,
     fraction,
     integer,
     near,
     refused,
-    seed_of,
 )
 from rankmeter.errors._checks import choice as one_of
 
@@ -426,7 +426,7 @@ def checked_choice(name: str, value: Any) -> Any:
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,40}\s*", value):
         value = int(value)
     if name == "seed":
-        return seed_of(value)
+        return check_seed(value)
     return integer(name, value, least=1, most=MOST_RESAMPLES if name == "resamples" else LARGEST)
 
 

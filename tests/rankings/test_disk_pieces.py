@@ -111,7 +111,7 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
         some = replace(
             whole, rows=InPieces(whole.frame.head(2), CanonicalPieces.cut(whole.frame, size))
         )
-        sifted = {"": collect_judged(some, judged, asked, room=2**21)}
+        sifted = {"": collect_judged(some, judged, asked, memory_limit=2**21)}
         for blocks in (1, 3):
             run = Memory(blocks).open(judged, sifted).run
             if isinstance(wanted, DataError):
@@ -293,7 +293,7 @@ def test_rows_that_change_between_the_passes_are_refused(change):
     pieces.__dict__.update(passes=0, change=change)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     unchecked = resolve("rr(duplicates=unchecked)")
-    sifted = {"": collect_judged(table, judged, [*unchecked.alignments()], room=2**21)}
+    sifted = {"": collect_judged(table, judged, [*unchecked.alignments()], memory_limit=2**21)}
     with pytest.raises(DataError, match="changed while"):
         Memory().open(judged, sifted).run(resolve("rr"))
 
@@ -358,7 +358,7 @@ def test_all_metrics_share_the_two_passes():
     rules = ("item", "expected", "text-descending", "realistic")
     metrics = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
     plan = resolve([*metrics, "rr(pool=judged)", "rr(score_type=float32)"])
-    sifted = {"": collect_judged(table, judged, [*plan.alignments()], room=2**21)}
+    sifted = {"": collect_judged(table, judged, [*plan.alignments()], memory_limit=2**21)}
     assert pieces.passes == 1
     opened = Memory(3).open(judged, sifted)
     opened.run(plan)

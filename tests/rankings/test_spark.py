@@ -168,7 +168,7 @@ def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
     judged, tables = unify_all(judged, {"": table})
     room = 3 * SMALL_ROOM if words else 2**30  # two parts
     asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
-    gathered = {"": gather(tables[""], judged, asked, room=room)}
+    gathered = {"": gather(tables[""], judged, asked, memory_limit=room)}
     assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
 
 
@@ -706,7 +706,7 @@ def test_metrics_and_cutoffs_share_the_passes(spark):
     more = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
     plan = resolve([*more, "rr(pool=judged)", "recall@1,2,3,4"])
     watching = replace(tables[""], rows=replace(tables[""].rows, query=watched))
-    table = gather(watching, judged, [*plan.alignments()], room=2**30)
+    table = gather(watching, judged, [*plan.alignments()], memory_limit=2**30)
     assert len(asked) == 3  # judged rows, repeated items, candidates above these rows
     opened = Memory(3).open(judged, {"": table})
     opened.run(plan)
@@ -733,7 +733,7 @@ def test_what_is_broadcast_has_parts_if_it_is_large(spark):
         replace(tables[""], rows=replace(tables[""].rows, query=watched)),
         judged,
         unchecked,
-        room=SMALL_ROOM,
+        memory_limit=SMALL_ROOM,
     )
     assert all(one.height * 100 <= 1.1 * SMALL_ROOM for one in sent)
     assert sum(one.height for one in sent[:4]) == 300  # judgments of 100 bytes

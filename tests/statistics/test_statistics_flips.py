@@ -199,7 +199,10 @@ class TestSegments:
         values = {"new": gained, "old": np.zeros(350)}
         found = rm.compare_values(values, segments=labels, baseline="old", scale=(0, 1))
         (one,) = found.heterogeneity
-        steadied = [spread(np.zeros(50)).steadied(1.0), spread(gained[~cold])]
+        steadied = [
+            spread(np.zeros(50)).with_pseudo_unit(1.0),
+            spread(gained[~cold]),
+        ]
         assert (one.statistic, one.p) == heterogeneity(steadied)
         assert "not the same for all segments: better in warm" in str(found.headline())
         unknown = rm.compare_values(values, segments=labels, baseline="old").heterogeneity[0]

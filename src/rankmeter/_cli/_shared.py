@@ -36,7 +36,7 @@ def master_option() -> Option:
 
 
 def start_spark(master: str | None, engine: str | None) -> None:
-    """Start the session of Spark that reads and counts."""
+    """Start a Spark session on `master`, if one is given."""
     if master is None:
         return
     if engine != "spark":

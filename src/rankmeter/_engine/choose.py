@@ -144,7 +144,7 @@ class Reading:
                 option="engine",
             )
         depth = max((depth for depth in depths if depth is not None), default=0)
-        return keep(table, truth, [*plan.alignments()], room=self.limit, depth=depth)
+        return keep(table, truth, [*plan.alignments()], memory_limit=self.limit, depth=depth)
 
 
 def parse_engine(engine: Any, memory: Any) -> Reading:

@@ -203,16 +203,16 @@ class Memory:
         tables = SideTables(side, systems, truth)
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
-        rooms = [table.rows.room for table in systems.values()]
-        room = min((room for room in rooms if room is not None), default=None)
+        limits = (table.rows.memory_limit for table in systems.values())
+        memory_limit = min((limit for limit in limits if limit is not None), default=None)
         # Items that are not rows are looked up by one thread at a time, in little time.
         is_single_block = keep or any(table.rows.is_index for table in systems.values())
         blocks = self.blocks or 1
         if self.blocks is None and not is_single_block:
             viewed = all(map(is_grouped, systems.values()))
             blocks = _n_blocks(rows, truth.height, viewed=viewed)
-        if room is not None:
-            blocks = max(blocks, rows * _PER_KEPT_ROW // room)
+        if memory_limit is not None:
+            blocks = max(blocks, rows * _PER_KEPT_ROW // memory_limit)
         block = functools.partial(Block, tables=tables, keep=keep)
 
         def build(share: Callable[[], Share]) -> Block:

@@ -42,8 +42,8 @@ class Averaged:
         return entry.spec.low if self.lowest is None else self.lowest, entry.spec.high
 
     @property
-    def alone(self) -> bool:
-        """Whether each user has a value of the metric; else `values` are parts of one number."""
+    def has_user_values(self) -> bool:
+        """Whether each user has a value; else `values` are parts of one number over all users."""
         return self.state is None or self.state.alone
 
     @property

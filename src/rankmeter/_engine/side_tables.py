@@ -280,7 +280,7 @@ class SideTables:
         return None if side.size is None else Catalogue(side.size)
 
     def baseline(self, users: Codes, choices: Alignment) -> Lists | None:
-        """The whole lists of another system."""
+        """The ranked lists of the baseline for some users; None if no baseline was passed."""
         table = self.side.baseline
         if table is None:
             return None

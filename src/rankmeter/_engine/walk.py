@@ -131,7 +131,7 @@ class Walk:
     whole: bool
 
 
-class _Desk:
+class _ListSteps:
     """The list of one user in one alignment, on which the numbers of steps are put."""
 
     def __init__(self, block: Block, name: str, choices: Alignment) -> None:
@@ -318,7 +318,7 @@ def _rank_text(low: float, high: float) -> str:
 class _Walker:
     """Puts the steps of a metric on the grids."""
 
-    def __init__(self, desk: _Desk | _Counts) -> None:
+    def __init__(self, desk: _ListSteps | _Counts) -> None:
         self.desk = desk
         self.ranking, self.ideal = desk.ranking(), Grid([])
         self.categories = Grid([])
@@ -403,7 +403,7 @@ class _Walker:
         if not self.categories.places:
             desk = self.desk
             names = [f"{i + 1}" for i in range(n)]
-            if features is not None and isinstance(desk, _Desk):
+            if features is not None and isinstance(desk, _ListSteps):
                 categories = desk.names_of(features)
                 names = categories if len(categories) == n else names
             self.categories = Grid([Place("", name) for name in names])
@@ -415,13 +415,13 @@ def ranking_of(block: Block | CountedQueries, name: str, choices: Alignment) -> 
     return _desk(block, name, choices).ranking()
 
 
-def _desk(block: Block | CountedQueries, name: str, choices: Alignment) -> _Desk | _Counts:
+def _desk(block: Block | CountedQueries, name: str, choices: Alignment) -> _ListSteps | _Counts:
     if isinstance(block, CountedQueries):
         return _Counts(block, choices)
     rows = block.systems[name].rows
     if isinstance(rows, CountedRows):
         return _Counts(CountedQueries(rows.count(choices.score_type == "float32")), choices)
-    return _Desk(block, name, choices)
+    return _ListSteps(block, name, choices)
 
 
 def walk_metrics(
@@ -438,7 +438,7 @@ def walk_metrics(
     UsageError
         If a metric refuses the data.
     """
-    desks: dict[Alignment, _Desk | _Counts] = {}
+    desks: dict[Alignment, _ListSteps | _Counts] = {}
     for entry in entries:
         averaged = scores.averaged(entry)
         choices = entry.alignment
@@ -447,7 +447,7 @@ def walk_metrics(
         yield _walk(desks[choices], entry, averaged, row)
 
 
-def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int) -> Walk:
+def _walk(desk: _ListSteps | _Counts, entry: MetricPlan, averaged: Averaged, row: int) -> Walk:
     steps: list[Step] = []
     aligned = desk.aligned
     with note_steps(steps):
@@ -458,7 +458,7 @@ def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int
     value = float(values[0])
     positions = np.flatnonzero(averaged.users == row)
     counted_value = float(averaged.values[positions[0]]) if positions.size else math.nan
-    if isinstance(averaged.state, Exposure) and isinstance(desk, _Desk):
+    if isinstance(averaged.state, Exposure) and isinstance(desk, _ListSteps):
         steps, value = _state_steps(averaged.state, desk, positions), averaged.state.value()
     walker = _Walker(desk)
     walker.put_steps(steps, entry.label)
@@ -480,7 +480,7 @@ def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int
     )
 
 
-def _state_steps(state: Exposure, desk: _Desk, positions: Any) -> list[Step]:
+def _state_steps(state: Exposure, desk: _ListSteps, positions: Any) -> list[Step]:
     """The steps to a number computed over all lists, and how often they contain this user's items.
 
     The number without the user comes first.

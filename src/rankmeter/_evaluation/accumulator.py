@@ -103,7 +103,7 @@ class _Values:
         if not self.ids:
             summary = summary_of(self.plan, CountedQueries(queries), tolerance=self.tolerance)
             return replace(summary, remarks=(*summary.remarks, REPEATED)) if reduced else summary
-        keys = pl.DataFrame([_together(self.ids).alias("user")])
+        keys = pl.DataFrame([_concat_ids(self.ids).alias("user")])
         if queries.target is not None:
             keys = keys.with_columns(target=queries.target)
         order = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
@@ -140,7 +140,7 @@ class _Values:
             columns |= {name: getattr(queries.counts, name) for name in _COUNTS}
             arrays = {name: array for name, array in columns.items() if array is not None}
         if self.ids:
-            ids = _together(self.ids)
+            ids = _concat_ids(self.ids)
             arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array([*ids], str)
         return facts, arrays
 
@@ -588,7 +588,7 @@ def _no_values(plan: Plan, counts: Mapping[str, int]) -> Scores:
     return Scores(None, labels, np.zeros((0, len(labels))), nobody, nobody, nobody, by_plan, {}, {})
 
 
-def _together(ids: list[pl.Series]) -> pl.Series:
+def _concat_ids(ids: list[pl.Series]) -> pl.Series:
     """Ids of all batches in one type."""
     full = [part for part in ids if len(part)] or ids[:1]
     if len({part.dtype for part in full}) > 1:  # Int64 and UInt64

@@ -33,7 +33,7 @@ SHOWN_USERS = 5
 SHOWN_ITEMS = 10
 
 
-class _Bench:
+class _SettingRunner:
     """Results of one metric under many settings, on data that are read once."""
 
     def __init__(self, truth: Table, systems: Mapping[str, Table], plan: Plan, side: Side) -> None:
@@ -149,7 +149,7 @@ def explain_question(
 
     first = dataclasses.replace(question, metrics=metrics[names[0]], like=names[0])
     plan, judged, systems, side = first.read({ONE: rankings})
-    bench = _Bench(judged, systems, plan, side)
+    bench = _SettingRunner(judged, systems, plan, side)
     if between is not None:
         return _walk_between(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None
@@ -198,7 +198,7 @@ def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
 
 
 def _walk_between(
-    bench: _Bench, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
+    bench: _SettingRunner, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
 ) -> Explanation:
     start, end = bench.run(first, names[0]), bench.run(second, names[1])
     a, b = first.switches(), second.switches()
@@ -230,7 +230,7 @@ def _walk_between(
 
 
 def _next_option(
-    bench: _Bench, current: MetricPlan, after: Mapping[str, Any], remaining: Sequence[str]
+    bench: _SettingRunner, current: MetricPlan, after: Mapping[str, Any], remaining: Sequence[str]
 ) -> tuple[str, MetricPlan, float]:
     """The first option that leaves a number, or else the first: its plan and the mean."""
     refused: RankmeterError | None = None
@@ -252,7 +252,7 @@ def _next_option(
 
 
 def _most_changed_users(
-    bench: _Bench, start: Summary, end: Summary, entry: MetricPlan
+    bench: _SettingRunner, start: Summary, end: Summary, entry: MetricPlan
 ) -> tuple[UserChange, ...]:
     """The users whose value changes most, with the top of their rankings."""
     label = entry.label

@@ -170,7 +170,7 @@ def evaluate_scores(
         queries = count_scores(scores, target, request, exclude=exclude, candidates=candidates)
     else:
         side_args = {"target": target, "exclude": exclude, "candidates": candidates}
-        for name in [name for name, value in side_args.items() if value is not None]:
+        if name := next((name for name, value in side_args.items() if value is not None), None):
             raise UsageError(
                 f"`{name}` has no meaning with `negatives`: scores has the positives", option=name
             )
@@ -283,11 +283,11 @@ def count_request(
             option="score_type",
         )
     ordered = any(choices.ties in ORDERED for choices in plan.alignments())
-    single = precisions == {"float32"}
-    close = _tolerance(tolerance, like)
-    if any(close) and plan.bad_scores == "worst":
+    is_float32 = precisions == {"float32"}
+    tie_tolerance = _tolerance(tolerance, like)
+    if any(tie_tolerance) and plan.bad_scores == "worst":
         raise UsageError("bad_scores='worst' cannot tie close scores: pass tolerance=(0, 0)")
-    return CountRequest(plan.each, ordered, plan.bad_scores, single, close)
+    return CountRequest(plan.each, ordered, plan.bad_scores, is_float32, tie_tolerance)
 
 
 def _tolerance(tolerance: Any, like: str | None) -> tuple[float, float]:

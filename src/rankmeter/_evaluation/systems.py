@@ -174,17 +174,22 @@ def compare(
         _refuse_rankings(systems, results)
         before, after = {"truth": truth, "like": like, "columns": columns}, {"memory": memory}
         after["engine"] = None if engine == "auto" else engine
-        options = {**before, **side_data.arguments(), **after, **choices}
-        for name in [name for name, value in options.items() if value is not None]:
-            raise UsageError(
-                f"`{name}` acts on rankings, and results have their own: leave it out, or compare "
-                "the rankings"
-            )
+        _refuse_options({**before, **side_data.arguments(), **after, **choices})
         requested = None if metrics is DEFAULT_METRICS else metrics
         return _compare_values(systems, results, requested, settings)
     reading = parse_engine(engine, memory)
     question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
     return compare_question(question, systems, settings)
+
+
+def _refuse_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that act on rankings, if results are compared."""
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(
+                f"`{name}` acts on rankings, and results have their own: leave it out, or compare "
+                "the rankings"
+            )
 
 
 def _check_order(systems: object, truth: object) -> None:
@@ -209,7 +214,7 @@ def compare_question(
 
 
 def _as_runs(system: object) -> list[object]:
-    """The runs of a system among results and stored values."""
+    """Return the runs of a system as a list; a single run becomes a list of one."""
     return [*system] if isinstance(system, list | tuple) else [system]
 
 

@@ -154,9 +154,7 @@ def compare_stored(
     read = read_per_user(values, columns=columns)
     names = read.frame["system"].unique(maintain_order=True).to_list()
     users = read.frame["user"].unique().sort()
-    specs = {
-        entry.label: entry.spec for result in results.values() for entry in result.plan.metrics
-    }
+    specs = {e.label: e.spec for result in results.values() for e in result.plan.metrics}
     metrics = _metrics(read.frame, specs, lower, scale)
     if is_complete:
         _check_alike(read.frame, names, metrics)

@@ -179,7 +179,7 @@ def _dense_ends(columns: Sequence[Ids]) -> tuple[int, int] | None:
     return (low, high) if are_dense(low, high, sum(map(len, columns))) else None
 
 
-def id_runs(ids: pl.Series) -> pl.DataFrame | None:
+def run_length_encoded_ids(ids: pl.Series) -> pl.DataFrame | None:
     """The value and the length of each run of equal ids; None if the first runs are short."""
     first = ids.slice(0, 1000)
     return ids.rle().struct.unnest() if 4 * len(first.rle()) <= len(first) else None
@@ -187,7 +187,7 @@ def id_runs(ids: pl.Series) -> pl.DataFrame | None:
 
 def _collapse_runs(ids: pl.Series) -> tuple[pl.Series, IntArray | None]:
     """Equal ids that follow each other as one, and how many these are, if most do."""
-    runs = id_runs(ids)
+    runs = run_length_encoded_ids(ids)
     return (ids, None) if runs is None else (runs["value"], runs["len"].to_numpy())
 
 
@@ -212,7 +212,9 @@ _SAMPLE = 1000
 def is_grouped(table: Table) -> bool:
     """Whether users have text as ids, and the rows of a user seem to follow each other."""
     users = table.users
-    return users.type == "String" and id_runs(users.series().head(_SAMPLE)) is not None
+    return (
+        users.type == "String" and run_length_encoded_ids(users.series().head(_SAMPLE)) is not None
+    )
 
 
 def partitions(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:

@@ -26,11 +26,7 @@ class Listing:
 
 
 def list_first(
-    candidates: Candidates,
-    judged: IntArray,
-    gain: FloatArray,
-    choices: Alignment,
-    listing: Listing,
+    candidates: Candidates, judged: IntArray, gain: FloatArray, choices: Alignment, listing: Listing
 ) -> Lists:
     """The first candidates of each user; `judged` are the positions of those with a `gain`."""
     c = candidates

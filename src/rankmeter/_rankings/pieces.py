@@ -112,16 +112,21 @@ _SMALLEST = 3  # ids that the error of two sides without a common one shows
 
 
 def collect_judged(
-    table: Table, truth: Table, alignments: Sequence[Alignment], *, room: int, depth: int = 0
+    table: Table,
+    truth: Table,
+    alignments: Sequence[Alignment],
+    *,
+    memory_limit: int,
+    depth: int = 0,
 ) -> Table:
     """Read rankings in pieces, and keep only the rows with judged items in memory.
 
-    Those of repeated items are, too, which are found in about half of `room` bytes, and of items
-    with the id of their user, where an alignment needs them. The rows of each user down to rank
-    `depth` are in memory for themselves.
+    Where an alignment needs them, rows of repeated items and of items with the id of their user
+    are kept, too; the search for repeated items takes about half of `memory_limit` bytes. The rows
+    of each user down to rank `depth` are kept apart from these.
     """
     with_self, repeats = needs(alignments)
-    pieces, limit = cast("InPieces", table.rows).pieces, room // 2
+    pieces, limit = cast("InPieces", table.rows).pieces, memory_limit // 2
     types = {role: table.dtype(role) for role in ("user", "item")}
     judged, sizes = _Hashes(_keys(truth.frame)), Sizes(types["user"])
     collector = Repeats(pieces.n_rows, limit) if repeats else None
@@ -155,11 +160,16 @@ def collect_judged(
             rows = (rows.unique("number") if with_self else rows).sort("number")
     slices = (rows.head(1000), rows[1000:])  # nearly always one of the first holds a judged item
     if not any(truth.frame.join(part, on=["user", "item"], how="semi").height for part in slices):
-        rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
+        rows = pl.concat([rows, _sample_rows(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
     users, n_rows = sizes.by_user()
     first_rows = tops.rows(), tops.depth
-    options = {"alignments": alignments, "order": table.order, "room": limit, "tops": first_rows}
+    options = {
+        "alignments": alignments,
+        "order": table.order,
+        "memory_limit": limit,
+        "tops": first_rows,
+    }
     remainder = RereadCandidates(pieces, rows, users, n_rows, **options)
     empty_users = pl.concat(empty)
     all_users = users if empty_users.is_empty() else pl.concat([users, empty_users]).unique().sort()
@@ -224,8 +234,8 @@ def _rows_of(pieces: Pieces, types: Mapping[str, Any], hashes: _Hashes) -> pl.Da
     return pl.concat([*map_pieces(pieces, scan, "reading repeated items")])
 
 
-def _examples(pieces: Pieces, types: Mapping[str, Any], truth: Table) -> pl.DataFrame:
-    """Rows with the smallest users and items, and one with a judged item if any has one."""
+def _sample_rows(pieces: Pieces, types: Mapping[str, Any], truth: Table) -> pl.DataFrame:
+    """Rows with the smallest user and item ids, and a row with a judged item if there is one."""
     items = truth.frame["item"].unique().implode()
 
     def scan(n: int) -> pl.DataFrame:
@@ -334,8 +344,8 @@ class Sizes:
             self.dense = False
             return False
         if high - low >= self.table.size:
-            room = (high - low + 1) // 4  # the next ids may be a little higher
-            table = np.zeros(high - low + 1 + room, dtype=np.int64)
+            memory_limit = (high - low + 1) // 4  # the next ids may be a little higher
+            table = np.zeros(high - low + 1 + memory_limit, dtype=np.int64)
             table[self.low - low :][: self.table.size] = self.table
             self.low, self.table = low, table
         return True

@@ -40,13 +40,13 @@ class Remainder:
         alignments: Iterable[Alignment],
         order: str,
         end: int,
-        room: int,
+        memory_limit: int,
         tops: tuple[pl.DataFrame, int],
     ) -> None:
         n_rows = n_rows.copy()
         n_kept = table["user"].value_counts(name="n")
         n_rows[Codes(users).encode(n_kept["user"])] -= n_kept["n"].to_numpy()
-        self.users, self.n_rows, self.end, self.room = users, n_rows, end, room
+        self.users, self.n_rows, self.end, self.memory_limit = users, n_rows, end, memory_limit
         self.tops, self.depth = tops
         self.table, self.order = table, order
         self._number = table["number"].to_numpy()

@@ -104,7 +104,7 @@ class Targets:
     def counts(
         self, above: IntArray, equal: IntArray, before: IntArray, n_ranked: IntArray
     ) -> RankCounts:
-        """Counts at these targets; `n_ranked` are the candidates of each row."""
+        """Counts as `RankCounts`; `n_ranked` is the number of candidates of each row."""
         row, gain = self.cells.row, self.cells.gain
         return RankCounts(row, gain, above, equal, before if self.ordered else None, n_ranked)
 
@@ -245,7 +245,7 @@ def compare_cells(cells: Cells, value: Any, targets: Targets) -> RankCounts:
     """Compare each target with some cells of its row, which have the values given."""
     n_ranked = cells.per_row(targets.n_rows)
     if not _is_for_compiled(value):
-        return targets.counts(*_meet(cells, value, targets), n_ranked)
+        return targets.counts(*_count_pairwise(cells, value, targets), n_ranked)
     if np.isnan(value).any():  # which is neither above nor equal
         cells, value = cells.only(is_number := ~np.isnan(value)), value[is_number]
     ends = np.searchsorted(cells.row, np.arange(targets.n_rows), side="right")
@@ -253,12 +253,14 @@ def compare_cells(cells: Cells, value: Any, targets: Targets) -> RankCounts:
     before = np.zeros_like(equal)
     if targets.ordered:
         tied = np.flatnonzero(equal)
-        *_, before[tied] = _meet(cells, value, targets.only(tied))
+        *_, before[tied] = _count_pairwise(cells, value, targets.only(tied))
     return targets.counts(above, equal, before, n_ranked)
 
 
-def _meet(cells: Cells, value: Any, targets: Targets) -> tuple[IntArray, IntArray, IntArray]:
-    """The definition: each target meets each cell of its row."""
+def _count_pairwise(
+    cells: Cells, value: Any, targets: Targets
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Count by comparing each target with each given cell of its row: the definition."""
     row, column = targets.cells.row, targets.cells.column
     per_row = np.bincount(row, minlength=int(cells.row.max(initial=0)) + 1)
     first = (np.cumsum(per_row) - per_row)[cells.row]

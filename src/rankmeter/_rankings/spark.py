@@ -37,7 +37,12 @@ _BAD = ("no_item", "missing", "infinite", "rounded")  # the bits of the column `
 
 
 def gather(
-    table: Table, truth: Table, alignments: Sequence[Alignment], *, room: int, depth: int = 0
+    table: Table,
+    truth: Table,
+    alignments: Sequence[Alignment],
+    *,
+    memory_limit: int,
+    depth: int = 0,
 ) -> Table:
     """Collect the rows with judged items; the other rows stay where they are and are counted there.
 
@@ -49,7 +54,7 @@ def gather(
     rows = cast("InSpark", table.rows).query
     pairs = truth.frame.select(_PAIR).cast(rows.ids, strict=False).drop_nulls().unique()
     row_counts = _query_by_parts(
-        rows, pairs, "user", room, functools.partial(judged_or_counted, with_self=with_self)
+        rows, pairs, "user", memory_limit, functools.partial(judged_or_counted, with_self=with_self)
     )
     judged_rows = row_counts.drop_nulls()  # equal ones are counted
     frame = judged_rows.select(*_PAIR, rows.order)
@@ -69,7 +74,7 @@ def gather(
         frame = pl.concat([frame, extra.join(frame, on=_PAIR, how="anti")])
     frame = _cast_ids(frame.sort(pl.all()), table).with_columns(number=pl.int_range(pl.len()))
     kind = "float64" if rows.order == "rank" else alignments[0].score_type
-    first = _tally(rows, _targets_of(frame, rows.order, kind), kind, room)
+    first = _tally(rows, _targets_of(frame, rows.order, kind), kind, memory_limit)
     sums = {name: int(first.users[name].sum()) for name in ("rows", *_BAD)}
     if sums["rows"] != row_counts["rows"].sum():
         raise changed_error()
@@ -82,7 +87,7 @@ def gather(
         tops = _cast_ids(tops, table).join(frame.select(*_PAIR, "number"), on=_PAIR, how="left")
         beyond_kept = frame.height + pl.int_range(pl.len())
         tops = tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
-    options = {"alignments": alignments, "room": room, "tops": (tops, depth)}
+    options = {"alignments": alignments, "memory_limit": memory_limit, "tops": (tops, depth)}
     remainder = Clustered(rows, frame, kind, first, users, **options)
     engine = table.origin.engine
     if repeats:
@@ -95,14 +100,14 @@ def _query_by_parts(
     rows: Query,
     small: pl.DataFrame,
     user: str,
-    room: int,
+    memory_limit: int,
     query: Callable[[Query, pl.DataFrame], Any],
 ) -> pl.DataFrame:
-    """The results of a query with a small table, which is broadcast in parts of about `room` bytes.
+    """Query with a small table, which is broadcast in parts of about `memory_limit` bytes.
 
     A part has the users of a range, so each of them is counted once, with all that it needs.
     """
-    n = -(-small.height * _PER_SENT // room)
+    n = -(-small.height * _PER_SENT // memory_limit)
     small = small.sort(user) if n > 1 else small
     starts = small[user].gather([i * small.height // n for i in range(1, n)]).unique().sort()
     bounds = [None, *starts, None]
@@ -129,7 +134,7 @@ def _literal(user: object) -> str:
 
 
 def _cast_ids(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
-    """Ids in the types that both sides have."""
+    """Cast the id columns of a frame to the id types of `table`."""
     types = {role: table.dtype(role) for role in _PAIR if role in frame.columns}
     try:
         return frame.cast(types)  # type: ignore[arg-type]
@@ -275,7 +280,7 @@ class Clustered(Remainder):
             return rows.grouped(last_of_others, ["user"], "max(rank) AS rank")
 
         kept_pairs = _plain_integers(self.table.select(_PAIR).unique())
-        last_of_others = _query_by_parts(self.query, kept_pairs, "user", self.room, others)
+        last_of_others = _query_by_parts(self.query, kept_pairs, "user", self.memory_limit, others)
         return last_of_others.with_columns(pl.col("user").cast(self.users.dtype))
 
     def _count(
@@ -305,7 +310,7 @@ class Clustered(Remainder):
         tally = self._first
         targets = _targets_of(rows, self.order, kind, value)
         if value is not None or kind != self._kind:
-            tally = _tally(self.query, targets, kind, self.room)
+            tally = _tally(self.query, targets, kind, self.memory_limit)
             if not tally.users.equals(self._first.users):
                 raise changed_error()
         above, equal = tally.above, tally.equal.copy()
@@ -333,7 +338,7 @@ class Clustered(Remainder):
         )
         marks, key = frame.with_columns(place=pl.int_range(pl.len())), _value(self.order, kind)
         row_counts = _query_by_parts(
-            self.query, _plain_integers(marks), "mark_user", self.room,
+            self.query, _plain_integers(marks), "mark_user", self.memory_limit,
             lambda rows, part: preceding(rows, key, ties, rows.send(part)),
         )  # fmt: skip
         n = np.zeros(tied.size, dtype=np.int64)
@@ -386,7 +391,7 @@ def _targets_of(
     return _Targets(rows["user"], value + 0.0, rows["item"])  # -0.0 is 0.0
 
 
-def _tally(rows: Query, targets: _Targets, kind: str, room: int) -> _Tally:
+def _tally(rows: Query, targets: _Targets, kind: str, memory_limit: int) -> _Tally:
     """Count all rows by user, and by the values that are asked for."""
     values = pl.DataFrame({"user": targets.user, "value": targets.value})
     groups = values.unique().sort("user", "value").with_columns(place=pl.int_range(pl.len()))
@@ -397,7 +402,11 @@ def _tally(rows: Query, targets: _Targets, kind: str, room: int) -> _Tally:
     )
     value = _value(rows.order, kind)
     row_counts = _query_by_parts(
-        rows, marks, "mark_user", room, lambda part, sent: beyond(part, value, part.send(sent))
+        rows,
+        marks,
+        "mark_user",
+        memory_limit,
+        lambda part, sent: beyond(part, value, part.send(sent)),
     )
     n, tied = np.zeros((2, groups.height), dtype=np.int64)
     placed = row_counts.drop_nulls("place")

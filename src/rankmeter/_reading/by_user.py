@@ -156,8 +156,8 @@ class Stored(ABC):
         return False
 
     @property
-    def room(self) -> int | None:
-        """Bytes of memory for measuring these, if they are not all rows."""
+    def memory_limit(self) -> int | None:
+        """Bytes of memory for measuring these rows; None if they are all rows."""
         return None
 
     @property

@@ -103,15 +103,15 @@ class Chunks:
 
 
 def read_chunks(path: Path, columns: Mapping[str, str] | None, n_bytes: int) -> Chunks | None:
-    """Read rankings from a text file; None if the whole file is one value.
+    """Read rankings from a text file in chunks; None if the file must be read as a whole.
 
     The number of a line in an error is that in its chunk, which the error names.
     """
     with reading(path):
         start = read_first(path, 4)
         refuse_misnamed(path, start)
-        n = path.stat().st_size * (_ZIPPED if packing(start) else 1)
-        check_space(n // 2, f"Reading {path} ({size(n)}) in pieces")
+        n_unpacked = path.stat().st_size * (_ZIPPED if packing(start) else 1)
+        check_space(n_unpacked // 2, f"Reading {path} ({size(n_unpacked)}) in pieces")
         with path.open("rb") as file, unpacked(file, path) as content:
             return _read(path, content, columns, n_bytes)
 

@@ -124,7 +124,7 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
         )
     fitting = _fitted(table["user"], users, textual=textual or rows.textual)
     if fitting is None:
-        raise _apart(rows.source, rows.keys, "the result", users)
+        raise _incompatible_ids_error(rows.source, rows.keys, "the result", users)
     table = table.with_columns(fitting).drop_nulls("user")
     frame = users.to_frame("user")
     values = frame.join(table, on="user", how="left", maintain_order="left")[column]
@@ -224,7 +224,9 @@ def read_users(
     rows = keyed(read, roles)
     fitting = _fitted(rows.keys, train, textual=read.textual)
     if fitting is None or fitting.null_count():
-        raise _apart(read.source, _odd(rows.keys, fitting), "train", train)
+        raise _incompatible_ids_error(
+            read.source, _unconvertible_ids(rows.keys, fitting), "train", train
+        )
     return fitting
 
 
@@ -245,8 +247,8 @@ def fit_ids(ids: pl.Series, role: str, table: Table, source: str, *, textual: bo
     target = pl.Series(role, [], table.dtype(role))
     fitting = _fitted(ids, target, textual=textual or table.textual)
     if fitting is None or fitting.null_count():
-        side, misfits = f"The {role} column of {source}", _odd(ids, fitting)
-        raise _apart(side, misfits, table.source, table.frame[role])
+        side, misfits = f"The {role} column of {source}", _unconvertible_ids(ids, fitting)
+        raise _incompatible_ids_error(side, misfits, table.source, table.frame[role])
     return fitting.alias(role)
 
 
@@ -257,7 +259,7 @@ def in_one_type(
     if ids.dtype == other_ids.dtype:
         return ids, other_ids
     if pl.String in (ids.dtype, other_ids.dtype) and not textual:
-        raise _apart(source, ids, whose, other_ids)
+        raise _incompatible_ids_error(source, ids, whose, other_ids)
     return ids.cast(pl.String), other_ids.cast(pl.String)
 
 
@@ -277,12 +279,14 @@ def _fitted(ids: pl.Series, target: pl.Series, *, textual: bool) -> pl.Series | 
     return fitting.set(fitting.cast(pl.String).ne_missing(ids.cast(pl.String)), None)
 
 
-def _odd(ids: pl.Series, fitting: pl.Series | None) -> pl.Series:
+def _unconvertible_ids(ids: pl.Series, fitting: pl.Series | None) -> pl.Series:
     """The ids that do not fit."""
     return ids if fitting is None else ids.filter(fitting.is_null())
 
 
-def _apart(source: str, ids: pl.Series, whose: str, other_ids: pl.Series) -> IdTypeError:
+def _incompatible_ids_error(
+    source: str, ids: pl.Series, whose: str, other_ids: pl.Series
+) -> IdTypeError:
     return IdTypeError(
         f"{source} has {ids.dtype} ids such as {brief(ids.first())}, {whose} has {other_ids.dtype} "
         f"ids such as {brief(other_ids.first())}: convert one of them"

@@ -68,7 +68,7 @@ class ParquetFiles:
             scan = pl.scan_parquet(files, glob=False, include_file_paths=_PATH if keys else None)
             names = [name for name in scan.collect_schema().names() if name != _PATH]
         except polars_errors() as error:
-            raise _unlike_file(files, path) or _bad(path, error) from error
+            raise _schema_mismatch_error(files, path) or _bad(path, error) from error
         of_folders = [key for key in keys if key not in names]
         return cls(path, files, [*names, *of_folders], frozenset(names), footers, keys, scan)
 
@@ -119,7 +119,7 @@ class ParquetFiles:
             # The in-memory engine keeps the row order that a ranking without scores relies on.
             return scan.select(columns).collect(engine="in-memory")
         except polars_errors() as error:
-            raise _unlike_file(self.files, self.path) or _bad(self.path, error) from error
+            raise _schema_mismatch_error(self.files, self.path) or _bad(self.path, error) from error
 
 
 def _joined(groups: Sequence[int], size: int) -> Iterator[int]:
@@ -197,8 +197,8 @@ def _refuse_pooled(
             )
 
 
-def _unlike_file(files: Sequence[Path], path: Path) -> FileFormatError | None:
-    """The first file of a folder whose columns differ from the columns of its first file."""
+def _schema_mismatch_error(files: Sequence[Path], path: Path) -> FileFormatError | None:
+    """The error for the first file whose columns differ; None if all files have the same."""
     try:
         schemas = [pl.scan_parquet(file, glob=False).collect_schema() for file in files]
     except polars_errors():

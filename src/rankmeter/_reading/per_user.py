@@ -62,7 +62,9 @@ def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> 
         raise UsageError(f"unknown role {brief(unknown[0])} in columns=; the roles are {roles}")
     if isinstance(data, Mapping):
         systems = [(text("systems", str(name)), values) for name, values in data.items()]
-        runs = [_run(name, *run, columns) for name, values in systems for run in _runs(values)]
+        runs = [
+            _values_of_run(name, *run, columns) for name, values in systems for run in _runs(values)
+        ]
         if not runs:
             raise DataError("there are no values: expected a mapping from system to values")
     else:
@@ -105,7 +107,9 @@ def _runs(data: Any) -> list[tuple[str, Any]]:
     return [(str(seed), run) for seed, run in enumerate(data, 1)]
 
 
-def _run(name: str, seed: str, data: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Kind]:
+def _values_of_run(
+    name: str, seed: str, data: Any, columns: Mapping[str, str]
+) -> tuple[pl.DataFrame, Kind]:
     """The values of one run of a system, and the kind of its frame."""
     texts = {"system": name, "seed": seed}
     is_file = isinstance(data, str) or hasattr(data, "__fspath__")

@@ -50,7 +50,7 @@ class Rest(Protocol):
     users: pl.Series  # ascending
     n_rows: Any  # how many candidates each of these users has
     end: int  # above the number of every row
-    room: int  # bytes of memory for measuring what is in the table
+    memory_limit: int  # bytes of memory for measuring what is in the table
     tops: pl.DataFrame  # the rows of each user down to rank `depth`, and those tied with these
     depth: int
 
@@ -88,8 +88,8 @@ class KeptRows(InFrame):
     in_memory = False
 
     @property
-    def room(self) -> int:
-        return self.rest.room
+    def memory_limit(self) -> int:
+        return self.rest.memory_limit
 
     @property
     def n_rows(self) -> int:

@@ -153,7 +153,7 @@ class Interactions:
         return cls(frame, renamed, order, table.source, table.textual, kind, pandas)
 
     def in_input_kind(self, part: pl.DataFrame, indices: npt.NDArray[np.intp]) -> Frame:
-        """Rows of the frame, which are at some places, as they came in."""
+        """Return the rows `part`, at `indices` of the frame, in the frame type of the input."""
         return self.kind.frame(part) if self.pandas is None else self.pandas.take(indices)
 
     def as_in_input(self, part: pl.DataFrame) -> pl.DataFrame:

@@ -139,7 +139,7 @@ def quoted(name: str) -> str:
 
 
 def expression(data: Any, sql: str) -> Any:
-    """An expression of the client that a Spark DataFrame belongs to."""
+    """Build a Spark SQL expression with classic PySpark or Spark Connect, as `data` requires."""
     connect = ".connect." in type(data).__module__
     return import_module(f"pyspark.sql{'.connect' if connect else ''}.functions").expr(sql)
 

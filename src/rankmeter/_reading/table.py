@@ -316,7 +316,7 @@ def unify_types(rankings: Table, truth: Table) -> tuple[Table, Table]:
     """
     _refuse_flat_beside_users(rankings, truth)
     for role in ("user", "item"):
-        kind = _meeting_type(role, rankings, truth)
+        kind = _common_id_type(role, rankings, truth)
         rankings, truth = _cast(rankings, role, kind), _cast(truth, role, kind)
         _refuse_stray_blanks(role, rankings, truth)
     return rankings, truth
@@ -398,7 +398,7 @@ def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
     )
 
 
-def _meeting_type(role: str, rankings: Table, truth: Table) -> IdType:
+def _common_id_type(role: str, rankings: Table, truth: Table) -> IdType:
     """The type that the ids of both sides can have."""
     types = rankings.type_of(role), truth.type_of(role)
     if types[0] == types[1]:
@@ -418,11 +418,13 @@ def _meeting_type(role: str, rankings: Table, truth: Table) -> IdType:
                     f"64-bit type holds both. Cast the {role} ids of both sides to strings."
                 )
         return "UInt64"
-    (text, text_table), (numbers, numbered) = sides if ranked.dtype == pl.String else sides[::-1]
-    if numbered.textual:
+    (text, text_table), (numbers, number_table) = (
+        sides if ranked.dtype == pl.String else sides[::-1]
+    )
+    if number_table.textual:
         return "String"
     if text_table.textual and not _rewritten(text, numbers.dtype).any():
-        return numbered.type_of(role)
+        return number_table.type_of(role)
     raise _cannot_meet(role, rankings, ranked, truth, judged)
 
 

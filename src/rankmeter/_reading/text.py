@@ -127,7 +127,7 @@ START = 4 * _HEAD
 
 def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     """A table with a header line; every value stays text until its meaning is known."""
-    refuse_returns(file, quoted=True)
+    refuse_bare_carriage_returns(file, quoted=True)
     header = _header(file, separator)
     if len(header) == 1 and (other := next((c for c in "\t;|," if c in header[0]), None)):
         name = {"\t": ", or name it .tsv", ",": ", or name it .csv"}.get(other, "")
@@ -205,7 +205,7 @@ def _any_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
     return frame
 
 
-def refuse_returns(file: Text, *, quoted: bool = False) -> None:
+def refuse_bare_carriage_returns(file: Text, *, quoted: bool = False) -> None:
     r"""Refuse a ``\r`` that does not end a line: it would become part of a value.
 
     Where values may be quoted, it is allowed between quotation marks.
@@ -303,7 +303,7 @@ def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
 
 def read_lines(file: Text, side: Side) -> Columns:
     """One user per line, perhaps below a title; blank lines are ignored."""
-    refuse_returns(file)
+    refuse_bare_carriage_returns(file)
     lines = [line for line in map(str.strip, file.text.split("\n")) if line]
     users = pl.Series(lines[1:] if named("user", lines[:1]) else lines, dtype=pl.String)
     return Columns.by_role({"user": users}, file.name, textual=True, untyped=True)

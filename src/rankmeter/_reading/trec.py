@@ -14,7 +14,7 @@ from rankmeter._reading.columns import VALUE, Columns, Side, named
 from rankmeter._reading.lines import Lines
 from rankmeter._reading.numbers import count_rounded
 from rankmeter._reading.table import polars_errors
-from rankmeter._reading.text import Text, refuse_returns
+from rankmeter._reading.text import Text, refuse_bare_carriage_returns
 from rankmeter.errors import FileFormatError
 from rankmeter.errors._checks import RETRIEVAL, brief
 
@@ -113,7 +113,7 @@ def trec_fields(
     fields, used_fields = form.split(), used.split()
     if not swapped and (rows := _plain_lines(file, fields, used_fields)) is not None:
         return rows, 0
-    refuse_returns(file)
+    refuse_bare_carriage_returns(file)
     if swapped:
         actual = _QRELS if kind == "qrels" else _RUN
         wanted_form = _USUAL[side] if form == actual else form

@@ -131,7 +131,7 @@ class Compared(Logged):
         raise unknown("metric", metric, self.by_metric)
 
     @abstractmethod
-    def _more_notes(self) -> tuple[list[str], list[str]]:
+    def _notes_after_test_and_dropped(self) -> tuple[list[str], list[str]]:
         """Notes after the test, and after the users that are not common to all systems."""
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
@@ -291,7 +291,7 @@ class Compared(Logged):
     def notes(self) -> tuple[str, ...]:
         """The notes below the table."""
         s = self.settings
-        first, last = self._more_notes()
+        first, last = self._notes_after_test_and_dropped()
         different = "" if s["common"] == "all" else ", so that means are over different users"
         notes = [self.significance_note(), *first]
         notes += [
@@ -352,14 +352,14 @@ def segments_clause_of(result: Compared, d: Difference) -> str:
         for other in result.differences
         if other.segment and other.metric == d.metric and {other.a, other.b} == pair
     ]
-    return segments_clause(d, within, p_of_segments(result, d))
+    return segments_clause(d, within, heterogeneity_p_value(result, d))
 
 
-def p_of_segments(result: Compared, d: Difference) -> float:
-    """The p of equal differences in all segments; NaN if that is not tested."""
+def heterogeneity_p_value(result: Compared, d: Difference) -> float:
+    """The p-value of the test that a difference is equal in all segments; NaN if not tested."""
     pair = {d.a, d.b}
-    tests = (h.p for h in result.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair)
-    return next(tests, math.nan)
+    p_values = (h.p for h in result.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair)
+    return next(p_values, math.nan)
 
 
 def _difference_notes(result: Compared) -> list[str]:

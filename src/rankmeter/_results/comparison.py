@@ -18,7 +18,7 @@ from rankmeter._results.comparison_page import ChartKind, curves, page_of, panel
 from rankmeter._results.curves import Curve, distinct_curves
 from rankmeter._results.differences import most_moved_users
 from rankmeter._results.notes import chance_notes, notes_of, uninformative
-from rankmeter._results.result import Lacking, decimals
+from rankmeter._results.result import UnavailableMethod, decimals
 from rankmeter._results.tables import Means
 from rankmeter._results.walkthrough import Walkthrough, entries_of, plan_notes, walk_user
 from rankmeter.conventions._plan import Plan
@@ -306,7 +306,7 @@ class Comparison(Compared):
     def _plan_text(self) -> str:
         return self.plan.describe()
 
-    def _more_notes(self) -> tuple[list[str], list[str]]:
+    def _notes_after_test_and_dropped(self) -> tuple[list[str], list[str]]:
         facts = {
             name: {
                 **summary.facts(),
@@ -347,9 +347,13 @@ class ValueComparison(Comparison):
         """Columns system, user, metric, seed, value; a frame as those of the values."""
         return self.kind.frame(self.values)
 
-    curve, report, show = Lacking(NEEDS), Lacking(NEEDS), Lacking(NEEDS)
+    curve, report, show = (
+        UnavailableMethod(NEEDS),
+        UnavailableMethod(NEEDS),
+        UnavailableMethod(NEEDS),
+    )
 
-    def _more_notes(self) -> tuple[list[str], list[str]]:
+    def _notes_after_test_and_dropped(self) -> tuple[list[str], list[str]]:
         lower = [f"{name}: lower is better" for name, up in self.increasing.items() if not up]
         missing = self.settings.get("missing_values")
         return [], [*lower, *([f"missing values: {missing:,}"] if missing else [])]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._results import charts
-from rankmeter._results.compared import Compared, p_of_segments
+from rankmeter._results.compared import Compared, heterogeneity_p_value
 from rankmeter._results.curves import Curve, curves_of, distinct_curves, usual_k
 from rankmeter._results.reread import curves_and_shares, tops_of_lists
 from rankmeter._results.result import Name, written_call
@@ -191,7 +191,7 @@ def _headline(result: Compared, verdict: Verdict) -> Headline:
         )
         for part in segments
     }
-    p = p_of_segments(result, d)
+    p = heterogeneity_p_value(result, d)
     sentence = by_segment(label, best, f"{d.a} − {d.b}", p, result.settings["alpha"])
     return replace(headline, sentences=(*headline.sentences, sentence))
 

@@ -134,7 +134,7 @@ class Curve(Result):
         near = (
             k
             for k, mean in part.select("k", "mean").rows()
-            if k in pairs and self._distance(mean, best) >= -_se_of_kept(pairs[k])
+            if k in pairs and self._distance(mean, best) >= -_se_of_scaled_difference(pairs[k])
         )
         return min(near, default=first)
 
@@ -153,7 +153,9 @@ class Curve(Result):
             if pair is None or not pair["df"] >= 1:
                 return False
             mean, other = (best, means[k]) if reverse else (means[k], best)
-            se = _se_of_kept(pair, self._share(tolerance), PSEUDO_CHANGES, reverse=reverse)
+            se = _se_of_scaled_difference(
+                pair, self._share(tolerance), PSEUDO_CHANGES, reverse=reverse
+            )
             se = max(se, _se_if_unseen(pair, tolerance * abs(other)))
             return self._distance(mean, other, tolerance) >= t_quantile(level, pair["df"]) * se
 
@@ -369,14 +371,14 @@ def _se_if_unseen(pair: Mapping[str, float], loss: float) -> float:
     return math.sqrt(pair["ties"] * max(loss * (largest - loss), 0.0) / pair["df"])
 
 
-def _se_of_kept(
+def _se_of_scaled_difference(
     pair: Mapping[str, float], share: float = 1.0, unseen: float = 0.0, *, reverse: bool = False
 ) -> float:
-    """Standard error of a mean less a share of the best one, with changes that were not seen.
+    """Standard error of ``mean - share * best_mean``, with the variance of unseen changes.
 
     In `reverse`, of the best mean less a share of the other.
     """
-    two = pair["variance"], pair["best_variance"]
-    mean, other = reversed(two) if reverse else two
-    variance = mean - 2.0 * share * pair["covariance"] + share * share * other
+    variances = pair["variance"], pair["best_variance"]
+    of_mean, of_share = reversed(variances) if reverse else variances
+    variance = of_mean - 2.0 * share * pair["covariance"] + share * share * of_share
     return math.sqrt(max(variance, 0.0) + unseen * pair["unseen"])

@@ -105,7 +105,7 @@ def estimate_of(
     summary = moments(values)
     if averaged.state is None and not _on_scale(scale, values):
         scale = UNBOUNDED
-    if averaged.alone:
+    if averaged.has_user_values:
         mean, low, high = _aggregate(values, summary, aggregate, setting, cluster_ids, scale)
     else:  # no user has a value on the scale
         _, *ends = _aggregate(values, summary, aggregate, setting, cluster_ids, UNBOUNDED)
@@ -134,7 +134,7 @@ def macro_estimate(
         cluster_ids = None if clusters is None else [clusters[part.users] for _, part in defined]
         spread = stratified([part.parts for _, part in defined], cluster_ids)
         scale = defined[0][1].scale(entry)
-        bounded = all(part.alone and _on_scale(scale, part.values) for _, part in defined)
+        bounded = all(part.has_user_values and _on_scale(scale, part.values) for _, part in defined)
         if bounded and _bounded(plan, mean, scale) and not math.isnan(spread.se):
             se, df, units = spread.se, spread.df, spread.units
             low, high = score_interval(mean, se, df, units, scale, plan.confidence)

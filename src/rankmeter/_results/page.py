@@ -116,7 +116,7 @@ def _clean(text: str, description: str) -> str:
                 parent.remove(element)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
-        _plain(element)
+        _simplify_svg_element(element)
     root.attrib = {
         "viewBox": root.attrib["viewBox"],
         "width": root.attrib["width"],
@@ -127,8 +127,8 @@ def _clean(text: str, description: str) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def _plain(element: ET.Element) -> None:
-    """Shorten an element: classes in place of colors, what it says on hovering as its title."""
+def _simplify_svg_element(element: ET.Element) -> None:
+    """Simplify an SVG element in place: classes for colors, a title, rounded coordinates."""
     label = element.get("aria-label")
     if label and element.tag not in ("g", "svg"):
         ET.SubElement(element, "title").text = label
@@ -136,12 +136,12 @@ def _plain(element: ET.Element) -> None:
         element.attrib.pop(name, None)
     if element.get("opacity") == "1":
         del element.attrib["opacity"]
-    kinds = [k for k in element.get("class", "").split() if k.startswith("role-axis")]
-    inked = [paint for paint in ("fill", "stroke") if element.get(paint) in CLASSES]
-    kinds += [f"{paint}-{CLASSES[element.attrib.pop(paint)]}" for paint in inked]
+    classes = [c for c in element.get("class", "").split() if c.startswith("role-axis")]
+    colored = [paint for paint in ("fill", "stroke") if element.get(paint) in CLASSES]
+    classes += [f"{paint}-{CLASSES[element.attrib.pop(paint)]}" for paint in colored]
     element.attrib.pop("class", None)
-    if kinds:
-        element.set("class", " ".join(kinds))
+    if classes:
+        element.set("class", " ".join(classes))
     for name in _ROUND:
         if name in element.attrib:
             element.set(name, re.sub(r"-?\d+\.\d{2,}", _rounded, element.attrib[name]))

@@ -191,7 +191,9 @@ class _Pair:
         """The spread of the differences, which is steadied as in an interval if none varies."""
         error = spread(self.differences, self.group.clusters)
         noise = 8 * np.finfo(np.float64).eps * float(np.abs(self.changes).max(initial=0.0))
-        return error if error.se > noise else error.steadied(pseudo_change(self.changes, span))
+        return (
+            error if error.se > noise else error.with_pseudo_unit(pseudo_change(self.changes, span))
+        )
 
     def difference(self, corrected: _Corrected, family: int) -> Difference:
         """The difference with its test, as a member of a `family` of tests."""
@@ -297,7 +299,7 @@ class _Pair:
         if self.setting.draws:
             summary = moments(self.differences)
             return mean_interval(self.differences, summary, self.setting, group.clusters)
-        error = spread(self.differences, group.clusters).steadied(self.widening)
+        error = spread(self.differences, group.clusters).with_pseudo_unit(self.widening)
         steady = self.setting.interval == "wilson" and self.settings.test != "t"
         if error.units < 2 or (steady and error.se == 0.0):  # equal values, on an unknown scale
             return math.nan, math.nan
@@ -475,7 +477,7 @@ class PairedTests:
                 cluster_ids, rows, units = None, users, table
                 if self.clusters is not None:
                     cluster_ids = self.clusters[users]
-                    rows, units = np.unique(cluster_ids), _cluster_sums(table, cluster_ids)
+                    rows, units = np.unique(cluster_ids), _scaled_cluster_sums(table, cluster_ids)
                 names = [self.names[i] for i in columns]
                 runs = [values.of_runs(users, i) for i in columns] if values.runs else []
                 data = (table, cluster_ids, rows, units, runs)
@@ -681,8 +683,8 @@ def _correct_uneven(
     return checked
 
 
-def _cluster_sums(table: FloatArray, clusters: IntArray) -> FloatArray:
-    """One row per cluster, whose mean over clusters is the mean over users.
+def _scaled_cluster_sums(table: FloatArray, clusters: IntArray) -> FloatArray:
+    """Sum the rows of each cluster, scaled so that the mean of the sums is the mean over users.
 
     Rows of a cluster resemble each other; their sums do not, and a test of sums is a test of the
     same mean difference.

@@ -94,8 +94,8 @@ def _is_wandb(to: Any) -> bool:
     return home.partition(".")[0] == "wandb"
 
 
-class Lacking:
-    """A verb that some results do not have: an AttributeError gives the reason."""
+class UnavailableMethod:
+    """A method that a result does not have; access raises AttributeError with the reason."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -110,10 +110,10 @@ class Lacking:
 class Result(ABC):
     """A result that renders itself: a subclass gives its table, its content and its frame."""
 
-    plot = Lacking("this kind of result has no chart")
-    show = Lacking("this kind of result is about no user, or is shown as it is")
-    log = Lacking("it has no means to write")
-    report = Lacking("only evaluations and comparisons write a page")
+    plot = UnavailableMethod("this kind of result has no chart")
+    show = UnavailableMethod("this kind of result is about no user, or is shown as it is")
+    log = UnavailableMethod("it has no means to write")
+    report = UnavailableMethod("only evaluations and comparisons write a page")
 
     @property
     def words(self) -> Words:

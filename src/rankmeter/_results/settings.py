@@ -222,7 +222,7 @@ class Values:
         if len(self.runs[system]) < 2 or mean.n < 2:
             return mean
         crossed = crossed_variance(self.of_runs(averaged.users, system))
-        return crossed_estimate(setting, self.scale, mean, crossed, alone=averaged.alone)
+        return crossed_estimate(setting, self.scale, mean, crossed, alone=averaged.has_user_values)
 
 
 def values_of(

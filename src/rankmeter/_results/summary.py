@@ -20,7 +20,7 @@ from rankmeter._results import charts
 from rankmeter._results.estimates import Estimate, estimate
 from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.notes import count_clusters, counts_of, uneven_weights
-from rankmeter._results.result import Lacking
+from rankmeter._results.result import UnavailableMethod
 from rankmeter._results.segments import gap_frame, labels_of, part_frame, part_means
 from rankmeter._results.verdicts import histogram_of
 from rankmeter.conventions._plan import Plan
@@ -66,7 +66,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         their users, if the rankings are such a frame, and otherwise Polars.
     """
 
-    best = Lacking("the means of perfect rankings are called `perfect`")
+    best = UnavailableMethod("the means of perfect rankings are called `perfect`")
 
     def __getitem__(self, metric: str) -> Estimate:
         if isinstance(metric, str) and metric in self.estimates:

@@ -126,7 +126,7 @@ class Spread(NamedTuple):
         """Degrees of freedom of a t interval: clusters of unequal size count as fewer."""
         return max(self.effective - 1.0, 1.0)
 
-    def steadied(self, change: float, weight: float = 1.0) -> Spread:
+    def with_pseudo_unit(self, change: float, weight: float = 1.0) -> Spread:
         """Add one unit to the variance, half at +change and half at -change; the mean stays.
 
         If units rarely differ, the sample may have missed those that do, so that the variance of

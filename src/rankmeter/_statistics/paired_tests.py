@@ -100,7 +100,7 @@ def relative_gain(
     The gain is NaN if the mean of B is 0 or there are no users. The interval is NaN for fewer than
     two users and infinite where the data cannot distinguish the mean of B from 0: the ratios are
     then those outside of an interval. With ``clusters`` the variances are those of clusters. A
-    ``change`` is added to the variance of the difference, as `Spread.steadied` does.
+    ``change`` is added to the variance of the difference, as `Spread.with_pseudo_unit` does.
     """
     fraction("confidence", confidence)
     a, b = pair(a, b)

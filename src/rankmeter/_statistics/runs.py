@@ -100,7 +100,7 @@ def _not_lower(
     if n < 2 or largest == 0.0:
         return math.nan
     losing = ties * size * (largest - size) / (n - 1)
-    se = math.sqrt(max(error.steadied(largest, PSEUDO_CHANGES * ties).se ** 2, losing))
+    se = math.sqrt(max(error.with_pseudo_unit(largest, PSEUDO_CHANGES * ties).se ** 2, losing))
     noise = 4 * np.finfo(np.float64).eps * float(np.abs(values).max())
     p = t_tail(error.mean / se, error.df) if se > noise else float(error.mean <= 0.0)
     losers = int(np.count_nonzero(changes < 0))
@@ -179,7 +179,7 @@ def crossed_test(
 ) -> TestResult:
     """Test whether systems of several training runs differ in the mean over users and runs.
 
-    A `change` is added to the variance of users in the interval, as `Spread.steadied` does.
+    A `change` is added to the variance of users in the interval, as `Spread.with_pseudo_unit` does.
     """
     method = "t over users × runs"
     crossed = crossed_variance(a, b)

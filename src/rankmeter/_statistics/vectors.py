@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter.errors import InvalidValueError, UsageError
-from rankmeter.errors._checks import seed_of
+from rankmeter.errors._checks import check_seed
 
 Floats = npt.NDArray[np.float64]
 """An array of float64."""
@@ -172,7 +172,7 @@ _CELLS = 2**16
 def key(seed: int, number: int = 0) -> int:
     """A seed, spread over 64 bits; every number has a stream of its own."""
     spawn_key = (number,) if number else ()
-    sequence = np.random.SeedSequence(seed_of(seed), spawn_key=spawn_key)
+    sequence = np.random.SeedSequence(check_seed(seed), spawn_key=spawn_key)
     return int(sequence.generate_state(1, np.uint64)[0])
 
 

@@ -201,7 +201,7 @@ class Plan(Setting):
         return groups
 
     def depths(self) -> dict[Alignment, int | None]:
-        """By alignment, the number of ranks of the lists that metrics need; None is all of them."""
+        """The list depth that the metrics of each alignment need; None for whole lists."""
         depths: dict[Alignment, int | None] = {}
         for entry in self.metrics:
             if entry.spec.of_lists:

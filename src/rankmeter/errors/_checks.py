@@ -126,8 +126,8 @@ def _float(value: Any) -> float | None:
         return None
 
 
-def seed_of(value: Any, *, least: int | None = 0) -> int:
-    """``value`` as a seed of up to 128 bits, as NumPy draws them."""
+def check_seed(value: Any, *, least: int | None = 0) -> int:
+    """Check a seed: an integer from `least` to 2**128 - 1."""
     return integer("seed", value, least=least, most=2**128 - 1)
 
 

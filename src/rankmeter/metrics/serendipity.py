@@ -87,10 +87,10 @@ def _ahead_of_popularity(
 ) -> FloatArray:
     """The lead of each item over its rank by popularity, as a share of the catalogue."""
     n_items = require(catalogue, "catalogue").size
-    _, below = np.unique(-popularity.interactions[popularity.known], return_inverse=True)
-    nth = np.full(popularity.known.size, n_items + 1)
-    nth[popularity.known] = below + 1
-    ahead: FloatArray = np.maximum(nth[top.item] - top.rank, 0) / n_items
+    _, index = np.unique(-popularity.interactions[popularity.known], return_inverse=True)
+    popularity_rank = np.full(popularity.known.size, n_items + 1)
+    popularity_rank[popularity.known] = index + 1
+    ahead: FloatArray = np.maximum(popularity_rank[top.item] - top.rank, 0) / n_items
     return ahead
 
 

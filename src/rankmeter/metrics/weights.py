@@ -85,7 +85,7 @@ def _integral(weight: Weight, low: float, high: float) -> float:
 
 
 def geometric(p: float) -> Weight:
-    """A reader who continues to the next item with probability p: (1 - p) p^(rank - 1)."""
+    """Geometric rank weights (1 - p) p^(rank - 1): a reader goes on with probability p."""
     fraction("p", p)
     return lambda rank: (1.0 - p) * p ** (rank - 1.0)
 

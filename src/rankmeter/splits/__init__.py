@@ -156,7 +156,7 @@ def leave_k_out(
     _check_choices(by, ties, min_history, cold_items)
     read = Interactions.read(data, columns=columns)
     frame = read.frame
-    test, counts = _test_per_user(
+    test, counts = _choose_test_rows_per_user(
         frame, lambda history: np.where(history >= k + min_history, k, 0), by, ties, seed
     )
     return part(read, test, method=method, cold_items=cold_items, counts=counts)
@@ -230,9 +230,9 @@ def holdout(
         def n_test(history: NDArray[np.int64]) -> NDArray[np.int64]:
             return np.minimum(share_of(ratio, history), history - min_history)
 
-        test, counts = _test_per_user(frame, n_test, by, ties, seed)
+        test, counts = _choose_test_rows_per_user(frame, n_test, by, ties, seed)
     else:
-        test, counts = _test_overall(frame, ratio, min_history, seed)
+        test, counts = _choose_test_rows_overall(frame, ratio, min_history, seed)
     return part(read, test, method=method, cold_items=cold_items, counts=counts)
 
 
@@ -396,7 +396,7 @@ SPLITS: dict[str, Callable[..., Split | tuple[Split, ...]]] = {
 # -- choosing rows ----------------------------------------------------------------------------
 
 
-def _test_per_user(
+def _choose_test_rows_per_user(
     frame: pl.DataFrame,
     how_many: Callable[[NDArray[np.int64]], NDArray[np.int64]],
     order_by: str,
@@ -423,7 +423,7 @@ def _test_per_user(
     return test, counts
 
 
-def _test_overall(
+def _choose_test_rows_overall(
     frame: pl.DataFrame, ratio: float, min_history: int, seed: int
 ) -> tuple[NDArray[np.bool_], dict[str, int]]:
     """Random rows, except rows of users who would keep too few."""

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter.errors._checks import seed_of
+from rankmeter.errors._checks import check_seed
 
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
@@ -36,7 +36,7 @@ def mix(words: Words) -> Words:
 
 def draws(seed: int, *columns: pl.Series) -> Words:
     """Draw one 64-bit number per row, made from the seed and the ids in that row alone."""
-    state = mix(np.full(len(columns[0]), seed_of(seed, least=None) % 2**64, dtype=np.uint64))
+    state = mix(np.full(len(columns[0]), check_seed(seed, least=None) % 2**64, dtype=np.uint64))
     for column in columns:
         state = mix(state ^ _words(column))
     return state

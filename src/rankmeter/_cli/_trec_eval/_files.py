@@ -127,7 +127,7 @@ def _text(path: str) -> Text:
 
 
 def _cleaned(content: bytes | bytearray) -> bytes | bytearray:
-    """Content without comments, and with blanks where trec_eval sees any."""
+    """Remove comments and replace carriage returns by spaces, as trec_eval does."""
     if b"\r" in content:  # white space in trec_eval, wherever it is
         content = content.replace(b"\r", b" ")
     if b"#" in content:  # the remaining empty line keeps the line numbers below
