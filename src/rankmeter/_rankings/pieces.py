@@ -344,8 +344,8 @@ class Sizes:
             self.dense = False
             return False
         if high - low >= self.table.size:
-            memory_limit = (high - low + 1) // 4  # the next ids may be a little higher
-            table = np.zeros(high - low + 1 + memory_limit, dtype=np.int64)
+            n_spare = (high - low + 1) // 4  # the next ids may be a little higher
+            table = np.zeros(high - low + 1 + n_spare, dtype=np.int64)
             table[self.low - low :][: self.table.size] = self.table
             self.low, self.table = low, table
         return True
