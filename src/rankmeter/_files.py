@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all, and how far long work is."""
+"""Write files completely or not at all, and report the progress of long work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", def
 
 @contextmanager
 def listening(show: Callable[[str], None]) -> Iterator[None]:
-    """Have `show` called with a line about the work that is in progress."""
+    """Call `show` with a line about the work in progress, inside the context."""
     token = _LISTENER.set(show)
     try:
         yield
@@ -31,7 +31,7 @@ def listening(show: Callable[[str], None]) -> Iterator[None]:
 
 
 def with_progress(pieces: Iterable[_T], task: str, n_parts: int, n_rows: int) -> Iterator[_T]:
-    """The parts, with a line after each: what is done, rows per second, time left."""
+    """Yield the parts; after each, report the share done, rows per second and time left."""
     show, start = _LISTENER.get(), time.monotonic()
     for done, part in enumerate(pieces, start=1):
         if show is not None:
@@ -43,14 +43,14 @@ def with_progress(pieces: Iterable[_T], task: str, n_parts: int, n_rows: int) ->
 
 
 def _span(duration: float) -> str:
-    """A time in minutes and seconds."""
+    """Format a duration in seconds as minutes and seconds."""
     minutes, seconds = divmod(round(duration), 60)
     return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file that replaces `path` once it is written without an error.
+    """Yield a file that replaces `path` once written without an error.
 
     Until then it is a file in the same folder: without a name where the system has such files, so
     that it ends with the process, however that ends; else under a random name, and it is removed if
@@ -107,7 +107,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def _unnamed_file(folder: Path) -> IO[bytes] | None:
-    """A new file in a folder that has no name yet, if the system can give it one later."""
+    """Open a file without a name in a folder; None if the system cannot name such a file later."""
     try:
         number = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
     except (AttributeError, OSError):  # another system than Linux; a file system without them
@@ -124,9 +124,9 @@ def _path_of_descriptor(number: int) -> str:
 
 @contextmanager
 def temporary() -> Iterator[tuple[IO[bytes], str]]:
-    """A new file and its path, by which it can be read any number of times; both end with it.
+    """Yield a new file and a path for reading the file repeatedly; both are removed at the end.
 
-    Like those of `replacing` it has no name in a folder where the system allows that.
+    Like the files of `replacing`, the file has no name in a folder if the system allows that.
     """
     with tempfile.TemporaryFile() as file:
         if Path(_path_of_descriptor(file.fileno())).exists():
@@ -140,7 +140,7 @@ def temporary() -> Iterator[tuple[IO[bytes], str]]:
 
 @contextmanager
 def writing_temporary() -> Iterator[None]:
-    """Say which folder has no room for a temporary file, and how to name another one."""
+    """Turn an OSError into an error with the temporary folder and how to choose another folder."""
     try:
         yield
     except OSError as error:
@@ -152,7 +152,7 @@ def writing_temporary() -> Iterator[None]:
 
 @contextmanager
 def new_folder(path: str | Path) -> Iterator[None]:
-    """A folder, made with those above it where they are missing, and removed if the work fails."""
+    """Create a folder with its missing parents; remove the new folders if the work fails."""
     folder = Path(path)
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     folder.mkdir(parents=True, exist_ok=True)
@@ -166,6 +166,6 @@ def new_folder(path: str | Path) -> Iterator[None]:
 
 
 def is_special(path: str | Path) -> bool:
-    """Whether there is something at a path that is neither a file nor a folder."""
+    """Whether a path exists and is neither a file nor a folder."""
     location = Path(path)
     return location.exists() and not location.is_file() and not location.is_dir()

@@ -1,4 +1,4 @@
-"""The compiled module, of C; None where pip found no compiler, and Python does the same."""
+"""The compiled C module; None if pip found no compiler: then Python computes the same results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From ranking rows and judgments to hits: the last place that sees ids and scores."""
+"""Turn ranking rows and judgments into hits; later steps use neither ids nor scores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rankmeter._reading.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """Facts about some users in one alignment. Facts of disjoint users merge."""
+    """Facts about some users in one alignment; facts of disjoint users can be merged."""
 
     n_relevant: IntArray  # (n_users,) relevant items in the ground truth
     n_ranked: IntArray  # (n_users,) items in the ranking
@@ -38,7 +38,7 @@ class Facts:
 
     @classmethod
     def merge(cls, facts: Sequence[Facts], order: IntArray) -> Facts:
-        """Merge the facts of disjoint users; the users are put in the given order."""
+        """Merge the facts of disjoint users, with the users in the given order."""
         names = sorted({name for part in facts for name in part.counts})
         hits = [part.n_hits for part in facts if part.n_hits is not None]
         return cls(
@@ -54,7 +54,7 @@ class Facts:
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """Hits of one ranking in one alignment, for all users of a block in its order."""
+    """Hits of one ranking in one alignment, for all users of a block in the order of the block."""
 
     hits: Hits
     nonrelevant: Hits  # the ranked items judged as not relevant
@@ -64,7 +64,7 @@ class Aligned:
 
 
 def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Aligned:
-    """Find the hits, and list the items if asked to. Both sides have ids of the same types.
+    """Find the hits, and list the items if `listing` is given; both sides have the same id types.
 
     A block decides nothing about the whole: pairs that the choices refuse are counted, and the
     error is raised once all blocks are merged.
@@ -98,7 +98,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
 def _ranking(
     rows: AnyRows, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
 ) -> Ranking:
-    """A ranking by the kind of its rows, given the user of each, or each user of an index."""
+    """Create the ranking for the kind of `rows`, given the user of each row or index entry."""
     falling = listing is None
     return Rows(rankings, rows.by_row(user), truth, truth.choices.score_type, falling=falling)
 
@@ -120,7 +120,7 @@ def _(
 
 
 def relevant_items(truth: Judged, items: Codes) -> Shown:
-    """The relevant items of each user, largest gain first, as codes; without items of no code."""
+    """Codes of each user's relevant items by descending gain, without items that have no code."""
     code = items.find(truth.items)
     relevant = np.flatnonzero(truth.choices.is_relevant(truth.gain) & (code >= 0))
     gain = gains_of(truth.gain[relevant], truth.choices)
@@ -137,7 +137,7 @@ def to_hits(
     choices: Alignment,
     positive: BoolArray | None = None,
 ) -> tuple[Hits, Hits, dict[str, int]]:
-    """Make hits of counts: the relevant ones, the others, and the numbers of ties.
+    """Return the relevant hits, the hits of the other judged items, and the numbers of ties.
 
     `ideals` are the perfect rankings that `perfect_hits` gives, and `positive` says which of the
     judged items have a positive score.
@@ -165,7 +165,7 @@ def to_hits(
 def _as_hits(
     placed: Placed, keep: BoolArray, ideal: Hits, n_ranked: IntArray, *, together: bool
 ) -> Hits:
-    """Make hits of the placed items that are kept, with the counts of their users."""
+    """Make hits of the placed items selected by the mask `keep`, with the counts of their users."""
     items = placed.only(keep)
     return Hits(
         offsets_of(items.user, n_ranked.size),

@@ -1,4 +1,4 @@
-"""Files of arrays and of ranks, and labels of rows."""
+"""Read files of arrays and of ranks, and labels of rows."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ PAIRS = (("row", "col"), ("row", "column"), ("rows", "columns"))
 
 
 def is_array_file(data: object) -> bool:
-    """Whether this is the path of a file of arrays, by its name."""
+    """Whether the data are the path of an array file, judged by the file name."""
     return isinstance(data, str | PathLike) and str(data).endswith(SUFFIXES)
 
 
 def read_array_file(path: str | PathLike[str]) -> Any:
-    """The array, sparse matrix, pair of arrays or nested list in a file.
+    """Read the array, sparse matrix, pair of arrays or nested list in a file.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def read_array_file(path: str | PathLike[str]) -> Any:
 
 
 def reason(error: Exception) -> str:
-    """Why NumPy cannot read a file; it offers what is not allowed here."""
+    """Why NumPy cannot read a file, without NumPy's advice to allow pickle."""
     return "it is damaged or holds Python objects" if "pickle" in str(error) else str(error)
 
 
@@ -94,17 +94,17 @@ ROLES = {
 
 
 def is_path(data: Any) -> bool:
-    """Whether the data are the path of a file."""
+    """Whether the data are a path."""
     return isinstance(data, str | PathLike)
 
 
 def is_table(data: Any) -> bool:
-    """Whether the data are a frame, or the path of a file."""
+    """Whether the data are a frame or a path."""
     return is_path(data) or made_by("polars", "LazyFrame")(data) or hasattr(data, "columns")
 
 
 def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
-    """The columns of a table of ranks by role, all other ones of text as ``groups``; its kind.
+    """Read a table of ranks: columns by role, other text columns as ``groups``; and the frame kind.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
 
 
 def _columns(data: Any) -> Columns:
-    """The columns of a table; a text file without a header has the column ``rank``."""
+    """Find the columns of a table; a text file without a header has the column ``rank``."""
     if not is_path(data) or not is_text(path := expand_home(data)):
         return find(data, "users")
     text = read_text(path)
@@ -150,7 +150,7 @@ def _columns(data: Any) -> Columns:
 
 
 def _fetched(read: Columns) -> dict[str, Column]:
-    """All columns; columns of untyped text get the type that all their values have."""
+    """Read all columns; convert untyped text to the type that fits all values of a column."""
     columns = read.fetch(read.names)
     if not read.untyped:
         return dict(columns)
@@ -164,7 +164,7 @@ def _is_text(column: Column) -> bool:
 
 
 def row_ids(data: Any, n_rows: int, counts: Counter[str]) -> pl.Series:
-    """An id of a user for each row, checked as in rankings; `counts` gets ``float_user_ids``.
+    """Return the user id of each row, checked as in rankings; `counts` gets ``float_user_ids``.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def row_ids(data: Any, n_rows: int, counts: Counter[str]) -> pl.Series:
 
 
 def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
-    """One label for each row: an array, a list, a series.
+    """Return the label of each row, from an array, a list or a series.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
 
 
 def row_column(data: Any, name: str, n_rows: int) -> Column:
-    """One value for each row, of a series, an array or a list."""
+    """Return the value of each row as a column, from a series, an array or a list."""
     column: Column
     if isinstance(data, pl.Series):
         column = data.to_list() if data.dtype == pl.Object else data
@@ -215,7 +215,7 @@ def row_column(data: Any, name: str, n_rows: int) -> Column:
 
 
 def row_frame(data: Any, name: str, n_rows: int) -> pl.DataFrame:
-    """One or several columns of labels: a mapping or frame of them, or one column of this name."""
+    """Return a frame of labels from a mapping, a frame, a path or one column called `name`."""
     if is_path(data):
         data = _fetched(_columns(data))
     if hasattr(data, "columns") and not isinstance(data, pl.DataFrame):

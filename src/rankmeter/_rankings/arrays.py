@@ -23,7 +23,7 @@ HALF = ("float16", "bfloat16", "float8")
 
 
 def asarray(data: Any, name: str) -> Any:
-    """A NumPy array if the data are in memory of the CPU, and otherwise the array as it is.
+    """Convert data in CPU memory to a NumPy array; return arrays on other devices unchanged.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def asarray(data: Any, name: str) -> Any:
 
 
 def namespace(array: Any) -> Any:
-    """The functions of the library of an array, by their names in the array API."""
+    """The module with the functions of the array API for the library of an array."""
     if isinstance(array, np.ndarray):
         return np
     if hasattr(array, "__array_namespace__"):
@@ -68,7 +68,7 @@ def namespace(array: Any) -> Any:
 
 
 def on_device_of(array: Any, numbers: Any) -> Any:
-    """Integers of NumPy in the library and on the device of an array."""
+    """Convert NumPy integers to the library and the device of an array."""
     if isinstance(array, np.ndarray):
         return numbers
     library = namespace(array)
@@ -78,19 +78,19 @@ def on_device_of(array: Any, numbers: Any) -> Any:
 
 
 def take(array: Any, row: Any, column: Any) -> Any:
-    """The values of some cells of a matrix, on its device."""
+    """Values of the matrix cells (row, column), on the device of the matrix."""
     return array[on_device_of(array, row), on_device_of(array, column)]
 
 
 def concatenated(vectors: list[Any]) -> Any:
-    """Vectors of one library, one after the other."""
+    """Concatenate vectors of one library."""
     library = namespace(vectors[0])
     join = library.concat if hasattr(library, "concat") else library.concatenate
     return join(vectors)
 
 
 def nonzero(array: Any) -> tuple[Any, Any]:
-    """Rows and columns of the cells of a matrix that are not 0, as NumPy arrays."""
+    """Rows and columns of the nonzero cells of a matrix, as NumPy arrays."""
     if is_torch(array):
         row, column = array.nonzero(as_tuple=True)
     else:
@@ -99,7 +99,7 @@ def nonzero(array: Any) -> tuple[Any, Any]:
 
 
 def host(array: Any) -> Any:
-    """A NumPy array of small results."""
+    """Copy a small array to a NumPy array."""
     if isinstance(array, np.ndarray):
         return array
     for fetch in ("cpu", "get"):  # torch, cupy
@@ -112,19 +112,19 @@ def host(array: Any) -> Any:
 
 
 def half_type(data: Any) -> str:
-    """The type of scores that have so few digits that equal ones are common; otherwise empty."""
+    """Type name of scores with few digits, where equal scores are common; otherwise ""."""
     kind = type_name(data)
     return kind if kind.startswith(HALF) else ""
 
 
 def floating(array: Any) -> Any:
-    """The array with integers as float64."""
+    """Convert integers and booleans to float64; return other arrays unchanged."""
     is_integer = "int" in type_name(array) or "bool" in type_name(array)
     return converted(array, "float64") if is_integer else array
 
 
 def converted(array: Any, kind: Any) -> Any:
-    """The array with numbers of another type of its library, or of the type of this name."""
+    """Convert an array to another type of its library, given as the type or the type's name."""
     library = namespace(array)
     kind = getattr(library, kind) if isinstance(kind, str) else kind
     if is_torch(array):
@@ -135,22 +135,22 @@ def converted(array: Any, kind: Any) -> Any:
 
 
 def is_number(array: Any) -> bool:
-    """Whether an array holds real numbers, which can be compared."""
+    """Whether an array holds real numbers, booleans included."""
     return type_name(array).startswith(("float", "bfloat", "int", "uint", "bool"))
 
 
 def type_name(array: Any) -> str:
-    """The type of an array without the name of its library: ``float32``."""
+    """Name of an array's type without the name of the library, for example ``float32``."""
     return str(getattr(array, "dtype", "")).rpartition(".")[2]
 
 
 def is_torch(array: Any) -> bool:
-    """Whether this is a tensor of PyTorch."""
+    """Whether an array is a PyTorch tensor."""
     return type(array).__module__.partition(".")[0] == "torch"
 
 
 def pick_rows(array: Any, row: Any) -> Any:
-    """Select rows of a matrix, ascending; a view if they follow each other."""
+    """Select matrix rows by index, as a view if the indices are consecutive and ascending."""
     if row.size and row[-1] - row[0] + 1 == row.size and (row[1:] > row[:-1]).all():
         return array[int(row[0]) : int(row[-1]) + 1, :]
     return pick(array, row, axis=0)
@@ -165,7 +165,7 @@ def pick(array: Any, positions: IntArray, axis: int) -> Any:
 
 
 def places_in(ordered: Any, values: Any, side: str) -> IntArray:
-    """Search an ascending vector, on its device, for the places of values."""
+    """Positions at which values would be inserted into an ascending vector, as a NumPy array."""
     library = namespace(ordered)
     kind = library.result_type(ordered, values)
     arrays = converted(ordered, kind), converted(values, kind)
@@ -173,13 +173,13 @@ def places_in(ordered: Any, values: Any, side: str) -> IntArray:
 
 
 def ascending(array: Any) -> Any:
-    """The values of a vector in ascending order, on its device."""
+    """Sort a vector in ascending order, on its device."""
     ordered = namespace(array).sort(array)
     return ordered.values if is_torch(array) else ordered
 
 
 def refuse_places(arrays: list[Any], names: str) -> None:
-    """Refuse arrays that cannot be compared, as they are on different devices."""
+    """Refuse arrays on different devices, as these cannot be compared."""
     places = dict[str, None]()
     for array in arrays:
         device = (
@@ -192,12 +192,12 @@ def refuse_places(arrays: list[Any], names: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Parallel:
-    """Fields of which some are arrays of one length, with a value for each row, or None."""
+    """Dataclass with some array fields of one length, a value for each row; a field may be None."""
 
     arrays: ClassVar[tuple[str, ...]]
 
     def only(self, rows: BoolArray | IntArray | slice) -> Self:
-        """Select rows by mask, place or slice."""
+        """Select rows by mask, index or slice."""
         if isinstance(rows, np.ndarray) and rows.dtype == bool:
             if rows.all():
                 return self
@@ -207,7 +207,7 @@ class Parallel:
 
 
 def joined(blocks: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
-    """Some arrays of all blocks, one block after the other; None where one block has none."""
+    """Concatenate the named arrays of all blocks; None where a block has None."""
     columns = {name: [getattr(block, name) for block in blocks] for name in names}
     return {
         name: None if any(array is None for array in arrays) else np.concatenate(arrays)

@@ -1,4 +1,4 @@
-"""Cells of a matrix of queries × items in any form: targets, exclusions, candidates."""
+"""Read matrix cells (queries × items) in any form: targets, exclusions, candidates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rankmeter.errors._checks import counted
 
 @dataclass(frozen=True, eq=False)
 class Cells(Parallel):
-    """Cells of a matrix, ordered by row and column, each once.
+    """Distinct cells of a matrix, ordered by row and column.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Cells(Parallel):
 
     @classmethod
     def of(cls, row: Any, column: Any, gain: Any = None) -> Cells:
-        """Cells in any order."""
+        """Create cells from rows and columns in any order."""
         row, column = np.asarray(row, dtype=np.int64), np.asarray(column, dtype=np.int64)
         gain = np.ones(row.size) if gain is None else np.asarray(gain, dtype=np.float64)
         in_order = (row[1:] > row[:-1]) | ((row[1:] == row[:-1]) & (column[1:] >= column[:-1]))
@@ -49,29 +49,29 @@ class Cells(Parallel):
         return self.row.size
 
     def plus(self, other: Cells) -> Cells:
-        """These cells and others, which must be different ones."""
+        """Merge two disjoint sets of cells."""
         if not (self.n and other.n):
             return other if other.n else self
         return Cells.of(**joined([self, other], self.arrays))
 
     def rows_with(self, n_rows: int) -> tuple[int, int]:
-        """Numbers of rows without any cell, and of rows with several cells of a gain above 0."""
+        """Count the rows without any cell, and the rows with several cells of a gain above 0."""
         judged = np.bincount(self.row, minlength=n_rows)
         true = np.bincount(self.row[self.gain > 0], minlength=n_rows)
         return int(np.count_nonzero(judged == 0)), int(np.count_nonzero(true > 1))
 
     def repeated(self) -> Any:
-        """A mask of the cells that equal the one before."""
+        """Mask of the cells equal to the previous cell."""
         mask = np.zeros(self.n, dtype=bool)
         mask[1:] = (self.row[1:] == self.row[:-1]) & (self.column[1:] == self.column[:-1])
         return mask
 
     def keys(self, n_columns: int) -> IntArray:
-        """One ascending number for each cell."""
+        """Key of each cell, ascending: row × n_columns + column."""
         return self.row * n_columns + self.column
 
     def holds(self, other: Cells, n_columns: int) -> Any:
-        """A mask of the other cells that are among these."""
+        """Mask of the cells of `other` that are among these cells."""
         if not self.n:
             return np.zeros(other.n, dtype=bool)
         keys, other_keys = self.keys(n_columns), other.keys(n_columns)
@@ -85,7 +85,7 @@ class Cells(Parallel):
         return np.bincount(self.row, minlength=n_rows)
 
     def of_rows(self, start: int, stop: int) -> tuple[slice, Cells]:
-        """Select the cells of some rows: their positions, and the cells with rows from 0."""
+        """Select the cells of some rows; return their slice, and the cells with rows from 0."""
         rows = slice(*np.searchsorted(self.row, [start, stop]))
         return rows, Cells(self.row[rows] - start, self.column[rows], self.gain[rows])
 
@@ -99,7 +99,7 @@ LARGEST = 2**31 - 1
 
 
 def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
-    """Cells in any form.
+    """Read cells in any accepted form.
 
     The data are a boolean mask or a matrix of labels of shape (n_rows, n_columns), a SciPy matrix
     whose entries other than 0 are the cells, a pair (rows, columns) of index arrays, a list of ids
@@ -141,7 +141,7 @@ def _beyond(n_columns: int) -> str:
 
 
 def _outside(ids: IntArray, n: int) -> IntArray:
-    """The places of ids that are not from 0 to n - 1."""
+    """Positions of the ids that are not from 0 to n - 1."""
     return np.flatnonzero(ids.view(np.uint64) >= n)  # in which negative ids are the largest
 
 
@@ -184,7 +184,7 @@ def _parse_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
 
 
 def is_ragged(data: Any) -> bool:
-    """Whether this is a list of lists, sets or arrays, one for each row."""
+    """Whether the data are a list of lists, sets or arrays, with an entry for each row."""
     kinds = (list, tuple, set, frozenset, range)
     return isinstance(data, list) and any(isinstance(o, kinds) or np.ndim(o) for o in data)
 
@@ -210,7 +210,7 @@ def _ids(data: Any, name: str) -> npt.NDArray[Any]:
 
 
 def _cells_of_ids(array: Any, name: str, n_rows: int) -> Cells:
-    """One id for each row, or rows of ids padded with -1."""
+    """Read cells from an array with one id for each row, or rows of ids padded with -1."""
     if array.shape[:1] != (n_rows,) or array.ndim > 2:
         if name == "exclude" and array.ndim == 2 and array.shape[0] == 2:
             return Cells.of(*_as_int64(array, name))  # rows and columns
@@ -229,7 +229,7 @@ def _cells_of_ids(array: Any, name: str, n_rows: int) -> Cells:
 
 
 def _as_int64(array: Any, name: str, row: int | None = None) -> IntArray:
-    """Ids as int64; other types and unsigned numbers beyond are refused."""
+    """Convert ids to int64; refuse other types and unsigned integers of 2**63 or more."""
     if array.size and array.dtype.kind not in "iu":
         raise _not_ids(name, array, row)
     if array.size and array.dtype.kind == "u" and (largest := array.max()) >= 2**63:
@@ -243,13 +243,13 @@ def _as_int64(array: Any, name: str, row: int | None = None) -> IntArray:
 
 
 def _unpadded(row: IntArray, column: IntArray) -> Cells:
-    """Cells without the padding, which is -1."""
+    """Create cells without the padding, whose column is -1."""
     is_filled = column != -1
     return Cells.of(row, column) if is_filled.all() else Cells.of(row[is_filled], column[is_filled])
 
 
 def _cells_of_labels(row: IntArray, column: IntArray, labels: Any, name: str) -> Cells:
-    """Cells with labels other than 0, which are gains of targets, and otherwise 1."""
+    """Create cells with their labels as gains, or the gain 1 if there are no labels."""
     if labels is None:
         return Cells.of(row, column)
     labels = labels.astype(np.float64)
@@ -265,9 +265,9 @@ def _cells_of_labels(row: IntArray, column: IntArray, labels: Any, name: str) ->
 
 
 def _is_mask(array: Any, name: str) -> bool:
-    """Whether a matrix of the shape of the scores has labels, not ids.
+    """Whether a matrix of the shape of the scores holds labels instead of ids.
 
-    Ids are different ones in each row, and padding follows them.
+    Ids are distinct within each row, and padding follows the ids.
     """
     if type_name(array).startswith(("bool", "float", "bfloat")):
         return True

@@ -1,4 +1,4 @@
-"""Users as small integers, and in parts that threads work on."""
+"""Encode users as small integers, and divide them into parts for threads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ THREADS = min(4, os.cpu_count() or 1)
 
 
 def in_threads(work: Callable[[int], _T], n: int, limit: int = THREADS + 1) -> Iterator[_T]:
-    """The results of `work` on the numbers below `n`, in order; at most `limit` are not taken."""
+    """Yield `work(i)` for i below `n`, in order; at most `limit` results are computed ahead."""
     if n == 1:
         yield work(0)
         return
@@ -44,7 +44,7 @@ def in_threads(work: Callable[[int], _T], n: int, limit: int = THREADS + 1) -> I
 
 
 def map_pieces(pieces: Pieces, work: Callable[[int], _T], task: str) -> Iterator[_T]:
-    """A pass over all pieces, as `in_threads`; `task` names it where progress is shown."""
+    """Yield the results of `work` for all pieces, in order; progress is reported under `task`."""
     return with_progress(in_threads(work, len(pieces)), task, len(pieces), pieces.n_rows)
 
 
@@ -53,7 +53,7 @@ FEW = 4000
 
 
 class Codes:
-    """Users as their index in the sorted universe; `codes` are known codes of some columns."""
+    """Codes of users: their index among the sorted ids. `codes` are known codes of some columns."""
 
     def __init__(self, users: Ids | pl.Series, codes: Sequence[tuple[Ids, IntArray]] = ()) -> None:
         self.users, self._known = as_ids(users), codes
@@ -66,7 +66,7 @@ class Codes:
 
     @classmethod
     def of_tables(cls, *tables: Table) -> Codes:
-        """All users named in any of the tables, ascending."""
+        """Create the codes of all users named in any of the tables, in ascending order."""
         columns = _users_of(tables)
         filled = [ids for ids in columns if len(ids)]
         if _are_few(filled) or _dense_ends(filled) is not None:
@@ -79,7 +79,7 @@ class Codes:
         return codes
 
     def encode(self, ids: Ids | pl.Series) -> IntArray:
-        """Codes of ids that all belong to the universe."""
+        """Codes of ids that all belong to `users`."""
         ids = as_ids(ids)
         for column, code in self._known:
             if column is ids:
@@ -94,12 +94,12 @@ class Codes:
         return self._repeat_codes(*_collapse_runs(ids.series()))
 
     def _repeat_codes(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
-        """Codes of runs of ids, each repeated."""
+        """Codes of ids in runs: the code of each value, repeated by the length of its run."""
         code = self._look_up(values)
         return code if lengths is None else np.repeat(code, lengths)
 
     def find(self, ids: Ids | pl.Series) -> IntArray:
-        """Codes of any ids; -1 for those outside the universe."""
+        """Codes of any ids; -1 for ids not in `users`."""
         ids = as_ids(ids)
         if self.low is None:
             return self._one_by_one(ids) if self._are_few(ids) else self._look_up(ids.series())
@@ -112,7 +112,7 @@ class Codes:
         return not self.n or not len(ids) or _are_few([self.users, ids])
 
     def _one_by_one(self, ids: Ids) -> IntArray:
-        """Codes of a few ids; -1 for those outside the universe."""
+        """Codes of a few ids, looked up in a dict; -1 for ids not in `users`."""
         return np.array([self._by_id.get(user, -1) for user in ids.to_list()], dtype=np.int64)
 
     @cached_property
@@ -120,7 +120,7 @@ class Codes:
         return {user: code for code, user in enumerate(self.users.to_list())}
 
     def _look_up(self, ids: pl.Series) -> IntArray:
-        """Codes of any ids; -1 for those outside the universe."""
+        """Codes of any ids, looked up by Polars; -1 for ids not in `users`."""
         if ids.dtype == pl.String:
             code = ids.cast(self._names, strict=False).to_physical().cast(pl.Int64)
         else:
@@ -134,7 +134,7 @@ class Codes:
         return pl.Enum(self.users.series())
 
     def mark(self, *columns: Ids | pl.Series) -> npt.NDArray[np.bool_]:
-        """Return a mask of the users that occur in any of the columns."""
+        """Mask of the users that occur in any of the columns."""
         present = np.zeros(self.n, dtype=bool)
         for part in columns:
             present[self.encode(part)] = True
@@ -142,7 +142,7 @@ class Codes:
 
 
 def distinct(columns: Sequence[Ids]) -> Ids:
-    """All ids of some columns of one type, each once, ascending."""
+    """Distinct ids of columns of one type, ascending."""
     filled = [ids for ids in columns if len(ids)]
     if not filled:
         return columns[0]
@@ -159,19 +159,19 @@ def distinct(columns: Sequence[Ids]) -> Ids:
 
 
 def _unique(columns: Sequence[pl.Series]) -> IdSeries:
-    """The different ids of some columns, ascending."""
+    """Distinct ids of some columns, ascending."""
     # In order, which takes one thread, and a fraction of the work.
     different = [ids.unique(maintain_order=True) for ids in columns]
     return IdSeries(pl.concat(different).unique(maintain_order=True).sort())
 
 
 def _are_few(columns: Sequence[Ids]) -> bool:
-    """Whether some ids are looked up in less time than a query of Polars takes."""
+    """Whether looking up the ids in Python takes less time than a Polars query."""
     return {*map(type, columns)} <= {Objects} or sum(map(len, columns)) <= FEW
 
 
 def _dense_ends(columns: Sequence[Ids]) -> tuple[int, int] | None:
-    """The lowest and the highest of some ids, if they are integers and dense."""
+    """Return (min, max) of dense integer ids, else None."""
     if not columns or not all(map(len, columns)) or columns[0].type == "String":
         return None
     lows, highs = zip(*(part.ends() for part in columns), strict=True)
@@ -180,24 +180,24 @@ def _dense_ends(columns: Sequence[Ids]) -> tuple[int, int] | None:
 
 
 def run_length_encoded_ids(ids: pl.Series) -> pl.DataFrame | None:
-    """The value and the length of each run of equal ids; None if the first runs are short."""
+    """Value and length of each run of equal ids; None if the first runs are short."""
     first = ids.slice(0, 1000)
     return ids.rle().struct.unnest() if 4 * len(first.rle()) <= len(first) else None
 
 
 def _collapse_runs(ids: pl.Series) -> tuple[pl.Series, IntArray | None]:
-    """Equal ids that follow each other as one, and how many these are, if most do."""
+    """Collapse runs of equal ids to (values, lengths); (ids, None) if the first runs are short."""
     runs = run_length_encoded_ids(ids)
     return (ids, None) if runs is None else (runs["value"], runs["len"].to_numpy())
 
 
 def are_dense(low: int, high: int, n: int) -> bool:
-    """Whether integer ids are dense enough for a lookup table, so that no hashing is needed."""
+    """Whether `n` integer ids are dense enough for a lookup table, so that no hashing is needed."""
     return low > -(2**62) and high < 2**62 and high - low < 4 * n + 1_000_000
 
 
 def _offsets(ids: Ids, low: int) -> IntArray:
-    """The ids minus the lowest one."""
+    """Subtract the lowest id from the ids."""
     numbers: IntArray = ids.integers().astype(np.int64, copy=False)
     return numbers - low if low else numbers
 
@@ -210,7 +210,7 @@ _SAMPLE = 1000
 
 
 def is_grouped(table: Table) -> bool:
-    """Whether users have text as ids, and the rows of a user seem to follow each other."""
+    """Whether user ids are text and the rows of each user seem to be contiguous."""
     users = table.users
     return (
         users.type == "String" and run_length_encoded_ids(users.series().head(_SAMPLE)) is not None
@@ -218,7 +218,7 @@ def is_grouped(table: Table) -> bool:
 
 
 def partitions(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
-    """Return up to `n` functions, each of which builds the tables of one part of the users.
+    """Return up to `n` functions; each builds the tables of one part of the users.
 
     If the longest table `is_grouped`, users next to each other in it share a part, and their rows
     are only viewed. Otherwise parts are ranges of ids if these are integers, and made by hash if
@@ -256,26 +256,26 @@ def partitions(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
 
 
 def _users_of(tables: Sequence[Table]) -> list[Ids]:
-    """The users of the rows of each table, and those without rows."""
+    """User ids of the rows of each table, and of the users without rows."""
     return [ids for table in tables for ids in (table.users, table.empty_users)]
 
 
 class _Parts:
-    """The number of the part of each of some ids."""
+    """Part number of each id."""
 
     def __init__(self, numbers: npt.NDArray[Any]) -> None:
         self.numbers = numbers
         self._ascending = bool(np.all(numbers[1:] >= numbers[:-1]))
 
     def at(self, number: int) -> IntArray:
-        """The places of one part."""
+        """Positions of the ids in one part."""
         if self._ascending:
             return np.arange(*np.searchsorted(self.numbers, [number, number + 1]))
         return np.flatnonzero(self.numbers == number)
 
 
 def _number_by_place(n: int, codes: Codes, longest: Table) -> npt.NDArray[Any]:
-    """The number of the part of each user: of neighbours in the longest table."""
+    """Part number of each user, so that neighbors in the longest table share a part."""
     user = codes.encode(longest.users)
     first = np.flatnonzero(np.diff(user, prepend=-1))
     number = np.arange(codes.n) * n // codes.n  # of those who are not in the longest table

@@ -27,7 +27,7 @@ from rankmeter._reading.by_user import Ids, IdSeries, places
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Ranking rows, or some of them, grouped by user without being moved."""
+    """Ranking rows, or some of them, grouped by user without moving rows."""
 
     user: IntArray  # (n_rows,) code of the user of each ranking row
     row: IntArray | None  # its number among all ranking rows, ascending; None if these are all
@@ -48,9 +48,9 @@ class Candidates:
         *,
         falling: bool = False,
     ) -> Candidates:
-        """All rows of a ranking, in `groups` by `user`, the code of the user of each ranking row.
+        """Create candidates from all rows, with their user codes and the `groups` of these codes.
 
-        Rows that are only some have a ``number``. If `falling`, scores are left as they are.
+        If some rows are left out, the frame has a ``number``. If `falling`, scores are not negated.
         """
         value: FloatArray
         falling = falling and order == "score"
@@ -66,18 +66,18 @@ class Candidates:
     def of_marks(
         cls, marks: Marks, n_users: int, order: str, *, falling: bool = False
     ) -> Candidates:
-        """Group marks as candidates of their own."""
+        """Create candidates from marks, grouped by user."""
         groups = Groups.of(marks.user, n_users)
         return cls(marks.user, marks.row, marks.value, order, marks.item, groups, falling)
 
     @property
     def offsets(self) -> IntArray:
-        """The first row of each user among the grouped rows, and the end."""
+        """Offsets of each user's rows in the grouped order, shape (n_users + 1,)."""
         return self.groups.offsets
 
     @cached_property
     def sorted_values(self) -> FloatArray:
-        """The sort keys of each user's rows, ascending; `value` itself if they are."""
+        """Sort keys of each user's rows, ascending; `value` itself if already sorted."""
         value, order = self.value, self.groups.order
         if order is not None and not _is_sorted(self.user, self.offsets[[0, -1]]):
             value = value[order]
@@ -86,13 +86,13 @@ class Candidates:
         return sort_within(value.copy() if value is self.value else value, self.offsets)
 
     def of_users(self, users: IntArray) -> tuple[IntArray, IntArray]:
-        """The user and the position of each row of some users."""
+        """User and position of each row of some users."""
         begin, n = self.offsets[users], self.offsets[users + 1] - self.offsets[users]
         rows, order = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum()), self.groups.order
         return np.repeat(users, n), rows if order is None else order[rows]
 
     def holds(self, marks: Marks) -> BoolArray:
-        """Return a mask of the marks that are among these rows with the same value."""
+        """Mask of the marks that are among these rows with the same value."""
         if not self.value.size:
             return np.zeros(marks.row.size, dtype=bool)
         position = marks.row
@@ -106,33 +106,33 @@ class Candidates:
         return is_there
 
     def numbered(self, marks: Marks) -> Marks:
-        """The marks with the number of each row among all rows, if that was left out."""
+        """Fill in the row number of each mark where the number was left out."""
         return marks
 
     @property
     def number(self) -> IntArray:
-        """The number of each row among all rows."""
+        """Number of each row among all rows."""
         return np.arange(self.user.size) if self.row is None else self.row
 
     def numbers_at(self, rows: IntArray) -> IntArray:
-        """The numbers of the rows at some positions."""
+        """Row numbers of the rows at some positions."""
         return rows if self.row is None else self.row[rows]
 
     def items_at(self, rows: IntArray) -> Ids:
-        """The items of the rows at some positions."""
+        """Items of the rows at some positions."""
         return self.item.take(rows)
 
     def marks(self, rows: IntArray) -> Marks:
-        """The rows at some positions as marks without a gain."""
+        """Turn the rows at some positions into marks without a gain."""
         user, value = self.user[rows], self.value[rows]
         return Marks(user, np.zeros(rows.size), self.numbers_at(rows), value, self.item, rows)
 
     def only(self, rows: IntArray) -> Candidates:
-        """Select rows by their positions, which ascend."""
+        """Select rows by ascending positions."""
         return self._like(self.marks(rows))
 
     def followed_by(self, marks: Marks) -> Candidates:
-        """Append rows whose numbers are higher."""
+        """Append rows with higher numbers."""
         rows = self.marks(np.arange(self.user.size))
         items = IdSeries(pl.concat([rows.item.series(), marks.item.series()]))
         positions = rows.user.size + np.arange(marks.user.size)
@@ -144,17 +144,17 @@ class Candidates:
 
 
 def sort_key(number: FloatArray, order: str, score_type: str = "float64") -> FloatArray:
-    """Scores or ranks as numbers; smaller is better."""
+    """Sort keys of scores or ranks; smaller is better."""
     return -compared(number, score_type) if order == "score" else number
 
 
 def compared(score: FloatArray, score_type: str) -> FloatArray:
-    """Scores at the precision of their comparison."""
+    """Round scores to the precision of their comparison."""
     return score.astype(np.float32).astype(np.float64) if score_type == "float32" else score
 
 
 def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
-    """Count the candidates above, equal to and before each mark, which is not equal to itself.
+    """Count the candidates above, equal to and before each mark; a mark does not equal itself.
 
     The counts of disjoint candidates add up to those of all of them. The order within tied groups
     is counted only for a rule that needs it.
@@ -184,7 +184,7 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
 
 
 def _above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
-    """For each mark, how many candidates of its user are better, and how many have its value."""
+    """Count, for each mark, the better candidates of its user and the candidates of equal value."""
     if _native.native is None:
         tally = _defined_counts(c, t)
         return tally.above(), tally.equal()
@@ -204,7 +204,7 @@ def _above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
 
 
 def _defined_counts(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
-    """The counts of the candidates of the users of some marks, by their definition."""
+    """Count the candidates of the marks' users by the definition, in Python."""
     user, rows = c.of_users(np.flatnonzero(np.bincount(t.user)))
     value = c.value[rows]
     if c.falling:
@@ -215,7 +215,7 @@ def _defined_counts(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> T
 
 
 def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
-    """Sort each segment, in place if all have one length."""
+    """Sort each segment; in place if all nonempty segments have one length."""
     longest, n = _segment_sizes(offsets)
     if value.size == n * longest:
         value.reshape(n, longest).sort(axis=1)
@@ -228,7 +228,7 @@ def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
 
 
 def order_within(value: FloatArray, offsets: IntArray) -> IntArray:
-    """The positions of the numbers of each segment, ascending by value; equal ones by position."""
+    """Positions that sort each segment by ascending value, equal values by position."""
     result = np.empty(value.size, dtype=np.int64)
     for positions, is_filled, padded in _as_matrices(value, offsets):
         order = np.argsort(padded, axis=1, kind="stable")
@@ -237,7 +237,7 @@ def order_within(value: FloatArray, offsets: IntArray) -> IntArray:
 
 
 def _segment_sizes(offsets: IntArray) -> tuple[int, int]:
-    """The length of the longest segment, and how many have any number."""
+    """Length of the longest segment, and number of nonempty segments."""
     length = np.diff(offsets)
     return int(length.max(initial=0)), int(np.count_nonzero(length))
 
@@ -245,7 +245,7 @@ def _segment_sizes(offsets: IntArray) -> tuple[int, int]:
 def _as_matrices(
     value: FloatArray, offsets: IntArray
 ) -> Iterator[tuple[IntArray, BoolArray, FloatArray]]:
-    """Segments of like length as rows of a matrix: their positions, which are inside, and values.
+    """Yield segments of similar length as matrix rows: positions, mask of filled cells, values.
 
     Rows are filled up with infinity.
     """
@@ -263,7 +263,7 @@ def _as_matrices(
 
 
 def _is_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
-    """Whether each segment is sorted, as lists often are."""
+    """Whether each segment is in ascending order."""
     rising = np.append(True, value[1:] >= value[:-1])
     starts = offsets[:-1]
     rising[starts[starts < value.size]] = True
@@ -271,5 +271,5 @@ def _is_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
 
 
 def item_sort_key(item: pl.Series, ties: TieRule) -> pl.Series:
-    """Ascending sort key of tied items, for a rule that compares items."""
+    """Ascending sort key of tied items, for a tie rule that compares items."""
     return places(item, text=by_text(ties, str(item.dtype)))

@@ -1,4 +1,4 @@
-"""The ground truth of some users, prepared once for any number of rankings."""
+"""Prepare the ground truth of some users once for any number of rankings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rankmeter._reading.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The ground truth of a block in one alignment, prepared once for any number of rankings."""
+    """Ground truth of a block in one alignment, prepared once for any number of rankings."""
 
     choices: Alignment
     codes: Codes  # the users of the block
@@ -35,7 +35,7 @@ class Judged:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The judgments as rows: item, gain, code of the user."""
+        """Frame of the judgments with the columns ``item``, ``gain`` and ``code`` of the user."""
         columns = {
             "item": self.items.series(),
             "gain": series(self.gain),
@@ -45,11 +45,11 @@ class Judged:
 
     @cached_property
     def items(self) -> Ids:
-        """The item of each judgment."""
+        """Item of each judgment."""
         return self.rows.items()
 
     def lookup_form(self, lists: ByUser) -> Any:
-        """The items in the form that `look_up` takes."""
+        """Convert the items to the form that `look_up` takes, once for each type of lists."""
         kind = type(lists)
         if kind not in self._sought:
             self._sought[kind] = lists.sought(self.items)
@@ -57,7 +57,7 @@ class Judged:
 
 
 def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None = None) -> Judged:
-    """Prepare the ground truth of a block for `align`; with `names` hits have the item codes."""
+    """Prepare the ground truth of a block for `align`; `names` are the codes of items for hits."""
     counts: dict[str, int] = {}
     code, rows, contradictions = codes.encode(truth.users), truth.rows, Refused()
     code, gain = rows.by_row(code), truth.gains
@@ -72,7 +72,7 @@ def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None 
 
 
 def counted_gains(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
-    """The gains of judged items: their own, from a table of grades, or by ``gains="reached"``.
+    """Gains of judged items: as given, from a table of grades, or changed by ``gains="reached"``.
 
     Items that are not relevant count at most 0 then.
     """
@@ -96,7 +96,7 @@ def perfect_hits(
     choices: Alignment,
     item: IntArray | None = None,
 ) -> tuple[Hits, Hits]:
-    """The perfect rankings of the relevant judged items, and of the others."""
+    """Perfect rankings of the relevant judged items, and of the other judged items."""
     is_relevant = choices.is_relevant(gain)
     relevant, other = (slice(None), slice(0)) if is_relevant.all() else (is_relevant, ~is_relevant)
 
@@ -108,7 +108,7 @@ def perfect_hits(
 
 
 def gains_of(gain: FloatArray, choices: Alignment) -> FloatArray:
-    """The gains that relevant items contribute."""
+    """Gains that relevant items contribute; for ``gains="above"`` relative to the threshold."""
     if choices.gains != "above":
         return gain
     operator, threshold = choices.threshold

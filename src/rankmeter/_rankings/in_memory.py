@@ -1,4 +1,4 @@
-"""Two kinds of rankings: rows, and items by user that are looked up."""
+"""Two kinds of rankings in memory: rows, and items by user for lookup."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rankmeter.errors import UsageError
 
 
 class Rows:
-    """Ranking rows of the users with some codes; see `Ranking`."""
+    """Ranking rows, encoded by user; see `Ranking`."""
 
     def __init__(
         self, rankings: Table, user: IntArray, judged: Judged, score_type: str, *, falling: bool
@@ -69,18 +69,18 @@ class Rows:
         return count(self.candidates, marks, ties)
 
     def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
-        """The candidates, without some rows, that may then have a rank up to `depth`."""
+        """Candidates without `removed` rows: at least all with a rank up to `depth` then."""
         return leave_out(self.candidates, removed)
 
     def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
-        """The last given rank of each user, 0 without any; without some rows."""
+        """Last given rank of each user without the `removed` rows; 0 for users without rows."""
         remaining, last = leave_out(self.candidates, removed), np.zeros(self.n_users)
         np.maximum.at(last, remaining.user, remaining.value)
         return last
 
 
 def leave_out(candidates: Candidates, removed: Sequence[Marks]) -> Candidates:
-    """The candidates that are not among some rows."""
+    """Remove rows from the candidates by row number."""
     if not removed:
         return candidates
     rows = np.concatenate([rows_of_rule.row for rows_of_rule in removed])
@@ -88,7 +88,7 @@ def leave_out(candidates: Candidates, removed: Sequence[Marks]) -> Candidates:
 
 
 class Kept(Rows):
-    """The rows that matter, of rankings whose other candidates can only be counted."""
+    """Rows in memory of rankings whose other candidates can only be counted."""
 
     def __init__(
         self, rankings: Table, user: IntArray, judged: Judged, score_type: str, remainder: Rest
@@ -135,14 +135,14 @@ class Kept(Rows):
         return np.maximum(super().last_ranks(removed), self._by_code(last["user"], last["rank"]))
 
     def _by_code(self, users: pl.Series, numbers: ArrayLike) -> FloatArray:
-        """A number of each user, 0 for users without."""
+        """Number of each user by code; 0 for users without a number."""
         code, result = self.codes.find(users), np.zeros(self.n_users)
         result[code[code >= 0]] = np.asarray(numbers)[code >= 0]
         return result
 
 
 class Lookup:
-    """Items by user, of users with a `code` below `n_users`; see `Ranking`.
+    """Items by user, for users whose `code` is below `n_users`; see `Ranking`.
 
     The rows of marks have no numbers but those of lists without scores.
     """
@@ -183,7 +183,7 @@ class Lookup:
         return marks if self.order == "list" else replace(marks, row=marks.row - 1)
 
     def repeats(self) -> None:
-        """See `Ranking`."""
+        """Return None, as no item is repeated for a user; see `Ranking`."""
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
         counts = count(self._all, replace(marks, user=self._place[marks.user]), ties)
@@ -198,7 +198,7 @@ class Lookup:
     def _marks_of(
         self, list_index: IntArray, sought: Any, gain: FloatArray, items: Ids, which: IntArray
     ) -> Marks:
-        """The marks of items in the lists `list_index`; `which` are their gains and names."""
+        """Find items in the lists `list_index`, as marks; `which` indexes their gains and names."""
         number = self.lists.look_up(list_index, sought)
         held = np.flatnonzero(~np.isnan(number))
         list_index, which, number = list_index[held], which[held], number[held]
@@ -212,7 +212,7 @@ class Lookup:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Places(Candidates):
-    """All items of lists; they, and their numbers, are found where they are asked for."""
+    """All items of lists; items and row numbers are looked up only when used."""
 
     lists: ByUser
 
@@ -220,7 +220,7 @@ class _Places(Candidates):
         return self.lists.take(rows)
 
     def holds(self, marks: Marks) -> BoolArray:
-        """See `Candidates.holds`; rows without a number are there."""
+        """Mask of the marks among these rows; rows without a number count as present."""
         is_there: BoolArray = marks.row < len(self.lists)
         return is_there
 

@@ -1,4 +1,4 @@
-"""What rankings have in common that are not lists of items: choices, plan and ground truth."""
+"""Base class, plan and ground truth of rankings that are not lists of items."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:  # many modules, which lists do not need
 
 
 class Kind(ABC):
-    """A ranking that is not given as a list of items."""
+    """Ranking that is not given as a list of items."""
 
     data: ClassVar[Input] = "rankings"
     """Which choices can act on it."""
 
     @abstractmethod
     def read(self, plan: Plan) -> Table:
-        """The ranking in canonical form."""
+        """Read the ranking in canonical form."""
 
     def judged(self) -> Table | None:
-        """Its ground truth, if it has one of its own."""
+        """Ground truth of the ranking, or None if the ranking has none of its own."""
         return None
 
     def counted(self) -> Queries | None:
-        """Its queries, if no item but their only judged one is known."""
+        """Queries of the ranking if only their judged item is known, else None."""
         return None
 
 
@@ -47,7 +47,7 @@ def plan_of(
     choices: Mapping[str, Any],
     systems: Iterable[object],
 ) -> Plan:
-    """The plan for rankings; samples, ranks and grades cannot be mixed with other kinds.
+    """Resolve the plan for rankings; samples, ranks and grades cannot be mixed with other kinds.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def plan_of_data(
     choices: Mapping[str, Any],
     data: Input,
 ) -> Plan:
-    """The plan, with ties ``realistic`` unless a choice or a tool says otherwise."""
+    """Resolve the plan, with ``realistic`` ties unless a choice or a tool sets another rule."""
     options = dict(choices)
     native = like is None or (isinstance(like, str) and like == "rankmeter")
     if data != "grades" and native and options.get("ties") is None:
@@ -85,7 +85,7 @@ def plan_of_data(
 
 
 def truth_of(systems: Mapping[str, object], truth: object) -> object:
-    """The ground truth that rankings have of their own, or else the one that was given.
+    """Return the ground truth of the rankings themselves, or else the given `truth`.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def truth_of(systems: Mapping[str, object], truth: object) -> object:
 
 
 def _same_truth(first: Table, second: Table) -> Table:
-    """The judgments of both, whose relevant items must be the same."""
+    """Merge the judgments of two tables whose relevant items must be the same."""
     frames = [table.frame for table in (first, second)]
     if frames[0].schema != frames[1].schema:
         raise IdTypeError("The user ids of all systems must be of one type: integers or strings.")

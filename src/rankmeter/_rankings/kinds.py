@@ -1,4 +1,4 @@
-"""Scores, samples, ranks and relevances in order: rankings for any function."""
+"""Scores, samples, ranks and gains in order, as rankings for all functions."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Scores(Kind):
         return f"Scores of {type(self.matrix).__name__}{f' {tuple(shape)}' if shape else ''}"
 
     def read(self, plan: Plan) -> Table:
-        """The cells that are candidates, by user."""
+        """Read the cells that are candidates, by user."""
         matrix = read_matrix(self.matrix)
         counts: Counter[str] = Counter()
         users = _different_ids(self.users, matrix.shape[0], counts)
@@ -112,7 +112,7 @@ class Scores(Kind):
 
 
 class _CountedQueries(Kind):
-    """Queries with one true item each: its counts are known, other items are not."""
+    """Queries with one true item each; the counts at this item are known, other items are not."""
 
     def __init__(self, queries: Queries, users: Any) -> None:
         self.queries, self._facts = queries, Counter[str]()
@@ -122,11 +122,11 @@ class _CountedQueries(Kind):
         return f"{type(self).__name__} of {counted(self.queries.n, 'query', 'queries')}"
 
     def count(self, *, single: bool, tolerance: tuple[float, float]) -> Queries:  # noqa: ARG002
-        """The queries, if scores are compared as float32, or close ones are tied."""
+        """Queries counted with float32 scores if `single`, and with a tolerance for ties."""
         return self.queries
 
     def read(self, plan: Plan) -> Table:
-        """The queries as users, whose only known item is 0."""
+        """Read the queries as users whose only known item is 0."""
         n, tolerance = self.queries.n, load_convention(plan.tool).tolerance
         frame = self._frame_of_items(series(np.zeros(n), "score"))
         rows = CountedRows(frame, lambda single: self.count(single=single, tolerance=tolerance))
@@ -136,7 +136,7 @@ class _CountedQueries(Kind):
         return Table(rows, "score", self.users.take(np.zeros(0, dtype=np.int64)), origin)
 
     def judged(self) -> Table:
-        """Item 0 of each query, which is relevant."""
+        """Judgments with item 0 of each query as relevant."""
         frame = self._frame_of_items(series(np.ones(self.queries.n), "gain"))
         return _judgments(frame, self.users.series().head(0), type(self).__name__)
 
@@ -294,7 +294,7 @@ class Grades(Kind):
         return f"Grades of {counted(self.lengths.size, 'list')}"
 
     def read(self, plan: Plan) -> Table:  # noqa: ARG002
-        """The lists, of items that are named by their gains."""
+        """Read the lists as rows; items are named by their gains."""
         frame = pl.DataFrame([self._users_of(self.row), series(self._names(), "item")])
         empty = IdSeries(self.users.filter(series(self.lengths == 0)))
         cautions = () if self.is_complete else (UNKNOWN,)
@@ -302,7 +302,7 @@ class Grades(Kind):
         return Table(InFrame(frame), "list", empty, origin)
 
     def judged(self) -> Table:
-        """The items of the lists, and relevant ones that are in none."""
+        """Judgments of the items in the lists, and of relevant items outside the lists."""
         absent = self.n_relevant - self.listed
         user = np.repeat(np.arange(absent.size), absent)
         nth = np.arange(user.size) - (np.cumsum(absent) - absent)[user] + self.listed[user]
@@ -316,7 +316,7 @@ class Grades(Kind):
         return self.users.gather(series(row)).alias("user")
 
     def _names(self) -> IntArray:
-        """The name of each item of the lists.
+        """Number that names each item of the lists.
 
         Relevant ones are 0, 1, 2 … by falling gain, and the others -1, -2 … by rank: so two lists
         with the same relevant items have the same ground truth.
@@ -339,7 +339,7 @@ def _row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:
 
 
 def _n_relevant(data: Any, listed: IntArray) -> IntArray:
-    """Number of relevant items of each user."""
+    """Check the number of relevant items of each user; by default the numbers in the lists."""
     if data is None:
         return listed
     numbers = host(asarray(data, "n_relevant"))
@@ -371,12 +371,12 @@ def _judgments(frame: pl.DataFrame, empty: pl.Series, source: str) -> Table:
 
 
 def _load(data: Any) -> Any:
-    """An array from a file; other data unchanged."""
+    """Read an array if the data are a path; return other data unchanged."""
     return read_array_file(data) if is_path(data) else data
 
 
 def _different_ids(data: Any, n: int, counts: Counter[str], role: str = "user") -> pl.Series:
-    """Different ids, by default the numbers from 0."""
+    """Check that ids are distinct; by default the ids are the numbers from 0."""
     if data is None:
         return pl.Series(role, np.arange(n))
     column = row_column(_load(data), f"{role}s", n)

@@ -1,4 +1,4 @@
-"""Samples, ranks and finished lists as counted queries."""
+"""Convert samples, known ranks and finished lists to counted queries."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def count_samples(positive: Any, negatives: Any, request: CountRequest) -> Queri
 
 
 def _count_shared(targets: Targets, negatives: Any) -> RankCounts:
-    """The negatives are sorted once."""
+    """Count in negatives shared by all positives, which are sorted once."""
     pool, n = ascending(negatives), negatives.shape[0]
     high = places_in(pool, targets.high, "right")
     low = places_in(pool, targets.low, "left")
@@ -110,7 +110,7 @@ LARGEST_RANK = 2**53
 
 
 def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries:
-    """Queries with one true item each, whose rank is known.
+    """Create queries with one true item each from known ranks.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
 
 
 def _several(row: Sequence[Any], name: str) -> DataError:
-    """The error for several ranks in one row."""
+    """Build the error for several ranks in one row."""
     written = brief([*row])
     return DataError(
         f"`{name}` must be one rank for each query, got {counted(len(row), 'rank')} in one row: "
@@ -204,7 +204,7 @@ def _several(row: Sequence[Any], name: str) -> DataError:
 
 
 def _is_number(value: object) -> bool:
-    """Whether this is a number, also as text without spaces."""
+    """Whether the value is a number, or text of a number without surrounding spaces."""
     try:
         float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

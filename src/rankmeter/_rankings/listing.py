@@ -1,4 +1,4 @@
-"""The first items of each ranking, in order: what was shown."""
+"""List the first items of each ranking, in order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rankmeter._reading.by_user import Ids, series
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """The part of the rankings to list: a number of ranks, or all; and the codes of the items."""
+    """Part of the rankings to list, up to a rank or all, with the codes of the items."""
 
     items: Codes
     depth: int | None = None
@@ -28,7 +28,7 @@ class Listing:
 def list_first(
     candidates: Candidates, judged: IntArray, gain: FloatArray, choices: Alignment, listing: Listing
 ) -> Lists:
-    """The first candidates of each user; `judged` are the positions of those with a `gain`."""
+    """List each user's first candidates; `judged` are positions of candidates with a `gain`."""
     c = candidates
     depths = [depth for depth in (listing.depth, choices.depth) if depth is not None]
     depth = min(depths, default=None)
@@ -83,9 +83,9 @@ def _positions(rows: IntArray | slice, c: Candidates) -> IntArray:
 
 
 def _within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray]:
-    """The positions of the candidates that may have a rank up to `depth`, and where users begin.
+    """Positions of the candidates that may have a rank up to `depth`, and the offsets of users.
 
-    They are grouped by user, in the order of the rows.
+    Positions are grouped by user, in the order of the rows.
     """
     length, n_users = np.diff(c.offsets), c.offsets.size - 1
     if depth is None or not (length > depth).any():
@@ -101,7 +101,7 @@ def _within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | slice, I
 
 
 def _untie(rows: IntArray, is_tied: BoolArray, item: Ids, choices: Alignment) -> IntArray:
-    """Put tied candidates into the order of their items."""
+    """Sort tied candidates by item."""
     index = np.flatnonzero(np.append(is_tied, False) | np.append(False, is_tied))
     run = np.cumsum(np.append(True, ~is_tied))[index]
     key = item_sort_key(item.take(rows[index]).series(), choices.ties)

@@ -1,4 +1,4 @@
-"""Score matrices as items by user."""
+"""Read score matrices as items by user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rankmeter.errors._checks import counted
 
 
 def read_matrix(scores: Any) -> Any:
-    """Scores in any form as one matrix of NumPy or SciPy.
+    """Read scores in any form as one matrix of NumPy or SciPy.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def read_matrix(scores: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class CandidateCells:
-    """The cells of a matrix that are candidates, in the order of rows and columns."""
+    """Cells of a matrix that are candidates, ordered by row and column."""
 
     value: FloatArray
     lengths: IntArray  # (n_rows,) the number of them in each row
@@ -54,7 +54,7 @@ class CandidateCells:
 
     @classmethod
     def of(cls, matrix: Any, exclude: Any, candidates: Any, counts: Counter[str]) -> CandidateCells:
-        """The stored cells of a sparse matrix, or all, but those that are left out."""
+        """Select the stored cells of a sparse matrix, or all cells, without excluded cells."""
         n_rows, n_columns = matrix.shape
         if is_sparse(matrix):
             cells, stored = stored_cells(matrix)
@@ -79,7 +79,7 @@ class CandidateCells:
         return all_cells.only(is_candidate)
 
     def are_in(self, cells: Cells) -> BoolArray:
-        """A mask of the cells that are among others."""
+        """Mask of these cells that are among `cells`."""
         if self.column is not None:
             return cells.holds(Cells(*self.places(), self.value), self.n_columns)  # type: ignore[no-any-return]
         mask = np.zeros((self.lengths.size, self.n_columns), dtype=bool)
@@ -87,13 +87,13 @@ class CandidateCells:
         return mask.ravel()
 
     def places(self) -> tuple[IntArray, IntArray]:
-        """The row and the column of each cell."""
+        """Row and column of each cell."""
         row = np.repeat(np.arange(self.lengths.size), self.lengths)
         column = self.column
         return row, np.arange(row.size) % max(self.n_columns, 1) if column is None else column
 
     def only(self, mask: BoolArray) -> CandidateCells:
-        """Select cells by mask or position."""
+        """Select cells by mask."""
         if mask.all():
             return self
         row, column = self.places()
@@ -101,7 +101,7 @@ class CandidateCells:
         return CandidateCells(self.value[mask], lengths, column[mask], self.n_columns)
 
     def settled(self, bad_scores: str, counts: Counter[str]) -> CandidateCells:
-        """Without NaN, as the choice says: an error, no candidate, or the lowest score."""
+        """Resolve NaN scores by the choice `bad_scores`: refuse, drop, or give the lowest score."""
         bad = np.isnan(self.value)
         n = int(np.count_nonzero(bad))
         if not n:
@@ -121,7 +121,7 @@ class CandidateCells:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MatrixRows(ByUser):
-    """Cells of a matrix of scores, in the order of rows and columns."""
+    """Cells of a score matrix as items by user, ordered by row and column."""
 
     column_ids: Ids  # (n_columns,) without duplicates
     of_column: IntArray | None  # (n_items,) the column of each cell; None if every row has all
@@ -151,7 +151,7 @@ class MatrixRows(ByUser):
 
     @cached_property
     def _keys(self) -> IntArray:
-        """One ascending number for each cell."""
+        """Key of each cell, ascending: row × n_columns + column."""
         assert self.of_column is not None
         row = np.repeat(np.arange(len(self.users)), self.lengths)
         return row * len(self.column_ids) + self.of_column

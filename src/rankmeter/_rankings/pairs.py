@@ -1,4 +1,4 @@
-"""Rows grouped by user; pairs of user and item, repeated on one side or common to both."""
+"""Group rows by user; find pairs of user and item that are repeated or judged."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ BITS = 64
 
 
 def bit_width(n: int) -> int:
-    """Number of bits that integers below `n` need."""
+    """Number of bits for integers below `n`."""
     return max(n - 1, 0).bit_length()
 
 
 def sort_keys(keys: Keys, width: int) -> tuple[Keys, IntArray]:
-    """Keys of at most `width` bits, ascending, and the position of each; equal ones by position.
+    """Sort keys of at most `width` bits; return keys and positions, equal keys by position.
 
     The array is overwritten.
     """
@@ -46,7 +46,7 @@ def sort_keys(keys: Keys, width: int) -> tuple[Keys, IntArray]:
 
 
 def offsets_of(user: IntArray, n_users: int) -> IntArray:
-    """The first item of each user, given the user of each item, and the end."""
+    """Offsets of each user's items, shape (n_users + 1,), given the user of each item."""
     offsets = np.zeros(n_users + 1, dtype=np.int64)
     np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])
     return offsets
@@ -54,14 +54,14 @@ def offsets_of(user: IntArray, n_users: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows by user, without moving them; the rows of a user keep their order."""
+    """Rows by user, without moving rows; the rows of a user keep their order."""
 
     order: IntArray | None  # (n_rows,) positions of the rows by user; None if they are
     offsets: IntArray  # (n_users + 1,) where the rows of each user begin in this order
 
     @classmethod
     def of(cls, user: IntArray, n_users: int) -> Groups:
-        """Group rows by user, given the user of each, below `n_users`."""
+        """Group rows by user, given the user code of each row, below `n_users`."""
         if _native.native is not None:
             order, offsets = np.empty_like(user), np.empty(n_users + 1, dtype=np.int64)
             grouped = _native.native.group(np.ascontiguousarray(user), order, offsets)
@@ -79,14 +79,14 @@ _SEED = secrets.randbits(63)
 
 @dataclass(frozen=True)
 class Refused:
-    """Pairs that the choices refuse. They add up over disjoint users; the total decides."""
+    """Pairs that the choices refuse; numbers add up over disjoint users, and the total decides."""
 
     n: int = 0
     examples: tuple[tuple[Any, Any], ...] = ()  # the smallest three
 
     @classmethod
     def of(cls, n: int, pairs: pl.DataFrame) -> Refused:
-        """Pairs at these indices, among a total number."""
+        """Keep the total number `n` and the smallest of some pairs as examples."""
         smallest = pairs.select("user", "item").unique().sort("user", "item").head(SHOWN)
         return cls(n, tuple(smallest.iter_rows()))
 
@@ -99,7 +99,7 @@ class Refused:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The pairs of some rows and, where given, of the judgments."""
+    """Pairs of user and item: rows matched with judgments, and whether pairs repeat."""
 
     row: IntArray  # (n_found,) the rows whose item is judged for their user, by user
     judgment: IntArray  # and the judgment of each
@@ -110,7 +110,7 @@ class Pairs:
     def of(
         cls, user: IntArray, item: pl.Series, n_users: int, judged: pl.DataFrame | None = None
     ) -> Pairs:
-        """Find equal pairs, of users below `n_users`. Each pair of `judged` is judged once."""
+        """Match rows and judgments by user and item; each pair of `judged` is judged once."""
         if judged is None:
             code, judged_item = user[:0], item[:0]
         else:
@@ -122,7 +122,7 @@ class Pairs:
 def _match_by_table(
     user: IntArray, item: pl.Series, n_users: int, code: IntArray, judged_item: pl.Series
 ) -> Pairs | None:
-    """The pairs by a table; None if that cannot be, or two rows seem to have the same pair."""
+    """Find the pairs by a lookup table; None if not possible, or if a pair seems repeated."""
     if _native.native is None:
         return None
     groups, judged = Groups.of(user, n_users), Groups.of(code, n_users)
@@ -145,7 +145,7 @@ def _match_by_table(
 def _match_by_join(
     user: IntArray, item: pl.Series, n_users: int, code: IntArray, judged_item: pl.Series
 ) -> Pairs:
-    """The pairs by a join of the rows and the judgments."""
+    """Find the pairs by a join of the rows and the judgments."""
     rows = pl.DataFrame({"user": series(user), "item": item})
     judged = pl.DataFrame({"user": series(code), "item": judged_item}).with_row_index("judgment")
     pairs = rows.with_row_index("row").join(judged, on=["user", "item"]).sort("user", "row")
@@ -154,7 +154,7 @@ def _match_by_join(
 
 
 def _item_keys(items: list[pl.Series]) -> tuple[int, int, list[Keys]]:
-    """Items as numbers: the lowest, how many places these take if they are dense, and all."""
+    """Encode items as integers: the lowest, the size of their range if dense, and all integers."""
     size = sum(map(len, items))
     filled = [item for item in items if len(item)]
     if filled and filled[0].dtype.is_integer():
@@ -168,19 +168,19 @@ def _item_keys(items: list[pl.Series]) -> tuple[int, int, list[Keys]]:
 
 
 def _hashes(item: pl.Series) -> Keys:
-    """A number for each id; the same in one process, not in every version of Polars."""
+    """Hash of each id; equal within one process, but not across versions of Polars."""
     return item.hash(_SEED).to_numpy()
 
 
 def is_self(user: pl.Series, item: pl.Series) -> npt.NDArray[np.bool_]:
-    """Return a mask of the rows whose item has the id of the user."""
+    """Mask of the rows whose item equals the id of the user."""
     if user.dtype != item.dtype:
         user, item = user.cast(pl.String), item.cast(pl.String)
     return (user == item).to_numpy()
 
 
 def best_of(numbered: pl.DataFrame, order: str) -> pl.DataFrame:
-    """The best-ranked row of each user and item, in the order of the rows."""
+    """Select the best-ranked row of each user and item, in the order of the rows."""
     if order != "list":
         numbered = numbered.sort(order, descending=order == "score", maintain_order=True)
     return numbered.unique(["user", "item"], keep="first", maintain_order=True).sort("row")
@@ -189,7 +189,7 @@ def best_of(numbered: pl.DataFrame, order: str) -> pl.DataFrame:
 def unique_judgements(
     truth: Table, choices: Alignment, counts: dict[str, int]
 ) -> tuple[pl.DataFrame, Refused]:
-    """One judgment per user and item, where some occur more than once.
+    """Merge repeated judgments to one per user and item; return the judgments and refused pairs.
 
     Of the judgments by subtopic, in which each subtopic has one, the largest counts.
     """
@@ -205,7 +205,7 @@ def unique_judgements(
 
 
 def merged_judgements(judged: pl.DataFrame, choices: Alignment) -> pl.DataFrame:
-    """One judgment per user, item and subtopic; `values` is the number of different ones."""
+    """Merge judgments by user, item and subtopic; `values` is the number of different gains."""
     gain = pl.col("gain")
     kept_gain = {"max": gain.max(), "sum": gain.sum()}.get(choices.judgements, gain.last())
     keys = [name for name in judged.columns if name != "gain"]

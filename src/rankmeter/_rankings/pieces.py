@@ -1,4 +1,4 @@
-"""Pass 1 over rankings in pieces: keep the rows that matter, and count all others."""
+"""Pass 1 over rankings in pieces: collect the rows with judged items, and count all others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WIDTH = 8  # bytes of a number
 
 
 class Repeats:
-    """Collects numbers, and finds those that were added more than once.
+    """Collection of integers that finds the repeated values, on disk where memory is too small.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Repeats:
         self.files = [tempfile.TemporaryFile() for _ in range(1 << self._bits)]  # noqa: SIM115
 
     def add(self, keys: Keys) -> None:
-        """Add some numbers; the array is overwritten."""
+        """Add integers; the array is overwritten."""
         keys.sort()
         if not self.files:
             with self._lock:
@@ -79,7 +79,7 @@ class Repeats:
                 file.write(part.data)
 
     def repeated(self) -> Keys:
-        """The numbers that occur more than once, ascending. Nothing is kept."""
+        """Return the integers that occur more than once, ascending, and empty the collection."""
         if not self.files:
             held, self._held = self._held, []
             return _repeated(np.concatenate(held)) if held else np.zeros(0, dtype=np.uint64)
@@ -96,7 +96,7 @@ class Repeats:
         return np.concatenate([*in_threads(scan, len(self.files))])
 
     def close(self) -> None:
-        """Remove what is on disk."""
+        """Remove the temporary files."""
         for file in self.files:
             file.close()
 
@@ -119,7 +119,7 @@ def collect_judged(
     memory_limit: int,
     depth: int = 0,
 ) -> Table:
-    """Read rankings in pieces, and keep only the rows with judged items in memory.
+    """Read rankings in pieces, and keep only some rows, such as those with judged items, in memory.
 
     Where an alignment needs them, rows of repeated items and of items with the id of their user
     are kept, too; the search for repeated items takes about half of `memory_limit` bytes. The rows
@@ -178,7 +178,7 @@ def collect_judged(
 
 
 class _Sifted(NamedTuple):
-    """The rows of a piece that are kept."""
+    """Selected rows of a piece, its users without rows, and its counts."""
 
     rows: pl.DataFrame
     top: pl.DataFrame
@@ -187,7 +187,7 @@ class _Sifted(NamedTuple):
 
 
 class _Hashes:
-    """Hashes of user and item, to look them up among the hashes of other rows."""
+    """Hashes of user and item, for lookup among the hashes of other rows."""
 
     def __init__(self, keys: Keys) -> None:
         keys.sort()
@@ -204,7 +204,7 @@ class _Hashes:
         self._begin = np.concatenate(([0], np.cumsum(n)))
 
     def find(self, keys: Keys) -> IntArray:
-        """The positions of the hashes that are among these."""
+        """Positions of the `keys` that are among these hashes."""
         likely = np.flatnonzero(self._filter.take(self._slots(keys)))
         likely_keys = keys[likely]
         slot = (likely_keys >> self._coarse).view(np.int64)
@@ -217,7 +217,7 @@ class _Hashes:
 
 
 def _keys(rows: pl.DataFrame) -> Keys:
-    """A hash of user and item; the same in one process, not in every version of Polars."""
+    """Hash of each row's user and item; equal within one process, not across versions of Polars."""
     keys: Keys = rows["user"].hash(1).to_numpy() * _ODD
     keys += rows["item"].hash(2).to_numpy()
     keys *= _ODD  # so that the first bits depend on all of them
@@ -225,7 +225,7 @@ def _keys(rows: pl.DataFrame) -> Keys:
 
 
 def _rows_of(pieces: Pieces, types: Mapping[str, Any], hashes: _Hashes) -> pl.DataFrame:
-    """The rows with some hashes."""
+    """Read all rows whose hash of user and item is in `hashes`."""
 
     def scan(n: int) -> pl.DataFrame:
         rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
@@ -235,7 +235,7 @@ def _rows_of(pieces: Pieces, types: Mapping[str, Any], hashes: _Hashes) -> pl.Da
 
 
 def _sample_rows(pieces: Pieces, types: Mapping[str, Any], truth: Table) -> pl.DataFrame:
-    """Rows with the smallest user and item ids, and a row with a judged item if there is one."""
+    """Read rows with the smallest user and item ids, and a row with a judged item if one exists."""
     items = truth.frame["item"].unique().implode()
 
     def scan(n: int) -> pl.DataFrame:
@@ -256,7 +256,7 @@ def _with_extremes(rows: pl.DataFrame, extra: pl.DataFrame) -> pl.DataFrame:
 
 
 class _Tops:
-    """Rows that may have a rank up to `depth`, of pieces in any order.
+    """Rows that may have a rank up to `depth`, collected from pieces in any order.
 
     If `with_self`, that is also the rank without the item that has the id of its user.
     """
@@ -267,7 +267,7 @@ class _Tops:
         self._n = 0
 
     def within_depth(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Select the rows that may be in the top; scores that are equal as float32 are tied."""
+        """Select the rows that may have a rank up to `depth`; scores equal as float32 are tied."""
         if self.order == "rank":
             return rows.filter(pl.col("rank") <= self.depth + self.with_self)
         value = -pl.col("score").cast(pl.Float32) if self.order == "score" else pl.col("number")
@@ -278,7 +278,7 @@ class _Tops:
         return rows.filter(value.rank("min").over("user") <= self.depth)
 
     def add(self, rows: pl.DataFrame) -> None:
-        """Keep the rows that `of` gave."""
+        """Add rows that `within_depth` returned."""
         self._kept.append(rows)
         self._n += rows.height
         if self._n > _MANY:
@@ -286,12 +286,12 @@ class _Tops:
             self._n = min(self._kept[0].height, _MANY // 2)
 
     def rows(self) -> pl.DataFrame:
-        """The rows of all pieces, in their order."""
+        """Selected rows of all pieces, ordered by row number."""
         return self.within_depth(pl.concat(self._kept)).sort("number")
 
 
 class Sizes:
-    """Rows by user: in a table where integer ids are dense, and otherwise in a frame."""
+    """Number of rows of each user: in an array for dense integer ids, otherwise in a frame."""
 
     def __init__(self, dtype: pl.DataType) -> None:
         self.low, self.table = 0, np.zeros(0, dtype=np.int64)
@@ -302,7 +302,7 @@ class Sizes:
         self._lock = threading.Lock()
 
     def add(self, users: pl.Series) -> None:
-        """Count the users of some rows."""
+        """Add the rows of some users to the counts."""
         if len(users) == 0:
             return
         ids: IntArray = users.to_numpy() if self.dense else np.zeros(1, np.int64)
@@ -327,14 +327,14 @@ class Sizes:
                 self._merge()
 
     def by_user(self) -> tuple[pl.Series, IntArray]:
-        """All users, ascending, and the number of rows of each."""
+        """Return all users in ascending order and the number of rows of each."""
         self._table_rows()
         self._merge()
         frame = self.frame.sort("user")
         return frame["user"], frame["n"].to_numpy()
 
     def _extend_to(self, low: int, high: int) -> bool:
-        """Make the table reach these ids, if it does not become too large for the rows seen."""
+        """Extend the array to these ids, if they are dense; return whether this was possible."""
         if not self.dense:
             return False
         if self.table.size:
@@ -351,7 +351,7 @@ class Sizes:
         return True
 
     def _table_rows(self) -> None:
-        """The counts of the table as rows."""
+        """Move the counts of the array to `waiting`, as rows of a frame."""
         if self.table.size:
             slots = np.flatnonzero(self.table)
             self.waiting.append(pl.DataFrame({"user": slots + self.low, "n": self.table[slots]}))

@@ -1,4 +1,4 @@
-"""Counts at the judged items of a ranking: of tables, and of queries without any table."""
+"""Counts at the judged items of rankings or of queries."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class RankCounts(Parallel):
     item: IntArray | None = None
 
     def __add__(self, other: RankCounts) -> RankCounts:
-        """Counts over both sets of candidates, which must be disjoint."""
+        """Add the counts of disjoint sets of candidates."""
         return self._combined(other, np.add)
 
     def __sub__(self, other: RankCounts) -> RankCounts:
-        """Counts without some of the candidates."""
+        """Subtract the counts of some of the candidates."""
         return self._combined(other, np.subtract)
 
     def _combined(self, other: RankCounts, combine: np.ufunc) -> RankCounts:
@@ -72,7 +72,7 @@ class RankCounts(Parallel):
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Counts of all judged items of some queries, and what metrics need next to them.
+    """Counts at all judged items of some queries, with further data for metrics.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Queries:
         return int(np.count_nonzero(self.counts.equal[self.found]))
 
     def take(self, queries: IntArray) -> Queries:
-        """Select queries in this order; the facts still describe all queries."""
+        """Select queries by index, in this order; the facts still describe all queries."""
         new_index = np.full(self.n, -1)
         new_index[queries] = np.arange(queries.size)
         user = new_index[self.counts.user]
@@ -138,7 +138,7 @@ class Queries:
 
     @classmethod
     def concat(cls, blocks: Sequence[Queries]) -> Queries:
-        """The queries of all parts, one part after the other; rows are numbered on."""
+        """Concatenate the queries of all blocks; rows are numbered consecutively across blocks."""
         if len(blocks) == 1:
             return blocks[0]
         first = np.cumsum([0, *(part.n for part in blocks)])
@@ -163,7 +163,7 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class CountedRows(InFrame):
-    """Queries with one judged item, 0, which is known by its counts; other items are not known."""
+    """Queries with counts at item 0, the only judged item; other items are not known."""
 
     is_index = is_counted = True
     count: Callable[[bool], Queries]  # given whether scores are compared as float32
@@ -172,9 +172,9 @@ class CountedRows(InFrame):
         return replace(super().only(indices), count=lambda single: self.count(single).take(indices))
 
     def counts_at(self, code: IntArray, judged: Judged) -> tuple[RankCounts, BoolArray]:
-        """Counts at the judged items, given the user of each query, and which score above 0.
+        """Return counts at the judged items and a mask of positive scores; `code` is by query.
 
-        No rule about candidates can act on these.
+        No rule about candidates can change these counts.
         """
         queries = self.count(judged.choices.score_type == "float32")
         query_of, n_ranked = np.full(judged.codes.n, -1), np.zeros(judged.codes.n, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""All candidates except the rows that were kept: counted in pieces."""
+"""Count all candidates except the rows in memory, in pieces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Counts: TypeAlias = "tuple[IntArray, IntArray, IntArray | None]"
 
 
 class Remainder:
-    """A `Rest`: all candidates of rankings without the kept rows, which are sorted by number.
+    """All candidates of rankings except the rows in memory, which are sorted by number; a `Rest`.
 
     `users` are all users of the rankings, and `n_rows` says how many rows each has.
     """
@@ -60,7 +60,7 @@ class Remainder:
     def count(
         self, rows: pl.DataFrame, value: FloatArray, ties: TieRule | None, score_type: str
     ) -> Counts:
-        """See `Rest`; what is counted at all kept rows is kept."""
+        """Count as in `Rest`; counts at all rows in memory are cached."""
         order = (score_type, ties)
         number = rows["number"].to_numpy()
         if not number.size:
@@ -82,7 +82,7 @@ class Remainder:
         return self.count(self.table, self._values(self.table, "float64"), None, "float64")[1] > 0
 
     def _values(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
-        """The sort keys of some rows."""
+        """Sort keys of some rows."""
         if self.order == "list":
             return rows["number"].to_numpy().astype(np.float64)
         return sort_key(rows[self.order].to_numpy(), self.order, score_type)
@@ -91,18 +91,18 @@ class Remainder:
     def _count(
         self, rows: pl.DataFrame, value: FloatArray | None, orders: list[Order]
     ) -> dict[Order, Counts]:
-        """Count for each row in every order, at `value` or, without it, at the row's own."""
+        """Count for each row in every order, at `value`, or at the value of the row if None."""
 
 
 def needs(alignments: Iterable[Alignment]) -> tuple[bool, bool]:
-    """Whether rows of the item that has the id of its user matter, and rows of repeated items."""
+    """Return whether rules need the rows of items equal to their user, and of repeated items."""
     choices = [*alignments]
     self_items = any(a.exclude == "self" for a in choices)
     return self_items, any(a.duplicates != "unchecked" for a in choices)
 
 
 def changed_error() -> DataError:
-    """The error of rankings that are not the same in two passes."""
+    """Build the error for rankings that differ between two passes."""
     return DataError(
         "The rankings changed while they were read. Repeat the evaluation when nothing writes to "
         "them."
@@ -110,7 +110,7 @@ def changed_error() -> DataError:
 
 
 class RereadCandidates(Remainder):
-    """The candidates outside of a table, counted by reading the pieces again."""
+    """Candidates outside of a table, counted by reading the pieces again."""
 
     def __init__(
         self, pieces: Pieces, table: pl.DataFrame, users: pl.Series, n_rows: IntArray, **kwargs: Any
@@ -132,7 +132,7 @@ class RereadCandidates(Remainder):
         value: FloatArray | None,
         orders: list[Order],
     ) -> dict[Order, Counts]:
-        """See `Remainder`; all orders take one pass."""
+        """Count as in `Remainder`, for all orders in one pass."""
         codes = Codes(rows["user"].unique().sort())
         code = codes.encode(rows["user"])
         tallies, item = {}, IdSeries(rows["item"])
@@ -171,7 +171,7 @@ class RereadCandidates(Remainder):
         return counts
 
     def _kept_in(self, piece: pl.DataFrame) -> IntArray:
-        """The rows of a piece that were kept, if they are as before."""
+        """Positions in the piece of the rows in memory; an error if these rows have changed."""
         if not piece.height:
             return np.empty(0, dtype=np.int64)
         first = int(piece["number"][0])

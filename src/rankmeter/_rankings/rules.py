@@ -1,4 +1,4 @@
-"""Rules about candidates, for rankings of every kind: the only place that knows them.
+"""Apply the rules about candidates, for rankings of every kind; no other module has such rules.
 
 Counts are signed. A rule is a few rows: those that it removes are counted by themselves and
 subtracted, those that it appends are added. So no rule is needed to count a ranking.
@@ -28,7 +28,7 @@ from rankmeter.errors._checks import brief
 
 
 class Ranking(Protocol):
-    """Candidates of users, which can be found and counted. No method knows a rule."""
+    """Candidates of users, with methods to find and count them, all independent of rules."""
 
     n_users: int
     end: int  # above the number of every row
@@ -36,32 +36,32 @@ class Ranking(Protocol):
 
     @property
     def order(self) -> str:
-        """By "score" or given "rank", or as in the "list"."""
+        """Kind of order: by "score", by given "rank", or as in the "list"."""
         ...
 
     def find(self, judged: Judged) -> Marks:
-        """The rows with judged items; `position` says which judgment each has."""
+        """Find the rows with judged items; `position` is the index of each row's judgment."""
         ...
 
     def self_items(self) -> Marks:
-        """The rows of items whose id equals the id of their user."""
+        """Find the rows whose item equals the id of their user."""
         ...
 
     def repeats(self) -> Marks | None:
-        """All rows but the best one of each item that a user has several times, or None."""
+        """Find all rows of repeated items of a user except the best; None without repetitions."""
         ...
 
     def numbered(self, marks: Marks) -> Marks:
-        """The marks with the place of each row among all rows, if that was left out."""
+        """Fill in the row number of each mark where the number was left out."""
         ...
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        """All candidates, counted at each mark."""
+        """Count all candidates above, equal to and before each mark."""
         ...
 
 
 class CandidateCounts(NamedTuple):
-    """The counts at the judged items of a ranking, and the rows that rules changed."""
+    """Counts at the judged items of a ranking, refused repeated items, and lists."""
 
     counts: RankCounts
     positive: BoolArray | None  # which of the items have a positive score, if there are scores
@@ -72,7 +72,7 @@ class CandidateCounts(NamedTuple):
 def count_candidates(
     ranking: Ranking, judged: Judged, notes: dict[str, int], listing: Listing | None = None
 ) -> CandidateCounts:
-    """Count the candidates that the rules leave, and list them if asked to.
+    """Apply the rules and count the remaining candidates; list them if `listing` is given.
 
     Notes say how many rows the rules concern. Lists, and given ranks, are those of `Rows`.
     """
@@ -94,7 +94,7 @@ def count_candidates(
 
 
 class _Rules:
-    """The rows for which rules make a difference, as one rule acts after the other."""
+    """Marks, removed rows and appended rows, changed by one rule after the other."""
 
     def __init__(self, ranking: Ranking, judged: Judged) -> None:
         self.ranking, self.judged = ranking, judged
@@ -107,7 +107,7 @@ class _Rules:
         self.is_own = np.zeros(judged.code.size, dtype=bool)
 
     def resolve_repeated(self, worse: Marks, notes: dict[str, int]) -> Refused:
-        """Of repeated rows only the best is a mark; the others hold ranks or are removed."""
+        """Apply the rule for repeated rows: refuse, count each, or make only the best a mark."""
         rule, n = self.judged.choices.duplicates, worse.row.size
         if rule in ("error", "unchecked"):
             users = self.judged.codes.users.series().gather(series(worse.user))
@@ -121,7 +121,7 @@ class _Rules:
         return Refused()
 
     def leave_out(self, rows: Marks, notes: dict[str, int]) -> None:
-        """Remove the rows of the item of the user; given ranks below them move up."""
+        """Remove `rows`, whose items equal their users; worse given ranks decrease by 1 each."""
         for worse in self.removed:
             rows = rows.only(~np.isin(rows.row, worse.row))
         if rows.row.size:
@@ -141,7 +141,7 @@ class _Rules:
             )
 
     def _refuse_dense_ranks(self, rows: Marks) -> None:
-        """Refuse ranks that would move above the first: 2 below two items of rank 1."""
+        """Refuse ranks that would become less than 1, such as 2 below two items of rank 1."""
         wrong = np.flatnonzero(_moved_up(self.holders.user, self.holders.value, rows) < 1)
         if wrong.size:
             first = int(wrong[0])
@@ -153,13 +153,13 @@ class _Rules:
             )
 
     def keep_judged(self) -> None:
-        """Only judged items are candidates; a negative gain does not count as judged."""
+        """Restrict candidates to judged items; an item with a negative gain is not judged."""
         self.marks, self.candidates = (
             marks.only(marks.gain >= 0) for marks in (self.marks, self.holders)
         )
 
     def append(self) -> None:
-        """Put judged items behind all candidates of their users, tied unless these are a list."""
+        """Append absent judged items below all candidates of their users; tied, except in lists."""
         judged, ranking, marks = self.judged, self.ranking, self.marks
         is_absent = ~self.is_own
         is_absent[marks.position] = False
@@ -175,7 +175,7 @@ class _Rules:
         self.marks = marks.followed_by(self.appended)
 
     def count(self) -> RankCounts:
-        """The counts at the marks, over the candidates with the rules."""
+        """Count at the marks all candidates that the rules keep or append."""
         marks = self.marks
         if self.candidates is not None:
             counts = self._count_few(self.candidates)
@@ -191,7 +191,7 @@ class _Rules:
         return counts
 
     def list_first(self, listing: Listing) -> Lists:
-        """The first of the candidates with the rules."""
+        """List the first candidates of each user after the rules."""
         ranking, marks, choices = self.ranking, self.marks, self.judged.choices
         if self.candidates is None:
             top = cast("Rows", ranking).top(listing.depth, self.removed)
@@ -208,7 +208,7 @@ class _Rules:
         return list_first(top, index[is_there], marks.gain[is_there], choices, listing)
 
     def _last_ranks(self) -> FloatArray:
-        """The last rank of each user that the rules leave, 0 without any."""
+        """Last given rank of each user after the rules; 0 for users without rows."""
         if self.candidates is None:
             last = cast("Rows", self.ranking).last_ranks(self.removed)
             return _moved_up(np.arange(last.size), last, self.gaps)
@@ -217,7 +217,7 @@ class _Rules:
         return last
 
     def _count_all(self) -> RankCounts:
-        """The counts of all candidates, at the ranks to which the rules have moved them."""
+        """Count all candidates at the marks, with the given ranks restored for the count."""
         marks, ties = self.marks, self.judged.choices.ties
         if self.gaps is None or marks.raw is None:
             return self.ranking.tally(marks, ties)
@@ -231,7 +231,7 @@ class _Rules:
         return RankCounts(marks.user, marks.gain, marks.row, equal, before, rank_counts.n_ranked)
 
     def _count_few(self, rows: Marks) -> RankCounts:
-        """The counts of a few candidates."""
+        """Count only the candidates `rows`, at the marks."""
         ranking, marks, ties = self.ranking, self.marks, self.judged.choices.ties
         if ties == "input":
             rows, marks = ranking.numbered(rows), ranking.numbered(marks)
@@ -240,7 +240,7 @@ class _Rules:
 
 
 def _moved_up(user: IntArray, rank: FloatArray, gaps: Marks | None) -> FloatArray:
-    """Given ranks of some users; those below a gap are one rank higher for each gap."""
+    """Subtract from each given rank the number of the user's gaps above the rank."""
     if gaps is None:
         return rank
     ranks, begin, end = _gaps_of_users(gaps, user)
@@ -248,16 +248,16 @@ def _moved_up(user: IntArray, rank: FloatArray, gaps: Marks | None) -> FloatArra
 
 
 def _gaps_of_users(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
-    """The ranks of gaps by user, and the offsets of the gaps of each user."""
+    """Ranks of the gaps by user, and for each `user` the start and end of its gaps."""
     order = np.lexsort((gaps.value, gaps.user))
     users = gaps.user[order]
     return gaps.value[order], np.searchsorted(users, user), np.searchsorted(users, user, "right")
 
 
 def _given_ranks(marks: Marks, gaps: Marks) -> tuple[IntArray, FloatArray]:
-    """Undo `_moved_up` for marks: their positions, and the rank that each was given.
+    """Invert `_moved_up` for marks: return indices of marks, and the given rank for each index.
 
-    It may have been two: the rank of a gap, which another row shared, and the next.
+    Two given ranks are possible: the rank of a gap, shared with another row, and the next rank.
     """
     rank, begin, end = _gaps_of_users(gaps, marks.user)
     rank = np.append(rank, np.inf)

@@ -1,4 +1,4 @@
-"""Count the candidates above and equal to each target, in the memory that holds the scores.
+"""Count the candidates above and equal to each target, on the device of the scores.
 
 Scores in memory of the CPU are values by user for the compiled module; without it, and on another
 device, their own library compares, and only counts leave it.
@@ -34,14 +34,14 @@ CONVERTED = 1 << 18
 
 
 class Block(NamedTuple):
-    """Consecutive columns of the scores, from column `start`."""
+    """Consecutive columns of the scores, starting at column `start`."""
 
     scores: Any
     start: int = 0
     single: bool = False  # whether they are compared as float32
 
     def inside(self, cells: Cells) -> tuple[IntArray, Cells]:
-        """Select the cells of these columns, with their positions among all."""
+        """Select the cells in these columns; return their positions in `cells`, and the cells."""
         start, stop = self.start, self.start + self.scores.shape[1]
         if start == 0 and cells.column.max(initial=0) < stop:
             return np.arange(cells.n), cells
@@ -49,18 +49,18 @@ class Block(NamedTuple):
         return positions, cells.only(positions)
 
     def at(self, cells: Cells) -> Any:
-        """The scores of some cells of these columns."""
+        """Scores of some cells in these columns."""
         values = take(self.scores, cells.row, cells.column - self.start)
         return comparable_scores(values, single=self.single)
 
     def rows(self, row: IntArray) -> Any:
-        """Select rows, in ascending order."""
+        """Scores of some rows; the indices ascend."""
         return comparable_scores(pick_rows(self.scores, row), single=self.single)
 
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Cells at which candidates of their rows are counted, as tied with scores near their own.
+    """Cells at which the candidates of their rows are counted, with the range of tied scores.
 
     Scores from `low` to `high` are tied; these are the same unless close scores are tied.
     """
@@ -81,7 +81,7 @@ class Targets:
         *,
         ordered: bool = False,
     ) -> Targets:
-        """Cells with their scores, and the absolute and relative tolerance of ties."""
+        """Create targets from cells, scores, and the absolute and relative tolerance of ties."""
         if not any(tolerance):
             return cls(cells, value, value, n_rows, ordered)
         width = tolerance[0] + tolerance[1] * abs(value)
@@ -95,7 +95,7 @@ class Targets:
         return replace(self, cells=self.cells.only(rows), low=low, high=high)
 
     def of_rows(self, start: int, stop: int) -> tuple[slice, Targets]:
-        """Select the targets of some rows, as `Cells.of_rows` does."""
+        """Select the targets of some rows, like `Cells.of_rows`."""
         rows, cells = self.cells.of_rows(start, stop)
         low = self.low[rows]
         high = low if self.high is self.low else self.high[rows]
@@ -104,13 +104,13 @@ class Targets:
     def counts(
         self, above: IntArray, equal: IntArray, before: IntArray, n_ranked: IntArray
     ) -> RankCounts:
-        """Counts as `RankCounts`; `n_ranked` is the number of candidates of each row."""
+        """Create `RankCounts`; `n_ranked` is the number of candidates of each row."""
         row, gain = self.cells.row, self.cells.gain
         return RankCounts(row, gain, above, equal, before if self.ordered else None, n_ranked)
 
 
 def compare_rows(block: Block, targets: Targets) -> tuple[RankCounts, bool]:
-    """Compare each target with all cells of its row in a block; also whether these are finite."""
+    """Compare each target with its row in a block; also return whether all cells are finite."""
     n_rows, width = block.scores.shape
     if _is_for_compiled(block.scores):
         above, equal, finite = _compare_compiled(block, targets)
@@ -125,7 +125,7 @@ def compare_rows(block: Block, targets: Targets) -> tuple[RankCounts, bool]:
 
 
 def _compare_compiled(block: Block, targets: Targets) -> tuple[IntArray, IntArray, bool]:
-    """The numbers of cells above and equal to each target, and whether all cells are finite."""
+    """Count cells above and equal to each target; also return whether all cells are finite."""
     scores, (n_rows, width) = block.scores, block.scores.shape
     above, equal = np.empty((2, targets.cells.n), dtype=np.int64)
     as_is = scores.dtype in (np.float32, np.float64) and scores.flags.c_contiguous
@@ -140,7 +140,7 @@ def _compare_compiled(block: Block, targets: Targets) -> tuple[IntArray, IntArra
 
 
 def _compare_part(cells: npt.NDArray[Any], targets: Targets) -> tuple[IntArray, IntArray, bool]:
-    """The same for some rows."""
+    """Count as `_compare_compiled` does, in scores of a comparable type."""
     n_rows, width = cells.shape
     value = np.ascontiguousarray(cells, np.float32 if cells.dtype == np.float32 else np.float64)
     above, equal, finite = _count_compiled(value.ravel(), np.arange(n_rows + 1) * width, targets)
@@ -152,7 +152,7 @@ def _compare_part(cells: npt.NDArray[Any], targets: Targets) -> tuple[IntArray, 
 
 
 def _is_for_compiled(values: Any) -> TypeGuard[npt.NDArray[Any]]:
-    """Whether values are in memory of the CPU, and float64 has them all."""
+    """Whether values are in CPU memory and float64 represents all of them exactly."""
     return (
         _native.native is not None
         and isinstance(values, np.ndarray)
@@ -164,7 +164,7 @@ def _is_for_compiled(values: Any) -> TypeGuard[npt.NDArray[Any]]:
 def _count_compiled(
     value: npt.NDArray[Any], offsets: IntArray, targets: Targets
 ) -> tuple[IntArray, IntArray, bool]:
-    """The numbers of values above and equal to each target in its row; whether all are finite."""
+    """Count values above and equal to each target in its row, and check if all are finite."""
     assert _native.native is not None
     row = np.ascontiguousarray(targets.cells.row)
     below, upto = np.empty((2, row.size), dtype=np.int64)
@@ -181,7 +181,7 @@ def _count_compiled(
 
 
 def _compare_all(scores: Any, targets: Targets) -> tuple[IntArray, IntArray]:
-    """The definition: each target with all cells of its row."""
+    """Count by the definition: compare each target with all cells of its row."""
     above, equal = np.empty((2, targets.cells.n), dtype=np.int64)
     for positions in _parts(scores, targets):
         part = targets.only(positions)
@@ -192,7 +192,7 @@ def _compare_all(scores: Any, targets: Targets) -> tuple[IntArray, IntArray]:
 
 
 def _count_before(block: Block, targets: Targets) -> IntArray:
-    """Count the cells of its row that equal each target and have a lower column."""
+    """Count the cells that equal each target in its row and have a lower column."""
     before = np.zeros(targets.cells.n, dtype=np.int64)
     columns = on_device_of(block.scores, np.arange(block.scores.shape[1]))
     for positions in _parts(block.scores, targets):
@@ -205,13 +205,13 @@ def _count_before(block: Block, targets: Targets) -> IntArray:
 
 
 def _parts(scores: Any, targets: Targets) -> list[slice]:
-    """The targets in parts whose cells are compared at once."""
+    """Slices of targets whose rows are compared in one step."""
     step, n = max(1, AT_ONCE // max(scores.shape[1], 1)), targets.cells.n
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def _count_true(mask: Any) -> IntArray:
-    """Number of true cells in each row."""
+    """Number of true cells in each row, as a NumPy array."""
     if isinstance(mask, np.ndarray) or is_torch(mask):
         return host(mask.sum(1)).astype(np.int64)  # type: ignore[no-any-return]
     sums = namespace(mask).sum(converted(mask, "int32"), axis=1)
@@ -219,7 +219,7 @@ def _count_true(mask: Any) -> IntArray:
 
 
 def is_finite(scores: Any) -> bool:
-    """Whether no score is NaN or infinite; a sum is finite only if all its terms are."""
+    """Whether all scores are finite, tested first by their sum."""
     if type_name(scores).startswith(("int", "uint", "bool")) or 0 in tuple(scores.shape):
         return True
     library = namespace(scores)
@@ -230,7 +230,7 @@ def is_finite(scores: Any) -> bool:
 
 
 def comparable_scores(scores: Any, *, single: bool = False) -> Any:
-    """The scores in a type that can be compared fast, and as float32 if they must be."""
+    """Convert scores to a type that compares fast; to float32 if `single`."""
     if not isinstance(scores, np.ndarray):
         if "bool" in type_name(scores) and not is_torch(scores):
             return converted(scores, "uint8")
@@ -242,7 +242,7 @@ def comparable_scores(scores: Any, *, single: bool = False) -> Any:
 
 
 def compare_cells(cells: Cells, value: Any, targets: Targets) -> RankCounts:
-    """Compare each target with some cells of its row, which have the values given."""
+    """Count at each target the given cells of its row, whose scores are `value`."""
     n_ranked = cells.per_row(targets.n_rows)
     if not _is_for_compiled(value):
         return targets.counts(*_count_pairwise(cells, value, targets), n_ranked)
@@ -260,7 +260,7 @@ def compare_cells(cells: Cells, value: Any, targets: Targets) -> RankCounts:
 def _count_pairwise(
     cells: Cells, value: Any, targets: Targets
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Count by comparing each target with each given cell of its row: the definition."""
+    """Count by the definition: compare each target with each given cell of its row."""
     row, column = targets.cells.row, targets.cells.column
     per_row = np.bincount(row, minlength=int(cells.row.max(initial=0)) + 1)
     first = (np.cumsum(per_row) - per_row)[cells.row]

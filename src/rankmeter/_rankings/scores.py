@@ -1,4 +1,4 @@
-"""Scores of queries × items → counted queries: matrices, blocks of columns, factors, sparse."""
+"""Count the candidates in scores: dense matrices, blocks of columns, factors, sparse matrices."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Blocks = Callable[[], Iterable[Any]]
 
 @dataclass(frozen=True)
 class CountRequest:
-    """The request to count: each target alone or not, ties in order or not, precision, tolerance.
+    """Options of a count: one query per target, order of ties, bad scores, precision, tolerance.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class CountRequest:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The targets of some rows, which cells are candidates, and what is asked."""
+    """Targets, excluded cells and candidates of some rows, with the request to count."""
 
     n_rows: int
     n_columns: int
@@ -81,12 +81,12 @@ class Problem:
     first: int = 0  # the number of the first row, for messages
 
     def targets(self, value: Any) -> Targets:
-        """The targets, given their scores."""
+        """Create the targets, given their scores."""
         tolerance = self.request.tolerance
         return Targets.of(self.target, value, self.n_rows, tolerance, ordered=self.request.ordered)
 
     def rows(self, start: int, stop: int) -> Problem:
-        """The problem of some rows."""
+        """Restrict the problem to some rows."""
         return replace(
             self,
             n_rows=stop - start,
@@ -97,7 +97,7 @@ class Problem:
         )
 
     def name(self, column: int) -> int:
-        """The column of the scores that a column of the problem is."""
+        """Column of the scores, given a column of the problem."""
         return column if self.names is None else int(self.names[column])
 
 
@@ -117,7 +117,7 @@ def count_scores(
 def _count_blocks(
     scores: Any, target: Any, exclude: Any, candidates: Any, request: CountRequest, kinds: set[str]
 ) -> Queries:
-    """The counts; `kinds` gets the types of half precision of the blocks of a function."""
+    """Count in scores of any form; `kinds` collects the half types of a function's blocks."""
     if is_sparse(scores):
         if len(scores.shape) != 2:
             raise DataError(
@@ -193,7 +193,7 @@ def _refuse(targets: Cells, wrong: BoolArray, problem: str, remedy: str) -> None
 
 
 def shared_columns(data: Any, n_columns: int) -> IntArray | None:
-    """The columns, ascending, that are candidates for all rows; None if each row has its own."""
+    """Columns that are candidates for all rows, ascending; None if each row has its own."""
     if is_sparse(data) or isinstance(data, tuple) or is_ragged(data):
         return None
     array = asarray(data, "candidates")
@@ -210,7 +210,7 @@ def shared_columns(data: Any, n_columns: int) -> IntArray | None:
 
 
 def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
-    """The blocks of columns, which are read twice."""
+    """Return a function that yields the blocks of columns, for several passes."""
     if _is_function(scores):
 
         def read(block: Any) -> Any:
@@ -241,7 +241,7 @@ def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
 
 
 def _floating(blocks: Blocks) -> Iterator[Any]:
-    """Convert integers of blocks to floats, so that small types do not overflow."""
+    """Convert integers in blocks to floats, so that small types do not overflow."""
     return map(floating, blocks())
 
 
@@ -250,7 +250,7 @@ def _is_function(scores: Any) -> bool:
 
 
 def _candidate_blocks(blocks: Blocks, problem: Problem) -> Iterator[Block]:
-    """Blocks of candidates."""
+    """Yield the blocks of columns, restricted to candidates."""
     start = total = 0
     for block in blocks():
         if not is_number(block):
@@ -276,7 +276,7 @@ def _candidate_blocks(blocks: Blocks, problem: Problem) -> Iterator[Block]:
 
 
 def _two_passes(blocks: Blocks, problem: Problem, *, verify: bool = False) -> Queries:
-    """Two passes over the columns: for the scores of the targets, then for the counts.
+    """Count in two passes over the columns: read the scores of the targets, then count.
 
     With `verify`, the second pass checks that the scores of the targets are those of the first.
     """
@@ -303,7 +303,7 @@ def _two_passes(blocks: Blocks, problem: Problem, *, verify: bool = False) -> Qu
 
 
 def _refuse_changed(block: Block, problem: Problem, value: Any) -> None:
-    """Refuse scores of targets that differ from the scores of the first pass."""
+    """Refuse scores of targets that differ from the first pass."""
     positions, cells = block.inside(problem.target)
     first, later = host(value)[positions], host(block.at(cells))
     wrong = np.flatnonzero((first != later) & ((first == first) | (later == later)))  # noqa: PLR0124
@@ -319,7 +319,7 @@ def _refuse_changed(block: Block, problem: Problem, value: Any) -> None:
 
 
 def _gathered(blocks: Blocks, problem: Problem, *each_cells: Cells) -> list[Any]:
-    """The scores of each set of cells, in the order of the cells."""
+    """Read the scores of each set of cells, in the order of the cells."""
     gathered: list[list[tuple[IntArray, Any]]] = [[] for _ in each_cells]
     for block in _candidate_blocks(blocks, problem):
         for cells, pieces in zip(each_cells, gathered, strict=True):
@@ -329,7 +329,7 @@ def _gathered(blocks: Blocks, problem: Problem, *each_cells: Cells) -> list[Any]
 
 
 def _in_order(placed: list[tuple[IntArray, Any]]) -> Any:
-    """The values of all parts in the order of their places."""
+    """Concatenate the values of all parts, in the order of their positions."""
     if len(placed) == 1:
         return placed[0][1]
     values = concatenated([part for _, part in placed])
@@ -338,14 +338,14 @@ def _in_order(placed: list[tuple[IntArray, Any]]) -> Any:
 
 
 def _are_bad(scores: Any, problem: Problem) -> Any:
-    """A mask of the scores that are NaN, or infinite unless the choice is ``worst``."""
+    """Mask of the scores that are NaN, or infinite unless `bad_scores` is ``worst``."""
     library = namespace(scores)
     is_worst = problem.request.bad_scores == "worst"
     return library.isnan(scores) if is_worst else ~library.isfinite(scores)
 
 
 def _bad_candidates(block: Block, problem: Problem) -> Cells:
-    """The candidates with bad scores; an error or not."""
+    """Find the candidates with bad scores; raise an error if `bad_scores` is ``error``."""
     scores = comparable_scores(block.scores, single=block.single)
     row, column = nonzero(_are_bad(scores, problem))
     cells = Cells.of(row, column + block.start)
@@ -370,7 +370,7 @@ def _refuse_bad(cells: Cells, problem: Problem, value: Any) -> None:
 
 
 def stored_cells(scores: Any) -> tuple[Cells, Any]:
-    """The stored cells of a sparse matrix, ordered, and their values."""
+    """Stored cells of a sparse matrix, ordered by row and column, and their values."""
     rows = scores.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()  # the input is never changed
@@ -380,7 +380,7 @@ def stored_cells(scores: Any) -> tuple[Cells, Any]:
 
 
 def _count_stored(cells: Cells, value: Any, problem: Problem) -> Queries:
-    """Only stored cells are candidates."""
+    """Count with only the stored cells as candidates."""
     is_candidate = ~problem.excluded.holds(cells, problem.n_columns)
     if problem.names is not None:
         raise UsageError(
@@ -401,7 +401,7 @@ def _count_stored(cells: Cells, value: Any, problem: Problem) -> Queries:
 def _count_listed(
     problem: Problem, cells: Cells, cell_value: Any, is_ranked: BoolArray, value: Any
 ) -> Queries:
-    """Counts among the given cells of each row, which are the candidates."""
+    """Count with only the given cells of each row as candidates."""
     is_bad = host(_are_bad(cell_value, problem))
     bad = cells.only(is_bad)
     if bad.n and problem.request.bad_scores == "error":
@@ -420,7 +420,7 @@ def _count_listed(
 def to_queries(
     problem: Problem, counts: RankCounts, is_ranked: BoolArray, value: Any, bad: Cells
 ) -> Queries:
-    """Make queries of the counts at all targets that `is_ranked`, which each includes itself."""
+    """Create queries from the counts at all targets; targets with `is_ranked` count themselves."""
     targets, request = problem.target, problem.request
     without, several = targets.rows_with(problem.n_rows)
     if several and any(request.tolerance) and not request.each:
@@ -457,7 +457,7 @@ def to_queries(
 
 
 def _rank_last(problem: Problem, counts: RankCounts, last: IntArray, bad: Cells) -> None:
-    """Set the counts of some targets without a score: equal to each other, and below all others."""
+    """Set the counts of targets with bad scores: tied with all bad scores, below all others."""
     targets = replace(problem, target=problem.target.only(last)).targets(np.zeros(last.size))
     lowest = compare_cells(bad, np.zeros(bad.n), targets)
     counts.above[last] = counts.n_ranked[targets.cells.row] - lowest.equal
@@ -469,7 +469,7 @@ def _rank_last(problem: Problem, counts: RankCounts, last: IntArray, bad: Cells)
 def _without_themselves(
     problem: Problem, counts: RankCounts, is_ranked: BoolArray, value: Any, is_bad: BoolArray
 ) -> RankCounts:
-    """Take each target out of its counts, and the other ones of its row if it is a query alone."""
+    """Subtract each target from its counts; if `each`, subtract the row's other targets, too."""
     targets, itself = problem.target, is_ranked.astype(np.int64)
     n_ranked = counts.n_ranked[targets.row]
     if problem.request.each and targets.rows_with(problem.n_rows)[1]:
@@ -492,7 +492,7 @@ def _without_themselves(
 
 
 def _value_ranks(value: Any, bad: BoolArray) -> Any:
-    """Numbers in the order of the values, with NaN, which equals itself here, below all others."""
+    """Ranks of the values as integers if some are bad: bad values are equal and lowest."""
     if not bad.any():
         return value
     level = np.unique(host(value), return_inverse=True)[1].reshape(-1)
@@ -503,7 +503,7 @@ def _value_ranks(value: Any, bad: BoolArray) -> Any:
 def _count_factors(
     scores: tuple[Any, ...], target: Any, exclude: Any, candidates: Any, request: CountRequest
 ) -> Queries:
-    """Scores as the product of factors, some rows at a time."""
+    """Count in the product of two factors, computed for some rows at a time."""
     factors = [asarray(factor, "scores") for factor in scores]
     if (
         len(factors) != 2

@@ -1,4 +1,4 @@
-"""Rankings in Spark: the rows that matter come to the driver, and Spark counts all others.
+"""Rankings in Spark: the driver collects the judged rows, and Spark counts all others.
 
 Ground truth and kept rows are broadcast, and what the tasks have counted is added up. So rankings
 are not moved between tasks; only the search for repeated items moves a hash of each row.
@@ -44,11 +44,11 @@ def gather(
     memory_limit: int,
     depth: int = 0,
 ) -> Table:
-    """Collect the rows with judged items; the other rows stay where they are and are counted there.
+    """Collect the rows with judged items; Spark counts the other rows without moving them.
 
-    Those of repeated items are, too, and of items with the id of their user, where an alignment
-    needs them. The rows of each user down to rank `depth` are in memory for themselves. Candidates
-    are counted at once for scores of the type of the first alignment.
+    Rows of repeated items, and of items with the id of their user, are collected, too, if an
+    alignment needs them. The rows of each user down to rank `depth` are collected separately.
+    Candidates are counted at once for scores of the type of the first alignment.
     """
     with_self, repeats = needs(alignments)
     rows = cast("InSpark", table.rows).query
@@ -103,7 +103,7 @@ def _query_by_parts(
     memory_limit: int,
     query: Callable[[Query, pl.DataFrame], Any],
 ) -> pl.DataFrame:
-    """Query with a small table, which is broadcast in parts of about `memory_limit` bytes.
+    """Run a query with a small table that is broadcast in parts of about `memory_limit` bytes.
 
     A part has the users of a range, so each of them is counted once, with all that it needs.
     """
@@ -129,12 +129,12 @@ def _query_by_parts(
 
 
 def _literal(user: object) -> str:
-    """A user in SQL."""
+    """Format a user id as an SQL literal."""
     return f"string(X'{user.encode().hex()}')" if isinstance(user, str) else str(user)
 
 
 def _cast_ids(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
-    """Cast the id columns of a frame to the id types of `table`."""
+    """Cast the id columns of a frame to the id types of `table`; refuse ids outside these types."""
     types = {role: table.dtype(role) for role in _PAIR if role in frame.columns}
     try:
         return frame.cast(types)  # type: ignore[arg-type]
@@ -156,7 +156,7 @@ _OWN = "string(user) = string(item)"
 
 
 def judged_or_counted(rows: Query, pairs: pl.DataFrame, *, with_self: bool = False) -> Any:
-    """Pass 1: the candidates with judged items, equal ones counted; all other rows as one null."""
+    """Pass 1: query that counts equal rows with judged items, and all others as one null row."""
     sent = rows.send(pairs).selectExpr("user", "item", "true AS hit")
     condition = f"(hit OR {_OWN})" if with_self else "hit"
     condition = f"{condition} AND item IS NOT NULL AND {rows.usable} IS NOT NULL"
@@ -168,19 +168,19 @@ def judged_or_counted(rows: Query, pairs: pl.DataFrame, *, with_self: bool = Fal
 
 
 def repeated(rows: Query) -> Any:
-    """The hashes of user and item that occur more than once.
+    """Query of the hashes of user and item that occur more than once.
 
-    They are moved as they are: nearly all differ, so adding them up before would save nothing.
+    Hashes are not counted before they are moved: nearly all differ, so this would save nothing.
     """
     hashes = rows.candidates.selectExpr(_HASH).repartition("hash")
     return rows.grouped(hashes, ["hash"], "count(1) AS n").where("n > 1").select("hash")
 
 
 def beyond(rows: Query, value: str, marks: Any) -> Any:
-    """Pass 2: how many rows are between each mark of their user and the one before.
+    """Pass 2: query of the number of rows between each mark and the previous mark of its user.
 
-    Those after the last mark, and those of users without any, are counted by user; and each with
-    what is bad about the rows.
+    Rows after the last mark, and rows of users without marks, are counted by user. All counts are
+    also by the kinds of bad values in the rows.
     """
     bad = (
         "item IS NULL",
@@ -202,7 +202,7 @@ def beyond(rows: Query, value: str, marks: Any) -> Any:
 
 
 def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
-    """The number of candidates tied with each mark that precede it by item."""
+    """Query of the number of candidates tied with each mark that precede the mark by item."""
     text = dict(rows.candidates.dtypes)["item"] == "string"
     candidates = rows.candidates.selectExpr("user", "item", f"{value} AS value")
     marks = marks.selectExpr("place", "mark_user", "mark", f"{_tie_key(ties, text)} AS key")
@@ -212,7 +212,7 @@ def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
 
 
 def top_rows(rows: Query, depth: int, *, with_self: bool = False) -> Any:
-    """The candidates of each user that may have a rank up to `depth`; see `Tops`."""
+    """Query of the candidates that may have a rank up to `depth`; see `_Tops`."""
     if rows.order == "rank":
         return rows.candidates.where(f"rank <= {depth + with_self}")
     partition, first = ("user", f"place <= {depth}")
@@ -223,7 +223,7 @@ def top_rows(rows: Query, depth: int, *, with_self: bool = False) -> Any:
 
 
 def _tie_key(ties: TieRule, text: bool) -> str:
-    """Sort key for tied items; consistent with `places`."""
+    """SQL sort key of tied items; consistent with `places`."""
     if ties.startswith("text") or (ties.startswith("native") and text):
         return "string(item)"
     if not text:
@@ -237,7 +237,7 @@ def _tie_key(ties: TieRule, text: bool) -> str:
 
 
 def _examples(rows: Query, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Rows with the smallest users and items, and one with a judged item if any has one."""
+    """Collect rows with the smallest users and items, and a judged row if one exists."""
     candidates = rows.candidates
     smallest = f"min(struct(user, item, {rows.order})) AS one"
     queries = [
@@ -253,7 +253,7 @@ def _examples(rows: Query, pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 class Clustered(Remainder):
-    """The candidates outside of a table, counted by Spark.
+    """Candidates outside of a table, counted by Spark.
 
     Spark counts all candidates, and what is in the table is subtracted.
     """
@@ -289,7 +289,7 @@ class Clustered(Remainder):
         value: FloatArray | None,
         orders: list[Order],
     ) -> dict[Order, Counts]:
-        """See `Remainder`; each precision takes one pass, and each rule that orders tied items."""
+        """Count as in `Remainder`; one pass per score precision, one per rule that orders ties."""
         if self.order == "rank":  # which has no precision
             counts = self._count_scored(rows, value, "float64", {ties for _, ties in orders})
             return {(kind, ties): counts["float64", ties] for kind, ties in orders}
@@ -306,7 +306,7 @@ class Clustered(Remainder):
         kind: str,
         rules: Iterable[TieRule | None],
     ) -> dict[Order, Counts]:
-        """Count for each of the rows with scores of one precision."""
+        """Count at each row with scores of one precision."""
         tally = self._first
         targets = _targets_of(rows, self.order, kind, value)
         if value is not None or kind != self._kind:
@@ -327,7 +327,7 @@ class Clustered(Remainder):
         return counts
 
     def _preceding(self, targets: _Targets, equal: IntArray, kind: str, ties: TieRule) -> IntArray:
-        """The number of equal candidates that come first."""
+        """Count the candidates that are tied with each target and precede the target by `ties`."""
         before = np.zeros_like(equal)
         tied = np.flatnonzero(equal)
         if not tied.size:
@@ -350,7 +350,7 @@ class Clustered(Remainder):
         return before
 
     def _inside(self, targets: _Targets, kind: str, ties: TieRule | None) -> RankCounts:
-        """The counts of the rows in the table."""
+        """Count the rows of the table at the targets."""
         codes = Codes(targets.user.unique().sort())
         code = codes.find(self.table["user"])
         frame, code = self.table.filter(series(code >= 0)), code[code >= 0]
@@ -363,7 +363,7 @@ class Clustered(Remainder):
 
 
 class _Targets(NamedTuple):
-    """Rows at which counting is asked for."""
+    """Rows at which candidates are counted."""
 
     user: pl.Series
     value: FloatArray
@@ -375,7 +375,7 @@ class _Targets(NamedTuple):
 
 
 class _Tally(NamedTuple):
-    """All rows, counted."""
+    """Counts of all rows, by user and at the targets."""
 
     users: pl.DataFrame  # how many rows each user has, and of these the bad ones
     above: IntArray  # candidates above each of the rows that were asked for
@@ -385,14 +385,14 @@ class _Tally(NamedTuple):
 def _targets_of(
     rows: pl.DataFrame, order: str, kind: str, value: FloatArray | None = None
 ) -> _Targets:
-    """Rows with their own values, or with the values passed."""
+    """Create targets from rows, with the sort keys of the rows or the given `value`."""
     if value is None:
         value = sort_key(rows[order].to_numpy(), order, kind)
     return _Targets(rows["user"], value + 0.0, rows["item"])  # -0.0 is 0.0
 
 
 def _tally(rows: Query, targets: _Targets, kind: str, memory_limit: int) -> _Tally:
-    """Count all rows by user, and by the values that are asked for."""
+    """Count all rows by user and at the targets."""
     values = pl.DataFrame({"user": targets.user, "value": targets.value})
     groups = values.unique().sort("user", "value").with_columns(place=pl.int_range(pl.len()))
     marks = _plain_integers(
@@ -431,14 +431,14 @@ def _tally(rows: Query, targets: _Targets, kind: str, memory_limit: int) -> _Tal
 
 
 def _value(order: str, kind: str) -> str:
-    """The sort key of a row in SQL; smaller is better."""
+    """SQL sort key of a row; smaller is better."""
     if order == "rank":
         return "rank"
     return "double(float(-score))" if kind == "float32" else "-score"
 
 
 def _plain_integers(frame: pl.DataFrame) -> pl.DataFrame:
-    """Integers of the type that Spark has."""
+    """Cast unsigned integers to Int64, as Spark has no unsigned types."""
     return frame.cast({pl.UInt64: pl.Int64})
 
 

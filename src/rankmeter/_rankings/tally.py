@@ -1,4 +1,4 @@
-"""Counts at rows of rankings, by their definition.
+"""Counts at rows of rankings, by the definition.
 
 Each candidate is looked up among the few rows of its user at which counting is asked for, which are
 sorted. So candidates need no order, and the counts of several parts add up.
@@ -26,7 +26,7 @@ _AT_ONCE = 2**15  # numbers, so that the steps of a search stay in the cache
 
 @dataclass(frozen=True, eq=False)
 class Marks(Parallel):
-    """Rows of rankings at which counting is asked for, or which are candidates of their own."""
+    """Rows of rankings at which candidates are counted, or rows used as candidates themselves."""
 
     arrays = ("user", "gain", "row", "value", "position", "raw")
     user: IntArray  # (n,) code of the user
@@ -39,7 +39,7 @@ class Marks(Parallel):
 
     @cached_property
     def item(self) -> Ids:
-        """The items themselves, which only ties need."""
+        """Item of each mark, read only to resolve ties."""
         return self.items if self.position is None else self.items.take(self.position)
 
     def only(self, rows: BoolArray | IntArray | slice) -> Marks:
@@ -48,12 +48,12 @@ class Marks(Parallel):
         return super(Marks, replace(self, position=positions)).only(rows)
 
     def followed_by(self, other: Marks) -> Marks:
-        """These and more, whose items are at places of the same ids."""
+        """Append other marks, whose positions refer to the same ids."""
         return replace(self, **joined([self, other], self.arrays))
 
 
 class Tally:
-    """Counts of candidates above, equal to and before marks, to which candidates are added.
+    """Accumulated counts of candidates above, equal to and before marks.
 
     Lower values are better. Marks are of users below `n_users`.
     """
@@ -75,7 +75,7 @@ class Tally:
     def add(
         self, user: IntArray, value: FloatArray, row: IntArray, items: Callable[[IntArray], Ids]
     ) -> None:
-        """Count candidates; `items` gives the items of some of them, by place."""
+        """Add candidates to the counts; `items` returns the items at some positions."""
         begin, end = self.begin[user], self.begin[user + 1]
         worse = search(self.value, value, begin, end, np.less_equal)
         tied = np.flatnonzero(worse > begin)
@@ -92,7 +92,7 @@ class Tally:
     def _preceding(
         self, group: IntArray, row: IntArray, items: Callable[[], Ids]
     ) -> dict[TieRule, tuple[IntArray, IntArray]]:
-        """Marks of some groups, and how many of these tied candidates precede each."""
+        """For each tie rule: marks of some groups, and the number of candidates before each."""
         last = np.flatnonzero(np.bincount(group))
         n = last + 1 - np.searchsorted(self._group, last)
         indices = np.repeat(last + 1 - np.cumsum(n), n) + np.arange(n.sum())
@@ -105,20 +105,20 @@ class Tally:
         return before
 
     def above(self) -> IntArray:
-        """The number of candidates above each mark."""
+        """Number of candidates above each mark."""
         total = np.concatenate(([0], np.cumsum(self._first)))
         return self._in_given_order(total[1:] - total[self.begin[self.marks.user]])
 
     def equal(self) -> IntArray:
-        """The number of those as good as each."""
+        """Number of candidates equal to each mark."""
         return self._in_given_order(self._tied[self._group])
 
     def before(self, ties: TieRule) -> IntArray:
-        """The number of these that a rule puts before each."""
+        """Number of candidates equal to each mark that the rule `ties` puts before the mark."""
         return self._in_given_order(self._before[ties])
 
     def _in_given_order(self, count: IntArray) -> IntArray:
-        """Counts in the order of the marks as they were passed."""
+        """Reorder counts from sorted marks to the marks as passed."""
         result = np.empty_like(count)
         result[self._place] = count
         return result
@@ -129,7 +129,7 @@ _Pair: TypeAlias = "tuple[IntArray, IntArray]"
 
 
 def _count_preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
-    """Count the tied candidates of its group that come before each mark, by key and by row."""
+    """Count the tied candidates of a mark's group that precede the mark by key and by row."""
     low = int(min(map(np.min, key)))
     width = int(max(map(np.max, key))) - low + 1
     if width * (int(group[0].max()) + 1) >= 2**63:
@@ -149,7 +149,7 @@ def _count_preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
 
 
 def _item_order(ids: Sequence[Ids], ties: TieRule) -> _Pair:
-    """Numbers in the order of the items."""
+    """Integers in the order of the items, for both lists of ids."""
     key = places_of(ids, text=by_text(ties, ids[0].type))
     if "descending" in ties:
         key = ~key
@@ -163,7 +163,7 @@ def search(
     end: IntArray,
     before: np.ufunc,
 ) -> IntArray:
-    """Search all sorted segments at once: the end of the numbers before each `limit`."""
+    """Search sorted segments in one pass: the end of the values before each `limit`."""
     ends, longest = begin.copy(), int((end - begin).max(initial=0))
     for start in range(0, ends.size, _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
@@ -176,5 +176,5 @@ def search(
 
 
 def by_text(ties: TieRule, item_type: str) -> bool:
-    """Whether a rule compares all items of a type as text."""
+    """Whether a tie rule compares all items of the type as text."""
     return ties.startswith("text") or (ties.startswith("native") and item_type == "String")

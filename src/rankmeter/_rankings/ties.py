@@ -1,4 +1,4 @@
-"""From counts to ranks: the only code that knows tie rules."""
+"""Turn counts into ranks by the tie rules; no other module has such rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORDERED = ("item", "item-descending", "text", "text-descending", "native-descend
 
 
 def tie_order(ties: TieRule) -> TieRule | None:
-    """A tie rule if it puts tied items into one order."""
+    """Return a tie rule if the rule gives tied items a definite order, else None."""
     return ties if ties in ORDERED else None
 
 
@@ -78,7 +78,7 @@ def assign_ranks(counts: RankCounts, ties: TieRule, depth: int | None = None) ->
 
 
 def _rank_order(placed: Placed) -> IntArray:
-    """Positions by user and rank, large gains first within one rank.
+    """Positions that sort by user and rank, large gains first within a rank.
 
     Unresolved ties are ordered by their first rank: given ranks such as 2, 2, 2, 3 have spans that
     overlap, and the mean of the first can be beyond that of the second.
@@ -95,7 +95,7 @@ def _rank_order(placed: Placed) -> IntArray:
 
 
 def _last_key(item: IntArray | None) -> tuple[IntArray, ...]:
-    """The last key of an order that does not depend on the rows, where items are known."""
+    """Item codes as last sort key, for an order independent of the rows; () without codes."""
     return () if item is None else (item,)
 
 

@@ -1,4 +1,4 @@
-"""Rankings or truth in any form → one canonical Polars frame.
+"""Read rankings or truth of any form into one canonical Polars frame.
 
 Three steps, each in one place:
 

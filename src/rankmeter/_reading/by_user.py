@@ -1,4 +1,4 @@
-"""Ids in the form in which they came, and items by user."""
+"""Ids in their original form, and items by user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPES = {"int64": "Int64", "float64": "Float64", "bool": "Boolean"}
 
 
 def series(values: npt.NDArray[Any], name: str = "") -> pl.Series:
-    """An array as a series; a short one by way of a list.
+    """Convert an array to a series; a short array via a list.
 
     Polars imports ``numpy.ma`` to read an array, which takes longer than a small evaluation.
     """
@@ -34,7 +34,7 @@ class Ids(ABC):
     @property
     @abstractmethod
     def type(self) -> IdType:
-        """Their type."""
+        """Type of the ids."""
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -45,21 +45,21 @@ class Ids(ABC):
 
     @abstractmethod
     def series(self) -> pl.Series:
-        """The ids as a series."""
+        """Convert the ids to a series."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.to_list())
 
     def to_list(self) -> list[Any]:
-        """The ids as Python objects."""
+        """Convert the ids to a list of Python objects."""
         return self.series().to_list()
 
     def integers(self) -> npt.NDArray[Any]:
-        """The ids as an array; they must be integers."""
+        """Convert integer ids to an array."""
         return self.series().to_numpy()
 
     def ends(self) -> tuple[int, int]:
-        """The lowest and the highest of them, of integers."""
+        """Lowest and highest of integer ids."""
         numbers = self.integers()
         return int(numbers.min()), int(numbers.max())
 
@@ -107,7 +107,7 @@ class IdSeries(Ids):
         return len(self.ids)
 
     def ends(self) -> tuple[int, int]:
-        """Chunks of the series are not joined."""
+        """Lowest and highest id, without joining the chunks of the series."""
         return cast("int", self.ids.min()), cast("int", self.ids.max())
 
     def take(self, indices: npt.NDArray[np.int64]) -> IdSeries:
@@ -118,12 +118,12 @@ class IdSeries(Ids):
 
 
 def as_ids(ids: Ids | pl.Series) -> Ids:
-    """A series as ids; ids unchanged."""
+    """Wrap a series as `Ids`; return `Ids` unchanged."""
     return ids if isinstance(ids, Ids) else IdSeries(ids)
 
 
 def few(ids: Ids) -> Ids:
-    """Ids as Python objects if they are few, and in a series if not."""
+    """Convert ids to Python objects if few, otherwise to a series."""
     return Objects(ids.to_list(), ids.type) if len(ids) <= _FEW else IdSeries(ids.series())
 
 
@@ -132,7 +132,7 @@ _FEW = 10_000
 
 
 class Stored(ABC):
-    """Rows in memory: the interface that all kinds share."""
+    """Interface of all kinds of stored rows."""
 
     is_index = False  # whether items are looked up in these, so that no rows are made
     in_memory = True  # whether these are all rows
@@ -143,21 +143,21 @@ class Stored(ABC):
 
     @abstractmethod
     def frame(self) -> pl.DataFrame:
-        """The rows as a frame of ``user``, ``item`` and, if there are numbers, a number."""
+        """Frame of the rows with ``user``, ``item`` and, if present, the column of numbers."""
 
     @property
     def n_rows(self) -> int:
-        """The number of all rows, also of those that are not here."""
+        """Number of all rows, including rows outside this table."""
         return len(self)
 
     @property
     def changed(self) -> bool:
-        """Whether somebody else has changed these since they were read."""
+        """Whether the data have been changed from outside since they were read."""
         return False
 
     @property
     def memory_limit(self) -> int | None:
-        """Bytes of memory for measuring these rows; None if they are all rows."""
+        """Memory limit in bytes for measuring these rows; None if all rows are in memory."""
         return None
 
     @property
@@ -166,11 +166,11 @@ class Stored(ABC):
         return self.in_memory and not self.is_counted
 
     def listed(self) -> list[pl.Series]:
-        """All items that list metrics may see."""
+        """List of series with all items that list metrics may read."""
         return [self.frame()["item"]]
 
     def cast(self, role: str, dtype: pl.DataType) -> InFrame:
-        """The rows with the ids of a role in another type."""
+        """Cast the ids of a role to another type, in a frame."""
         return InFrame(self.frame().with_columns(pl.col(role).cast(dtype)))
 
 
@@ -188,38 +188,38 @@ class InFrame(Stored):
 
     @property
     def users(self) -> Ids:
-        """The user of each row."""
+        """User of each row."""
         return IdSeries(self.rows["user"])
 
     @property
     def item_type(self) -> IdType:
-        """The type of the items."""
+        """Type of the items."""
         return self.items().type
 
     def items(self) -> Ids:
-        """The item of each row."""
+        """Item of each row."""
         return IdSeries(self.rows["item"])
 
     def numbers_of(self, column: str) -> npt.NDArray[np.float64]:
-        """The number of each row."""
+        """Number of each row in a column."""
         return self.rows[column].to_numpy()
 
     def by_row(self, of_users: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Numbers of the `users`, for each of their rows."""
+        """Expand numbers of the `users` to a number for each row."""
         return of_users
 
     def only(self, indices: npt.NDArray[np.int64]) -> Self:
-        """Select rows by ascending index; neighbouring rows are not copied."""
+        """Select rows by ascending index; consecutive rows are not copied."""
         if indices.size and indices[-1] - indices[0] < indices.size:
             return replace(self, rows=self.rows.slice(int(indices[0]), indices.size))
         return replace(self, rows=self.rows[indices])
 
     def sizes(self) -> pl.Series:
-        """The number of rows of each user that has any."""
+        """Number of rows of each user with rows."""
         return self.rows["user"].value_counts(name="n")["n"].cast(pl.Int64)
 
     def tied(self, numbers: npt.NDArray[np.float64]) -> int:
-        """The number of rows that share their number with another row of the user."""
+        """Number of rows with the same user and number as another row."""
         return int(self.rows.select("user", number=series(numbers)).is_duplicated().sum())
 
     def cast(self, role: str, dtype: pl.DataType) -> Self:
@@ -228,9 +228,9 @@ class InFrame(Stored):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ByUser(Stored):
-    """The items of each user, none without any; no item occurs twice for a user.
+    """Items of each user with items; no item occurs twice for a user.
 
-    They are in order for rankings without numbers. Rows are made only where they are needed.
+    Items are in order for rankings without numbers. Rows are made only where they are needed.
     """
 
     is_index = True
@@ -243,18 +243,18 @@ class ByUser(Stored):
 
     @abstractmethod
     def items(self) -> Ids:
-        """All items, by user."""
+        """All items, grouped by user."""
 
     @abstractmethod
     def take(self, places: npt.NDArray[np.int64]) -> Ids:
-        """Select items by index; the indices of a user follow one another."""
+        """Select items by index; the indices of each user are contiguous."""
 
     def sought(self, items: Ids) -> Any:
-        """Items of the same type in the form that `look_up` takes."""
+        """Convert items of the same type to the form that `look_up` takes."""
         return items
 
     def look_up(self, list_index: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
-        """The score of each item of the list `list_index`, or its place in it; else NaN.
+        """Score of each item in the list `list_index`, or position without scores; NaN if absent.
 
         All items of a list follow one another.
         """
@@ -267,10 +267,10 @@ class ByUser(Stored):
 
     @abstractmethod
     def places(self, list_index: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
-        """Look up positions in the lists, whether or not items have scores."""
+        """Look up positions of items in the lists, with or without scores; NaN for absent items."""
 
     def only(self, indices: npt.NDArray[np.int64]) -> Self:
-        """The items of some users, by their places, which ascend."""
+        """Select users with their items by ascending index."""
         has_user = np.zeros(len(self.users), dtype=bool)
         has_user[indices] = True
         if has_user.all():
@@ -287,20 +287,20 @@ class ByUser(Stored):
 
     @abstractmethod
     def _own_fields(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        """The fields that only this form has, for the items kept, which are full lists."""
+        """Fields specific to the subclass, for the items in the mask, which are full lists."""
 
     @property
     def order(self) -> Literal["score", "list"]:
-        """The order of the items: by "score", or as in the "list"."""
+        """Kind of order of the items: by "score", or as in the "list"."""
         return "list" if self.numbers is None else "score"
 
     def __len__(self) -> int:
-        """The number of items of all users."""
+        """Number of items of all users."""
         return int(self.offsets[-1])
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """The number of items of each user."""
+        """Number of items of each user."""
         return np.diff(self.offsets)
 
     def numbers_of(self, column: str) -> npt.NDArray[np.float64]:
@@ -319,7 +319,7 @@ class ByUser(Stored):
         return int(np.count_nonzero(np.append(equal, False) | np.append(False, equal)))
 
     def as_judgments(self) -> Self:
-        """The rows as judgments: a number is the gain, which is 1 where there are no numbers."""
+        """Turn the rows into judgments; the gain is the number, or 1 without numbers."""
         gains = np.ones(len(self)) if self.numbers is None else self.numbers
         return replace(self, numbers=gains, column="gain")
 
@@ -339,7 +339,7 @@ _NAME = 2**40  # longer than any text
 
 
 def places(ids: pl.Series, *, text: bool = False) -> pl.Series:
-    """Integers that are ordered as the ids are, and are equal where the ids are.
+    """Integers with the order and the equalities of the ids.
 
     Integers in their shortest form come first and are ordered by value, whether they are numbers
     or text: 7 and ``"7"`` have the same place. All other ids follow, ordered by the bytes
@@ -356,7 +356,7 @@ def places(ids: pl.Series, *, text: bool = False) -> pl.Series:
 
 
 def places_of(columns: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.int64]:
-    """Look up ids of one type in any form, one part after the other."""
+    """Integers for the ids of all columns, with the order of `places`; columns are concatenated."""
     if columns[0].type != "String" and not text:
         return np.concatenate([text_of.integers() for text_of in columns])
     if sum(map(len, columns)) > _FEW_TO_ORDER:
@@ -369,7 +369,7 @@ def places_of(columns: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.i
 
 
 def _key(text: str) -> tuple[int, str]:
-    """The sort key that `_digits` and `_reading` make of one id."""
+    """Sort key of one id, equal to the keys from `_digits` and `_reading`."""
     if not re.fullmatch(_WHOLE, text):
         return _NAME, text
     return (-len(text), text.translate(_TURNED)) if text[0] == "-" else (len(text), text)
@@ -379,14 +379,14 @@ _TURNED = str.maketrans("0123456789", "9876543210")
 
 
 def _digits() -> pl.Expr:
-    """The length of an integer, below 0 if it is negative; beyond every length for a name."""
+    """Length of an integer, negated if negative; for other text a constant above all lengths."""
     length = pl.col("id").str.len_bytes().cast(pl.Int64)
     signed = pl.when(pl.col("id").str.starts_with("-")).then(-length).otherwise(length)
     return pl.when(pl.col("id").str.contains(_WHOLE)).then(signed).otherwise(_NAME)
 
 
 def _reading() -> pl.Expr:
-    """The text, with the digits of a negative number complemented, because -15 is less than -12."""
+    """Text of the id; digits of negative numbers are complemented: -15 sorts before -12."""
     negative = pl.col("id").str.contains(_WHOLE) & pl.col("id").str.starts_with("-")
     digits = [str(digit) for digit in range(10)]
     turned = pl.col("id").str.replace_many(digits, digits[::-1])

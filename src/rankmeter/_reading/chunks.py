@@ -1,4 +1,4 @@
-"""Files read chunk by chunk, and rows that are kept in a temporary file."""
+"""Read files in chunks, and store rows in a temporary file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from rankmeter.errors import DataError, NotEnoughMemoryError
 
 
 class Spool:
-    """Frames in one temporary file, which ends with this object, or with the process."""
+    """Frames in one temporary file, removed with this object or at the end of the process."""
 
     def __init__(self) -> None:
         stack = ExitStack()
@@ -50,7 +50,7 @@ class Spool:
         self._lock = threading.Lock()
 
     def write(self, frame: pl.DataFrame) -> None:
-        """Add a frame."""
+        """Append a frame."""
         content = BytesIO()
         frame.write_parquet(content, compression="lz4", statistics=False)
         self._places.append((self.file.tell(), content.tell()))
@@ -63,7 +63,7 @@ class Spool:
         return len(self.heights)
 
     def read(self, n: int, names: Sequence[str] | None = None) -> pl.DataFrame:
-        """The columns of one of the frames, or some of them."""
+        """Read all columns or the named columns of one frame."""
         start, length = self._places[n]
         with self._lock, open(self.path, "rb") as file:  # noqa: PTH123 - may have no name
             file.seek(start)
@@ -73,11 +73,11 @@ class Spool:
         return pl.read_parquet(content, columns=list(names)).select(names)
 
     def check(self) -> None:
-        """Nobody else can change the file."""
+        """Do nothing: no other process can change the file."""
 
 
 def check_space(needed: int, task: str) -> None:
-    """Refuse work that needs more temporary space on disk than is free."""
+    """Refuse work that needs more temporary disk space than is free."""
     folder = tempfile.gettempdir()
     free = shutil.disk_usage(folder).free
     if needed > free:
@@ -94,7 +94,7 @@ _SHOWN = 4  # ids that an error shows, and one more
 
 @dataclass(frozen=True)
 class Chunks:
-    """The rankings of a text file; only columns with a role are kept."""
+    """Rankings of a text file; only columns with a role are kept."""
 
     frames: Spool
     found: Columns  # what is known of the columns
@@ -158,7 +158,7 @@ def _read(
 def _chunks(
     path: Path, blocks: Iterable[bytes], n_bytes: int, *, quoted: bool
 ) -> Iterator[tuple[int, bytes]]:
-    """Whole lines, and the number of the first; fields between quotation marks may have several."""
+    """Yield blocks of whole lines with the number of the first; `quoted` fields may span lines."""
     unfinished, line = b"", 1
     for block in blocks:
         content = unfinished + block
@@ -181,7 +181,7 @@ def _endless(path: Path, line: int, n: int) -> NotEnoughMemoryError:
 
 
 def _first_line(content: bytes) -> bytes:
-    """The first line that is not blank."""
+    """First line that is not blank."""
     content = content.lstrip(b"\r\n")
     end = content.find(b"\n") + 1
     while end and content.count(b'"', 0, end) % 2:  # a name with an end of line
@@ -190,7 +190,7 @@ def _first_line(content: bytes) -> bytes:
 
 
 def _last_end(content: bytes) -> int:
-    """The end of the last line that is not inside quotation marks."""
+    """Position after the last line break outside quotation marks."""
     letters = np.frombuffer(content, dtype=np.uint8)
     ends, marks = np.flatnonzero(letters == ord("\n")), np.flatnonzero(letters == ord('"'))
     outside = ends[np.searchsorted(marks, ends) % 2 == 0]
@@ -214,9 +214,9 @@ def _differs(name: Path) -> DataError:
 
 
 class _Ids:
-    """The ids that decide which type all ids of a column have, and whether it fits the truth.
+    """Sample of ids that decides the type of all ids of a column, and the match with the truth.
 
-    These are the first ones, the first that are not integers, and all with white space at an end.
+    The sample has the first ids, the first non-integers, and all with white space at an end.
     """
 
     def __init__(self) -> None:
@@ -224,7 +224,7 @@ class _Ids:
         self.whole = {"user": True, "item": True}
 
     def add(self, columns: Mapping[str, pl.Series], first: Columns, name: Path) -> None:
-        """Look at the users and the items of a chunk."""
+        """Add the relevant users and items of a chunk."""
         for role, column in columns.items():
             ids = column.alias(role)
             if role not in self.kept:
@@ -245,7 +245,7 @@ class _Ids:
                 self.kept[role] = pl.concat(examples).unique(maintain_order=True)
 
     def examples(self, first: Columns) -> pl.DataFrame:
-        """The ids as rows; the last one of the shorter column is repeated."""
+        """Frame of the sampled ids; the last id of the shorter column is repeated."""
         typed = {
             role: ids.cast(pl.Int64)
             if first.untyped and self.whole[role] and ids.dtype == pl.String

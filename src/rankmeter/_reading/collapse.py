@@ -1,4 +1,4 @@
-"""Items that are parts of others, such as chunks of documents: the best part counts."""
+"""Collapse items that are parts of others, such as chunks of documents, to the best part."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WHOLES = ("doc", "docid", "docno", "document", "documentid", "parent", "parenti
 
 @dataclass(frozen=True, eq=False)
 class Collapse:
-    """Maps items to wholes: a rule on the text of an id, or a table of item and whole."""
+    """Mapping from items to wholes: a rule on the text of an id, or a table of item and whole."""
 
     note: str
     rule: pl.Expr | None = None
@@ -37,11 +37,11 @@ class Collapse:
     table: pl.DataFrame | None = None
 
     def __call__(self, rankings: Table) -> Table:
-        """The rankings of whole items, each at the place of its best part."""
+        """Replace the items of rankings by whole items, each at the rank of its best part."""
         return _collapsed(rankings.rows, rankings, self)
 
     def renamed(self, frame: pl.DataFrame, rankings: Table) -> pl.DataFrame:
-        """The rows with whole items, and with their parts in the column ``part``."""
+        """Rename items to whole items, with the original items in the column ``part``."""
         frame = frame.with_columns(part="item")
         item = frame["item"]
         if self.rule is not None:
@@ -59,7 +59,7 @@ class Collapse:
         return wholes.with_columns(item="whole").drop("whole")
 
     def parts_like(self, item: pl.Series, rankings: Table) -> pl.DataFrame:
-        """The table, with parts of the same type as the items of rankings."""
+        """Cast the parts in the table to the type of the items of the rankings."""
         table = self.table
         assert table is not None
         if table["item"].dtype == item.dtype:
@@ -91,7 +91,7 @@ def _repeating(source: str, user: object, part: object) -> DuplicateError:
 
 
 def best_parts(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
-    """The best part of each whole item, in the order of the rows; given ranks are closed up."""
+    """Keep the best part of each whole item, ordered by row; close gaps in given ranks."""
     if (repeated := rows.select("user", "part").is_duplicated()).any():
         raise _repeating(source, *rows.filter(repeated).select("user", "part").row(0))
     rows = rows.drop("part").with_row_index("place")
@@ -105,7 +105,7 @@ def best_parts(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
 
 @singledispatch
 def _collapsed(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
-    """The rankings of whole items, by the kind of their rows."""
+    """Collapse rankings, by the kind of their rows."""
     frame = collapse.renamed(rankings.frame, rankings)
     rows = best_parts(frame, rankings.order, rankings.source)
     counts = Counter(rankings.counts) + Counter(collapsed_items=frame.height - rows.height)
@@ -114,7 +114,7 @@ def _collapsed(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
 
 @_collapsed.register
 def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table:
-    """Collapse pieces: all rows of a user go into one file, and the files are the new pieces."""
+    """Collapse pieces: group the rows by user into files, which become the new pieces."""
     pieces = examples.pieces
     types = {role: rankings.dtype(role) for role in ("user", "item")}
     by_user = [Spool() for _ in range(len(pieces))]
@@ -142,7 +142,7 @@ def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table
 
 @_collapsed.register
 def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
-    """Collapse in Spark, which groups the rows by user and whole item."""
+    """Collapse in Spark, grouped by user and whole item."""
     rows, renamed = examples.query, collapse.renamed(examples.rows, rankings).drop("part")
     joined = _named_in_spark(rankings, rows, collapse)
     sums = [
@@ -180,7 +180,7 @@ def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
 
 
 def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
-    """All rows, with whole items and the column ``part``."""
+    """Rename items in Spark to whole items, with the original items in the column ``part``."""
     frame = rows.all.withColumnRenamed("item", "part")
     if collapse.before is not None:
         sign = f"string(X'{collapse.before.encode().hex()}')"
@@ -203,7 +203,7 @@ def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
 
 
 def read_collapse(data: object) -> Collapse | None:
-    """A rule, ``before:TEXT`` or ``regex:PATTERN`` with one group, or a table of parts.
+    """Parse a rule, ``before:TEXT`` or ``regex:PATTERN`` with one group, or read a table of parts.
 
     Signs alone, such as ``#``, are a rule: the text before them.
     """
@@ -227,7 +227,7 @@ def read_collapse(data: object) -> Collapse | None:
 
 
 def _table(data: object) -> tuple[pl.DataFrame, str]:
-    """The whole of each item, and where it is from."""
+    """Read the table of items and their wholes; return the table and its source."""
     if isinstance(data, Mapping):
         read = Columns.of({"part": [*data], "document": [*data.values()]}, "a mapping")
     elif is_accepted(data) and not isinstance(data, list | tuple):

@@ -1,4 +1,4 @@
-"""Which column has which role."""
+"""Assign columns to roles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Column: TypeAlias = "pl.Series | list[Any]"
 
 @dataclass(frozen=True)
 class Columns:
-    """The result of a reader: columns by name, fetched only once they are chosen."""
+    """Result of a reader: columns by name, fetched only once chosen."""
 
     names: Sequence[str]  # in the order of the input; a name may occur twice
     fetch: Callable[[Sequence[str]], Mapping[str, Column]]
@@ -57,7 +57,7 @@ class Columns:
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
-        """Columns that are in memory already."""
+        """Create `Columns` from columns in memory."""
         facts.setdefault("nested", frozenset(n for n in columns if holds_lists(columns[n])))
         return cls(
             list(columns), lambda names: {name: columns[name] for name in names}, source, **facts
@@ -65,12 +65,12 @@ class Columns:
 
     @classmethod
     def by_role(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
-        """Columns that the form names after their roles."""
+        """Create `Columns` whose names are their roles."""
         return cls.of(columns, source, roles={name: name for name in columns}, **facts)
 
     @classmethod
     def by_user(cls, lists: ByUser, source: str, **facts: Any) -> Columns:
-        """Items by user; columns are made only when they are fetched."""
+        """Create `Columns` from items by user; columns are made only when fetched."""
         names = ["user", "item", *(["score"] if lists.order == "score" else [])]
         return cls(
             names,
@@ -83,7 +83,7 @@ class Columns:
         )
 
     def everyone(self, users: Column) -> Column:
-        """The users of the rows, followed by the users named without any item."""
+        """Append the users named without any item to the users of the rows."""
         if len(self.empty_users) == 0:
             return users
         if isinstance(users, pl.Series) and isinstance(self.empty_users, pl.Series):
@@ -147,7 +147,7 @@ ROLES: dict[Side, tuple[str, ...]] = {
 
 
 class SharedColumns(dict[str, str]):
-    """One mapping from role to column for all tables of a call: one may lack what another has."""
+    """Mapping from role to column shared by all tables of a call; a table may lack some columns."""
 
     def __init__(self, columns: Mapping[str, str]) -> None:
         super().__init__(columns)
@@ -156,7 +156,7 @@ class SharedColumns(dict[str, str]):
         self.absent: dict[str, dict[Side, ColumnError]] = {**before.absent} if before else {}
 
     def check(self) -> tuple[str, ...]:
-        """Raise an error for a column that no table has; return notes on what was not used."""
+        """Raise an error for a column absent from all tables; return notes on unused entries."""
         for role, errors in self.absent.items():
             if role not in self.present:
                 raise ColumnError(" ".join(map(str, errors.values())))
@@ -175,7 +175,7 @@ _WITHOUT_CHOICE = frozenset(
 
 
 def holds_lists(column: Column) -> bool:
-    """Whether the values of a column are lists or mappings; a tuple may be one id."""
+    """Whether the values of a column are lists or mappings; a tuple counts as one id."""
     if isinstance(column, pl.Series):
         return column.dtype in (pl.List, pl.Array)
     values = (value for value in column if value is not None)
@@ -188,12 +188,12 @@ def _is_list(value: object) -> bool:
 
 
 def plain(name: object) -> str:
-    """A column name reduced to what synonyms compare."""
+    """Normalize a column name for comparison with synonyms."""
     return "".join(str(name).split()).replace("_", "").replace("-", "").lower()
 
 
 def named(role: str, names: Sequence[object]) -> list[str]:
-    """The columns that could have a role."""
+    """Names of the columns that could have a role."""
     synonyms = SYNONYMS.get(role, {role})
     texts = [*map(str, names)]
     # All at once first: the names may be the ids of many users.
@@ -205,7 +205,7 @@ def named(role: str, names: Sequence[object]) -> list[str]:
 
 
 def words_of(read: Columns) -> Words:
-    """The vocabulary of a form or of its column names: words for users and items."""
+    """Vocabulary for users and items, by the form or its column names."""
     if read.roles is not None:
         return read.words
     users = named("user", read.names)
@@ -216,7 +216,7 @@ _QUERIES = frozenset({"query", "queryid", "qid", "topicid"})
 
 
 def frame_kind(read: Columns, roles: Mapping[str, str]) -> Kind:
-    """The kind of the data that came in, whose roles are known."""
+    """Determine the kind of frame of the input, given the columns of the roles."""
     data, labels, types = read.pandas, {}, {}
     if data is None:
         return POLARS
@@ -272,7 +272,7 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
 def _named_columns(
     named_columns: Mapping[str, str], side: Side, read: Columns, columns: Mapping[str, str] | None
 ) -> tuple[dict[str, str], dict[str, ColumnError]]:
-    """The columns that were named for the roles of a side, and errors for those that are absent.
+    """Find the columns named for the roles of a side; return these and errors for absent columns.
 
     An absent column is an error at once, unless other tables of the call may have it.
     """
@@ -305,12 +305,12 @@ def _named_column(role: str, name: str, read: Columns) -> str:
 
 
 def _is_run(roles: Mapping[str, str]) -> bool:
-    """Whether these are the columns of a TREC run in PyTerrier, where the score decides."""
+    """Whether the columns are those of a TREC run in PyTerrier, which is ordered by score."""
     return [roles.get(role) for role in ("user", "item", "score")] == ["qid", "docno", "score"]
 
 
 def _add_tool_roles(read: Columns, side: Side, roles: dict[str, str]) -> None:
-    """Add the columns that only have their role next to certain others."""
+    """Add the columns whose names have their role only next to certain other columns."""
     if side != "truth":
         return
     if "subtopic" not in roles and plain(roles.get("user")) in ("qid", "queryid"):

@@ -1,4 +1,4 @@
-"""Dictionaries, lists and arrays as columns or as items by user."""
+"""Read dictionaries, lists and arrays as columns or as items by user."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _OF_LISTS = _LISTS.union(*(of_role for names in LIST_NAMES.values() for of_role 
 
 
 def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> Columns:
-    """User → list, user → {item: number}, or the {item: number} of one user, user 0.
+    """Read user → list, user → {item: number}, or the {item: number} of one user, user 0.
 
     ``{"user": [...], "item": [...]}`` is read as columns, and a single row or record as a list of
     one.
@@ -83,7 +83,7 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
 
 
 def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> Columns:
-    """Lists (the user is the row's number), rows, records, or the items of one user, user 0.
+    """Read lists (user = row number), rows, records, or the items of one user, user 0.
 
     Items of one user may be pairs of a text and a float: an item and its number.
     """
@@ -107,7 +107,7 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
 
 
 def from_pandas_series(data: Any, side: Side) -> Columns:
-    """Lists by user, as ``groupby("user")["item"].agg(list)`` makes them."""
+    """Read lists by user from a Series, such as ``groupby("user")["item"].agg(list)``."""
     values = data.tolist()
     if side in OF_USERS:
         pairs = list(zip(data.index.tolist(), values, strict=True))
@@ -122,7 +122,7 @@ def from_pandas_series(data: Any, side: Side) -> Columns:
 
 
 def starts_with_record(data: object) -> bool:
-    """Whether a list starts with a record, or a single mapping or a frame is one."""
+    """Whether the data, or the first element of a list, is a record of rankings and truth."""
     if made_by("ragas", "EvaluationDataset")(data):
         return True
     names = set(map(str, getattr(data, "columns", ())))
@@ -132,7 +132,7 @@ def starts_with_record(data: object) -> bool:
 
 
 def records_of(read: Columns, side: Side) -> Columns | None:
-    """The records of a frame that has a column for each side of them."""
+    """Read the records of a frame with columns for both sides; None for other frames."""
     for keys in RECORDS:
         if read.roles is None and side in keys and {*keys.values()} <= {*read.names}:
             columns = read.fetch([keys[side], *named("user", read.names)])
@@ -165,7 +165,7 @@ def _columns(data: Mapping[Any, Any], source: str) -> Columns:
 
 
 def _row_shape(value: object) -> Literal["record", "item", ""]:
-    """The kind of a row, by its keys or, for a named tuple, by its fields.
+    """Kind of a row, by the keys or, for a named tuple, by the fields.
 
     A record has the prediction, the truth or both of one user, and a row of an item, as in
     ``{"user": 1, "item": 7}``, one of each, or one user with a list of items. Single values under
@@ -192,7 +192,7 @@ def _row_shape(value: object) -> Literal["record", "item", ""]:
 
 
 def _fields(row: object) -> object:
-    """A named tuple, or an object with the fields of a record, as a mapping; others unchanged."""
+    """Convert a named tuple or an object with record fields to a mapping; else return the row."""
     if isinstance(row, tuple):
         return row._asdict() if hasattr(row, "_asdict") else row
     if isinstance(row, Mapping | str):
@@ -204,7 +204,7 @@ def _fields(row: object) -> object:
 
 
 def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
-    """Keys are columns, and a key that a row lacks is a missing value.
+    """Read mappings as rows: keys are columns, and an absent key is a missing value.
 
     A row is one item, or one user with a list of items and perhaps one of their numbers.
     """
@@ -226,7 +226,7 @@ def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
 
 
 def _lists_in(row: Mapping[Any, Any]) -> frozenset[str]:
-    """The fields with the name of a list of items, whatever they hold."""
+    """Names of the fields that are named like a list of items and hold no number."""
     numbers = int | float
     return frozenset(
         str(key) for key in row if plain(key) in _LISTS and not isinstance(row[key], numbers)
@@ -234,13 +234,13 @@ def _lists_in(row: Mapping[Any, Any]) -> frozenset[str]:
 
 
 def _field_value(name: str, row: Mapping[Any, Any]) -> Any:
-    """A field of a row; a tuple is an id, unless the field holds lists."""
+    """Value of a field; a tuple becomes a list if the field holds lists, else stays an id."""
     value = row.get(name)
     return list(value) if isinstance(value, tuple) and plain(name) in _OF_LISTS else value
 
 
 def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
-    """The part of each record for the side; without names users are numbers."""
+    """Read each record's data of the side; users without names are numbered."""
     first = _fields(records[0])
     keys_of = next(keys for keys in RECORDS if any(key in first for key in keys.values()))  # type: ignore[operator]
     key = keys_of[side]
@@ -266,7 +266,7 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
 
 
 def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
-    """Refuse tuples of two to four fields each: they may be rows of a table, or lists of items."""
+    """Refuse tuples of two to four fields each, which may be table rows or lists of items."""
     first = rows[0]
     if not isinstance(first, tuple) or len(first) not in (2, 3, 4):
         return
@@ -289,7 +289,7 @@ _READERS = {"record": _from_records, "item": from_item_rows}
 
 
 def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | None:
-    """Rows, pairs, or users alone; None where the users are the numbers of rows."""
+    """Read rows, pairs, or users alone; None if the users are the row numbers."""
     if _all_fields_named(values[0], side):
         return from_item_rows(values, side, source)
     if side == "users":
@@ -308,7 +308,7 @@ def _all_fields_named(row: object, side: Side) -> bool:
 
 
 def _by_user(values: Iterable[Iterable[Any]], side: Side, source: str) -> Columns:
-    """The users and, for a side that looks for them, their labels."""
+    """Columns of users and, for a side with labels, the labels."""
     return Columns.by_role(dict(zip(ROLES[side], map(list, values), strict=False)), source)
 
 
@@ -317,7 +317,7 @@ def _by_user(values: Iterable[Iterable[Any]], side: Side, source: str) -> Column
 
 
 def _flatten(keys: Collection[Any], values: Sequence[Any], side: Side, source: str) -> Columns:
-    """Long columns ``user``, ``item`` and, if any value has numbers, ``value``.
+    """Flatten to long columns ``user``, ``item`` and, if any value has numbers, ``value``.
 
     Users that are a range are numbers of rows, and those that are keys differ. Values are lists of
     items, or mappings item → number. A user must not occur twice, except in interactions. Rankings
@@ -347,7 +347,7 @@ def _flatten(keys: Collection[Any], values: Sequence[Any], side: Side, source: s
 
 
 def from_array(data: Any, side: Side) -> Columns:
-    """Item ids of shape (users, k), or (k,) for one user; an array of lists is a list of lists.
+    """Read item ids of shape (users, k), or (k,) for one user; an object array as a list of lists.
 
     A structured array has columns. Masked cells are padding: they hold no item and are counted.
     """
@@ -376,7 +376,7 @@ def from_array(data: Any, side: Side) -> Columns:
 
 
 def is_ids_and_scores(data: object) -> bool:
-    """Whether this is a pair of tables of one shape, ids and floats, as implicit recommends."""
+    """Whether data are a pair of 2-D arrays of one shape, ids and floats, as from implicit."""
     if not (isinstance(data, tuple) and len(data) == 2):
         return False
     if {getattr(table, "ndim", 0) for table in data} != {2} or data[0].shape != data[1].shape:
@@ -385,7 +385,7 @@ def is_ids_and_scores(data: object) -> bool:
 
 
 def from_ids_and_scores(data: Any, side: Side) -> Columns:
-    """Item ids and scores, both of shape (users, k), such as implicit recommends them.
+    """Read item ids and scores, both of shape (users, k), as returned by implicit.
 
     implicit fills a list that has no more items with the lowest number of the type of the scores;
     such cells are padding, like masked ones.
@@ -401,7 +401,7 @@ def from_ids_and_scores(data: Any, side: Side) -> Columns:
 
 
 def _numpy(data: Any, source: str) -> Any:
-    """Anything that NumPy can read, and tensors that must first leave a device or a gradient."""
+    """Convert data to a NumPy array; detach tensors and copy them to the CPU first."""
     if hasattr(data, "detach") and hasattr(data, "cpu"):
         data = data.detach().cpu()
     try:
@@ -414,7 +414,7 @@ def _numpy(data: Any, source: str) -> Any:
 
 
 def from_sparse(data: Any, side: Side) -> Columns:
-    """A SciPy matrix of shape (users, items), whose stored entries are scores or gains.
+    """Read a SciPy matrix of shape (users, items), whose stored entries are scores or gains.
 
     Stored zeros are entries. Entries stored twice are added up, as SciPy itself defines them.
     """

@@ -1,4 +1,4 @@
-"""Data that can be read but are probably a mistake.
+"""Check data that can be read but are probably a mistake.
 
 Labels in place of ids are refused. Swapped sides, or ratings without a threshold, are doubts: each
 check gives a sentence, or nothing. Slow checks run only where the first rows, or the number of
@@ -27,7 +27,7 @@ _GRADES = range(-10, 11)
 
 
 def instead_of_values(side: Side) -> str:
-    """A hint at what to pass instead of scores or labels of all items."""
+    """Build a hint on what to pass instead of scores or labels of all items."""
     if side == "rankings":
         return (
             "If these are scores of all items (users × items), pass the ids of the top k, "
@@ -42,7 +42,7 @@ def instead_of_values(side: Side) -> str:
 
 
 def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -> None:
-    """Refuse lists of integers, one per user, which repeat values, unlike lists of ids.
+    """Refuse lists of integers, one per user, that repeat values, unlike lists of ids.
 
     All lists have one length k and repeat a value, and there are fewer than k values, or one that
     every list repeats (the label 0, or padding). The list of one user is refused only if it holds
@@ -94,8 +94,8 @@ def threshold_caution(truth: Table) -> str:
 def label_caution(truth: Table) -> str:
     """Warn of items that may be labels or grades of items, in matrices of few columns.
 
-    All are 0 or 1 and every user has two or more; or all users have as many small integers, and
-    one user has an integer twice. (`refuse_labels` refuses what is certain.)
+    All items are 0 or 1 and every user has two or more; or all users have the same number of items,
+    and one user has an integer twice. (`refuse_labels` refuses what is certain.)
     """
     if "assumed_gains" not in truth.counts or len(truth.empty_users):
         return ""
@@ -114,12 +114,13 @@ def label_caution(truth: Table) -> str:
 
 
 def swap_caution(rankings: Table, truth: Table) -> str:
-    """Why the two sides are probably not meant as they were read: above all, if they look swapped.
+    """Warn of sides that were probably not meant as read: above all, if they look swapped.
 
-    Scores that are few grades with many ties, with gains that are fractional or negative and many
-    or mostly different for a user, or with lists of one length without gains. Or ground truth with
-    the same number of items, 10 or more, for each user, with lists that differ in length and are
-    all shorter. Or, what is not a swap, one item for each user that reads as items with numbers.
+    Suspicious are scores that are few grades with many ties, with gains that are fractional or
+    negative and many or mostly different for a user, or with lists of one length without gains. Or
+    ground truth with the same number of items, 10 or more, for each user, with lists that differ in
+    length and are all shorter. Or, what is not a swap, one item for each user that reads as items
+    with numbers.
     """
     look = "rankings and ground truth look swapped:"
     no_gains = "assumed_gains" in truth.counts
@@ -162,7 +163,7 @@ def _are_small(items: pl.Series) -> bool:
 
 
 def _values(gains: FloatArray) -> list[float]:
-    """The different values, or some of them if there are too many for grades."""
+    """Distinct values; only some of the distinct values if too many for grades."""
     first = {*gains[:1000].tolist()}
     if gains.size <= 1000 or len(first) > _MANY_GRADES or np.isin(gains, [*first]).all():
         return [*first]
@@ -178,12 +179,12 @@ def _are_grades(values: FloatArray) -> bool:
 
 
 def _many_ties(table: Table, numbers: FloatArray) -> bool:
-    """Whether at least half of the numbers, of three or more, occur twice for their user."""
+    """Whether at least half of three or more numbers repeat a number of their user."""
     return numbers.size >= 3 and 2 * table.rows.tied(numbers) >= numbers.size
 
 
 def _are_scores(truth: Table) -> bool:
-    """Whether gains are not grades, and are many or mostly different for a user."""
+    """Whether gains are not counts or grades, and have many or mostly distinct values per user."""
     gains = truth.gains
     if "assumed_gains" in truth.counts or len(gains) < 3 or _are_grades(gains):
         return False
@@ -195,7 +196,7 @@ def _are_scores(truth: Table) -> bool:
 
 
 def _are_pairs(truth: Table, rankings: Table) -> bool:
-    """Whether the same integers have integers beyond grades on both sides."""
+    """Whether both sides have the same integer items, and the gains are integers, some above 10."""
     gains, items = truth.gains, truth.frame["item"]
     if not items.dtype.is_integer() or set(items) != set(rankings.frame["item"]):
         return False
@@ -203,7 +204,7 @@ def _are_pairs(truth: Table, rankings: Table) -> bool:
 
 
 def _length_of_lists(truth: Table) -> int:
-    """The number of judgments of each user, if it is the same for all and at least 10; else 0."""
+    """Number of judgments of each user if constant and at least 10, else 0."""
     if truth.height < 2 * _LONG_LIST:
         return 0
     judged = truth.frame["user"].value_counts()["count"]
@@ -212,7 +213,7 @@ def _length_of_lists(truth: Table) -> int:
 
 
 def _longer_lists(rankings: Table, truth: Table) -> int:
-    """As `_length_of_lists`, if all rankings are shorter and differ in length."""
+    """Return `_length_of_lists` if all rankings are shorter and differ in length, else 0."""
     if rankings.order != "list" or truth.height <= rankings.rows.n_rows:
         return 0
     n, lengths = _length_of_lists(truth), rankings.rows.sizes()

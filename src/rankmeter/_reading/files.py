@@ -1,4 +1,4 @@
-"""Files: the format of a path, and the errors of reading it."""
+"""Detect the format of a path, and report the errors of reading."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 def from_path(data: str | PathLike[str], side: Side) -> Columns:
-    """A file or a folder of Parquet files; the extension says the format, else the content."""
+    """Read a file or a folder of Parquet files; extension or content decides the format."""
     if not os.fspath(data):
         raise FileFormatError(
             "The path is empty. Name a file, or a folder of Parquet files; '.' is this folder."
@@ -90,7 +90,7 @@ def _part_of_json(path: Path, part: str, side: Side) -> Columns:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a path names a Parquet file, a folder, or a pattern of files."""
+    """Whether a path names a Parquet file, a folder, or a pattern of Parquet files."""
     if not path.exists():
         files = matching(path)
         for file in files:
@@ -115,7 +115,7 @@ def is_text(path: Path) -> bool:
 
 
 def holds_records(data: str | PathLike[str]) -> bool:
-    """Whether a JSON or JSON Lines file starts with a record of rankings and truth, or of one."""
+    """Whether a JSON or JSON Lines file starts with a record of rankings, truth or both."""
     path = expand_home(data)
     try:
         if not path.is_file() or _start(path)[:1] not in (b"{", b"["):
@@ -129,13 +129,13 @@ def holds_records(data: str | PathLike[str]) -> bool:
 
 
 def _start(path: Path) -> bytes:
-    """The first bytes of the content, so that a large file of another format is not read twice."""
+    """First bytes of the decompressed content, without leading white space."""
     with path.open("rb") as file, unpacked(file, path) as content:
         return content.read(4096).lstrip(BOM + b" \t\r\n")
 
 
 def read_first(path: Path, n: int) -> bytes:
-    """The first bytes of a file."""
+    """First `n` bytes of a file."""
     with path.open("rb") as file:
         return file.read(n)
 
@@ -162,9 +162,9 @@ def _missing(path: Path) -> FileFormatError:
 
 
 def read_content(path: Path) -> bytes | bytearray:
-    """The content of a text file, decompressed, if there is enough memory to read it.
+    """Read the content of a text file, decompressed, if the memory suffices.
 
-    It is decompressed in pieces: a few bytes can hold more text than fits into memory.
+    The content is decompressed in pieces: a few bytes can hold more text than fits into memory.
     """
     with reading(path):
         n = path.stat().st_size
@@ -186,7 +186,7 @@ _PIECE = 2**22
 
 
 def start_of(path: Path) -> bytes:
-    """The start of a large file that is not compressed; empty for any other file."""
+    """First bytes of a large uncompressed file; empty for any other file."""
     with reading(path):
         if not path.is_file() or path.stat().st_size < _LARGE:
             return b""
@@ -203,13 +203,13 @@ def large(
     read: Callable[[], bytes | bytearray],
     encoding: str = "utf-8",
 ) -> Text:
-    """A file that is read in pieces, unless its lines need a closer look."""
+    """Text of a large file, read in pieces unless its lines need a closer look."""
     with reading(name):
         return Text(str(name), start, encoding, read, state_of(name))
 
 
 def read_text(path: Path) -> Text:
-    """The text of a file; a large one is not read if it starts as plain ASCII."""
+    """Text of a file; a large file is not read yet if its start is plain ASCII."""
     start = start_of(path)
     if b"\n" not in start or not start.isascii() or not start.strip():
         return as_text(read_content(path), path)
@@ -217,7 +217,7 @@ def read_text(path: Path) -> Text:
 
 
 def as_text(content: bytes | bytearray, path: Path) -> Text:
-    """Content that is known to be UTF-8, without byte order marks."""
+    """Check that content is UTF-8; return the text without byte order marks."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. Save it again as UTF-8.")
     text = Text(str(path), content)
@@ -243,7 +243,7 @@ def as_text(content: bytes | bytearray, path: Path) -> Text:
 
 
 def reader_of(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Columns]:
-    """The reader of a text, by the extension of its path and its start."""
+    """Choose the reader of a text by the file extension and the start of the text."""
     extension = _extension(path)
     if extension in TEXT_FORMATS and extension != ".tsv":
         return TEXT_FORMATS[extension]
@@ -277,12 +277,12 @@ _SUFFIXES = {".gz": "gzip", ".zst": "zstd"}
 
 
 def packing(start: bytes) -> str:
-    """The compression of content with these first four bytes: gzip, zstd or, if none, ""."""
+    """Compression of content with these first four bytes: "gzip", "zstd", or "" for none."""
     return next((name for name, magic in _MAGIC.items() if start.startswith(magic)), "")
 
 
 def refuse_misnamed(path: Path, start: bytes) -> None:
-    """An error if the extension of a file names a compression that the file does not have."""
+    """Refuse a file whose extension names a compression that the file does not have."""
     claimed = _SUFFIXES.get(path.suffix.lower(), "")
     if claimed and claimed != packing(start):
         raise FileFormatError(
@@ -292,14 +292,14 @@ def refuse_misnamed(path: Path, start: bytes) -> None:
 
 
 def unpacked_name(path: Path) -> Path:
-    """The name in lower case, without the extension of the compression."""
+    """File name in lower case, without the extension of the compression."""
     name = Path(path.name.lower())
     return Path(name.stem) if name.suffix in _SUFFIXES else name
 
 
 @contextmanager
 def unpacked(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
-    """The content of an open file, decompressed as it is read."""
+    """Yield the content of an open file, decompressed while being read."""
     compression = packing(file.read(4))
     file.seek(0)
     try:

@@ -1,4 +1,4 @@
-"""Every form of data: which reader takes it."""
+"""All input forms and their readers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from rankmeter.errors._checks import brief
 
 
 class Form(NamedTuple):
-    """One accepted input form."""
+    """Accepted input form."""
 
     name: str
     recognize: Callable[[Any], bool]
@@ -64,7 +64,7 @@ def _is_listing(data: object) -> bool:
 
 
 def _from_series(data: pl.Series, side: Side) -> Columns:
-    """A Series of users is read like a column of a frame, so that it keeps its type."""
+    """Read a Series: users as a column of a frame, which keeps its type, other sides as a list."""
     if side == "users":
         return from_polars(data.to_frame("user"), side, "polars Series")
     return from_listing(data.to_list(), side, "polars Series")
@@ -94,7 +94,7 @@ _JUDGMENTS = frozenset({"Qrels", "InformationRetrievalEvaluator"})
 
 
 def _from_foreign(data: Any, side: Side) -> Columns:
-    """Read the data that the object holds for the side."""
+    """Read the data of the side from an object of another library."""
     kind = min(class_names(type(data).__mro__) & _FOREIGN.keys())
     source = describe_type(data)
     if side == "rankings" and kind[1] in _JUDGMENTS:
@@ -109,7 +109,7 @@ _IRDS = "irds:"
 
 
 def _from_irds(data: str, side: Side) -> Columns:
-    """Read the data of a side from a data set of ir_datasets, by its name."""
+    """Read the data of the side from a data set of ir_datasets, by name."""
     try:
         import ir_datasets
     except ImportError:
@@ -167,12 +167,12 @@ FORMS = (
 
 
 def is_accepted(data: object) -> bool:
-    """Whether any form recognizes the data."""
+    """Whether the data have an accepted form."""
     return any(form.recognize(data) for form in FORMS)
 
 
 def find(data: object, side: Side) -> Columns:
-    """Read data of the first form that recognizes it as far as its columns, not yet checked."""
+    """Read data with the first form that recognizes them, up to unchecked columns."""
     for form in FORMS:
         if form.recognize(data):
             read = form.read(data, side)

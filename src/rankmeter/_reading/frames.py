@@ -1,4 +1,4 @@
-"""Frames of other libraries, and mappings of columns."""
+"""Read frames of other libraries, and mappings of columns."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from rankmeter.errors._checks import brief
 
 
 def describe_type(data: object) -> str:
-    """The package and class of an object, for messages: ``"pyarrow Table"``."""
+    """Package and class of an object, for messages: ``"pyarrow Table"``."""
     return f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
 
 
 def made_by(package: str, name: str) -> Callable[[Any], bool]:
-    """Whether an object is of a package's class or a subclass of it, without importing it."""
+    """Return a test for objects of a package's class or subclass, without importing the package."""
     return lambda data: (package, name) in class_names(type(data).__mro__)
 
 
@@ -37,12 +37,12 @@ def class_names(mro: tuple[type, ...]) -> frozenset[tuple[str, str]]:
 
 
 def is_sparse(data: object) -> bool:
-    """Whether this is a matrix of SciPy."""
+    """Whether the data are a SciPy sparse matrix."""
     return type(data).__module__.startswith("scipy.sparse")
 
 
 def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame") -> Columns:
-    """A Polars frame."""
+    """Read a Polars frame."""
     objects = [name for name, dtype in data.schema.items() if dtype == pl.Object]
     lists = {name for name in objects if holds_lists(data.get_column(name).to_list())}
     return Columns(
@@ -54,12 +54,12 @@ def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame"
 
 
 def nested_in(schema: Mapping[str, Any]) -> frozenset[str]:
-    """The columns of a frame of Polars that hold lists."""
+    """Names of the columns of a Polars frame that hold lists."""
     return frozenset(name for name, dtype in schema.items() if dtype in (pl.List, pl.Array))
 
 
 def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") -> Columns:
-    """A Polars query; only the needed columns are computed."""
+    """Read a Polars query; only the needed columns are computed."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         # The in-memory engine keeps the row order that a ranking without scores relies on.
@@ -87,7 +87,7 @@ def query_errors(source: str) -> Iterator[None]:
 
 
 def from_arrow(data: Any, side: Side) -> Columns:
-    """Any object that exports an Arrow stream: pyarrow, Spark 4.3 or later, and many more."""
+    """Read any object that exports an Arrow stream: pyarrow, Spark 4.3 or later, and many more."""
     source = describe_type(data)
     halves = _half_floats(data)
     try:
@@ -111,7 +111,7 @@ def from_arrow(data: Any, side: Side) -> Columns:
 
 
 def from_dataset(data: Any, side: Side) -> Columns:
-    """A dataset of pyarrow; only the needed columns are read."""
+    """Read a pyarrow dataset; only the needed columns are read."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         with query_errors("pyarrow Dataset"):
@@ -123,14 +123,14 @@ def from_dataset(data: Any, side: Side) -> Columns:
 
 
 def _half_floats(data: Any) -> list[str]:
-    """The columns of pyarrow whose half precision Polars 1 would widen, or misread."""
+    """Names of half-precision pyarrow columns, which Polars 1 would widen or misread."""
     if hasattr(pl, "Float16") or not describe_type(data).startswith("pyarrow "):
         return []
     return [field.name for field in data.schema if str(field.type) == "halffloat"]
 
 
 def from_duckdb(data: Any, side: Side, source: str = "DuckDB relation") -> Columns:
-    """A DuckDB relation; only the needed columns are computed."""
+    """Read a DuckDB relation; only the needed columns are computed."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         with query_errors(source):
@@ -145,12 +145,12 @@ def from_duckdb(data: Any, side: Side, source: str = "DuckDB relation") -> Colum
 
 
 def is_duckdb_connection(data: object) -> bool:
-    """Whether this is a connection to DuckDB, whose module has one name before version 2."""
+    """Whether the data are a DuckDB connection; DuckDB before version 2 has another module name."""
     return any(made_by(package, "DuckDBPyConnection")(data) for package in ("duckdb", "_duckdb"))
 
 
 def from_duckdb_result(data: Any, side: Side) -> Columns:
-    """The rows that a connection to DuckDB has ready after `execute`."""
+    """Read the rows that a DuckDB connection has ready after `execute`."""
     source = "result of DuckDB"
     try:
         rows = None if data.description is None else data.fetchnumpy()
@@ -165,7 +165,7 @@ def from_duckdb_result(data: Any, side: Side) -> Columns:
 
 
 def from_pandas(data: Any, side: Side) -> Columns:
-    """A pandas frame, column by column, so that pyarrow is not needed."""
+    """Read a pandas frame, column by column, so that pyarrow is not needed."""
     if side in ("segments", "clusters") and _has_users_in_index(data):
         data = data.rename_axis("user").reset_index()
     # Names need not be strings (0, 1, … without a header), and positions are unique where they
@@ -184,7 +184,7 @@ def from_pandas(data: Any, side: Side) -> Columns:
 
 
 def _has_users_in_index(data: Any) -> bool:
-    """Whether the users can only be the index: by its name, or as names next to one column."""
+    """Whether only the index can hold the users: by its name, or as text next to one column."""
     index = data.index
     if index.nlevels > 1 or named("user", [str(name) for name in data.columns]):
         return False
@@ -200,7 +200,7 @@ def _holds_lists(series: Any) -> bool:
 
 
 def _storage(column: pl.Series) -> Column:
-    """The plain type under an extension type, and Python objects unchanged."""
+    """Convert an extension type to its storage type, and Python objects to a list."""
     if column.dtype == pl.Object:
         return column.to_list()
     if hasattr(pl, "BaseExtension") and isinstance(column.dtype, pl.BaseExtension):  # Polars 2
@@ -236,7 +236,7 @@ def _pandas_category(series: Any) -> Column:
 
 
 def numpy_column(values: Any) -> Column:
-    """A 1-D array; types that Polars lacks become the next wider type or Python objects."""
+    """Convert a 1-D array; types unknown to Polars become the next wider type or Python objects."""
     if isinstance(values, np.ma.MaskedArray):
         return values.tolist() if values.mask.any() else numpy_column(values.data)
     if values.dtype == np.float16 and not hasattr(pl, "Float16"):
@@ -254,7 +254,7 @@ def numpy_column(values: Any) -> Column:
 
 
 def expand_home(data: str | PathLike[str]) -> Path:
-    """A path with ``~`` expanded to the home of a user."""
+    """Expand ``~`` in a path to the home folder."""
     # Path.expanduser raises where there is no such user; then the name can be a file.
     path = Path(os.path.expanduser(data))  # noqa: PTH111
     with reading(path):
@@ -263,7 +263,7 @@ def expand_home(data: str | PathLike[str]) -> Path:
 
 
 def split_part(data: str | PathLike[str]) -> tuple[Path, str]:
-    """A path and the part that it names after ``#``, unless all of it is the path of a file."""
+    """Split a path from the part named after ``#``, unless the whole text is the path of a file."""
     base, _, part = os.fspath(data).rpartition("#")
     if base and not expand_home(data).exists() and expand_home(base).exists():
         return expand_home(base), part
@@ -271,7 +271,7 @@ def split_part(data: str | PathLike[str]) -> tuple[Path, str]:
 
 
 def _pick_part(names: Sequence[str], part: str, source: str, noun: str) -> str:
-    """The part that is named, or the only one."""
+    """Return the named part, or the only part if no part is named."""
     if part in names or (not part and len(names) == 1):
         return part or names[0]
     listed = few(sorted(names), 12) if names else "none"
@@ -282,12 +282,12 @@ def _pick_part(names: Sequence[str], part: str, source: str, noun: str) -> str:
 
 
 def is_bundle(data: object) -> bool:
-    """Whether these are predictions that MTEB wrote."""
+    """Whether the data are predictions written by MTEB."""
     return isinstance(data, Mapping) and "mteb_model_meta" in data
 
 
 def predictions(data: Mapping[str, Any], part: str, source: str) -> Mapping[str, Any]:
-    """The rankings of one subset and split of MTEB predictions: query → {document: score}."""
+    """Rankings of one subset and split of MTEB predictions: query → {document: score}."""
     by_part = {
         f"{subset}/{split}": rankings
         for subset, splits in data.items()
@@ -301,12 +301,12 @@ def predictions(data: Mapping[str, Any], part: str, source: str) -> Mapping[str,
 
 
 def is_beir(path: Path) -> bool:
-    """Whether a path is a folder of BEIR: the judgments of each split are in ``qrels``."""
+    """Whether a path is a BEIR folder, with the judgments of each split in ``qrels``."""
     return path.is_dir() and any((path / "qrels").glob("*.tsv"))
 
 
 def judged_in(path: Path, split: str, side: Side) -> Path:
-    """The judgments of one split of a folder of BEIR."""
+    """Path of the judgments of one split in a BEIR folder."""
     if side == "rankings":
         raise FileFormatError(
             f"{path} is a folder of BEIR, which has judgments but no rankings. Pass it as the "
@@ -317,7 +317,7 @@ def judged_in(path: Path, split: str, side: Side) -> Path:
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is a database of DuckDB."""
+    """Whether a file is a DuckDB database."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -325,7 +325,7 @@ def is_database(path: Path) -> bool:
 
 
 def from_database(path: Path, table: str, side: Side) -> Columns:
-    """A table or view of a DuckDB file; only the needed columns are read."""
+    """Read a table or view of a DuckDB file; only the needed columns are read."""
     try:
         import duckdb
     except ImportError as error:

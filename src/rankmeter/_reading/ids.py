@@ -1,4 +1,4 @@
-"""Identifiers: integers stay integers, names stay strings, anything else is refused."""
+"""Check ids: integers stay integers, names stay strings, other values are refused."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def ids(
     untyped: bool = False,
     otherwise: str = "",
 ) -> pl.Series:
-    """The ids of a column as Int64, UInt64 or String without nulls, named after the role.
+    """Convert a column to ids: Int64, UInt64 or String without nulls, named after the role.
 
     `untyped` text may mean integers; `counts` gets ``float_user_ids`` or ``float_item_ids`` where
     integers came as floats. Values that cannot be ids, mixed types and missing values are refused;
@@ -102,7 +102,7 @@ def _integers(series: pl.Series, role: str, source: str) -> pl.Series:
 
 
 def _whole_numbers(series: pl.Series, role: str, source: str, otherwise: str) -> pl.Series:
-    """Floats or decimals as integers; others are refused."""
+    """Convert floats or decimals to integers; refuse values that are not integers."""
     is_float = series.dtype.is_float()
     exact = series.cast(pl.Float64) if is_float else series
     broken = exact != exact.floor()  # Polars 2 leaves a Float16 as it is
@@ -123,7 +123,7 @@ def _refuse_inexact(series: pl.Series, kind: str, role: str, source: str) -> Non
 
 
 def refuse_rounded(items: list[Any], dtype: object, source: str) -> None:
-    """Refuse items of an array whose type, if it is a narrow float, cannot hold every integer."""
+    """Refuse items of a narrow float type that are too large for exact integers."""
     kind = str(dtype).rpartition(".")[2].lower()  # torch.float16, Float32
     if kind in _NARROW:
         for item in items:
@@ -151,7 +151,7 @@ def _too_wide(role: str, source: str, value: object) -> IdTypeError:
 
 
 def is_null(value: object) -> bool:
-    """Whether a Python object is a missing value: None, NaN, pandas' NA and NaT."""
+    """Whether a Python object is a missing value: None, NaN, NA or NaT of pandas."""
     if isinstance(value, Decimal):
         return value.is_nan()  # a signaling NaN cannot be compared
     missing = isinstance(value, float | np.floating) and value != value  # noqa: PLR0124
@@ -159,7 +159,7 @@ def is_null(value: object) -> bool:
 
 
 def kinds(values: Sequence[object]) -> set[str]:
-    """The kinds of the values, in words; NaN among other values is null."""
+    """Kinds of the values, in words; NaN among other values is null."""
     types = {_kind(kind) for kind in set(map(type, values))}
     floats = (value for value in values if _kind(type(value)) == "float")
     if "float" in types and len(types) > 1 and all(map(is_null, floats)):
@@ -176,14 +176,14 @@ def _kind(kind: type) -> str:
 def convert_all(
     values: Sequence[Any], types: set[str], convert: Callable[[Any], _T]
 ) -> list[_T | None]:
-    """The values converted, and None where one is missing."""
+    """Convert the values; None where a value is missing."""
     if "null" in types:
         return [None if is_null(value) else convert(value) for value in values]
     return list(map(convert, values))
 
 
 def floats(values: Sequence[Any], types: set[str]) -> pl.Series:
-    """Numbers as Float64: an integer beyond the range of floats is infinite, as in text."""
+    """Convert numbers to Float64; integers beyond the range become infinite, as in text."""
     try:
         return pl.Series(convert_all(values, types, float), dtype=pl.Float64)
     except (OverflowError, ValueError):
@@ -229,7 +229,7 @@ def _python_integers(integers: list[int | None], role: str, source: str) -> pl.S
 def _python_floats(
     values: list[Any], kinds_of: set[str], role: str, source: str, counts: Counter[str]
 ) -> pl.Series:
-    """Decimals are exact; other floats are as exact as the narrowest of them."""
+    """Convert floats to ids: decimals exactly, others as exactly as the narrowest float type."""
     types = set(map(type, values))
     if Decimal in types and not any(issubclass(kind, float | np.floating) for kind in types):
         integers = [None if is_null(value) else as_integer(value) for value in values]
@@ -243,7 +243,7 @@ def _python_floats(
 
 
 def as_integer(value: Any) -> int | None:
-    """The integer that a number is, or None."""
+    """Convert a number to the equal integer; None if no integer is equal."""
     try:
         integer = int(value)
     except (OverflowError, ValueError):  # infinite
@@ -252,7 +252,7 @@ def as_integer(value: Any) -> int | None:
 
 
 def strings(values: list[str | None], role: str, source: str) -> pl.Series:
-    """Texts as a series; half of a surrogate pair is refused."""
+    """Convert texts to a series; half of a surrogate pair is refused."""
     try:
         return pl.Series(values, dtype=pl.String)
     except UnicodeEncodeError as error:
@@ -265,7 +265,7 @@ def strings(values: list[str | None], role: str, source: str) -> pl.Series:
 
 
 def examples(values: Sequence[object]) -> list[str]:
-    """The first value of each kind that is not missing: ``integer 1 in row 1``."""
+    """First value of each kind without missing values, in words: ``integer 1 in row 1``."""
     first: dict[str, tuple[int, object]] = {}
     for row, value in enumerate(values, start=1):
         if not is_null(value):

@@ -1,4 +1,4 @@
-"""Data about items: categories, features, or their ids alone."""
+"""Read data about items: categories, features, or ids alone."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def read_item_numbers(data: object, option: str) -> Items:
 
 
 def read_item_ids(data: object, option: str) -> Keyed:
-    """Read ids of items, each once."""
+    """Read the distinct ids of items."""
     if isinstance(data, np.ndarray) and data.ndim != 1:
         raise DataError(f"{option}= must have ids in one dimension, got {data.ndim} dimensions")
     if isinstance(data, Mapping | set | frozenset | list | tuple | range | np.ndarray):
@@ -109,14 +109,14 @@ def read_item_ids(data: object, option: str) -> Keyed:
 
 
 def _read(read: Columns, *, all_columns: bool = False) -> Keyed:
-    """The items of a table and, with `all_columns`, all other columns by name."""
+    """Read the items of a table and, with `all_columns`, all other columns by name."""
     name = resolve_roles(read, "items", None)["item"]
     other_columns = {other: other for other in read.names if other != name}
     return keyed(read, {"item": name, **(other_columns if all_columns else {})})
 
 
 def _pair_or_table(data: Any, option: str, expected: str, *, ndim: int) -> Items:
-    """Items of a pair (ids, array), of an array alone, or of a table."""
+    """Read items from a pair (ids, array), from an array alone, or from a table."""
     if isinstance(data, tuple) and len(data) == 2 and (ndim == 1 or _is_matrix(data[1])):
         return _of_pair(*data, option, expected, ndim=ndim)
     if _is_matrix(data) if ndim == 2 else isinstance(data, np.ndarray) and data.ndim:
@@ -131,7 +131,7 @@ def _is_matrix(data: object) -> bool:
 
 
 def _of_pair(names: Any, values: Any, option: str, expected: str, *, ndim: int) -> Items:
-    """Ids, and a row of features for each: of a matrix or, in one dimension, of numbers."""
+    """Read items from ids and their features: matrix rows, or numbers if `ndim` is 1."""
     source = f"{option}="
     column = pl.Series(names) if isinstance(names, np.ndarray) else names
     column = column if isinstance(column, pl.Series) else list(column)
@@ -171,7 +171,7 @@ def _refuse_lengths(lengths: set[int | None], source: str) -> None:
 
 
 def _of_columns(rows: Keyed) -> Items:
-    """The columns besides the item are a title, and categories or features."""
+    """Read the columns besides the item as a title, and as categories or features."""
     series = {n: typed(rows.columns[n], n, untyped=rows.untyped) for n in rows.columns}
     titled = [n for n in series if plain(n) in _TITLES and series[n].dtype == pl.String]
     if not titled:
@@ -185,7 +185,7 @@ def _of_columns(rows: Keyed) -> Items:
 
 
 def _described(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
-    """The categories or features of the items in some columns."""
+    """Read the categories or features of the items from some columns."""
     item, source = rows.keys, rows.source
     text, numbers, vectors, other = (
         {name: column for name, column in columns.items() if _kind(column.dtype) == kind}
@@ -222,7 +222,7 @@ def _described(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
 
 
 def _of_text(rows: Keyed, name: str, values: pl.Series, unused: list[str]) -> Items:
-    """The categories in a column of text, which may join several of them, or of lists."""
+    """Read categories from a column of lists or of text; text is split at ``|``."""
     split = values.dtype == pl.String and values.str.contains("|", literal=True).any()
     notes: tuple[str, ...] = ()
     if split or unused:
@@ -253,7 +253,7 @@ def _kind(dtype: pl.DataType) -> str:
 
 
 def _stacked(vectors: pl.Series, source: str) -> np.ndarray[Any, Any]:
-    """The vectors of a column as the rows of a matrix."""
+    """Stack the vectors of a column as the rows of a matrix."""
     values = vectors.arr.to_list() if vectors.dtype == pl.Array else vectors
     _refuse_lengths({*values.list.len()}, source)
     flat = values.explode().cast(pl.Float64).to_numpy()
@@ -261,7 +261,7 @@ def _stacked(vectors: pl.Series, source: str) -> np.ndarray[Any, Any]:
 
 
 def _finite(features: Any, source: str) -> Any:
-    """Features without a missing or infinite one, or a vector whose squares no float holds."""
+    """Refuse missing or infinite features, and vectors whose squares overflow or underflow."""
     values = features.data if hasattr(features, "tocsr") else features
     if not np.isfinite(values).all():
         raise InvalidValueError(

@@ -1,4 +1,4 @@
-"""JSON and JSON Lines."""
+"""Read JSON and JSON Lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rankmeter.errors._checks import brief
 
 
 def read_json(file: Text, side: Side, part: str = "") -> Columns:
-    """One JSON value: an object user → list or {item: number}, or an array of rows or lists."""
+    """Read a JSON value: an object user → list or {item: number}, or an array of rows or lists."""
     try:
         data = _parse(file.text, file.name)
     except json.JSONDecodeError as error:
@@ -48,13 +48,13 @@ def read_json(file: Text, side: Side, part: str = "") -> Columns:
 
 
 def read_json_lines(file: Text, side: Side) -> Columns:
-    """One JSON value per line: a row, a user with a list of items, a record, or a list."""
+    """Read a JSON value per line: a row, a user with a list of items, a record, or a list."""
     read = _flat_rows(file) or from_listing(_parse_lines(file), side, file.name)
     return replace(read, textual=True)
 
 
 def read_rows(file: Text) -> Columns:
-    """Objects whose keys are columns of any meaning, one per line or in an array."""
+    """Read objects whose keys are columns of any meaning, one per line or in an array."""
     if file.head.lstrip().startswith("["):
         values = _parse(file.text, file.name)
     else:
@@ -68,7 +68,7 @@ _CHANGED = re.compile(r"\\u[dD][89a-fA-F]|:\s*(?:true|false)\b")
 
 
 def _parse(text: str, location: str) -> Any:
-    """A JSON value; `location` begins the message about an object that has a key twice."""
+    """Parse a JSON value and refuse repeated keys; `location` begins the error message."""
 
     def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         mapping = dict(pairs)
@@ -111,7 +111,7 @@ def _parse_lines(file: Text) -> list[Any]:
 
 
 def _flat_rows(file: Text) -> Columns | None:
-    """The fast path for rows of plain values, or None where it could change a value.
+    """Read rows of plain values fast; None where this could change a value.
 
     Polars reads the integer 7 in a column with strings as ``"7"``. So a column of strings that
     look like something else is left to the slow and exact path. So are escaped surrogates, because
@@ -149,7 +149,7 @@ _TEXT = r'"(?:[^"\\]|\\.)*"'
 
 
 def _refuse_twice(file: Text, frame: pl.DataFrame) -> None:
-    """Refuse an object that repeats a key, of which Polars would read the first.
+    """Refuse an object with a repeated key, where Polars would read only the first.
 
     Outside strings every colon belongs to a key, so a row with more colons than values has an
     explicit null or a key twice. Rows are checked only if the file has more colons than values.

@@ -1,4 +1,4 @@
-"""Columns by key: what is known of some users or items, in any form, with ids that fit a table."""
+"""Read data about some users or items by key, in any form, with ids that fit a table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal["segment", "cluster"]
 
 
 class Keyed(NamedTuple):
-    """The ids in the key column of some data, and its other columns by role or by name."""
+    """Ids in the key column of some data, and the other columns by role or by name."""
 
     keys: pl.Series
     columns: dict[str, Column]
@@ -33,14 +33,14 @@ class Keyed(NamedTuple):
     untyped: bool = False  # every column is text
 
     def fit(self, role: str, table: Table) -> pl.Series:
-        """The keys in the type that a table has for the ids of a role."""
+        """Cast the keys to the type that a table has for the ids of a role."""
         return fit_ids(self.keys, role, table, self.source, textual=self.textual)
 
 
 def keyed(read: Columns, roles: Mapping[str, str]) -> Keyed:
-    """The columns of `roles` (role or name → column); the first role is the key.
+    """Read the columns of `roles` (role or name → column); the first role is the key.
 
-    If that is the only one, users without a row of their own follow.
+    If the key is the only role, users without a row of their own follow.
     """
     key, *other_roles = roles
     columns = read.fetch([*roles.values()])
@@ -51,7 +51,7 @@ def keyed(read: Columns, roles: Mapping[str, str]) -> Keyed:
 
 
 def column_of(read: Columns, role: str, names: Sequence[str], *, first: bool = False) -> str:
-    """The column with one of some plain names, or with the first of them; empty without one."""
+    """Find the column with one of some names, if `first` with the first; "" without a match."""
     candidates = [name for name in read.names if plain(name) in names]
     if first and candidates:
         best = min(names.index(plain(name)) for name in candidates)
@@ -65,7 +65,7 @@ def column_of(read: Columns, role: str, names: Sequence[str], *, first: bool = F
 
 
 def refuse_repeated(keys: pl.Series, source: str) -> None:
-    """Refuse ids of items that occur several times."""
+    """Refuse item ids that occur several times."""
     repeated = keys.filter(keys.is_duplicated()).unique()
     if len(repeated):
         raise DataError(
@@ -79,7 +79,7 @@ def refuse_repeated(keys: pl.Series, source: str) -> None:
 
 
 class Labels(NamedTuple):
-    """The label of each user, as String or, if the labels have an order, Enum; null without one.
+    """Label of each user, as String or, if the labels have an order, Enum; null without a label.
 
     `counts` has ``users_without_segment`` (or ``cluster``) and ``segments_of_other_users``: users
     that have a label but are not evaluated. Zeros are left out.
@@ -90,7 +90,7 @@ class Labels(NamedTuple):
 
 
 def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool = False) -> Labels:
-    """Read a label for each of `users` (each once): a segment or a cluster.
+    """Read the label of each of `users` (all distinct): a segment or a cluster.
 
     The data is a mapping from user to label, a frame or file with the columns ``user`` and
     `column`, or pairs of a user and a label. Of two columns, one may have any name that is not the
@@ -143,7 +143,7 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
 
 
 def _two_columns(read: Columns, column: str) -> dict[str, str] | None:
-    """User and label of two columns, where only one has its name and the other says nothing."""
+    """Match user and label to two columns if only one has a known name; None otherwise."""
     clear = [(role, name) for role in ("user", column) for name in named(role, read.names)]
     unnamed = [name for name in read.names if not any(named(role, [name]) for role in SYNONYMS)]
     unnamed = [name for name in unnamed if not named(column, [name])]
@@ -154,7 +154,7 @@ def _two_columns(read: Columns, column: str) -> dict[str, str] | None:
 
 
 def _order(column: Column, data: Any, name: str) -> list[str]:
-    """The labels in the order of their type, an Enum or an ordered Categorical of pandas."""
+    """Labels in the order of an Enum or an ordered pandas Categorical; [] for unordered types."""
     if isinstance(column, pl.Series) and isinstance(column.dtype, pl.Enum):
         return column.dtype.categories.to_list()
     if _is_series(data) or _is_frame(data):
@@ -165,7 +165,7 @@ def _order(column: Column, data: Any, name: str) -> list[str]:
 
 
 def as_text(column: Column, kind: str, source: str) -> pl.Series:
-    """Labels as they are written, null if missing: 1 and 1.0 are one label; 1 and "1" are refused.
+    """Convert labels to text, null if missing: 1 and 1.0 are one label; 1 and "1" are refused.
 
     Intervals of ``pandas.cut``, and periods, are written as pandas writes them.
     """
@@ -211,7 +211,7 @@ def read_users(
     columns: Mapping[str, str] | None = None,
     source: str | None = None,
 ) -> pl.Series:
-    """Read ids of users, in the type of the ids of `train` and the order of the data.
+    """Read user ids, in the type of the ids of `train` and the order of the data.
 
     The data is ids, a frame or file with a column for the user (others are not looked at; `columns`
     may name it), or a text with one user per line. A user may occur several times. `source` names
@@ -235,7 +235,7 @@ def read_users(
 
 
 def fit_ids(ids: pl.Series, role: str, table: Table, source: str, *, textual: bool) -> pl.Series:
-    """Ids of items or users in the type that a table has for them.
+    """Cast ids of items or users to the type that a table has for the ids.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def fit_ids(ids: pl.Series, role: str, table: Table, source: str, *, textual: bo
 def in_one_type(
     ids: pl.Series, other_ids: pl.Series, source: str, whose: str, *, textual: bool
 ) -> tuple[pl.Series, pl.Series]:
-    """Two columns of ids in the type that both can have; text that no file has written is apart."""
+    """Cast two columns of ids to a common type; text that is not from a file is refused."""
     if ids.dtype == other_ids.dtype:
         return ids, other_ids
     if pl.String in (ids.dtype, other_ids.dtype) and not textual:
@@ -264,10 +264,10 @@ def in_one_type(
 
 
 def _fitted(ids: pl.Series, target: pl.Series, *, textual: bool) -> pl.Series | None:
-    """Ids in the type of others, as in `unify_types`; None if an integer would have to be a string.
+    """Cast ids to the type of `target`, as in `unify_types`; None for integers that would be text.
 
-    Null where the others, which are integers, can have no such id: a name, or a number that is
-    not written in its shortest form.
+    Null where `target` has integers and the id is a name, or a number that is not written in the
+    shortest form.
     """
     if pl.String not in (ids.dtype, target.dtype):
         return ids.cast(target.dtype, strict=False)
@@ -280,7 +280,7 @@ def _fitted(ids: pl.Series, target: pl.Series, *, textual: bool) -> pl.Series | 
 
 
 def _unconvertible_ids(ids: pl.Series, fitting: pl.Series | None) -> pl.Series:
-    """The ids that do not fit."""
+    """Ids that are null in `fitting`, or all ids if `fitting` is None."""
     return ids if fitting is None else ids.filter(fitting.is_null())
 
 

@@ -1,4 +1,4 @@
-"""TREC lines, indexed in place."""
+"""Index TREC lines in place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPAN = np.dtype([("start", "<i8"), ("size", "<u4"), ("hash", "<u4")])
 
 @dataclass(frozen=True, eq=False)
 class Spans(Ids):
-    """Ids in a text, by start and end."""
+    """Ids in a text, by start and size."""
 
     content: bytes | npt.NDArray[np.uint8]
     places: npt.NDArray[Any]  # of `SPAN`
@@ -32,7 +32,7 @@ class Spans(Ids):
 
     @classmethod
     def of(cls, ids: Sequence[str], encoding: str) -> Spans:
-        """Ids that are strings."""
+        """Encode string ids into a new text."""
         written = [text.encode(encoding) for text in ids]
         places = np.zeros(len(written), SPAN)
         places["size"] = [*map(len, written)]
@@ -59,7 +59,7 @@ class Spans(Ids):
         return rows["id"]
 
     def _lines(self) -> bytes:
-        """Each id and the end of its line, in UTF-8."""
+        """Concatenate the ids, each with a line break, in UTF-8."""
         lines: bytes = _native.native.gather(self.content, self.places)
         return lines if self.encoding == "utf-8" else lines.decode(self.encoding).encode()
 
@@ -72,7 +72,7 @@ _THREADS = min(4, os.cpu_count() or 1)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Lines(ByUser):
-    """The items of a TREC file in the order of its lines, which all have a number."""
+    """Items of a TREC file in the order of the lines; each line has a number."""
 
     numbers: npt.NDArray[np.float64]
     spans: Spans
@@ -80,10 +80,10 @@ class Lines(ByUser):
 
     @staticmethod
     def of(file: Text, fields: Sequence[str], roles: Sequence[str]) -> Lines | None:
-        """The lines of a file, or None where any needs a closer look.
+        """Read the lines of a file; None if a line needs a closer look.
 
-        The `fields` are those of a line. Of those `wanted` the first is the user, which begins the
-        line, the second the item, which is the third field, and the last the number.
+        The `fields` are the names of all fields of a line. The `roles` are the fields of the user,
+        which is first in the line, of the item, which is third, and of the number.
         """
         user, item, number = (fields.index(role) for role in roles)
         if _native.native is None or (user, item) != (0, 2):
@@ -97,7 +97,7 @@ class Lines(ByUser):
         return lines
 
     def items(self) -> Spans:
-        """All items, by user."""
+        """All items, grouped by user."""
         return self.spans
 
     def take(self, places: npt.NDArray[np.int64]) -> Spans:
@@ -136,7 +136,7 @@ class Lines(ByUser):
 
 @dataclass(frozen=True, eq=False)
 class _Scan:
-    """A file in parts, which threads read piece by piece into arrays with room for all lines."""
+    """File in parts that threads read piece by piece into arrays large enough for all lines."""
 
     file: Text
     form: tuple[int, int]  # how many fields a line has, and which of them is the number
@@ -144,14 +144,14 @@ class _Scan:
 
     @classmethod
     def of(cls, file: Text, form: tuple[int, int]) -> _Scan:
-        """The file in one part for each thread; a small file is one part."""
+        """Divide the file into one part for each thread; a small file is one part."""
         n = max(1, min(_THREADS, file.size // _PER_THREAD))
         with file.opened() as piece:
             cuts = [_cut(piece, file.size * i // n, file.size) for i in range(1, n)]
         return cls(file, form, [*pairwise([*sorted({0, *cuts, file.size})])])
 
     def lines(self) -> Lines | None:
-        """All lines; None where any needs a closer look."""
+        """Read all lines; None if a line needs a closer look."""
         counts = self._each(self._count)
         is_ascii = all(ascii_only for _, ascii_only in counts)
         if self.file.is_unread and self.file.encoding == "utf-8" and not is_ascii:
@@ -189,7 +189,7 @@ class _Scan:
         )
 
     def _count(self, i: int) -> tuple[int, bool]:
-        """The number of lines of a part, and whether all of it is ASCII."""
+        """Number of lines of a part, and whether all bytes are ASCII."""
         start, stop = self.parts[i]
         n, is_ascii, last = 0, True, ord("\n")
         with self.file.opened() as piece:
@@ -203,7 +203,7 @@ class _Scan:
     def _read(
         self, i: int, arrays: Sequence[npt.NDArray[Any]], id_bytes: npt.NDArray[np.uint8]
     ) -> tuple[int, int] | None:
-        """The numbers of lines and topics of a part that were written into the arrays."""
+        """Read a part into the arrays; return (lines, topics), None for an unusual line."""
         position, stop = self.parts[i]
         items, numbers, topics, first = arrays
         size, last, scan = _PIECE, 2, _native.native.scan
@@ -220,7 +220,7 @@ class _Scan:
         return int(progress[3]), int(progress[4])
 
     def _each(self, work: Callable[[int], _T]) -> list[_T]:
-        """The results for all parts."""
+        """Results of `work` for all parts, computed in threads."""
         if len(self.parts) == 1:
             return [work(0)]
         with ThreadPoolExecutor(len(self.parts)) as pool:
@@ -228,7 +228,7 @@ class _Scan:
 
 
 def _cut(piece: Piece, start: int, end: int) -> int:
-    """A place after another where a topic begins; or the end."""
+    """Position after `start` where a topic begins, or the end."""
     size = 2**16
     while True:
         first, *lines = bytes(piece(start - 1, min(start + size, end))).split(b"\n")
@@ -247,7 +247,7 @@ def _cut(piece: Piece, start: int, end: int) -> int:
 def _joined(
     array: npt.NDArray[Any], room: Sequence[int], filled: Sequence[int]
 ) -> npt.NDArray[Any]:
-    """The filled parts of an array, concatenated; a view if all are full."""
+    """Concatenate the filled parts of an array; return the array if all parts are full."""
     if sum(filled) == array.size:
         return array
     pairs = zip(room, filled, strict=False)

@@ -1,4 +1,4 @@
-"""Items by user that stay in Python's own containers: a dictionary is an index already."""
+"""Items by user in Python containers, without a copy: a dictionary serves as an index."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EXACT = 2**53  # integers up to here have a float
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Lists(ByUser):
-    """One container for each user, none empty: items, in order for rankings, or item → number.
+    """One nonempty container for each user: items, in order for rankings, or item → number.
 
     All items are strings, or all are integers.
     """
@@ -38,7 +38,7 @@ class Lists(ByUser):
 
     @classmethod
     def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> Lists | None:
-        """The lists, or None where any user, container or value needs a closer look."""
+        """Create lists by user; None if a user, container or value needs a closer look."""
         kinds, native = set(map(type, containers)), _native.native
         user_type = _type(list(users))
         if user_type is None or not (kinds <= _DICTS or kinds <= _PLAIN):
@@ -68,7 +68,7 @@ class Lists(ByUser):
         return {"containers": [*compress(self.containers, mask[self.offsets[:-1]].tolist())]}
 
     def items(self) -> Objects:
-        """All items, by user."""
+        """All items, grouped by user."""
         items = [item for container in self.containers for item in container]
         if len(items) != len(self):
             raise DataError(CHANGED)
@@ -115,7 +115,7 @@ def _sizes(containers: Sequence[Any]) -> npt.NDArray[np.int64]:
 
 
 def _type(ids: list[Any]) -> IdType | None:
-    """String or Int64, if all of the ids are such and have the hash of the plain value; or None."""
+    """Return the type if all ids are plain String or Int64 ids, else None."""
     types = [*map(type, ids)]
     if types.count(str) == len(ids) or {*types} <= _TEXT:
         text = "".join(ids)
@@ -126,7 +126,7 @@ def _type(ids: list[Any]) -> IdType | None:
 
 
 def _is_text(text: str) -> bool:
-    """Whether no character is half of a surrogate pair."""
+    """Whether the text is without lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -138,7 +138,7 @@ _KINDS: tuple[IdType | None, ...] = (None, "String", "Int64")
 
 
 def _read(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> IdType | None:
-    """The type of the items, with their numbers; None where any needs a closer look."""
+    """Type of the items, after filling `numbers`; None if a value needs a closer look."""
     item_type = _type([item for container in full for item in container]) if full else None
     if item_type is None:
         return None

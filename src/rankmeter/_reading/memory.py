@@ -1,4 +1,4 @@
-"""Memory: how much the process can still use, and how much reading or measuring needs at least.
+"""Memory that the process can still use, and lower bounds for reading and measuring data.
 
 The needs are measured lower bounds: data that exceed them would not fit.
 """
@@ -38,7 +38,7 @@ _LITTLE = 2**25  # smaller needs are not checked
 
 
 def check_memory(needed: int, subject: str, free: int | None = None) -> None:
-    """Refuse what needs more memory than `free` (default: now); `subject` begins the message."""
+    """Refuse work that needs more than `free` (default: now) bytes; `subject` names the work."""
     if needed < _LITTLE:
         return
     free = available() if free is None else free
@@ -53,7 +53,7 @@ def check_memory(needed: int, subject: str, free: int | None = None) -> None:
 
 @contextmanager
 def at_most(allowed: float | None) -> Iterator[None]:
-    """Refuse compressed text that takes more memory than `allowed` once it is decompressed."""
+    """Refuse, inside the context, decompressed text that needs more memory than `allowed`."""
     token = _allowed.set(allowed)
     try:
         yield
@@ -62,14 +62,14 @@ def at_most(allowed: float | None) -> Iterator[None]:
 
 
 class TextNeeds:
-    """About how much memory it takes to measure a text, by the part of it that was seen."""
+    """Estimate of the memory for measuring a text, from the part of the text seen so far."""
 
     def __init__(self) -> None:
         self.seen = 0
         self._signs = dict.fromkeys(_OF_SHORT, 0)
 
     def of(self, text: bytes | bytearray, n: int) -> int:
-        """The bytes for `n` bytes of text that begin with this one, which may have grown."""
+        """Estimate in bytes for `n` bytes of text with the start `text`, which may have grown."""
         with memoryview(text)[self.seen :] as unseen:
             letters = np.frombuffer(unseen, dtype=np.uint8)
             for signs in self._signs:
@@ -82,7 +82,7 @@ class TextNeeds:
         return max(PER_BYTE * n, short * n // max(self.seen, 1))
 
     def refuse(self, text: bytearray, subject: str) -> None:
-        """Refuse text, as far as it is decompressed, that takes more than is allowed."""
+        """Refuse text, decompressed so far, that needs more memory than allowed."""
         allowed = _allowed.get()
         if allowed is None or len(text) * _MOST_PER_BYTE <= allowed:
             return
@@ -94,7 +94,7 @@ class TextNeeds:
 
 
 def text_needs(path: Path, limit: float) -> int:
-    """About how many bytes it takes to measure a text file, as it is on disk, in memory.
+    """Estimate in bytes for measuring a text file in memory, given the file on disk.
 
     Where that could exceed `limit`, the first 16 MB show how short its rows are.
     """
@@ -109,7 +109,7 @@ _LOOKED_AT = 2**24
 
 
 def available() -> int | None:
-    """Bytes that the process can still use: by the machine, its control group and its own limit.
+    """Bytes that the process can still use, by the machine, control groups and process limits.
 
     None where the system does not report it.
     """
@@ -119,7 +119,7 @@ def available() -> int | None:
 
 
 def size(n: float) -> str:
-    """A number of bytes for people: ``1.5 GB``."""
+    """Format a number of bytes for messages: ``1.5 GB``."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if n < 1000:
             return f"{n:.3g} {unit}"
@@ -138,7 +138,7 @@ def _machine() -> Iterator[int]:
 
 
 def _groups() -> Iterator[int]:
-    """The memory left in each control group above the process, in either version."""
+    """Yield the bytes left in each control group above the process, for both versions."""
     lines: list[str] = []
     with suppress(OSError):
         lines = Path("/proc/self/cgroup").read_text("utf-8").splitlines()
@@ -164,7 +164,7 @@ _LAYOUTS = (
 
 
 def _own() -> Iterator[int]:
-    """The memory left under the limit of the address space (``ulimit -v``)."""
+    """Yield the bytes left under the limit of the address space (``ulimit -v``)."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -1,4 +1,4 @@
-"""Columns of numbers, and unused columns that may have been meant."""
+"""Check columns of numbers, and refuse unused columns of numbers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ BINARY = {word: number for number, words in _WORDS.items() for word in words.spl
 
 
 def letters_of(words: pl.Series) -> pl.Series:
-    """Words in lower case, without spaces, hyphens and underscores."""
+    """Normalize words to lower case, without spaces, hyphens and underscores."""
     return words.str.to_lowercase().str.replace_all(r"[\s_-]+", "")
 
 
 def _of_words(text: pl.Series) -> pl.Series | None:
-    """Gains that are all words: 1 for yes and 0 for no; None if there is another word or null."""
+    """Convert gains that are all yes or no words to 1 and 0; None for any other word or null."""
     if letters_of(text.head(1)).to_list()[:1] not in [[word] for word in BINARY]:
         return None
     read = letters_of(text).replace_strict(BINARY, default=None, return_dtype=pl.Float64)
@@ -50,7 +50,7 @@ def numbers(
     untyped: bool = False,
     textual: bool = False,
 ) -> pl.Series:
-    """The numbers of a column as Float64, named after the role.
+    """Convert a column to Float64, named after the role.
 
     NaN and missing values are both null. Gains and ratings may all be words, of `BINARY`. `untyped`
     text must mean numbers; a `textual` column with true and false must have no other values;
@@ -78,7 +78,7 @@ def numbers(
 
 
 def count_rounded(column: Column, values: pl.Series) -> int:
-    """How many numbers of a column are written as integers that no float64 holds exactly.
+    """Number of values in a column that are integers without an exact float64.
 
     `values` are the floats that were read from them. Decimals are not counted unless they are
     whole: almost none has a float of exactly its value.
@@ -95,7 +95,7 @@ def count_rounded(column: Column, values: pl.Series) -> int:
 
 
 def _changes(written: Any, value: float) -> bool:
-    """Whether a float differs from the integer that was written."""
+    """Whether a float differs from the integer as written; False if no integer was written."""
     if isinstance(written, str):
         written = written.strip()
         return bool(re.fullmatch("[-+]?[0-9]+", written)) and Decimal(written) != value
@@ -105,7 +105,7 @@ def _changes(written: Any, value: float) -> bool:
 
 
 def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
-    """Check that ranks are integers ≥ 1; `rounded` of them were above 2^53."""
+    """Check that ranks are integers ≥ 1; `rounded` ranks were above 2^53 as written."""
     other = "columns={'score': ...}"
     bad = values.is_null() | values.is_infinite() | (values < 1)
     hint = "Ranks start at 1: add 1 to ranks that start at 0. " if values.min() == 0 else ""
@@ -122,7 +122,7 @@ def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
 def missing_scores(
     n: int, n_all: int, source: str, pairs: Iterable[tuple[Any, ...]], location: str = ""
 ) -> InvalidValueError:
-    """The error of scores that are missing or NaN, with users and items of the first ones."""
+    """Build the error for missing or NaN scores, with the users and items of the first."""
     examples = ", ".join(f"user {brief(user)} item {brief(item)}" for user, item, *_ in pairs)
     return InvalidValueError(
         f"{n} of {n_all} scores of {source} are missing or NaN: {examples}{location}. Tools differ "
@@ -136,7 +136,7 @@ LOOKED_AT = 1000
 
 
 def rank_conflicts(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
-    """How many of the first scores are higher than that at the next better rank of their user."""
+    """Number of the first scores higher than the score at the next better rank of their user."""
     if not scores.dtype.is_numeric():
         return 0
     rows = pl.DataFrame({"user": users, "rank": ranks, "score": scores}).head(LOOKED_AT)
@@ -155,7 +155,7 @@ def rank_conflicts(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int
 
 
 def gains(values: npt.NDArray[np.float64], source: str) -> None:
-    """Check that gains are finite; a missing one is NaN."""
+    """Check that gains are finite; NaN counts as missing."""
     if not np.isfinite(values).all():
         gains = pl.Series(values, nan_to_null=True)
         remedy = "A gain is a finite number: fill or drop these judgments."
@@ -164,7 +164,7 @@ def gains(values: npt.NDArray[np.float64], source: str) -> None:
 
 
 def typed(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
-    """A column that is only kept; text gets the type that all of its values have.
+    """Convert an extra column to a series; `untyped` text gets the type that fits all values.
 
     So `untyped` text becomes Int64, Float64 or, if its name is ``time`` and it holds ISO dates,
     Datetime, and is kept otherwise.
@@ -242,13 +242,13 @@ _OF_THE_OTHER = {"rankings": SYNONYMS["gain"], "truth": SYNONYMS["score"] | SYNO
 
 
 def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> None:
-    """Refuse data without a score, rank or gain whose columns that have no role hold numbers.
+    """Refuse data without a score, rank or gain if columns without a role hold numbers.
 
-    Or true and false, or in the truth words such as yes and no, or two words in the only such
-    column. It is enough if most values are such; the others may be written differently. Text that
-    a program made is asked about if most values are numbers with decimals. Columns with the name of
-    an id or a time are allowed unless they hold fractions, and so is an index of the rows in front;
-    `used` are the columns that have a role.
+    Also refused are true and false, in the truth words such as yes and no, and two words in the
+    only such column. It is enough if most values are such; the others may be written differently.
+    Text that a program made is asked about if most values are numbers with decimals. Columns with
+    the name of an id or a time are allowed unless they hold fractions, and so is an index of the
+    rows in front; `used` are the columns that have a role.
     """
     unused = [name for name in read.names if name not in used and plain(name) not in _HAVE_ROLES]
     if read.roles is not None or not unused:
@@ -278,7 +278,7 @@ def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> N
 
 
 def _holds_labels(column: Column, *, alone: bool) -> bool:
-    """Whether most values of a column are words that say how relevant an item is."""
+    """Whether most values of a column are words for relevance, such as yes and no."""
     if isinstance(column, list):
         lists = [value for value in column if holds_lists([value])]
         values = [word for value in lists for word in value] or column
@@ -295,7 +295,7 @@ def _holds_labels(column: Column, *, alone: bool) -> bool:
 
 
 def _lists_hold_numbers(name: str, column: Column, items: Column) -> bool:
-    """Whether the lists of a column hold a number for each item wherever they are; no times."""
+    """Whether lists of numbers, not times, match the lists of items in length wherever present."""
     if plain(name).removesuffix("s") in SYNONYMS["time"]:
         return False
     if any(n not in (m, None) for n, m in zip(_lengths(column), _lengths(items), strict=True)):
@@ -312,7 +312,7 @@ def _lengths(lists: Column) -> list[int | None]:
 
 
 def _holds_numbers(name: str, column: Column, read: Columns, *, first: bool) -> bool:
-    """Whether most values of a column are numbers, and not ids, times or places of rows."""
+    """Whether most values of a column are numbers, and not ids, times or row numbers."""
     mixed = read.untyped
     if isinstance(column, list):
         mixed = bool(kinds(column) & _NUMBERS)
@@ -338,7 +338,7 @@ def _holds_numbers(name: str, column: Column, read: Columns, *, first: bool) -> 
 
 
 def _as_text(values: Sequence[Any]) -> pl.Series:
-    """Values as text, in which half of a surrogate pair is a question mark."""
+    """Convert values to text; half of a surrogate pair becomes a question mark."""
     texts = [None if is_null(x) else str(x).encode(errors="replace").decode() for x in values]
     return pl.Series(texts, dtype=pl.String)
 

@@ -1,4 +1,4 @@
-"""Rankings in pieces or in Spark → a `Table` that has not been read."""
+"""Open rankings in pieces or in Spark as a `Table` without reading all rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _PER_LINE = 16  # bytes of text that are read for a row; most lines are longer
 
 @dataclass(frozen=True, eq=False)
 class _Checked:
-    """Rows of a source whose values are checked whenever they are read: the `Pieces` of a file."""
+    """Rows of a source that are checked on each read: the `Pieces` of a file."""
 
     frames: _Frames
     found: Columns  # what is known of the source
@@ -52,7 +52,7 @@ class _Checked:
 
     @cached_property
     def starts(self) -> list[int]:
-        """The number of the first row of each frame, and of all rows."""
+        """Number of the first row of each frame, followed by the number of all rows."""
         return list(accumulate(self.frames.heights, initial=0))
 
     @property
@@ -73,7 +73,7 @@ class _Checked:
         return Piece(table.frame.with_columns(number), table.empty_users.series(), table.counts)
 
     def table(self, n: int, *, items: bool = True) -> Table:
-        """One frame as the canonical form of rankings."""
+        """Read one frame as a `Table` of rankings."""
         # Without items the users are in their place, which costs little.
         roles = dict(self.roles) if items else {**self.roles, "item": self.roles["user"]}
         frame = self.frames.read(n, list(dict.fromkeys(roles.values())))
@@ -90,7 +90,7 @@ class _Checked:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Parquet files in parts."""
+    """Parts of Parquet files."""
 
     files: ParquetFiles
     parts: Sequence[tuple[Path, int, int]]
@@ -126,7 +126,7 @@ _Frames: TypeAlias = Spool | _Parts
 
 
 def _state_of(file: Path) -> tuple[int, ...]:
-    """The state of a file; empty if the file is gone."""
+    """State of a file; empty if the file no longer exists."""
     with suppress(OSError):
         return state_of(file)
     return ()
@@ -139,7 +139,7 @@ def open_rankings(
     columns: Mapping[str, str] | None = None,
     bad_scores: BadScores = "error",
 ) -> Table | None:
-    """Rankings in `pieces` of about so many rows; None if the form cannot be read in pieces.
+    """Open rankings in pieces of about `rows` rows; None if the form cannot be read in pieces.
 
     Parquet files are read where they are. Text, queries and batches are written to a temporary file
     first. What is in memory already is cut into pieces. The parameters are those of
@@ -165,7 +165,7 @@ def open_rankings(
 
 
 def _has_lists(data: object, columns: Mapping[str, str] | None) -> bool:
-    """Whether data that could be read in pieces has lists of items."""
+    """Whether the data can be read in pieces and have lists of items."""
     dataset = made_by("polars", "LazyFrame")(data) or made_by("pyarrow", "Dataset")(data)
     if not dataset and not (isinstance(data, str | PathLike) and is_parquet(expand_home(data))):
         return False
@@ -176,7 +176,7 @@ def _has_lists(data: object, columns: Mapping[str, str] | None) -> bool:
 def _open_pieces(
     frames: _Frames, read: Columns, columns: Mapping[str, str] | None, bad_scores: BadScores
 ) -> Table:
-    """Rankings in pieces, of which only a few rows have been read."""
+    """Open rankings in pieces, and read only a few rows."""
     roles = resolve_roles(read, "rankings", columns)
     if not sum(frames.heights):
         raise DataError(f"{read.source} has no rows: there is nothing to evaluate.")
@@ -200,7 +200,7 @@ def _open_pieces(
 
 
 def _of_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) -> Counter[str]:
-    """The counts of scores that are not used because there are ranks."""
+    """Counts of scores not used because ranks are given."""
     if "score" not in roles:
         return Counter()
     names = {roles[role]: role for role in ("user", "rank", "score")}
@@ -214,7 +214,7 @@ def _of_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) 
 
 
 def _is_wide(frames: _Frames, name: str) -> bool:
-    """Whether the integers of a column need 64 bits without a sign."""
+    """Whether a column has integers of 2^63 or more, which need UInt64."""
     dtype = frames.read(0, [name]).schema[name]
     if not (dtype.is_decimal() or dtype in (pl.UInt64, pl.Int128)):
         return False
@@ -223,7 +223,7 @@ def _is_wide(frames: _Frames, name: str) -> bool:
 
 
 def _open(data: Any, rows: int) -> tuple[_Frames, Columns] | None:
-    """The frames of a form that can be read in pieces, and what is known of it."""
+    """Open frames and columns of a form that can be read in pieces; None for other forms."""
     if made_by("polars", "LazyFrame")(data):
         return _of_query(data, rows)
     if made_by("pyarrow", "Dataset")(data) or made_by("pyarrow", "RecordBatchReader")(data):
@@ -235,7 +235,7 @@ def _open(data: Any, rows: int) -> tuple[_Frames, Columns] | None:
 
 
 def _of_query(query: pl.LazyFrame, rows: int) -> tuple[_Frames, Columns]:
-    """The result of a query, which is computed once."""
+    """Compute a query once, into a temporary Parquet file."""
     source, spool = "polars LazyFrame", Spool()
     with query_errors(source):
         # In order: a ranking without scores relies on it.
@@ -245,7 +245,7 @@ def _of_query(query: pl.LazyFrame, rows: int) -> tuple[_Frames, Columns]:
 
 
 def _of_batches(data: Any) -> tuple[_Frames, Columns]:
-    """Record batches of pyarrow."""
+    """Write pyarrow record batches to a temporary file."""
     dataset = made_by("pyarrow", "Dataset")(data)
     source, spool = "pyarrow Dataset" if dataset else describe_type(data), Spool()
     batches = data.to_batches() if dataset else data
@@ -259,14 +259,14 @@ def _of_batches(data: Any) -> tuple[_Frames, Columns]:
 
 
 def _typed_columns(names: Sequence[str], source: str) -> Columns:
-    """What is known of columns with types."""
+    """Describe columns that have types, without their values."""
     return Columns(names, lambda _: {}, source)
 
 
 def open_spark(
     data: Any, *, columns: Mapping[str, str] | None = None, bad_scores: BadScores = "error"
 ) -> Table:
-    """Rankings in Spark, of which only a few rows are read; see `read_rankings`."""
+    """Open rankings in Spark, and read only a few rows; see `read_rankings`."""
     source = describe_type(data)
     names = resolve_roles(_typed_columns(data.columns, source), "rankings", columns)
     if not names.keys() & {"score", "rank"}:
@@ -298,9 +298,9 @@ def open_spark(
 
 
 def needed_memory(data: Any, limit: float) -> int:
-    """About how many bytes it takes to measure rankings in memory; exact enough around `limit`.
+    """Estimate in bytes for measuring rankings in memory, precise only around `limit`.
 
-    0 where they are in memory, and where they cannot be read, which is reported by reading them.
+    0 for rankings in memory, and for unreadable rankings, which are reported on reading.
     Compressed text takes more, which reading it shows (`at_most`).
     """
     with suppress(DataError, OSError):

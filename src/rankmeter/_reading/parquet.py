@@ -1,4 +1,4 @@
-"""Parquet: a file, or a folder of them whose subfolders may be named ``key=value``."""
+"""Read Parquet files, and folders whose subfolders may have names ``key=value``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def read_parquet(path: Path) -> Columns:
-    """The columns of a Parquet file, or of all files of a folder or pattern.
+    """Read the columns of a Parquet file, or of all files of a folder or pattern.
 
     A folder ``user=7`` gives its files a column ``user``, unless they have one. Where several
     values of a key are below the folder, it is an error not to use that column: the parts of a
@@ -46,7 +46,7 @@ def read_parquet(path: Path) -> Columns:
 
 @dataclass(frozen=True, eq=False)
 class ParquetFiles:
-    """Parquet files that are one table."""
+    """Parquet files read as one table."""
 
     path: Path  # of the file, the folder or the pattern, for messages
     files: Sequence[Path]
@@ -58,7 +58,7 @@ class ParquetFiles:
 
     @classmethod
     def of(cls, path: Path) -> ParquetFiles:
-        """The file, or all files of a folder or a pattern."""
+        """Open a file, or all files of a folder or a pattern."""
         pattern = not path.exists()
         files = matching(path) if pattern else _folder(path) if path.is_dir() else [path]
         top = next(p for p in path.parents if not has_magic(str(p))) if pattern else path
@@ -74,11 +74,11 @@ class ParquetFiles:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows of all files."""
+        """Number of rows of all files."""
         return sum(footer.n_rows for footer in self.footers.values())
 
     def parts(self, size: int) -> list[tuple[Path, int, int]]:
-        """Parts of the rows: file, first row in it, number of rows.
+        """Divide the rows into parts: (file, first row in the file, number of rows).
 
         A part is whole groups of rows, about `size` rows together, or some rows of a larger group.
         """
@@ -93,7 +93,7 @@ class ParquetFiles:
         return pieces
 
     def refuse_damaged(self, requested: Sequence[str]) -> None:
-        """Check the pages of some columns, and that no parts of a data set are pooled."""
+        """Check the pages of some columns, and refuse to pool the parts of a data set."""
         _refuse_pooled(self.path, self.keys, requested)
         encoded = {name.encode() for name in requested}
         for file, footer in self.footers.items():
@@ -105,7 +105,7 @@ class ParquetFiles:
     def read(
         self, requested: Sequence[str], part: tuple[Path, int, int] | None = None
     ) -> pl.DataFrame:
-        """Read columns of all rows, or of the rows of one file from a row on."""
+        """Read columns of all rows, or of a part: (file, first row, number of rows)."""
         columns = [
             pl.col(name) if name in self.stored else _of_folder(name, self.keys[name], self.files)
             for name in requested
@@ -123,7 +123,7 @@ class ParquetFiles:
 
 
 def _joined(groups: Sequence[int], size: int) -> Iterator[int]:
-    """The numbers of rows of neighbouring groups, added up as long as they are at most `size`."""
+    """Sum the row counts of neighboring groups while the sum is at most `size`."""
     total = 0
     for n in groups:
         if total and total + n > size:
@@ -135,7 +135,7 @@ def _joined(groups: Sequence[int], size: int) -> Iterator[int]:
 
 
 def matching(path: Path) -> list[Path]:
-    """The files that a path with wildcards matches, in order of their names."""
+    """Files that match a path with wildcards, sorted by name."""
     files = (Path(name) for name in sorted(glob(str(path), recursive=True)))  # noqa: PTH207 - the root varies
     return [file for file in files if file.is_file()]
 
@@ -144,7 +144,7 @@ _PATH = "\x00path"  # the column of file names
 
 
 def _folder(path: Path) -> list[Path]:
-    """The Parquet files below a folder, without the hidden files of Spark and other tools."""
+    """Find the Parquet files below a folder, without the hidden files of Spark and other tools."""
     files = sorted(
         file
         for file in path.rglob("*")
@@ -160,7 +160,7 @@ def _folder(path: Path) -> list[Path]:
 
 
 def _partition_keys(files: Sequence[Path], path: Path) -> dict[str, list[str | None]]:
-    """For each key of ``key=value`` folders the value of each file."""
+    """Values of each key of ``key=value`` folders, a value for each file."""
     by_file: list[dict[str, str | None]] = []
     for file in files:
         folders = file.relative_to(path).parts[:-1]
@@ -177,7 +177,7 @@ def _partition_keys(files: Sequence[Path], path: Path) -> dict[str, list[str | N
 
 
 def _of_folder(name: str, values: list[str | None], files: Sequence[Path]) -> pl.Expr:
-    """A column of the values in the names of folders: numbers or times where all of them are."""
+    """Expression for a column of folder values: numbers or times if all values are."""
     series = pl.Series(values, dtype=pl.String)
     read = typed(series, "time" if named("time", [name]) else name, untyped=True)
     return pl.col(_PATH).replace_strict(pl.Series(list(map(str, files))), read).alias(name)
@@ -198,7 +198,7 @@ def _refuse_pooled(
 
 
 def _schema_mismatch_error(files: Sequence[Path], path: Path) -> FileFormatError | None:
-    """The error for the first file whose columns differ; None if all files have the same."""
+    """Build the error for the first file with different columns; None if all files agree."""
     try:
         schemas = [pl.scan_parquet(file, glob=False).collect_schema() for file in files]
     except polars_errors():
@@ -241,7 +241,7 @@ def _damaged(file: Path) -> Iterator[None]:
 
 
 class _Chunk(NamedTuple):
-    """One column in one row group, as the footer describes it."""
+    """Column in a row group, as described in the footer."""
 
     name: bytes
     n_rows: int
@@ -252,7 +252,7 @@ class _Chunk(NamedTuple):
 
 
 class _Footer(NamedTuple):
-    """What a file holds."""
+    """Row counts and column chunks from the footer of a file."""
 
     n_rows: int
     chunks: list[_Chunk]
@@ -260,7 +260,7 @@ class _Footer(NamedTuple):
 
 
 def _footer(file: Path) -> _Footer:
-    """Read the footer; refuses a column chunk at an impossible offset, even if unused."""
+    """Read the footer; refuse a column chunk at an impossible offset, even if unused."""
     with _damaged(file), file.open("rb") as opened:
         footer = _struct(BytesIO(_end(opened)))
         if 8 in footer:
@@ -291,7 +291,7 @@ def _end(opened: IO[bytes]) -> bytes:
 
 
 def _check_headers(opened: IO[bytes], chunk: _Chunk) -> None:
-    """Check the headers of the pages of one column in one row group."""
+    """Check the page headers of one column in one row group."""
     position, n_left, end = chunk.start, chunk.n_values, chunk.start + chunk.length
     if end > opened.seek(0, 2):
         raise ValueError("pages beyond the end of the file")
@@ -314,7 +314,7 @@ _LARGEST_HEADER = 2**24
 
 
 def _struct(file: IO[bytes], depth: int = 0) -> dict[int, Any]:
-    """The fields of a struct by their numbers."""
+    """Read a Thrift struct as a mapping from field number to value."""
     if depth > 30:
         raise ValueError("nested too deep")
     fields: dict[int, Any] = {}

@@ -1,4 +1,4 @@
-"""Per-user values that were computed elsewhere, → one row per system, user, metric, run.
+"""Read per-user values computed elsewhere as one row per system, user, metric and run.
 
 What ``--per-user`` writes is such a form.
 """
@@ -39,7 +39,7 @@ _is_series = made_by("pandas", "Series")
 
 
 class PerUser(NamedTuple):
-    """Rows of ``system``, ``user``, ``metric``, ``seed`` and ``value``, each combination once.
+    """Rows of ``system``, ``user``, ``metric``, ``seed`` and ``value``, without duplicate keys.
 
     `clusters` has a label for each user, if the data have any; `counts` has rows without a value,
     and `kind` that of the frame that came in, or of the first one.
@@ -82,7 +82,7 @@ def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> 
 
 
 def _check(frame: pl.DataFrame) -> None:
-    """Refuse infinite values, and two of one user."""
+    """Refuse infinite values and repeated users."""
     if frame.is_empty():
         raise DataError("there are no values")
     if infinite := int(frame["value"].is_infinite().sum()):
@@ -99,7 +99,7 @@ def _check(frame: pl.DataFrame) -> None:
 
 
 def _runs(data: Any) -> list[tuple[str, Any]]:
-    """The numbered runs of a system; a list of arrays, mappings or frames is a list of them."""
+    """Number the runs of a system; a list of arrays, mappings or frames has several runs."""
     number = int | float | np.number | str | None
     several = isinstance(data, list | tuple) and data and not isinstance(data[0], number)
     if not several and not (isinstance(data, np.ndarray) and data.ndim == 2):
@@ -110,7 +110,7 @@ def _runs(data: Any) -> list[tuple[str, Any]]:
 def _values_of_run(
     name: str, seed: str, data: Any, columns: Mapping[str, str]
 ) -> tuple[pl.DataFrame, Kind]:
-    """The values of one run of a system, and the kind of its frame."""
+    """Read the values of one run of a system; return the rows and the kind of frame."""
     texts = {"system": name, "seed": seed}
     is_file = isinstance(data, str) or hasattr(data, "__fspath__")
     if is_file or (hasattr(data, "columns") and not isinstance(data, Mapping)):
@@ -127,7 +127,7 @@ def _values_of_run(
 
 
 def _numbers(values: Any, name: str) -> pl.Series:
-    """Values as Float64; None and NaN are missing."""
+    """Convert values to Float64; None and NaN are missing."""
     try:
         if not (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
             values = [math.nan if v is None else v for v in values]
@@ -144,7 +144,7 @@ def _numbers(values: Any, name: str) -> pl.Series:
 def _rows(
     keys: list[pl.Series], values: Mapping[str, pl.Series], texts: Mapping[str, str]
 ) -> pl.DataFrame:
-    """A row for each value of each metric; `texts` are the same for all of them."""
+    """Create a row for each value of each metric; `texts` are the same in all rows."""
     table = pl.DataFrame(keys)
     frames = []
     for metric, column in values.items():
@@ -157,7 +157,7 @@ def _rows(
 def _of_table(
     data: Any, columns: Mapping[str, str], texts: Mapping[str, str]
 ) -> tuple[pl.DataFrame, Kind]:
-    """Rows of a table: a column for the value, or a column for each metric; its kind."""
+    """Read a table with a column of values or one per metric; return rows and frame kind."""
     read = find(data, "users")
     roles = _roles(read, columns)
     if "system" not in {*texts, *roles}:
@@ -187,7 +187,7 @@ def _of_table(
 
 
 def _roles(read: Columns, columns: Mapping[str, str]) -> dict[str, str]:
-    """The column of each role; the user's is first."""
+    """Find the column of each role; the role ``user`` is first."""
     roles = dict(columns)
     for role, name in roles.items():
         if name not in read.names:
@@ -204,7 +204,7 @@ def _roles(read: Columns, columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def _column(rows: Keyed, role: str, name: str) -> pl.Series:
-    """A column of numbers as Float64 with nulls."""
+    """Convert a column of numbers to Float64 with nulls."""
     series = typed(rows.columns[role], name, untyped=rows.untyped)
     if not (series.dtype.is_numeric() or series.dtype == pl.Null):
         raise InvalidValueError(

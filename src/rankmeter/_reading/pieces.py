@@ -1,4 +1,4 @@
-"""Rankings in pieces: rows that are read again for every pass, and are never all in memory."""
+"""Rankings in pieces: rows are read again in each pass and are never all in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankmeter._reading.by_user import InFrame, series
 
 
 class Piece(NamedTuple):
-    """Rows of rankings, checked."""
+    """Checked rows of rankings."""
 
     rows: pl.DataFrame  # as in a `Table`, and `number`: the place of each row among all rows
     empty_users: pl.Series  # users all of whose rows in this piece were dropped
@@ -23,20 +23,20 @@ class Piece(NamedTuple):
 
 
 class Pieces(Protocol):
-    """Rankings that can be read any number of times, always in the same order.
+    """Rankings that can be read repeatedly, always in the same order.
 
     `read` may be called from several threads.
     """
 
     @property
     def n_rows(self) -> int:
-        """The number of rows, or an upper bound of it."""
+        """Number of rows, or an upper bound."""
         ...
 
     def __len__(self) -> int: ...
 
     def read(self, n: int, *, items: bool = True) -> Piece:
-        """One piece; with `items` false its items mean nothing."""
+        """Read a piece; if `items` is false, the items are meaningless."""
         ...
 
     def check(self) -> None:
@@ -45,7 +45,7 @@ class Pieces(Protocol):
 
 
 class Rest(Protocol):
-    """The candidates of a ranking that are not in its table: they can only be counted."""
+    """Candidates of a ranking outside of its table; they can only be counted."""
 
     users: pl.Series  # ascending
     n_rows: Any  # how many candidates each of these users has
@@ -57,24 +57,24 @@ class Rest(Protocol):
     def count(
         self, rows: pl.DataFrame, value: Any, ties: TieRule | None, score_type: str
     ) -> tuple[Any, Any, Any]:
-        """The numbers of candidates above, equal to and, by the order `ties`, before each row.
+        """Count the candidates above, equal to and, by the order `ties`, before each row.
 
         `rows` have a user, an item and a number; a lower `value` is better.
         """
         ...
 
     def last_ranks(self) -> pl.DataFrame:
-        """The largest ``rank`` of each ``user`` that has any."""
+        """Largest ``rank`` of each ``user`` with ranks."""
         ...
 
     def tied(self) -> Any:
-        """A mask of the rows in memory whose score another candidate shares."""
+        """Mask of the rows in memory whose score is shared by another candidate."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class InPieces(InFrame):
-    """Rankings in pieces: a few rows are examples with the types of all."""
+    """Rankings in pieces, with a few rows as examples of all types."""
 
     pieces: Pieces
     in_memory = False
@@ -82,7 +82,7 @@ class InPieces(InFrame):
 
 @dataclass(frozen=True, eq=False)
 class KeptRows(InFrame):
-    """The rows that matter, each with a ``number``: its place among all. Others are the rest."""
+    """Selected rows in memory, with ``number`` among all rows; `rest` counts the other rows."""
 
     rest: Rest
     in_memory = False
@@ -111,14 +111,14 @@ class KeptRows(InFrame):
 
 @dataclass(frozen=True, eq=False)
 class CanonicalPieces:
-    """Rows that are checked already and that nobody else can change, as frames of known heights."""
+    """Checked rows, safe from changes by others, as frames of known heights."""
 
     heights: Sequence[int]
     frame: Callable[[int], pl.DataFrame]
 
     @classmethod
     def cut(cls, rows: pl.DataFrame, size: int) -> Self:
-        """Rows in memory, cut into pieces."""
+        """Cut rows in memory into pieces."""
         heights = [min(size, rows.height - start) for start in range(0, rows.height, size)]
         return cls(heights, lambda n: rows.slice(n * size, size))
 
@@ -135,4 +135,4 @@ class CanonicalPieces:
         return Piece(rows.with_columns(number), rows["user"].clear(), {})
 
     def check(self) -> None:
-        """There is nothing to check."""
+        """Do nothing: no other process can change the rows."""

@@ -1,4 +1,4 @@
-"""From the columns of a reader to checked canonical frames."""
+"""Turn the columns of a reader into checked canonical frames."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def read_rankings(
 
 
 def rankings_of(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:
-    """Check the columns that have a role, as `read_rankings` does."""
+    """Check the columns that have a role, like `read_rankings`."""
     roles = dict(roles)
     unused = roles.pop("score", None) if "rank" in roles else None
     extra = [] if unused is None else [unused]
@@ -115,7 +115,7 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
 
 @dataclass(frozen=True, eq=False)
 class Interactions:
-    """Interactions (`frame`, as from `read_interactions`), and their names in the input.
+    """Interactions (`frame`, as from `read_interactions`), and their column names in the input.
 
     `roles` is role → name of the column, and `names` all columns in the order of the input, where
     it has its own names. `kind` is that of frames made of them, and `pandas` the frame of pandas
@@ -132,7 +132,7 @@ class Interactions:
 
     @classmethod
     def read(cls, data: object, *, columns: Mapping[str, str] | None = None) -> Interactions:
-        """Read any form, as `read_interactions` does; an `Interactions` is returned unchanged."""
+        """Read any form, like `read_interactions`; return an `Interactions` unchanged."""
         if isinstance(data, cls):
             return data
         table = find(data, "interactions")
@@ -157,12 +157,12 @@ class Interactions:
         return self.kind.frame(part) if self.pandas is None else self.pandas.take(indices)
 
     def as_in_input(self, part: pl.DataFrame) -> pl.DataFrame:
-        """Rows of the frame with the columns that they have in the input, in its order."""
+        """Rename and order the columns of the rows `part` as in the input."""
         return part.rename(dict(self.roles)).select(self.names)
 
 
 def read_interactions(data: object, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """Read interactions: ``user``, ``item``, ``rating`` (Float64) and ``time`` if there are any.
+    """Read interactions: ``user``, ``item`` and, if present, ``rating`` (Float64) and ``time``.
 
     Every other column follows unchanged, in the order of the input. Rows keep their order. Takes
     any form that `read_truth` takes, and `Interactions`.
@@ -171,7 +171,7 @@ def read_interactions(data: object, *, columns: Mapping[str, str] | None = None)
 
 
 def is_records(data: object) -> bool:
-    """Whether one object or a JSON (Lines) file holds both rankings and truth, as records.
+    """Whether an object or a JSON (Lines) file holds both rankings and truth, as records.
 
     Such as ``[{"predict_list": [...], "ground_truth": {...}}, ...]``. The first record may lack one
     of the two: reading that side reports it.
@@ -184,9 +184,9 @@ def is_records(data: object) -> bool:
 def _checked(
     read: Columns, roles: Mapping[str, str], side: Side, extra: Sequence[str] = ()
 ) -> tuple[pl.DataFrame, Ids, Counter[str]]:
-    """Rows of users, items and other columns, by role or name; users without rows; counts.
+    """Check the columns; return a frame by role or name, users without rows, and counts.
 
-    All are fetched at once, because a query may order its rows differently each time.
+    All columns are fetched at once, because a query may order its rows differently each time.
     """
     roles, columns = dict(roles), read.fetch([*roles.values(), *extra])
     name = roles["item"]
@@ -220,7 +220,7 @@ def _checked(
 
 
 def _subtopics(column: Column, *, untyped: bool) -> list[pl.Series]:
-    """The subtopics as text, unless the column has something else, or the same in all rows."""
+    """Convert subtopics to text; [] if the column has other types or a single value."""
     values = typed(column, "subtopic", untyped=untyped)
     if values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum):
         return [values.cast(pl.String)] if values.n_unique() > 1 else []
@@ -228,7 +228,7 @@ def _subtopics(column: Column, *, untyped: bool) -> list[pl.Series]:
 
 
 def _judged(read: Columns, lists: ByUser) -> Table:
-    """Judgments; only their gains need a check."""
+    """Create a table of judgments from checked lists; only the gains need a check."""
     counts = Counter({**read.counts, "rows": len(lists)})
     if lists.numbers is None:
         counts["assumed_gains"] = len(lists)
@@ -238,7 +238,7 @@ def _judged(read: Columns, lists: ByUser) -> Table:
 
 
 def _listed(read: Columns, lists: ByUser) -> Table:
-    """Rankings without any value that needs a check."""
+    """Create a table of rankings from checked lists."""
     counts = Counter({**read.counts, "rows": len(lists)})
     if lists.numbers is not None:
         counts["infinite_scores"] = int(np.isinf(lists.numbers).sum())
@@ -263,7 +263,7 @@ def _table(
 def _settle_scores(
     frame: pl.DataFrame, empty: Ids, bad_scores: BadScores, source: str, counts: Counter[str]
 ) -> tuple[pl.DataFrame, Ids]:
-    """Decide about missing scores and count the infinite ones; users without rows join `empty`."""
+    """Resolve missing scores and count infinite scores; users without rows are added to `empty`."""
     scores = frame["score"]
     counts["infinite_scores"] = int(scores.is_infinite().sum())
     missing = scores.null_count()

@@ -1,4 +1,4 @@
-"""JSON of search engines: relevance judgments and search results.
+"""Read JSON of search engines: relevance judgments and search results.
 
 Elasticsearch and OpenSearch: requests and responses of ``_rank_eval``. OpenSearch: judgment lists
 and evaluation results of its Search Relevance plugin. RRE (Rated Ranking Evaluator): ratings files.
@@ -15,7 +15,7 @@ from rankmeter.errors._checks import brief
 
 
 def by_query(data: Mapping[Any, Any], side: Side, source: str) -> Mapping[Any, Any]:
-    """Query → {document: rating}, or its documents in order; other data are returned unchanged."""
+    """Return query → {document: rating} or query → documents; other data are returned unchanged."""
     forms = [form for form in _FORMS if form.keys <= data.keys()]
     for form in sorted(forms, key=lambda form: form.side != side):
         try:
@@ -59,13 +59,13 @@ def _judgments(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
 
 
 def _stored_judgments(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    """The judgments of all lists that a search returned."""
+    """Read the judgments of all judgment lists in a search response."""
     lists = [stored["_source"] for stored in data["hits"]["hits"]]
     return [judged for judgments in lists for judged in _judgments(judgments)]
 
 
 def _stored_results(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    """The documents of each query in the results of an experiment that a search returned."""
+    """Read the documents of each query from the experiment results in a search response."""
     results = [stored["_source"] for stored in data["hits"]["hits"]]
     pairs = [(result["searchText"], result["documentIds"]) for result in results]
     if not all(isinstance(query, str) and isinstance(ids, list) for query, ids in pairs):
@@ -74,7 +74,7 @@ def _stored_results(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
 
 
 def _topics(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    """The groups of queries, which share their ratings."""
+    """Read the query groups; the queries of a group share their ratings."""
     groups = [group for topic in data["topics"] for group in topic["query_groups"]]
     return [
         (group["name"], [(document, float(rating))
@@ -85,7 +85,7 @@ def _topics(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
 
 
 def _unique(pairs: Iterable[tuple[Any, Any]], owner: str, source: str) -> dict[Any, Any]:
-    """The pairs as a mapping; the same key twice is an error, because only one could be kept."""
+    """Turn pairs into a mapping; refuse repeated keys."""
     mapping: dict[Any, Any] = {}
     for key, value in pairs:
         if key in mapping:
@@ -99,7 +99,7 @@ def _unique(pairs: Iterable[tuple[Any, Any]], owner: str, source: str) -> dict[A
 
 
 class _Form(NamedTuple):
-    """A response or request of a search engine: its keys, its side and its reader."""
+    """Response or request of a search engine, with its keys, side and reader."""
 
     keys: frozenset[str]
     side: Literal["rankings", "truth"]

@@ -1,4 +1,4 @@
-"""Frames of Spark, and rankings that stay there as a query for their canonical form.
+"""Spark frames, and rankings kept in Spark as a query in canonical form.
 
 The queries have built-in expressions only.
 """
@@ -36,7 +36,7 @@ _PER_ARRAY = 2**18  # values of a table that is sent
 
 @functools.cache
 def _types() -> dict[str, Any]:
-    """Types of Polars by the name in Spark."""
+    """Polars types by the name of the Spark type."""
     return {
         "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32, "bigint": pl.Int64,
         "float": pl.Float32, "double": pl.Float64, "string": pl.String, "boolean": pl.Boolean,
@@ -54,7 +54,7 @@ _IN_TASK = re.compile(r"(?s).*most recent failure: [^\n]*?\): ")
 
 @contextmanager
 def _query_errors(source: str) -> Iterator[None]:
-    """Turn any error of Spark into one that names the query and the root of its causes."""
+    """Turn any Spark error into an error that names the query and the root cause."""
     try:
         yield
     except RankmeterError:
@@ -75,7 +75,7 @@ def _query_errors(source: str) -> Iterator[None]:
 
 
 def _causes(error: Any) -> Iterator[str]:
-    """The messages of an error of Spark, from what was called to the root of its causes."""
+    """Yield the messages of a Spark error, from the call to the root cause."""
     yield f"{type(error).__name__}: {error}"
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     while java is not None:
@@ -84,7 +84,7 @@ def _causes(error: Any) -> Iterator[str]:
 
 
 def is_spark(data: object) -> bool:
-    """Whether this is a DataFrame of Spark."""
+    """Whether the data are a Spark DataFrame."""
     return any(
         kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
         for kind in type(data).__mro__
@@ -92,7 +92,7 @@ def is_spark(data: object) -> bool:
 
 
 def from_spark(data: Any, side: Side) -> Columns:
-    """A Spark DataFrame; only the needed columns are collected."""
+    """Read a Spark DataFrame; only the needed columns are collected."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         frame = collect_rows(data.select([quoted(name) for name in names]), describe_type(data))
@@ -102,7 +102,7 @@ def from_spark(data: Any, side: Side) -> Columns:
 
 
 def in_spark(data: object) -> object:
-    """The path of a Parquet file, a folder or a URL as a Spark DataFrame; all else unchanged."""
+    """Read a Parquet file, a folder or a URL as a Spark DataFrame; else return the data."""
     if not isinstance(data, str | PathLike):
         return data
     path = fspath(data)
@@ -116,7 +116,7 @@ def in_spark(data: object) -> object:
 
 
 def spark_session(master: str | None = None) -> Any:
-    """The session of Spark that is running, or a new one."""
+    """Return the running Spark session, or start a new session."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -134,7 +134,7 @@ def spark_session(master: str | None = None) -> Any:
 
 
 def quoted(name: str) -> str:
-    """The name of a column in SQL."""
+    """Quote a column name for SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -145,7 +145,7 @@ def expression(data: Any, sql: str) -> Any:
 
 
 def collect_rows(query: Any, source: str) -> pl.DataFrame:
-    """The rows of a query on the driver."""
+    """Collect the rows of a query on the driver."""
     with _query_errors(source):
         if hasattr(query, "toArrow"):
             return pl.DataFrame(pl.from_arrow(query.toArrow()))
@@ -155,10 +155,10 @@ def collect_rows(query: Any, source: str) -> pl.DataFrame:
 
 
 def _local(rows: pl.DataFrame, session: Any, source: str) -> Any:
-    """A table of the driver as a Spark DataFrame.
+    """Send a Polars frame to Spark as a DataFrame.
 
-    It is sent as a few rows of arrays: Spark looks at each row of a local table many times while
-    it plans a query.
+    The frame is sent as a few rows of arrays: Spark looks at each row of a local table many times
+    while it plans a query.
     """
     from pyspark.sql import DataFrame
 
@@ -178,7 +178,7 @@ def _local(rows: pl.DataFrame, session: Any, source: str) -> Any:
 
 
 def _named(kind: Any) -> str:
-    """A type of Polars in SQL."""
+    """SQL name of a Polars type."""
     if isinstance(kind, pl.Decimal):
         return f"decimal({kind.precision},{kind.scale})"
     return next(name for name, dtype in _types().items() if dtype == kind)
@@ -186,12 +186,12 @@ def _named(kind: Any) -> str:
 
 @dataclass(frozen=True)
 class _InSpark(Kind):
-    """Spark, with the names and types that the data had for users and items."""
+    """Kind of Spark frames, with the names and types of users and items in the input."""
 
     session: Any = None
 
     def frame(self, frame: pl.DataFrame) -> Any:
-        """The rows are sent when Spark needs them. Names differ in more than case."""
+        """Create a Spark DataFrame, sent when needed; renamed if names differ in more than case."""
         columns = [_typed(column, self.types.get(column.name)) for column in frame]
         names = [str(self.names.get(name, name)) for name in frame.columns]
         if len({name.lower() for name in names}) < len(names):
@@ -200,7 +200,7 @@ class _InSpark(Kind):
 
 
 def kind_in_spark(data: Any, roles: Mapping[str, str]) -> Kind:
-    """The kind of a Spark DataFrame whose roles are known."""
+    """Determine the kind of a Spark DataFrame, given the columns of the roles."""
     names = {role: roles[role] for role in roles.keys() & {"user", "item"}}
     kinds = dict(data.dtypes)
     types = {role: _types()[kinds[name]] for role, name in names.items() if kinds[name] in _types()}
@@ -208,7 +208,7 @@ def kind_in_spark(data: Any, roles: Mapping[str, str]) -> Kind:
 
 
 def _typed(column: pl.Series, dtype: Any) -> pl.Series:
-    """A column in a type, if that holds all its values, or else in one that Spark has."""
+    """Cast a column to a type that holds all values, or else to a type that Spark has."""
     if dtype is None:
         dtype = column.dtype
     if dtype not in _types().values():
@@ -228,7 +228,7 @@ _EXACT = {"float": 2**24, "double": 2**53}  # up to where a type has every integ
 
 
 class _Role(NamedTuple):
-    """A column in canonical form."""
+    """Column in canonical form."""
 
     sql: str  # null where the column has no id, or no number
     dtype: Any  # of Polars
@@ -237,7 +237,7 @@ class _Role(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Rankings as a query with the columns ``user``, ``item`` and ``score`` or ``rank``.
+    """Query of rankings with the columns ``user``, ``item`` and ``score`` or ``rank``.
 
     Ids are of the type int, bigint or string, numbers double. Bad values are null; `checked` finds
     them.
@@ -255,19 +255,19 @@ class Query:
 
     @property
     def ids(self) -> pl.Schema:
-        """The types of user and item, of Polars."""
+        """Polars types of user and item."""
         return pl.Schema({role: self.roles[role].dtype for role in ("user", "item")})
 
     @property
     def all(self) -> Any:
-        """All rows: user, item, score or rank, and ``rounded``, which is 1 or 0."""
+        """Query of all rows: user, item, score or rank, and ``rounded``, which is 1 or 0."""
         columns = [f"{column.sql} AS {role}" for role, column in self.roles.items()]
         rows = self.data.selectExpr(*columns, f"{self._rounded} AS rounded")
         return rows.where(self.inside) if self.inside else rows
 
     @property
     def candidates(self) -> Any:
-        """The rows that are ranked: user, item, score or rank."""
+        """Query of the ranked rows: user, item, score or rank."""
         rows = self.all.drop("rounded")
         if self.bad_scores == "worst":
             return rows.selectExpr("user", "item", f"{self.usable} AS {self.order}")
@@ -275,37 +275,37 @@ class Query:
 
     @property
     def usable(self) -> str:
-        """The score or rank of a row of `all` as a candidate, in SQL; null if it is dropped."""
+        """SQL of the score or rank of a row of `all` as candidate; null if the row is dropped."""
         if self.bad_scores == "worst" and self.order == "score":
             return "coalesce(score, double('-Infinity'))"
         return self.order
 
     @property
     def _rounded(self) -> str:
-        """Whether a number is written as an integer that no float64 holds exactly."""
+        """SQL that is 1 for integers without an exact float64, else 0."""
         name = quoted(self.names[self.order])
         if dict(self.data.dtypes)[self.names[self.order]] != "bigint":
             return "0"
         return f"int(NOT (try_cast(double({name}) AS bigint) <=> {name}))"
 
     def grouped(self, query: Any, keys: Sequence[str], *sql: str) -> Any:
-        """A query for aggregates of each group."""
+        """Query of aggregates by group."""
         return query.groupBy(*keys).agg(*(expression(query, aggregate) for aggregate in sql))
 
     def condition(self, sql: str) -> Any:
-        """A condition of a join."""
+        """Build a join condition from SQL."""
         return expression(self.data, sql)
 
     def collect(self, query: Any) -> pl.DataFrame:
-        """The result of a query."""
+        """Collect the result of a query."""
         return collect_rows(query, self.source)
 
     def send(self, rows: pl.DataFrame) -> Any:
-        """A small table of integers, strings and floats, copied to wherever it is joined."""
+        """Send a small table of integers, strings and floats for a broadcast join."""
         return _local(rows, self.data.sparkSession, self.source).hint("broadcast")
 
     def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """The counts for an `Origin`, from the numbers of bad values; or a DataError."""
+        """Turn numbers of bad values into the counts of an `Origin`, or raise a DataError."""
         n = counts["rows"]
         if self.counted is not None:
             return self.counted(n - counts["missing"])
@@ -330,11 +330,11 @@ class Query:
         return {name: n for name, n in checked.items() if n}
 
     def within(self, sql: str) -> Query:
-        """Only the rows for which a condition on the columns of `all` holds; empty for no one."""
+        """Restrict `all` by a condition on its columns; "" removes the restriction."""
         return replace(self, inside=sql)
 
     def instead(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> Query:
-        """Rows that were made of these, and what an `Origin` counts given their number."""
+        """Replace the rows by derived rows; `counts` returns the `Origin` counts for a number."""
         kinds = dict(rows.dtypes)
         ids = {role: _id(role, kinds[role]) for role in ("user", "item")}
         roles = {role: column for role, column in ids.items() if column is not None}
@@ -380,7 +380,7 @@ class Query:
 
 @dataclass(frozen=True, eq=False)
 class InSpark(InFrame):
-    """Rankings in Spark: a few rows are examples with the types of all."""
+    """Rankings in Spark, with a few rows as examples of all types."""
 
     query: Query
     in_memory = False
@@ -389,13 +389,13 @@ class InSpark(InFrame):
 def canonical_columns(
     data: Any, names: Mapping[str, str], order: Literal["score", "rank"]
 ) -> dict[str, _Role | None]:
-    """The columns of the roles, by their names; None where a type has no ids, or no numbers."""
+    """Canonical columns of the roles, by name; None for a type without ids or numbers."""
     read, types = {"user": _id, "item": _id, "score": _number, "rank": _rank}, dict(data.dtypes)
     return {role: read[role](names[role], types[names[role]]) for role in ("user", "item", order)}
 
 
 def _id(name: str, kind: str) -> _Role | None:
-    """The ids of a column; None if values of this type cannot be ids."""
+    """Canonical column of ids; None if values of this type cannot be ids."""
     column = quoted(name)
     if kind in _SHORT:
         return _Role(f"int({column})", pl.Int32)
@@ -418,14 +418,14 @@ def _id(name: str, kind: str) -> _Role | None:
 
 
 def _number(name: str, kind: str) -> _Role | None:
-    """The numbers of a column; None if it has none."""
+    """Canonical column of numbers; None for a type without numbers."""
     if kind in _WHOLE or kind in _EXACT or kind.startswith("decimal") or kind == "void":
         return _Role(f"nullif(double({quoted(name)}), double('NaN'))", pl.Float64)
     return None
 
 
 def _rank(name: str, kind: str) -> _Role | None:
-    """The ranks of a column."""
+    """Canonical column of ranks; None for a type without numbers."""
     number, column = _number(name, kind), quoted(name)
     if number is None or kind == "void":
         return number

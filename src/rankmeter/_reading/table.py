@@ -30,16 +30,16 @@ Frame: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Kind:
-    """Polars, or pandas with the names and types that the data had for users and items."""
+    """Kind of frame: Polars, or pandas with the names and types of users and items in the input."""
 
     is_pandas: bool = False
     names: Mapping[str, Hashable] = field(default_factory=dict)  # role → label of the column
     types: Mapping[str, Any] = field(default_factory=dict)  # role → type of the column
 
     def frame(self, frame: pl.DataFrame) -> Frame:
-        """A frame with the columns ``user`` and ``item``, or one of them or none, in this kind.
+        """Convert a frame to this kind; any columns ``user`` and ``item`` get their input names.
 
-        Ids keep their type where the one that came in cannot hold them all. No column is renamed if
+        Ids keep their type if the input type cannot hold all of them. No column is renamed if
         a name is taken by another column.
         """
         refuse_dead_threads()
@@ -58,7 +58,7 @@ POLARS = Kind()
 
 
 def to_pandas(frame: pl.DataFrame, needed_by: str = "a frame of") -> Any:
-    """A frame in pandas, without pyarrow.
+    """Convert a frame to pandas, without pyarrow.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def to_pandas(frame: pl.DataFrame, needed_by: str = "a frame of") -> Any:
 
 
 def _typed(ids: Any, dtype: Any) -> Any:
-    """A column of pandas in a type, if that holds all its values."""
+    """Cast a pandas column to a type that holds all values; else return the column."""
     categories = getattr(dtype, "categories", None)
     if ids.dtype == dtype or not (categories is None or ids.isin(categories).all()):
         return ids
@@ -90,13 +90,13 @@ def _typed(ids: Any, dtype: Any) -> Any:
 
 
 def polars_errors() -> tuple[type[Exception], type[BaseException], type[OSError]]:
-    """The errors of Polars for damaged data; a panic of Rust is not an `Exception`."""
+    """Exception types of Polars for damaged data; a panic of Rust is not an `Exception`."""
     return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError
 
 
 @contextmanager
 def reading(path: Path | str) -> Iterator[None]:
-    """Turn the error of a file that the system refuses into one that names the file."""
+    """Turn an operating system error for a file into an error that names the file."""
     try:
         yield
     except OSError as error:
@@ -104,19 +104,19 @@ def reading(path: Path | str) -> Iterator[None]:
 
 
 def reason(error: object) -> str:
-    """The first line of another package's message, at most 200 characters."""
+    """First line of another package's message, at most 200 characters."""
     line = str(error).strip().partition("\n")[0]
     return line if len(line) <= 200 else f"{line[:199]}…"
 
 
 def few(values: Iterable[object], n: int = 3) -> str:
-    """The first values, as a list in words."""
+    """Format the first values as a comma-separated list."""
     first = [brief(value) for value in islice(iter(values), n + 1)]
     return ", ".join(first[:n]) + (", …" if len(first) > n else "")
 
 
 def rows(indices: Iterable[int], n: int = 3) -> str:
-    """The first few row numbers in words, counted from 1."""
+    """Format the first row numbers in words, counted from 1."""
     first = [str(index + 1) for index in islice(iter(indices), n + 1)]
     word = "row" if len(first) == 1 else "rows"
     return f"{word} {', '.join(first[:n])}{', …' if len(first) > n else ''} (the first row is 1)"
@@ -132,7 +132,7 @@ def refuse(
     values: pl.Series | None = None,
     error: type[DataError] = InvalidValueError,
 ) -> None:
-    """Refuse values where a mask is true: how many of what, an example, where, and what to do."""
+    """Refuse values where the mask `wrong` is true: number, problem, example, rows and remedy."""
     bad_rows = wrong.arg_true()
     if len(bad_rows):
         example = "" if values is None else f", for example {brief(values[int(bad_rows[0])])}"
@@ -155,7 +155,7 @@ _Type: TypeAlias = "pl.DataType | type[pl.DataType]"
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of a table: its source, and what was counted and doubted while reading.
+    """Origin of a table: the source, with counts and cautions from reading.
 
     Of `counts` only ``rows`` is always there, the others if they are not zero: ``float_user_ids``,
     ``float_item_ids`` (integers that came as floats), ``infinite_scores``, ``worst_scores``,
@@ -199,58 +199,58 @@ class Table:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The rows, one for each item of a user."""
+        """Rows as a frame, one for each item of a user."""
         return self.rows.frame()
 
     def with_rows(self, frame: pl.DataFrame) -> Table:
-        """The table with other rows, which are in memory."""
+        """Replace the rows by a frame in memory."""
         return replace(self, rows=InFrame(frame))
 
     @property
     def height(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return len(self.rows)
 
     @cached_property
     def users(self) -> Ids:
-        """The users of the rows, each at least once."""
+        """Users of the rows, each at least once."""
         return self.rows.users
 
     @property
     def scores(self) -> FloatArray:
-        """The scores of rankings whose order is ``"score"``."""
+        """Scores of rankings whose order is ``"score"``."""
         return self.rows.numbers_of("score")
 
     @property
     def gains(self) -> FloatArray:
-        """The gains of judgments."""
+        """Gains of judgments."""
         return self.rows.numbers_of("gain")
 
     def type_of(self, role: str) -> IdType:
-        """The type of the ids of a role."""
+        """Name of the id type of a role."""
         return self.users.type if role == "user" else self.rows.item_type
 
     def dtype(self, role: str) -> pl.DataType:
-        """The type of the ids of a role, as a type of Polars."""
+        """Polars type of the ids of a role."""
         return _polars_type(self.type_of(role))
 
     def only(self, indices: IntArray, empty: IntArray) -> Table:
-        """Select rows and empty users by index; neighbouring rows are not copied."""
+        """Select rows and empty users by index; consecutive rows are not copied."""
         return replace(self, rows=self.rows.only(indices), empty_users=self.empty_users.take(empty))
 
     def of_user(self, user: object) -> Table:
-        """The part that belongs to one user."""
+        """Select the rows of one user."""
         columns = (self.users, self.empty_users)
         return self.only(*((ids.series() == user).arg_true().to_numpy() for ids in columns))
 
     @property
     def by_subtopic(self) -> bool:
-        """Whether these are judgments by subtopic."""
+        """Whether the table has judgments by subtopic."""
         return not self.rows.is_index and "subtopic" in self.frame.columns
 
     @property
     def source(self) -> str:
-        """Where the data came from."""
+        """Source of the data, for messages."""
         return self.origin.source
 
     @property
@@ -259,7 +259,7 @@ class Table:
         return self.origin.textual
 
     def doubted(self, caution: str) -> Table:
-        """The table with one more caution, unless that is empty."""
+        """Add a caution, unless empty."""
         if not caution:
             return self
         return replace(self, origin=replace(self.origin, cautions=(*self.origin.cautions, caution)))
@@ -271,7 +271,7 @@ class Table:
 
 
 def no_judgments(rankings: Table) -> Table:
-    """An empty ground truth, for metrics that need none."""
+    """Create an empty ground truth, for metrics that need no judgments."""
     types = rankings.dtype("user"), rankings.dtype("item"), pl.Float64()
     schema = dict(zip(("user", "item", "gain"), types, strict=True))
     users = Objects([], rankings.type_of("user"))
@@ -279,13 +279,13 @@ def no_judgments(rankings: Table) -> Table:
 
 
 def _polars_type(kind: IdType) -> pl.DataType:
-    """The type of that name."""
+    """Polars type with the name `kind`."""
     dtype: pl.DataType = getattr(pl, kind)()
     return dtype
 
 
 def whole_numbers(text: pl.Series) -> pl.Series | None:
-    """The integers that a String series writes, or None if any of them would change.
+    """Convert text to integers; None if the text of any integer would change.
 
     So ``"7"`` is an integer, and ``"007"``, ``"+7"``, ``" 7"`` and ``"-0"`` are names.
     """
@@ -293,7 +293,7 @@ def whole_numbers(text: pl.Series) -> pl.Series | None:
 
 
 def _rewritten(text: pl.Series, dtype: _Type) -> pl.Series:
-    """A mask of the texts that differ from their integer written back."""
+    """Mask of the texts that differ from their integer converted back to text."""
     return text.cast(dtype, strict=False).cast(pl.String).ne_missing(text)
 
 
@@ -348,7 +348,7 @@ def unify_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[s
 
 
 def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
-    """Refuse flat items for several users: they would be read as the items of user 0 alone."""
+    """Refuse flat items next to several users: the items would be read as those of user 0 alone."""
     sides = [("rankings", rankings), ("truth", truth)]
     for (flat, single), (other_side, many) in (sides, sides[::-1]):
         if single.origin.shape not in _FLAT or many.origin.shape in _FLAT:
@@ -371,7 +371,7 @@ _FLAT = ("flat", "pairs")
 
 
 def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
-    """A hint that spells out both possible meanings of a flat list or mapping."""
+    """Build a hint with both possible meanings of a flat list or mapping."""
     frame = flat.frame.head(3)
     ellipsis = ", …" if len(flat.frame) > len(frame) else ""
     items = list(map(brief, frame["item"]))
@@ -399,7 +399,7 @@ def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
 
 
 def _common_id_type(role: str, rankings: Table, truth: Table) -> IdType:
-    """The type that the ids of both sides can have."""
+    """Determine the type for the ids of both sides."""
     types = rankings.type_of(role), truth.type_of(role)
     if types[0] == types[1]:
         return types[0]
@@ -429,9 +429,9 @@ def _common_id_type(role: str, rankings: Table, truth: Table) -> IdType:
 
 
 def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
-    """Refuse ids that match the other side only without the white space at their ends.
+    """Refuse ids that match the other side only without white space at the ends.
 
-    Otherwise it is part of an id. It is accidental only in ids that were read from text.
+    Otherwise white space is part of an id. It is accidental only in ids that were read from text.
     """
     sides = ((rankings, truth), (truth, rankings))
     for table, other in sides:
@@ -455,7 +455,7 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
 
 
 def _all_ids(table: Table, role: str) -> pl.Series:
-    """All ids of a role: of the rows, then of the users without items."""
+    """All ids of a role: ids of the rows, then of the users without items."""
     if role == "item":
         return table.frame[role]
     columns = table.users.series(), table.empty_users.series()

@@ -1,4 +1,4 @@
-"""The content of a text file; delimited text and lines."""
+"""Read the content of a text file, delimited text and lines."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Piece: TypeAlias = Callable[[int, int], Any]
 
 
 def state_of(path: str | Path) -> tuple[int, ...]:
-    """The size of a file, and what changes with its content."""
+    """Size, modification time and inode of a file, which change with the content."""
     status = Path(path).stat()
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 @dataclass(frozen=True)
 class Text:
-    """The content of a file, which becomes characters only where this is needed.
+    """Content of a text file, decoded only when needed.
 
     Of a large file only the start was read, and `read` reads all of it once something needs that.
     """
@@ -44,7 +44,7 @@ class Text:
 
     @cached_property
     def content(self) -> bytes | bytearray:
-        """All bytes."""
+        """All bytes of the file."""
         return self.start if self.read is None else self.read()
 
     @property
@@ -54,19 +54,19 @@ class Text:
 
     @property
     def has_changed(self) -> bool:
-        """Whether a large file may be another one by now, or none."""
+        """Whether a large file may have been changed, replaced or removed."""
         with suppress(OSError):
             return state_of(self.name) != self.state
         return True
 
     @property
     def size(self) -> int:
-        """The number of bytes."""
+        """Number of bytes."""
         return self.state[0] if self.is_unread else len(self.content)
 
     @contextmanager
     def opened(self) -> Iterator[Piece]:
-        """Pieces of the content, which is not read for this."""
+        """Yield a function that returns pieces of the content, without reading all of it."""
         if not self.is_unread:
             view = memoryview(self.content)
             yield lambda start, stop: view[start:stop]
@@ -77,31 +77,31 @@ class Text:
 
     @cached_property
     def text(self) -> str:
-        """All characters."""
+        """All characters of the file."""
         return self.content.decode(self.encoding)
 
     @cached_property
     def head(self) -> str:
-        """The first 65536 characters."""
+        """Up to 65536 characters from the start."""
         return self.start[:START].decode(self.encoding, "ignore")[:_HEAD]
 
     @cached_property
     def is_ascii(self) -> bool:
-        """Whether every byte is a character in any encoding."""
+        """Whether all bytes are ASCII."""
         return self.content.isascii()
 
     @property
     def is_blank(self) -> bool:
-        """Whether every character is white space."""
+        """Whether all characters are white space."""
         return not self.head.strip() and not self.text.strip()
 
     def has(self, *words: bytes) -> bool:
-        """Whether any of some bytes occurs."""
+        """Whether any of the words occurs."""
         return any(word in self.content for word in words)
 
 
 def _pieces_of(file: Any) -> Piece:
-    """Read pieces of a file into one buffer."""
+    """Return a function that reads pieces of a file into one buffer."""
     buffer = np.empty(0, dtype=np.uint8)
 
     def piece(start: int, stop: int) -> Any:
@@ -126,7 +126,7 @@ START = 4 * _HEAD
 
 
 def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
-    """A table with a header line; every value stays text until its meaning is known."""
+    """Read a table with a header line; every value stays text until its role is known."""
     refuse_bare_carriage_returns(file, quoted=True)
     header = _header(file, separator)
     if len(header) == 1 and (other := next((c for c in "\t;|," if c in header[0]), None)):
@@ -160,7 +160,7 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
 
 
 def _plain_rows(file: Text, separator: str, width: int) -> pl.DataFrame | None:
-    """The rows of a file without quotation marks and missing last values, else None.
+    """Read rows of a file without quotation marks and without missing last values; else None.
 
     Every row has `width` fields: none has fewer, and together they have as many as that makes.
     """
@@ -177,7 +177,7 @@ def _plain_rows(file: Text, separator: str, width: int) -> pl.DataFrame | None:
 
 
 def _any_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
-    """The rows of any file, or the error of the first bad one."""
+    """Read rows of any file; raise the error of the first bad row."""
     text = file.text.lstrip("\r\n")
     if "\n\n" in text or "\n\r\n" in text:  # Polars would read a blank line as a row of nulls
         # Text between quotation marks is kept.
@@ -206,9 +206,9 @@ def _any_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
 
 
 def refuse_bare_carriage_returns(file: Text, *, quoted: bool = False) -> None:
-    r"""Refuse a ``\r`` that does not end a line: it would become part of a value.
+    r"""Refuse a ``\r`` that does not end a line and would become part of a value.
 
-    Where values may be quoted, it is allowed between quotation marks.
+    If `quoted`, a ``\r`` is allowed between quotation marks.
     """
     if not file.has(b"\r") or file.content.count(b"\r") == file.content.count(b"\r\n"):
         return
@@ -222,7 +222,7 @@ def refuse_bare_carriage_returns(file: Text, *, quoted: bool = False) -> None:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines with their ends, one at a time, to avoid a second copy of a large text."""
+    """Yield the lines with their line breaks, which avoids a second copy of a large text."""
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)
@@ -251,7 +251,7 @@ def _bad_header(file: Text, reason: str) -> FileFormatError:
 def _quotes_inside(text: str, separator: str) -> bool:
     """Whether a quotation mark seems to be where Polars can join or drop rows.
 
-    That is inside a field, after a quoted one, or without a second one.
+    Such marks are inside a field, follow a quoted field, or have no second mark.
     """
     if '"' not in text:
         return False
@@ -264,7 +264,7 @@ def _quotes_inside(text: str, separator: str) -> bool:
 
 
 def _by_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
-    """The table row by row: a quotation mark inside a field without quotation is text."""
+    """Read the table row by row; a quotation mark inside an unquoted field is text."""
     if ragged := _ragged(file, separator, width):
         raise ragged
     rows = (row for row in csv.reader(_lines(file.text), delimiter=separator, strict=True) if row)
@@ -275,7 +275,7 @@ def _by_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
 
 
 def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
-    """Report the first row with too many or too few fields, or with broken quotation."""
+    """Build the error for the first row with a wrong number of fields or bad quotes; else None."""
     reader = csv.reader(_lines(file.text), delimiter=separator, strict=True)
     line = 0
     try:
@@ -302,7 +302,7 @@ def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
 
 
 def read_lines(file: Text, side: Side) -> Columns:
-    """One user per line, perhaps below a title; blank lines are ignored."""
+    """Read a user per line, perhaps below a title; blank lines are ignored."""
     refuse_bare_carriage_returns(file)
     lines = [line for line in map(str.strip, file.text.split("\n")) if line]
     users = pl.Series(lines[1:] if named("user", lines[:1]) else lines, dtype=pl.String)

@@ -1,4 +1,4 @@
-"""TREC files: fields separated by any run of ASCII white space, without a header."""
+"""Read TREC files: fields separated by any run of ASCII white space, without a header."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ _RANK_OF_MORE = f"^{_SPACE}*(?:{_FIELD}{_SPACE}+){{3}}({_FIELD})(?:{_SPACE}+{_FI
 
 
 def read_run(file: Text, side: Side, *, ranked: bool = True, in_rows: bool = False) -> Columns:
-    """A TREC run: ``qid Q0 docid rank score tag``, ordered by score as trec_eval orders it.
+    """Read a TREC run, ``qid Q0 docid rank score tag``, ordered by score like in trec_eval.
 
     Unless `ranked` is false, the rank in a line with more fields must be an integer: else the space
-    is in the docid, and the score would be its rank. What is `in_rows` is not an index of places.
+    is in the docid, and the score would be its rank. If `in_rows`, the result is never an index of
+    lines.
     """
     return _read_trec(file, side, _RUN, "qid docid score", ranked=ranked, in_rows=in_rows)
 
 
 def read_qrels(file: Text, side: Side) -> Columns:
-    """TREC judgments: ``qid 0 docid rel``; the second field is a subtopic if it is not 0 or Q0."""
+    """Read judgments, ``qid 0 docid rel``; the second field is a subtopic if not 0 or Q0."""
     return _read_trec(file, side, _QRELS, "qid docid rel")
 
 
 def looks_like_trec(file: Text, side: Side) -> Literal["run", "qrels"] | None:
-    """The format of a file by the fields of its first lines.
+    """Detect the format of a file by the fields of the first lines; None if not TREC.
 
     The second field of TREC files is Q0, or 0, or the number of a subtopic. The item in a table of
     ratings can be the same; such a table differs by its header, by a third field of numbers with
@@ -86,7 +87,7 @@ def is_number(text: str) -> bool:
 def _read_trec(
     file: Text, side: Side, form: str, used: str, *, ranked: bool = False, in_rows: bool = False
 ) -> Columns:
-    """The columns of a run or of judgments, as an index of lines where they have no subtopics."""
+    """Read the columns of a run or of judgments; as an index of lines if without subtopics."""
     facts: dict[str, Any] = {"textual": True, "words": RETRIEVAL}
     usual = form == _USUAL.get(side) and not in_rows
     if usual and (lines := Lines.of(file, form.split(), used.split())):
@@ -102,7 +103,7 @@ def _read_trec(
 def trec_fields(
     file: Text, side: Side, form: str, used: str, *, exact: bool = False, ranked: bool = False
 ) -> tuple[pl.DataFrame, int]:
-    """The fields `used` of the lines of a `form`, and how many numbers were rounded.
+    """Read the fields `used` of lines of a `form`; return fields and number of rounded values.
 
     Fields are named in order, separated by spaces. The last of those used is a number, the others
     are texts. Lines may have more fields than the form unless they are to be `exact`, and if
@@ -126,10 +127,10 @@ def trec_fields(
 
 
 def _plain_lines(file: Text, fields: list[str], used: list[str]) -> pl.DataFrame | None:
-    """The fields of a file that has exactly one separator between them on every line, else None.
+    """Read the fields of a file with exactly one separator between fields on all lines, else None.
 
-    Then no line lacks its last field, and there is no other white space than these separators and
-    the ends of the lines. (Polars reads a missing field as a null, and may ignore further fields.)
+    In such a file no line lacks its last field, and the only white space is separators and line
+    breaks. (Polars reads a missing field as a null, and may ignore further fields.)
     """
     separator = b"\t" if b"\t" in file.content[:_START] else b" "
     if not (file.is_ascii or file.encoding == "utf-8"):
@@ -162,7 +163,7 @@ _START = 4096
 
 
 def _blanks(content: bytes | bytearray) -> int | None:
-    """The number of white-space and control bytes; None if two of them are neighbours."""
+    """Number of white-space and control bytes; None if two are adjacent."""
     codes, n = np.frombuffer(content, np.uint8), 0
     before = codes[:1] <= _BLANK  # at the start, it would make an empty field
     for start in range(0, codes.size, _AT_ONCE):
@@ -180,7 +181,7 @@ _AT_ONCE = 2**18  # bytes, so that a part stays in the cache
 def _any_lines(
     file: Text, fields: list[str], used: list[str], *, exact: bool, ranked: bool = False
 ) -> tuple[pl.DataFrame, int]:
-    """The fields of any file, or the error of the first bad line."""
+    """Read the fields of any file; raise the error of the first bad line."""
     if (position := file.text.find(_NEVER)) >= 0:
         raise FileFormatError(
             f"{file.name}, line {file.text.count(chr(10), 0, position) + 1}: the control character "
@@ -216,7 +217,7 @@ def _any_lines(
 
 
 def _refuse_split_docids(name: str, lines: pl.Series) -> None:
-    """A docid with a space moves the rank to the place of the score."""
+    """Refuse document ids with a space, which moves the rank to the position of the score."""
     rank = lines.str.extract(_RANK_OF_MORE)
     bad = (~rank.str.contains("^[0-9]+$")).fill_null(value=False).arg_true()
     if len(bad):

@@ -1,4 +1,4 @@
-"""Items of users: those of one user, in order, as a set or with a number each; columns of lists."""
+"""Read the items of users: in order, as a set or with numbers; and columns of lists."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _is_pandas_series = made_by("pandas", "Series")
 def items_of_all(
     users: Iterable[Any], values: Iterable[Any], side: Side, source: str
 ) -> tuple[npt.NDArray[np.int64], list[Any], list[Any] | None]:
-    """The number of items of each user, the items and, if there are any, their numbers.
+    """Return the number of items of each user, all items and, if present, all numbers.
 
     Some users without numbers are refused; a user without items needs none.
     """
@@ -58,7 +58,7 @@ def items_of_all(
 def items_of(
     user: object, value: Any, side: Side, source: str
 ) -> tuple[list[Any], list[Any] | None]:
-    """The items of one user and, if they have any, their numbers."""
+    """Items of one user and, if present, the numbers of the items."""
     if isinstance(value, Mapping):
         pairs = list(value.items())
         return [item for item, _ in pairs], [number for _, number in pairs]
@@ -75,7 +75,7 @@ def items_of(
 
 
 def is_hit(value: object) -> bool:
-    """Whether a value is a mapping that names an item, as searches return them."""
+    """Whether a value is a mapping that names an item, like the hits of search engines."""
     return isinstance(value, Mapping) and len(_item_keys(value)) == 1
 
 
@@ -99,7 +99,7 @@ def _item_keys(hit: Mapping[Any, Any]) -> list[str]:
 def _from_hits(
     user: object, hits: Sequence[Any], side: Side, source: str
 ) -> tuple[list[Any], list[Any] | None]:
-    """Items of hits and, if these name them, their numbers."""
+    """Items of hits and, if the hits have numbers, the numbers."""
     (item,) = _item_keys(hits[0])
     fields = {key: value for hit in hits if isinstance(hit, Mapping) for key, value in hit.items()}
     keys = named(VALUE.get(side, ""), [*fields])
@@ -138,7 +138,7 @@ _IDS = {
 
 
 def _id_of(value: object) -> str:
-    """The attribute with the id, if this is a retrieved document, else an empty string.
+    """Name of the id attribute if the value is a retrieved document, else "".
 
     A document is of a known library, or has content and metadata as those of LangChain have.
     """
@@ -149,7 +149,7 @@ def _id_of(value: object) -> str:
 
 
 def _from_documents(user: object, items: Sequence[Any], name: str, source: str) -> list[Any]:
-    """The ids of documents in ranked order; also from pairs with a score.
+    """Ids of documents in ranked order, also from pairs of a document and a score.
 
     Whether a higher score of a pair is better depends on the vector store, so it is not read.
     """
@@ -172,7 +172,7 @@ def _from_documents(user: object, items: Sequence[Any], name: str, source: str) 
 
 
 def is_pair(value: object) -> bool:
-    """Whether a value is a tuple or list of two."""
+    """Whether a value is a tuple or list of length two."""
     return isinstance(value, tuple | list) and len(value) == 2
 
 
@@ -194,7 +194,7 @@ def are_scored(pairs: Sequence[Any], *, has_user: bool) -> bool:
 def _from_series(
     user: object, series: Any, side: Side, source: str
 ) -> tuple[list[Any], list[Any] | None]:
-    """Values that are items, or an index of items whose values are numbers.
+    """Read a Series of items, or a Series of numbers with the items in the index.
 
     A name of the values or of the index decides; then the types: text cannot be a number, floats
     and booleans cannot be items, and an index that numbers the rows is ignored.
@@ -254,7 +254,7 @@ def _number(side: Side) -> str:
 
 
 def refuse_twice(users: Sequence[Any], source: str) -> None:
-    """Two lists of one user have no order among each other."""
+    """Refuse repeated users, as several lists of one user have no order."""
     try:
         if len(set(users)) == len(users):
             return
@@ -276,7 +276,7 @@ def refuse_twice(users: Sequence[Any], source: str) -> None:
 def unnested(
     read: Columns, columns: Mapping[str, Column], roles: Mapping[str, str], side: Side
 ) -> tuple[Columns, dict[str, Column], dict[str, str]]:
-    """Rows of items; other lists of the same lengths are flattened, single values repeated.
+    """Flatten to rows of items, with other lists of the same lengths; single values are repeated.
 
     Users with an empty list become `empty_users`, and items with a number each give a column.
     """
@@ -304,7 +304,7 @@ def unnested(
 def _parts(
     column: Column, users: Column, side: Side, source: str
 ) -> tuple[np.ndarray[Any, Any], Column, Column | None]:
-    """The number of items of each row, the items, and their numbers if there are any."""
+    """Return the number of items of each row, all items and, if present, all numbers."""
     if isinstance(column, pl.Series) and column.dtype == pl.Array:
         column = column.arr.to_list()
     if isinstance(column, pl.Series) and not column.dtype.inner.is_nested():  # type: ignore[attr-defined]
@@ -328,7 +328,7 @@ def _no_list(source: str, number: int) -> DataError:
 def _repeat(
     column: Column, lengths: np.ndarray[Any, Any], row: np.ndarray[Any, Any], name: str, source: str
 ) -> Column:
-    """A column next to the items: a value for each of them, or one for all items of a row."""
+    """Expand a column next to the items: flatten lists, or repeat single values for each item."""
     if not holds_lists(column):
         return _taken(column, row)
     lists = column.to_list() if isinstance(column, pl.Series) else column
