@@ -81,14 +81,14 @@ ROWS: tuple[Input, ...] = ("scores", "batches")
 def choice(
     default: Any, meaning: str, *, rare: bool = False, inputs: tuple[Input, ...] = EVERY
 ) -> Any:
-    """Declare a choice: its default, what it decides, if it is rare, and on what it can act."""
+    """Declare a choice: its default, its meaning, whether it is rare, and where it can act."""
     metadata = {"meaning": meaning, "rare": rare, "inputs": inputs}
     return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """How hits are found."""
+    """Choices that decide how hits are found."""
 
     relevant: str = choice(
         ">0",
@@ -175,7 +175,7 @@ class Alignment:
 
     @property
     def threshold(self) -> tuple[str, float]:
-        """The condition for a hit on what items count (`counted_gains`): an operator, a number."""
+        """Operator and number of the condition for a hit, for gains from `counted_gains`."""
         if self.gains in ("positive", "reached") or self.gain_table:
             return ">", 0.0
         if self.gains == "all" or self.relevant == "any":
@@ -184,12 +184,12 @@ class Alignment:
         return operator, float(self.relevant.removeprefix(operator))
 
     def is_relevant(self, gain: Any) -> Any:
-        """Whether a judged item of this gain, or each of an array of gains, is relevant."""
+        """Whether a judged item of this gain, or of each gain in an array, is relevant."""
         operator, threshold = self.threshold
         return gain >= threshold if operator == ">=" else gain > threshold
 
     def is_relevant_grade(self, grade: Any) -> Any:
-        """Whether items of a grade, or of each of an array, are relevant by `relevant` alone."""
+        """Whether a grade, or each grade in an array, is relevant by `relevant` alone."""
         return dataclasses.replace(self, gains="relevant").is_relevant(grade)
 
     @functools.cached_property
@@ -200,7 +200,7 @@ class Alignment:
 
 
 def same_grade(grade: float) -> float:
-    """A grade with seven digits, unless it is an integer: 0.1 in single precision is 0.1."""
+    """Round a grade to seven digits, unless it is an integer: 0.1 in single precision is 0.1."""
     return grade if grade.is_integer() else float(f"{grade:.7g}")
 
 
@@ -217,7 +217,7 @@ GEOMETRIC_FLOOR = 1e-5
 
 @dataclass(frozen=True)
 class Averaging:
-    """Which users are averaged, and what users without a value count as."""
+    """Choices of the users to average, and of the number for users without a value."""
 
     missing: Literal["zero", "skip", "raise"] = choice(
         "zero",
@@ -352,7 +352,7 @@ class Choices(TypedDict, total=False):
 
 
 class EveryChoice(Choices, total=False):
-    """With those that act on other data alone."""
+    """The choices for rankings, and the choices for other data alone."""
 
     each: bool | None
 
@@ -408,7 +408,7 @@ RELEVANCE = ("relevant", "gains")
 
 
 def checked_choice(name: str, value: Any) -> Any:
-    """The value of a choice in its canonical form; a UsageError if it is not permitted."""
+    """Convert the value of a choice to canonical form; a UsageError if it is not permitted."""
     declared = CHOICES[name]
     if name == "relevant":
         return _threshold(value)
@@ -431,7 +431,7 @@ def checked_choice(name: str, value: Any) -> Any:
 
 
 def _threshold(value: Any) -> str:
-    """``relevant`` in canonical form: ``">= 4.0"`` → ``">=4"``, a bare number t → ``">=t"``."""
+    """Convert ``relevant`` to canonical form: ``">= 4.0"`` → ``">=4"``, a number t → ``">=t"``."""
     try:
         text = str(value).strip().lower().replace("≥", ">=")
     except Exception:  # noqa: BLE001 - an int of 5,000 digits, or whatever a foreign class raises
@@ -447,7 +447,7 @@ def _threshold(value: Any) -> str:
 
 
 def _gain_table(value: Any) -> str:
-    """A table of gains in canonical form: ``{2: 1.0, 1: 0.1}`` and ``2:1,1:.1`` → ``1:0.1 2:1``."""
+    """Convert gains to canonical form: ``{2: 1.0, 1: 0.1}`` and ``2:1,1:.1`` → ``1:0.1 2:1``."""
     try:
         if isinstance(value, Mapping):
             items = [*itertools.islice(value.items(), _MOST_GRADES + 1)]
@@ -472,7 +472,7 @@ def _gain_table(value: Any) -> str:
 
 
 def acting(choices: Mapping[str, Any], data: Input) -> dict[str, Any]:
-    """Select the choices that can act on the data; other options are left out, too."""
+    """Select the choices that can act on the data; drop all other options."""
     return {n: value for n, value in choices.items() if n in CHOICES and data in CHOICES[n].inputs}
 
 
@@ -489,12 +489,12 @@ def refuse_inert(names: Iterable[str], data: Input) -> None:
 
 
 def show(value: Any) -> str:
-    """A value as a plan prints it."""
+    """Format a value as in the text of a plan."""
     return "none" if value is None else exact(value) if isinstance(value, float) else str(value)
 
 
 def by_canonical_name(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options without `ALIASES`; a UsageError if an option has both names."""
+    """Replace the `ALIASES` of options; a UsageError if an option has both names."""
     for alias in (alias for alias in ALIASES if alias in options):
         if ALIASES[alias] in options:
             raise UsageError(f"`{alias}` and `{ALIASES[alias]}` are the same option: pass only one")
@@ -557,7 +557,7 @@ def _choice_parameters() -> list[inspect.Parameter]:
 
 @functools.cache
 def _documentation(names: frozenset[str]) -> str:
-    """The choices of some names as entries of a numpydoc section."""
+    """Format the choices with some names as entries of a numpydoc section."""
     lines = []
     for declared in sorted(CHOICES.values(), key=lambda c: c.rare):
         if declared.name not in names:

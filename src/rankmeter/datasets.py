@@ -58,7 +58,7 @@ def movielens(path: str | Path | None = None) -> pl.DataFrame:
 
 
 def _find_file(path: str | Path | None, name: str) -> Path:
-    """The file of that name in the folder of the data set."""
+    """Find a file by name in the folder of the data set."""
     places = [Path(path)] if path is not None else [_CHECKOUT / _FOLDER, Path.cwd() / _FOLDER]
     files = [folder / name if folder.is_dir() else folder for folder in places]
     for file in files:
@@ -214,12 +214,12 @@ def _arrivals(chance: NDArray[np.uint64], appeal: NDArray[np.float64], n: int) -
 
 
 def _uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Numbers between 0 and 1, both excluded."""
+    """Convert words to numbers between 0 and 1, both excluded."""
     return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 def _bell_shaped(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Numbers around 0 with a standard deviation of 0.75: a sum of uniform ones, no logarithm."""
+    """Convert words to numbers with mean 0 and standard deviation 0.75: sums of uniform numbers."""
     total = np.full(len(words), -1.5)
     for _ in range(3):
         words = mix(words)

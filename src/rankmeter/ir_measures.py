@@ -53,7 +53,7 @@ def provider() -> Any:
 
 @functools.cache
 def _class() -> type[Any]:
-    """The class of the provider, made when ir_measures is there."""
+    """Create the class of the provider; this needs ir_measures."""
     from ir_measures.providers import Provider
 
     return type("RankmeterProvider", (_Provided, Provider), {})
@@ -92,7 +92,7 @@ class _Provided:
         ]
 
         class Bound(Base):  # type: ignore[misc]
-            """The measures of some judgments."""
+            """Evaluator of measures for fixed judgments."""
 
             def _iter_calc(self, run: Any) -> Iterator[Any]:
                 rankings = RunConverter(run).as_dict_of_dict()
@@ -103,7 +103,7 @@ class _Provided:
 
 
 def _by_subtopic(rows: Iterable[Any]) -> pl.DataFrame:
-    """The judgments by subtopic, the last of those that are repeated."""
+    """Table of judgments by subtopic, with the last of repeated judgments."""
     last = {
         (row.query_id, row.doc_id, getattr(row, "iteration", None) or "0"): row.relevance
         for row in rows
@@ -114,7 +114,7 @@ def _by_subtopic(rows: Iterable[Any]) -> pl.DataFrame:
 
 
 def _values(question: Evaluator, measures: dict[str, Any], run: dict[str, Any]) -> Iterator[Any]:
-    """The value of each retrieved query and measure, if defined; ir_measures adds all others."""
+    """Yield the defined values of retrieved queries and measures; ir_measures adds all others."""
     from ir_measures import Metric
 
     result = question.evaluate(run)

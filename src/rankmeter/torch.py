@@ -89,7 +89,7 @@ class _RankCounts:
         super().sync(*args, **options)  # type: ignore[misc]
 
     def _joined(self) -> Accumulator:
-        """All batches so far."""
+        """Merge all batches so far into an accumulator."""
         tensors = self.parts if isinstance(self.parts, list) else [self.parts]
         metrics, options = self.options
         acc = accumulator(metrics, **options)
@@ -99,7 +99,7 @@ class _RankCounts:
         return acc
 
     def extra_repr(self) -> str:
-        """The metrics, inside the parentheses of the name."""
+        """Names of the metrics, for the parentheses of ``repr``."""
         metrics = self.options[0]
         single = isinstance(metrics, str | Metric)
         return str(metrics) if single else ", ".join(map(str, metrics))
@@ -139,7 +139,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _frames(data: Any) -> Iterable[bytes]:
-    """The states in bytes that follow each other, each after its length."""
+    """Yield the states in a sequence of bytes; the length of each state precedes the state."""
     data, start = np.asarray(data, dtype=np.uint8).tobytes(), 0
     while start < len(data):
         size = int.from_bytes(data[start : start + 8], "little")

@@ -37,12 +37,12 @@ Evidence = Callable[[str, Alignment], Any]
 
 
 def no_lists(name: str, choices: Alignment) -> NoReturn:
-    """Scores and ranks have no lists."""
+    """Raise the error for a list metric on scores or ranks, which have no lists."""
     raise UsageError("needs lists of items, which scores and ranks are not")
 
 
 class Block:
-    """The data of some users; every other user is in another block.
+    """Data of a subset of the users; the blocks of an evaluation are disjoint.
 
     `codes` are these users, if they are known. With `keep`, the hits of every alignment are kept
     for the next plan.
@@ -67,7 +67,7 @@ class Block:
     def aligned(
         self, name: str, choices: Alignment, depth: int | None = 0, *, with_names: bool = False
     ) -> Aligned:
-        """The hits of one system, and its items down to a rank; None is all of them.
+        """The hits of one system, and its items down to a rank; all items if `depth` is None.
 
         If `with_names`, each hit has its item.
         """
@@ -83,7 +83,7 @@ class Block:
         return self._aligned[key]
 
     def judged(self, choices: Alignment, *, with_names: bool = False) -> Judged:
-        """The ground truth in one alignment, prepared once."""
+        """Return the ground truth prepared for one alignment, cached."""
         key = choices, with_names
         if key not in self._prepared:
             names = self.tables.items if self.tables and with_names else None
@@ -91,13 +91,13 @@ class Block:
         return self._prepared[key]
 
     def align(self, plan: Plan) -> None:
-        """Have the hits of a plan ready."""
+        """Compute and cache the hits that a plan needs."""
         for name in self.systems:
             for choices in plan.alignments():
                 self._aligned_by(name, plan)(choices)
 
     def score(self, plan: Plan) -> dict[str, Scores]:
-        """The values of every metric for each system."""
+        """Compute the values of every metric of a plan for each system."""
         scores = {name: self._score(name, plan) for name in self.systems}
         if not self.keep:
             self._prepared.clear()
@@ -111,7 +111,7 @@ class Block:
 
     @functools.cached_property
     def _in_truth(self) -> npt.NDArray[np.bool_]:
-        """A mask of the users that the truth names, with judgments or without."""
+        """A mask of the users named in the ground truth, with or without judgments."""
         return self._has_truth | self._codes.mark(self.truth.empty_users)
 
     def _aligned_by(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
@@ -136,7 +136,7 @@ class Block:
         return replace(scores, ids=self.users, textual=textual, facts=facts)
 
     def _with_items(self, aligned: Aligned, facts: Facts, borders: set[Border]) -> Facts:
-        """Facts that include what is known of the items in the lists, and of the relevant ones."""
+        """Add counts of special items, in the lists and among the relevant items, to facts."""
         counts = dict(facts.counts)
         if self.tables is not None and aligned.lists is not None:
             counts |= self.tables.counts(aligned.lists, self._codes, borders)
@@ -145,7 +145,7 @@ class Block:
         return replace(facts, counts=dict(sorted(counts.items())))
 
     def evidence(self, name: str, choices: Alignment) -> Any:
-        """Evidence of the side data, by name; each is made once."""
+        """Return evidence from the side data by name, cached."""
         if self.tables is None or name == "lists":  # which hits alone do not have
             return no_lists(name, choices)
         key = name, choices
@@ -167,7 +167,7 @@ def scores_of(
     has_truth: npt.NDArray[np.bool_],
     evidence: Evidence = no_lists,
 ) -> Scores:
-    """The values of every metric for users without names: the only caller of metric functions."""
+    """Compute the values of every metric of a plan for users without ids."""
     values = np.full((in_truth.size, len(plan.metrics)), np.nan, order="F")
     facts: dict[Alignment, Facts] = {}
     states: dict[str, State] = {}
@@ -202,7 +202,7 @@ def call_metric(
     function: Callable[..., Any],
     evidence: Evidence = no_lists,
 ) -> Any:
-    """Call a metric function with the evidence that it names."""
+    """Call a metric function with the evidence named by its parameters."""
     metric, spec = entry.metric, entry.spec
     ranked = {"hits": aligned.hits, "nonrelevant": aligned.nonrelevant, "lists": aligned.lists}
 
@@ -234,7 +234,7 @@ def call_metric(
 def chance_values(
     entry: MetricPlan, perfect: Hits, n_nonrelevant: IntArray, n_items: int | IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The values of a random and of a perfect ranking of `n_items` candidates.
+    """Values of a random and of a perfect ranking of `n_items` candidates.
 
     `n_nonrelevant` are the judged items of each user that are not relevant. In a random ranking
     every relevant item is equally likely at each rank: it is one tie of all candidates, whose exact
@@ -254,9 +254,9 @@ def chance_values(
 
 
 def adjusted_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float]:
-    """Scale the value of each user from 0 (chance) to 1 (perfect); also the lowest possible value.
+    """Scale values from 0 (chance) to 1 (perfect); return also the lowest possible value.
 
-    A user for whom all rankings are alike has a way of length 0.
+    The range from chance to perfect is 0 for users for whom all rankings are alike.
     """
     values = call_metric(entry, aligned, entry.spec.function)
     perfect, n_nonrelevant = aligned.hits.best, aligned.nonrelevant.n_relevant
@@ -281,7 +281,7 @@ def adjusted_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, flo
 
 
 def chance_scores(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
-    """The values of a random and of a perfect ranking of `n_items` candidates, for all users.
+    """Scores of a random and of a perfect ranking of `n_items` candidates, for all users.
 
     NaN for metrics that need more than hits, or that have no expectation over ties or over so many.
     """

@@ -57,7 +57,7 @@ class Reading:
     memory: int | None = None
 
     def read(self, data: object, columns: Mapping[str, str] | None, plan: Plan) -> Table:
-        """Rankings, in memory, in pieces or in Spark."""
+        """Read rankings into memory, in chunks from disk, or with Spark."""
         if isinstance(data, Kind):
             return self._read_kind(data, columns, plan)
         data = self.open(data)
@@ -102,7 +102,7 @@ class Reading:
         return replace(table, origin=replace(table.origin, engine=description))
 
     def _read_kind(self, data: Kind, columns: Mapping[str, str] | None, plan: Plan) -> Table:
-        """Scores, samples, ranks or grades, which are in memory and have no columns."""
+        """Read scores, samples, ranks or grades; refuse options for files and columns."""
         name = type(data).__name__
         if self.engine in ("disk", "spark"):
             raise UsageError(
@@ -113,7 +113,7 @@ class Reading:
         return data.read(plan)
 
     def read_truth(self, truth: object, columns: Mapping[str, str] | None) -> Table:
-        """The ground truth, unless rankings brought it."""
+        """Read the ground truth; return a `Table` unchanged."""
         return truth if isinstance(truth, Table) else read_truth(self.open(truth), columns=columns)
 
     def open(self, data: object) -> object:
@@ -127,12 +127,12 @@ class Reading:
 
     @property
     def limit(self) -> int:
-        """Bytes that the engine ``disk`` uses."""
+        """Memory limit of the engine ``disk``, in bytes."""
         free = available_memory()
         return self.memory or min(_USUAL, int(_SHARE * (free or _USUAL)))
 
     def load_judged(self, table: Table, truth: Table, plan: Plan) -> Table:
-        """The rankings with everything that measuring needs in memory, if they are in pieces."""
+        """Load the parts needed for evaluation into memory, if rankings are read in chunks."""
         keep = _KEEP.get(type(table.rows))
         if keep is None:
             return table
@@ -148,7 +148,7 @@ class Reading:
 
 
 def parse_engine(engine: Any, memory: Any) -> Reading:
-    """Check the options ``engine`` and ``memory``."""
+    """Check the options ``engine`` and ``memory``, and return the `Reading`."""
     engine_name: EngineName = choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
     limit = _parse_bytes(memory)
     if engine_name == "memory" and limit is not None:
@@ -159,7 +159,7 @@ def parse_engine(engine: Any, memory: Any) -> Reading:
 
 
 def _parse_bytes(memory: Any) -> int | None:
-    """``"2GiB"`` as a number of bytes."""
+    """Convert a size such as ``"2GiB"`` to a number of bytes; None without a limit."""
     if memory is None:
         return None
     n: float | None = None

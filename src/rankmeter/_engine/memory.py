@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CountedQueries:
-    """Queries that are counted already, as data that can run plans; see `Data`.
+    """Queries with known counts that implement `Data`.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class CountedQueries:
     ids: Ids | None = None
 
     def opened(self) -> CountedQueries:
-        """Itself: nothing has to be read again."""
+        """Return ``self``: no data have to be read again."""
         return self
 
     def of_user(self, user: object, system: str) -> CountedQueries:  # noqa: ARG002 - it has one
@@ -53,12 +53,12 @@ class CountedQueries:
         return replace(self, queries=self.queries.take(row), ids=None)
 
     def run(self, plan: Plan) -> dict[str, Scores]:
-        """See `Data.run`; the system has no name."""
+        """Compute the values under an empty system name; see `Data.run`."""
         return {"": score_queries(plan, self.queries, self.ids)}
 
 
 def score_queries(plan: Plan, queries: Queries, ids: Ids | None = None) -> Scores:
-    """The values of every metric for queries that are counted, in their order.
+    """Compute the values of every metric for counted queries, in the order of the queries.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
 
 
 def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
-    """An error if a metric depends on the number of candidates, which was not given."""
+    """Raise an error if a metric needs the number of candidates, which was not given."""
     counts = queries.counts
     enlarged = replace(queries, counts=replace(counts, n_ranked=2 * counts.n_ranked + 1))
     scores, other = score_queries(plan, queries), score_queries(plan, enlarged)
@@ -124,7 +124,7 @@ def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
 
 
 def check_candidates(plan: Plan, systems: Iterable[object]) -> None:
-    """An error if a metric needs the number of candidates, which one of the rankings lacks."""
+    """Raise an error if a metric needs a number of candidates that some rankings lack."""
     for rankings in systems:
         queries = rankings.counted() if isinstance(rankings, Kind) else None
         if queries is not None and not queries.sized:
@@ -136,7 +136,7 @@ _PER_KEPT_ROW = 200
 
 
 class Data(Protocol):
-    """Ground truth and rankings that an engine has been opened on."""
+    """Ground truth and rankings opened by an engine."""
 
     def run(self, plan: Plan) -> dict[str, Scores]:
         """The per-user values of each system.
@@ -159,7 +159,7 @@ class Data(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Data of a result that can be opened again, and the name of the system."""
+    """Reopenable data of a result, with the name of the system."""
 
     open: Callable[[], Data] = field(repr=False)  # it holds the rankings
     system: str
@@ -229,7 +229,7 @@ class Memory:
 
 
 def _n_blocks(rows: int, judged: int, *, viewed: bool) -> int:
-    """One block where rows or judgments are few; fewer are worth a cut if rows are only viewed.
+    """Number of blocks: 1 for few rows or judgments; thresholds are lower for viewed rows.
 
     A judgment needs about five times the memory of a row, and a few blocks are worked on at once.
     """
@@ -256,7 +256,7 @@ class Tables:
         return Block(self.truth.of_user(user), systems, tables=self.side, keep=True)
 
     def run(self, plan: Plan) -> dict[str, Scores]:
-        """See `Data.run`."""
+        """Score all blocks and merge the scores; see `Data.run`."""
         by_block = [block.score(plan) for block in self._aligned_blocks(plan)]
         merged = {name: Scores.merge(part[name] for part in by_block) for name in self.systems}
         return {
@@ -265,7 +265,7 @@ class Tables:
         }
 
     def _aligned_blocks(self, plan: Plan) -> Iterator[Block]:
-        """The blocks; threads find their hits, unless that may read rankings once more."""
+        """Blocks with hits found in threads, or without hits if rows are not in memory."""
         if not all(table.rows.in_memory for table in self.systems.values()):
             return (make() for make in self.blocks)
 

@@ -28,7 +28,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """The values of one metric that are averaged."""
+    """Values of one metric after its averaging choices."""
 
     values: FloatArray  # (n,) the values that are averaged, in order of the users
     users: npt.NDArray[np.int64]  # (n,) the users of these values: rows of `Scores.users`
@@ -43,18 +43,18 @@ class Averaged:
 
     @property
     def has_user_values(self) -> bool:
-        """Whether each user has a value; else `values` are parts of one number over all users."""
+        """Whether each user has a value; else `values` are parts of a number over all users."""
         return self.state is None or self.state.alone
 
     @property
     def parts(self) -> FloatArray:
-        """Values of the users that have the number as their plain mean."""
+        """Per-user values with the metric's number as their plain mean."""
         if self.state is None or not self.state.alone:
             return self.values
         return self.state.influence(self.values)
 
     def only(self, rows: npt.NDArray[np.int64]) -> Averaged:
-        """The part of some users, given as ascending rows of `Scores.users`."""
+        """Select users, given as ascending rows of `Scores.users`."""
         if not self.users.size:
             return self
         positions: npt.NDArray[np.int64] = np.searchsorted(self.users, rows)
@@ -65,7 +65,7 @@ class Averaged:
 
 
 def _values(values: FloatArray, state: State | None) -> FloatArray:
-    """The values of users, who have only parts of a number that is computed over all lists."""
+    """Values of the users, or their parts of a number computed over all lists."""
     return values if state is None or state.alone else state.influence()
 
 
@@ -95,7 +95,7 @@ class Scores:
 
     @cached_property
     def users(self) -> pl.Series:
-        """Ids of the users; numbers from 0 where they have no names."""
+        """Ids of the users, or row numbers from 0 if users have no ids."""
         if self.ids is None:
             return pl.Series("user", np.arange(self.n_users))
         return self.ids.series().alias("user")
@@ -107,7 +107,7 @@ class Scores:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Counts of rows merged, resolved or missing; of several alignments the largest count."""
+        """Counts of merged, resolved or missing rows; the largest count over alignments."""
         counts: dict[str, int] = {}
         for facts in self.facts.values():
             without = int(np.count_nonzero(self.in_truth & (facts.n_relevant == 0)))
@@ -120,7 +120,7 @@ class Scores:
 
     @classmethod
     def merge(cls, blocks: Iterable[Scores]) -> Scores:
-        """Put blocks of one plan together, each user in one of them.
+        """Merge the scores of blocks with disjoint users under one plan.
 
         Users without names are put one block after the other.
 
@@ -173,7 +173,7 @@ class Scores:
         )
 
     def in_any_mean(self, plan: Plan) -> BoolArray:
-        """A mask of the users that any metric of the plan averages."""
+        """A mask of the users averaged by at least one metric of the plan."""
         is_averaged = np.zeros(self.n_users, dtype=bool)
         for entry in plan.metrics:
             is_averaged[self.averaged(entry).users] = True
@@ -236,7 +236,7 @@ class Scores:
         return Averaged(_values(values[rows], state), rows, *counts, state, lowest)
 
     def effective_size(self, entry: MetricPlan) -> tuple[float, int] | None:
-        """The effective number of weighted relevant items, and their number.
+        """The effective and the actual number of weighted relevant items.
 
         None for a metric without weights.
         """
@@ -256,7 +256,7 @@ class Scores:
 
 
 def _worst_errors(blocks: Sequence[Scores]) -> dict[str, RankmeterError]:
-    """The error with the largest extent of each metric, for any division into blocks."""
+    """Errors by metric, each with the largest extent, for any division into blocks."""
     labels = dict.fromkeys(label for part in blocks for label in part.errors)
     return {
         label: max((part.errors[label] for part in blocks if label in part.errors), key=_extent)
@@ -270,7 +270,7 @@ def _extent(error: RankmeterError) -> float:
 
 
 def check_whole(plan: Plan, scores: Scores, truth: Table, rankings: Table) -> Scores:
-    """Add the errors that concern all users to their scores.
+    """Add the errors that concern all users to `scores`.
 
     The messages name the tables, which are read again only if nothing matches at all.
     """
@@ -339,7 +339,7 @@ def _no_common_ids(column: str, rankings: Table, truth: Table) -> str:
 
 
 def _chunk_mark(rankings: Table, truth: Table) -> str:
-    """The sign between a document and the number of a chunk, if ids look like ``doc#3``."""
+    """The separator of document and chunk number in ids such as ``doc#3``, else empty."""
     items, documents = rankings.frame["item"], {*truth.frame["item"].cast(pl.String).unique()}
     if items.dtype != pl.String:
         return ""

@@ -22,7 +22,7 @@ from rankmeter.errors._checks import brief, counted, integer
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """The arguments as they were given; None if not. Each is read once."""
+    """Arguments as passed, None if not passed; each argument is read once."""
 
     train: object = None
     items: object = None
@@ -36,7 +36,7 @@ class Given:
         return {argument.name: getattr(self, argument.name) for argument in fields(self)}
 
     def read(self) -> None:
-        """Read all of them now, not when rankings are there."""
+        """Read all arguments now, before rankings are available."""
         for name, value in vars(type(self)).items():
             if isinstance(value, cached_property):
                 getattr(self, name)
@@ -59,7 +59,7 @@ class Given:
 
     @cached_property
     def n_items(self) -> int | None:
-        """The size of the catalogue, if it is a number."""
+        """The size of the catalogue, if `catalogue` is a number."""
         number = self.catalogue
         if isinstance(number, str) and re.fullmatch(r"\d{1,40}", number):  # from the command line
             number = int(number)
@@ -67,7 +67,7 @@ class Given:
 
     @cached_property
     def items_shown(self) -> Keyed | None:
-        """The items of the catalogue, if it is not a number."""
+        """The items of the catalogue, if `catalogue` is not a number."""
         if self.catalogue is None or self.n_items is not None:
             return None
         read = read_item_ids(self.catalogue, "catalogue")
@@ -77,17 +77,17 @@ class Given:
 
     @cached_property
     def baseline(self) -> Table | None:
-        """Rankings of another system."""
+        """Rankings of the baseline system."""
         return None if self.baseline_lists is None else read_rankings(self.baseline_lists)
 
     @cached_property
     def propensities(self) -> Items | None:
-        """A number for each item."""
+        """Propensities of the items."""
         return None if self.propensity is None else read_item_numbers(self.propensity, "propensity")
 
     @cached_property
     def collapsing(self) -> Collapse | None:
-        """The rule that maps ranked items to the whole items that they are parts of."""
+        """The rule for mapping ranked parts, such as chunks, to whole items."""
         return read_collapse(self.collapse)
 
 
@@ -126,7 +126,7 @@ NO_SIDE = Side()
 
 
 def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
-    """Read all side data that were passed; ids get the types of the ids of a table.
+    """Read all passed side data, and convert ids to the id types of a table.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
 
 
 def _fit_ids(rows: pl.DataFrame, read: Interactions | Table | Items, table: Table) -> pl.DataFrame:
-    """Rows with ids in the types of the ids of a table; `read` is their source."""
+    """Convert the ids in rows to the id types of a table; `read` is the source of the rows."""
     refuse_dead_threads()
     return rows.with_columns(
         fit_ids(rows[role], role, table, read.source, textual=read.textual)

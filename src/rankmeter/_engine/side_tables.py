@@ -49,7 +49,7 @@ class SideTables:
 
     @cached_property
     def items(self) -> Codes:
-        """All items as their place in sorted order."""
+        """Codes of all items: indices in sorted order."""
         side = self.side
         tables = self.truth, *self.systems.values()
         columns = [items for table in tables for items in table.rows.listed()]
@@ -61,12 +61,12 @@ class SideTables:
         return Codes(distinct([*map(as_ids, columns)]))
 
     def evidence(self, name: str, users: Codes, choices: Alignment) -> Any:
-        """Evidence of a metric by name, for the users of a block in their order.
+        """Return evidence by name for the users of a block, in the order of the users.
 
         Raises
         ------
         UsageError
-            If it was not given.
+            If the evidence was not passed.
         """
         if name == "baseline":
             evidence: Any = self.baseline(users, choices)
@@ -85,7 +85,7 @@ class SideTables:
 
     @cached_property
     def _about_items(self) -> dict[str, bool]:
-        """Whether each kind of evidence is about any item of the rankings or the truth.
+        """Flags by name: whether evidence shares an item with the rankings or the ground truth.
 
         A few training items can be others by chance: those of new items alone are.
         """
@@ -107,7 +107,7 @@ class SideTables:
 
     @cached_property
     def _about_users(self) -> dict[str, bool]:
-        """Whether training data, and lists of another system, are of any user of the others."""
+        """Flags by name: whether evidence shares a user with the rankings or the ground truth."""
         side = self.side
         users = {
             "profiles": None if self.history is None else self.history[0],
@@ -122,7 +122,7 @@ class SideTables:
         }
 
     def counts(self, lists: Lists, users: Codes, borders: Collection[Border]) -> dict[str, int]:
-        """Numbers of places in the lists whose items metrics may treat in a special way."""
+        """Numbers of listed items, by name, that metrics may treat in a special way."""
         masks, item = {}, lists.item
         profiles = self.profiles(users)
         if profiles is not None and self.popularity is not None:
@@ -138,7 +138,7 @@ class SideTables:
         return {name: int(np.count_nonzero(places)) for name, places in masks.items()}
 
     def counts_of_relevant(self, item: IntArray, borders: Collection[Border]) -> dict[str, int]:
-        """Numbers of relevant items that metrics may treat in a special way."""
+        """Numbers of relevant items, by name, that metrics may treat in a special way."""
         masks = {}
         if self.popularity is not None:
             masks["relevant_items_without_training_data"] = ~self.popularity.known[item]
@@ -151,7 +151,7 @@ class SideTables:
 
     @cached_property
     def propensity(self) -> Propensity | None:
-        """The probability of each item that it was seen."""
+        """Propensity of each item, NaN if unknown; None without propensities."""
         table = self.side.propensity
         if table is None:
             return None
@@ -161,7 +161,7 @@ class SideTables:
 
     @cached_property
     def history(self) -> tuple[Codes, Profiles] | None:
-        """All training users and their items, each once; ratings of repeated pairs are averaged."""
+        """The training users and their profiles; ratings of repeated pairs are averaged."""
         train = self.side.train
         if train is None:
             return None
@@ -199,7 +199,7 @@ class SideTables:
 
     @cached_property
     def features(self) -> Features | None:
-        """A vector for each item; its categories, if there is nothing else."""
+        """Feature vectors of the items; their categories if no features were passed."""
         items = self.side.items
         if items is None or items.features is None:
             return self.categories
@@ -259,7 +259,7 @@ class SideTables:
 
     @cached_property
     def likeness(self) -> Likeness:
-        """The data from which similarities of items are computed."""
+        """Data for computing the similarities of items."""
         side = self.side
         history = None if self.history is None else self.history[1]
         items, similarity = side.items, None
@@ -292,7 +292,7 @@ class SideTables:
         return list_first(candidates, no_items, np.zeros(0), choices, listing)
 
     def _places(self, ids: pl.Series) -> IntArray:
-        """The row of each code among some ids, -1 without one."""
+        """The index in `ids` of each item code, -1 if missing."""
         rows = np.full(self.items.n, -1)
         rows[self.items.encode(ids)] = np.arange(len(ids))
         return rows

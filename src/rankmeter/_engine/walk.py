@@ -33,7 +33,7 @@ from rankmeter.metrics import Exposure
 
 @dataclass
 class Place:
-    """An item of a list, what it is worth, and the numbers that a metric makes of it.
+    """An item of a list with its gain and the numbers computed for it by a metric.
 
     Attributes
     ----------
@@ -59,13 +59,13 @@ class Place:
 
 @dataclass
 class Grid:
-    """Places under named columns."""
+    """A table with one `Place` per row and named columns."""
 
     places: list[Place]
     columns: list[str] = field(default_factory=list)
 
     def put(self, name: str, numbers: Iterable[tuple[int, float]]) -> None:
-        """Fill a column, which gets a number in its name if it exists with other numbers."""
+        """Fill a column; append a number to the name if the name has other values."""
         values, base, number = dict(numbers), name, 1
         if not values and name in self.columns:
             return
@@ -132,7 +132,7 @@ class Walk:
 
 
 class _ListSteps:
-    """The list of one user in one alignment, on which the numbers of steps are put."""
+    """The list of one user in one alignment, as grids for the numbers of steps."""
 
     def __init__(self, block: Block, name: str, choices: Alignment) -> None:
         assert block.tables is not None
@@ -152,7 +152,7 @@ class _ListSteps:
         self.others = self._places_of_hits(self.aligned.nonrelevant, ~lists.relevant, gains)
 
     def _places_of_hits(self, hits: Hits, mask: Any, gains: Any) -> list[int]:
-        """The place in the list of each hit, -1 if unknown.
+        """List index of each hit, -1 if unknown.
 
         Of tied items with equal gains it does not matter which is which, so hits of one gain are in
         the order of the list.
@@ -166,7 +166,7 @@ class _ListSteps:
 
     @cached_property
     def _tie_spans(self) -> list[tuple[int, int]]:
-        """The first and the last rank of the items with which each item is tied."""
+        """First and last rank of each item's tied group."""
         table, lists = self.block.systems[self.name], self.lists
         ranks = lists.rank.tolist()
         if not lists.tied or table.order == "list":
@@ -181,7 +181,7 @@ class _ListSteps:
         return [(ends[key][0], ends[key][-1]) for key in keys]
 
     def ranking(self) -> Grid:
-        """The whole list, and the relevant items that it lacks."""
+        """Grid of the whole list and of the relevant items missing from the list."""
         places, order = [], []
         for i, (item, (low, high)) in enumerate(zip(self.items, self._tie_spans, strict=True)):
             relevant = bool(self.lists.relevant[i])
@@ -202,7 +202,7 @@ class _ListSteps:
         return Grid(self._with_titles(places))
 
     def _with_titles(self, places: list[Place]) -> list[Place]:
-        """The places with the titles of their items, where these are known."""
+        """Add the known titles of items to `places`, and return `places`."""
         items = None if self.block.tables is None else self.block.tables.side.items
         if items is not None and items.titles is not None:
             listed = pl.Series("item", [p.item for p in places], items.titles["item"].dtype)
@@ -213,7 +213,7 @@ class _ListSteps:
         return places
 
     def _relevant(self) -> list[tuple[Any, float]]:
-        """The relevant items, largest gain first, with what they are worth."""
+        """Pairs of relevant item and gain, largest gain first."""
         frame = self.block.judged(self.choices).frame
         frame = frame.filter(pl.Series(self.choices.is_relevant(frame["gain"].to_numpy())))
         frame = frame.sort("gain", descending=True, maintain_order=True)
@@ -222,7 +222,7 @@ class _ListSteps:
         return [(item, g - less) for item, g in frame.select("item", "gain").iter_rows()]
 
     def ideal(self, best: Hits) -> Grid:
-        """A perfect ranking; with items that were found first, if it is of them alone."""
+        """Grid of a perfect ranking, of listed items alone if `best` lacks relevant items."""
         relevant = self._relevant()
         if len(relevant) != best.rank.size:
             relevant = [(item, gain) for item, gain in relevant if item in set(self.items)]
@@ -236,7 +236,7 @@ class _ListSteps:
         return Grid(self._with_titles(places))
 
     def names_of(self, groups: Features) -> list[str]:
-        """The names of groups of items, if these are the categories."""
+        """Names of the item groups if the groups are categories, else empty."""
         tables = self.block.tables
         intents = None if tables is None else self.block.evidence("intents", self.choices)
         if intents is not None and groups is intents.categories:
@@ -250,7 +250,7 @@ class _ListSteps:
 
     @property
     def facts(self) -> dict[str, bool]:
-        """Special cases, and whether each one applies to the user."""
+        """Special cases, with flags for the cases that apply to the user."""
         aligned = self.aligned
         return {
             "no ranking": not aligned.in_rankings[0],
@@ -259,7 +259,7 @@ class _ListSteps:
 
 
 class _Counts:
-    """The judged items of one query whose ranks were counted: all other items are unknown."""
+    """Judged items of one query with counted ranks; all other items are unknown."""
 
     evidence = staticmethod(no_lists)
 
@@ -284,7 +284,7 @@ class _Counts:
         self.item = None if column is None or column.size != 1 else int(column[0])
 
     def ranking(self) -> Grid:
-        """The judged items by rank, and the relevant ones that are not ranked."""
+        """Grid of the judged items by rank, and of the relevant items without a rank."""
         hits, nonrelevant = self.aligned.hits, self.aligned.nonrelevant
         places = [
             Place(_rank_text(*_rank_span(judged, j)), self.item, gain, relevant=judged is hits)
@@ -299,13 +299,13 @@ class _Counts:
         return Grid([*(places[i] for i in order), *missing])
 
     def ideal(self, best: Hits) -> Grid:
-        """A perfect ranking."""
+        """Grid of a perfect ranking."""
         pairs = zip(best.rank.tolist(), best.gain.tolist(), strict=True)
         return Grid([Place(exact(rank), self.item, g, relevant=True) for rank, g in pairs])
 
 
 def _rank_span(hits: Hits, j: int) -> tuple[float, float]:
-    """The first and the last rank that a hit may have."""
+    """The lowest and the highest possible rank of a hit."""
     if hits.open is None:
         return float(hits.rank[j]), float(hits.rank[j])
     return float(hits.open.low[j]), float(hits.open.high[j])
@@ -316,7 +316,7 @@ def _rank_text(low: float, high: float) -> str:
 
 
 class _Walker:
-    """Puts the steps of a metric on the grids."""
+    """Converter of the steps of a metric to grid columns and lines."""
 
     def __init__(self, desk: _ListSteps | _Counts) -> None:
         self.desk = desk
@@ -326,7 +326,7 @@ class _Walker:
         self.by_rank = {r: i for i, r in reversed([*enumerate(desk.ranks)])}
 
     def put_steps(self, steps: Sequence[Step], label: str) -> None:
-        """Put all steps in their places."""
+        """Add all steps as grid columns or lines, and name the last line `label`."""
         for step in steps:
             if isinstance(step, Column | Sum):
                 self._put_step(step)
@@ -342,7 +342,7 @@ class _Walker:
             self.lines.append(line)
 
     def _add_value(self, step: Value) -> None:
-        """Name the last line if the value is its own; else it is a line."""
+        """Name the last line after the step if the values agree; else add a line."""
         name = step.name + "_of_the_ideal" * self._is_perfect(step.evidence)
         last = self.lines[-1] if self.lines else None
         if last is None or not math.isclose(last.value, step.value, rel_tol=1e-12):
@@ -372,7 +372,7 @@ class _Walker:
         grid.put({"hit": "hits"}.get(step.name, "sum"), running)
 
     def _grid_of(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
-        """The grid of some evidence, and the place of each of its values there."""
+        """Grid for the evidence of a step, and the row index of each value in the grid."""
         desk, evidence = self.desk, step.evidence
         if isinstance(evidence, Features):
             return self._category_grid(n, evidence), range(n)
@@ -385,7 +385,7 @@ class _Walker:
         return self._category_grid(n), range(n)
 
     def _rows_of_values(self, step: Column | Sum) -> Sequence[int]:
-        """The places in the list of the values of a step."""
+        """List index of each value of a step, -1 if unknown."""
         desk, evidence = self.desk, step.evidence
         if step.ranks is None and evidence is desk.aligned.hits:
             return desk.hits
@@ -399,7 +399,7 @@ class _Walker:
         return [self.by_rank.get(rank, -1) for rank in np.asarray(ranks).tolist()]
 
     def _category_grid(self, n: int, features: Features | None = None) -> Grid:
-        """The grid of the categories, or of nameless groups and shares."""
+        """Grid of the categories, or of numbered groups."""
         if not self.categories.places:
             desk = self.desk
             names = [f"{i + 1}" for i in range(n)]
@@ -411,7 +411,7 @@ class _Walker:
 
 
 def ranking_of(block: Block | CountedQueries, name: str, choices: Alignment) -> Grid:
-    """The list of the only user of some data, and the relevant items that it lacks."""
+    """Grid of the list of a block's only user, with the relevant items missing from the list."""
     return _desk(block, name, choices).ranking()
 
 
@@ -431,7 +431,7 @@ def walk_metrics(
     scores: Scores,
     row: int,
 ) -> Iterator[Walk]:
-    """Trace the values of the only user of some data; `row` is its row of the scores.
+    """Trace the values of a block's only user; `row` is the user's row in `scores`.
 
     Raises
     ------
@@ -481,7 +481,7 @@ def _walk(desk: _ListSteps | _Counts, entry: MetricPlan, averaged: Averaged, row
 
 
 def _state_steps(state: Exposure, desk: _ListSteps, positions: Any) -> list[Step]:
-    """The steps to a number computed over all lists, and how often they contain this user's items.
+    """Steps to a number over all lists, and numbers of lists with each of the user's items.
 
     The number without the user comes first.
     """

@@ -118,7 +118,7 @@ class _Values:
         return summary_of(self.plan, counted_queries, read=read, tolerance=self.tolerance)
 
     def _refuse_different(self, queries: Queries, ids: pl.Series, first: Any) -> None:
-        """Refuse repeated users whose values are not the same."""
+        """Refuse repeated users with different values."""
         matrix = score_queries(self.plan, queries).matrix
         leader = first[np.searchsorted(first, np.arange(queries.n), "right") - 1]
         is_equal = (matrix == matrix[leader]) | (np.isnan(matrix) & np.isnan(matrix[leader]))
@@ -185,7 +185,7 @@ class _Sums:
             self._add_up()
 
     def _add_up(self) -> None:
-        """Add the values of what was counted since the last time to the sums."""
+        """Add the values of the queries counted since the last call to the sums."""
         if not self.waiting:
             return
         queries = Queries.concat(self.waiting)
@@ -579,7 +579,7 @@ accumulator.from_state = Accumulator.from_state  # type: ignore[attr-defined]
 
 
 def _no_values(plan: Plan, counts: Mapping[str, int]) -> Scores:
-    """Scores of no users, with the counts of all."""
+    """Scores without users, with the counts of all queries."""
     none, nobody = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
     ties = {name: counts.get(name, 0) for name in ("tied_hits", "users_with_tied_hits")}
     facts = Facts(none, none, ties, 0, Refused(), Refused())
@@ -589,7 +589,7 @@ def _no_values(plan: Plan, counts: Mapping[str, int]) -> Scores:
 
 
 def _concat_ids(ids: list[pl.Series]) -> pl.Series:
-    """Ids of all batches in one type."""
+    """Concatenate the ids of all batches in one type."""
     full = [part for part in ids if len(part)] or ids[:1]
     if len({part.dtype for part in full}) > 1:  # Int64 and UInt64
         wide = pl.concat([part.cast(pl.Int128) for part in full])
@@ -598,7 +598,7 @@ def _concat_ids(ids: list[pl.Series]) -> pl.Series:
 
 
 def _kind(queries: Queries) -> tuple[bool, bool]:
-    """Only queries of one kind can follow one another without a loss."""
+    """Key of the kind of queries; only queries of one kind can be concatenated without a loss."""
     return queries.counts.before is None, queries.target is None
 
 

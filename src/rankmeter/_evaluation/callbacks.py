@@ -77,7 +77,7 @@ class _Computing:
 
 
 def _check(metrics: list[str | Metric], options: Mapping[str, Any]) -> None:
-    """Raise an error for metrics and options now, and not after an epoch."""
+    """Check metrics and options now, not after an epoch."""
     parameters = inspect.signature(evaluate_scores).parameters.keys() - acting(CHOICES, "scores")
     choices = {n: value for n, value in options.items() if n not in parameters}
     users = choices.pop("users", None)
@@ -150,7 +150,7 @@ class _Scorer:
 
 
 def _matrix(scores: Any, way: str) -> Any:
-    """Scores with a column for each class or label, from any form that estimators return."""
+    """Convert scores of any estimator to a matrix with a column for each class or label."""
     if way == "predict_proba" and isinstance(scores, list):  # each label is false or true
         return np.column_stack([np.asarray(part)[:, -1] for part in scores])
     if way == "decision_function" and np.ndim(scores) == 1:  # the score of the second of two
@@ -159,7 +159,7 @@ def _matrix(scores: Any, way: str) -> Any:
 
 
 def _class_columns(target: Any, classes: Any) -> Any:
-    """The column of the class of each row."""
+    """Column index of the true class of each row."""
     order = np.argsort(classes)
     try:
         rank = np.minimum(np.searchsorted(classes, target, sorter=order), classes.size - 1)
@@ -284,7 +284,7 @@ def group_metric(
 
 @dataclass  # CatBoost sets attributes of it
 class _GroupMetric:
-    """The callable that `group_metric` returns; trainers look at its parameters and at its name."""
+    """The callable that `group_metric` returns; trainers read its parameters and its name."""
 
     metric: Metric
     groups: tuple[IntArray, ...]
@@ -312,11 +312,11 @@ class _GroupMetric:
         return (self.__name__, value, *([] if is_xgboost else [self.is_max_optimal()]))
 
     def is_max_optimal(self) -> bool:
-        """Whether more is better; CatBoost asks for it."""
+        """Whether larger values are better; part of the CatBoost interface."""
         return self.metric.spec.increasing
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
-        """The value and its weight; CatBoost asks for them."""
+        """Return (value, weight); part of the CatBoost interface."""
         n = len(approxes[0])
         fitting = [sizes for sizes in self.groups if sizes.sum() == n]
         if len(fitting) != 1:
@@ -327,7 +327,7 @@ class _GroupMetric:
         return self._mean(approxes[0], target, fitting[0], weight), 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
-        """The value from what `evaluate` returned; CatBoost asks for it."""
+        """Divide the result of `evaluate` by its weight; part of the CatBoost interface."""
         return error / weight
 
     def _mean(self, scores: Any, labels: Any, sizes: Any, weight: Any) -> float:

@@ -38,7 +38,7 @@ Summaries = Callable[[IntArray | None], Mapping[str, Summary]]
 
 @dataclass(frozen=True, eq=False)
 class Systems:
-    """The values of systems over the same users, wherever these come from."""
+    """Values of systems over the same users, from any source."""
 
     names: Sequence[str]
     by_metric: Sequence[Values]
@@ -55,7 +55,7 @@ def compare_by_user(
     facts: Mapping[str, Any],
     **fields: Any,
 ) -> C:
-    """Compare systems by their values.
+    """Compare systems by their per-user values.
 
     The `facts` become settings of the result, and `fields` are further fields of the `result`.
     """
@@ -145,7 +145,7 @@ def compare_results(
     plan: Plan,
     settings: Settings,
 ) -> Comparison:
-    """Compare results, each of one or several runs, that answer the question of a plan."""
+    """Compare results, of one or several runs each, under the plan of their question."""
     labels = [entry.label for entry in plan.metrics]
     by_name = {name: [with_metrics(run, labels) for run in runs] for name, runs in results.items()}
     all_runs = [run for runs in by_name.values() for run in runs]
@@ -182,7 +182,7 @@ def _no_source(name: str) -> NoReturn:
 
 
 def _check_source(name: str, result: Summary) -> Summary:
-    """A result that refuses its source when it is opened, if that gives other values by then."""
+    """Make the source of a result refuse changed values when opened."""
 
     @functools.cache
     def opened() -> Data:
@@ -192,7 +192,7 @@ def _check_source(name: str, result: Summary) -> Summary:
 
 
 def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:
-    """The result of a system: of its only run, or of the mean of all runs."""
+    """The result of a system's only run, or the mean result of all its runs."""
     first = runs[0]
     if len(runs) == 1:
         return first
@@ -207,7 +207,7 @@ def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:
 def _common_users(
     scores: Sequence[Scores],
 ) -> tuple[Population, Callable[[Scores], IntArray] | None]:
-    """The users of all scores, and the row of each user among them if it is another one."""
+    """The users of all scores, and a function from scores to rows; None if all users agree."""
     first = scores[0].users
     textual = all(part.textual for part in scores)
     if all(part.users.equals(first) for part in scores):
@@ -224,7 +224,7 @@ def _common_users(
 
 
 def _clusters_of(results: Sequence[Summary]) -> pl.DataFrame | None:
-    """The cluster of each user in the ground truth, as the results have it, in their order."""
+    """Table of users in the ground truth with their clusters; None without clusters."""
     tables = [
         pl.DataFrame({"user": result.scores.users, "cluster": result.clusters})
         .filter(result.scores.in_truth)

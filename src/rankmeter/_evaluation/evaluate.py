@@ -146,7 +146,7 @@ def evaluate(
 
 
 def evaluate_question(question: Question, rankings: object) -> Summary:
-    """The result of rankings: read → open an engine → run → summarize."""
+    """Evaluate rankings: read → open an engine → run → summarize."""
     plan, judged, systems, side = question.read({ONE: rankings})
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
@@ -160,7 +160,7 @@ def evaluate_question(question: Question, rankings: object) -> Summary:
 
 
 def _reread(question: Question, rankings: object) -> Data:
-    """The data of an evaluation, read again without the warnings of the first time."""
+    """Read the data of an evaluation again, without repeating warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankmeterWarning)
         _, judged, systems, side = question.read({ONE: rankings})
@@ -228,7 +228,7 @@ def curve(
 
 
 def curve_of(question: Question, rankings: object, max_k: int) -> Curve:
-    """The only metric of a question at every cutoff up to `max_k`."""
+    """Measure the only metric of a question at every cutoff up to `max_k`."""
     several = cast("Mapping[str, object]", rankings) if holds_systems(rankings) else None
     plan, judged, systems, side = question.read(several or {ONE: rankings})
     if len(plan.metrics) != 1:

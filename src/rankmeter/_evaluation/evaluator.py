@@ -288,7 +288,7 @@ class Evaluator:
         return accumulator(question.metrics, keep=keep, like=question.like, **question.choices)
 
     def _metric(self, metric: str | Metric | None) -> Metric:
-        """The metric that the caller named; an error if it was not evaluated."""
+        """Return the metric named by the caller; raise an error if it was not evaluated."""
         if metric is None and len(self.plan.metrics) != 1:
             labels = ", ".join(entry.label for entry in self.plan.metrics)
             raise UsageError(f"one metric is needed: pass metric=, one of {labels}")

@@ -34,14 +34,14 @@ SHOWN_ITEMS = 10
 
 
 class _SettingRunner:
-    """Results of one metric under many settings, on data that are read once."""
+    """Evaluator of one metric under many settings, on data read once."""
 
     def __init__(self, truth: Table, systems: Mapping[str, Table], plan: Plan, side: Side) -> None:
         self.rankings, self.truth, self.plan = systems[ONE], truth, plan
         self.data = open_data(truth, systems, side=side)
 
     def run(self, entry: MetricPlan, convention: str = "") -> Summary:
-        """The result under one setting."""
+        """Evaluate the metric under one setting."""
         plan = dataclasses.replace(self.plan, convention=convention, metrics=(entry,))
         return summarize(plan, self.data.run(plan)[ONE], self.truth, self.rankings)
 
@@ -127,7 +127,7 @@ def explain_question(
     between: tuple[str, str] | None,
     target: float | str | None,
 ) -> Explanation:
-    """The explanation of a metric of rankings."""
+    """Explain a metric of rankings, between two conventions or for a target value."""
     like, choices = question.like, question.choices
     if (between is None) == (target is None):
         raise UsageError("pass either `between` (two conventions) or `target` (a number)")
@@ -161,10 +161,10 @@ def explain_question(
 
 
 def _metric_by_convention(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:
-    """The metric as each convention understands its name.
+    """Translate the metric under each convention, with the first translation as fallback.
 
-    For a convention that lacks the name, or means another metric by it, it is the metric of the
-    first convention that has it.
+    A convention that lacks the name, or has another metric of this name, gets the metric of the
+    first convention with the name.
     """
     by_name: dict[str, Metric] = {}
     unknown: list[UnknownMetricError] = []
@@ -185,7 +185,7 @@ def _metric_by_convention(metric: str | Metric, names: Iterable[str]) -> dict[st
 
 
 def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
-    """The metric for each convention that means the same one by its name, with its own options."""
+    """Map conventions to their version of `first`, if they read the name as this metric."""
     by_name: dict[str, Metric] = {}
     for name in convention_names():
         try:
@@ -232,7 +232,7 @@ def _walk_between(
 def _next_option(
     bench: _SettingRunner, current: MetricPlan, after: Mapping[str, Any], remaining: Sequence[str]
 ) -> tuple[str, MetricPlan, float]:
-    """The first option that leaves a number, or else the first: its plan and the mean."""
+    """First option with a defined mean after its change, else the first: (name, plan, mean)."""
     refused: RankmeterError | None = None
     undefined = None
     for name in remaining:
@@ -254,7 +254,7 @@ def _next_option(
 def _most_changed_users(
     bench: _SettingRunner, start: Summary, end: Summary, entry: MetricPlan
 ) -> tuple[UserChange, ...]:
-    """The users whose value changes most, with the top of their rankings."""
+    """The users with the largest changes in value, with the top of their rankings."""
     label = entry.label
     joined = start.values_by_user.join(
         end.values_by_user, on="user", how="full", coalesce=True, suffix=" after"
@@ -284,7 +284,7 @@ def _most_changed_users(
 def _in_order(
     frame: pl.DataFrame, order: str, gains: Mapping[Any, float], entry: MetricPlan
 ) -> pl.DataFrame:
-    """The ranking of one user, its ties in the order that was measured."""
+    """Sort the ranking of one user in the evaluated order, ties included."""
     if order == "list":
         return frame
     ties = entry.alignment.ties

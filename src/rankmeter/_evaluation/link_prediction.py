@@ -121,7 +121,7 @@ def adjust(
 
 
 def _refuse_mean(name: str, value: float, *, low: float = 0.0, high: float = math.inf) -> None:
-    """Refuse a mean that no ranks among the candidates have, even if it was rounded."""
+    """Refuse a mean, exact or rounded, that no ranks among the candidates have."""
     decimals = -int(Decimal(repr(value)).normalize().as_tuple().exponent)
     rounding = max(0.5 * 10.0 ** -max(decimals, int(high == math.inf)), 1e-6 * value)
     if value > high + rounding:
@@ -136,7 +136,7 @@ def _refuse_mean(name: str, value: float, *, low: float = 0.0, high: float = mat
 def _adjust_geometric(
     value: float, n_ranked: IntArray, n: int | None, *, several: bool
 ) -> dict[str, float]:
-    """A geometric mean rank, adjusted; ranks of a random order are independent.
+    """Adjust a geometric mean rank for chance; ranks of a random order are independent.
 
     E[M] is the product of E[r^(1/n)] over the queries, and E[M²] that of E[r^(2/n)].
     """
@@ -323,7 +323,7 @@ def link_queries(
 
 
 def _answers(test: IntArray, true: IntArray, target: int, other: int) -> tuple[IntArray, IntArray]:
-    """For each triple, the other entities that complete its query: rows and entities."""
+    """Rows and entities of the other answers to the query of each triple."""
     queries = pl.DataFrame({"a": test[:, other], "r": test[:, 1], "own": test[:, target]})
     answers = pl.DataFrame({"a": true[:, other], "r": true[:, 1], "entity": true[:, target]})
     pairs = queries.with_row_index("row").join(answers, on=["a", "r"])
@@ -332,7 +332,7 @@ def _answers(test: IntArray, true: IntArray, target: int, other: int) -> tuple[I
 
 
 def _as_sets(filters: Any) -> list[Any]:
-    """Sets of triples from one set or several."""
+    """Convert one or several sets of triples to a list of sets."""
     if filters is None:
         return []
     if hasattr(filters, "columns") or getattr(filters, "ndim", 3) < 3:

@@ -190,7 +190,7 @@ def _least_users(finds: Callable[[int], bool]) -> int:
 
 
 def _differences(pilot: object) -> FloatArray:
-    """Standard deviation of the differences of two systems over users."""
+    """Differences between the values of a pilot's two systems, by user."""
     frame = read_per_user(pilot).frame
     names = frame["system"].unique(maintain_order=True).to_list()
     if len(names) != 2 or frame["metric"].n_unique() != 1:
@@ -209,7 +209,7 @@ def _differences(pilot: object) -> FloatArray:
 
 
 def _vary(differences: FloatArray, assurance: float | None) -> tuple[float, float | None, float]:
-    """Standard deviation of differences; of hits and misses also their share and their size.
+    """Standard deviation, share for hits and misses (else None), and largest size of differences.
 
     With an assurance, the upper limits.
     """

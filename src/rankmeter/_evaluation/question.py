@@ -32,7 +32,7 @@ REMEDY = "evaluate both with the same options, or compare the rankings: rm.compa
 
 
 def with_equal_names(systems: Mapping[str, object]) -> Mapping[str, object]:
-    """Systems in whose results equal metrics have equal names: `MRR` of one is `mrr` of another."""
+    """Give equal metrics equal names in all results, such as `mrr` where a result has `MRR`."""
     first = next(iter(named_results(systems).values()), None)
     if first is None:
         return systems
@@ -47,7 +47,7 @@ def with_equal_names(systems: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def named_results(systems: Mapping[str, object]) -> dict[str, Summary]:
-    """The results of evaluations among systems; each run of a system has a name of its own."""
+    """Results of evaluations among systems, by name; each run has its own name."""
     results = {}
     for system, data in systems.items():
         several = isinstance(data, list | tuple) and bool(data) and isinstance(data[0], Result)
@@ -68,7 +68,7 @@ def named_results(systems: Mapping[str, object]) -> dict[str, Summary]:
 def question_of(
     results: Mapping[str, Summary], metrics: str | Metric | Iterable[str | Metric] | None = None
 ) -> Plan:
-    """The plan of results that answer the same question; `metrics` are those to compare.
+    """Return the plan shared by results, with the `metrics` to compare; refuse different plans.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def question_of(
 
 
 def check_options(results: Mapping[str, Summary]) -> None:
-    """Refuse results that give a metric of one name different options."""
+    """Refuse results with different options for a metric of the same name."""
     for (first, result), (name, other) in itertools.combinations(results.items(), 2):
         shared = {e.label: e for e in other.plan.metrics if e.label in result.estimates}
         entries = [result.plan[label] for label in shared]
@@ -111,7 +111,7 @@ def _differences(
     entries: Sequence[MetricPlan],
     entries_of_b: Mapping[str, MetricPlan],
 ) -> Iterator[str]:
-    """The differences between the questions of two results, whose names are a and b."""
+    """Yield the differences between the questions of two results with the names a and b."""
     labels = [entry.label for entry in entries]
     labels_of_b = [*entries_of_b]
     for has, lacks, present, compared in ((a, b, labels, labels_of_b), (b, a, labels_of_b, labels)):
@@ -159,7 +159,7 @@ def _options(
     entries: Sequence[MetricPlan],
     entries_of_b: Mapping[str, MetricPlan],
 ) -> Iterator[str]:
-    """The options that have two values in plans, for the metrics of one and of the other."""
+    """Yield the options with different values in two plans, for the metrics of both."""
     acts = acting(acting(CHOICES, plan.data), other.data)
 
     def options(entry: MetricPlan) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def _options(
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Ground truth in any form, metrics, and side data, for rankings that come later."""
+    """Ground truth in any form, metrics, and side data, for rankings passed later."""
 
     truth: object
     metrics: str | Metric | Iterable[str | Metric]
@@ -208,9 +208,10 @@ class Question:
         return plan_of(self.metrics, self.like, self.choices, systems)
 
     def read(self, systems: Mapping[str, object]) -> tuple[Plan, Table, dict[str, Table], Side]:
-        """The plan with notes, ground truth, rankings and side data, with ids of the same types.
+        """Return the plan with notes, ground truth, rankings and side data; id types agree.
 
-        Reasons to doubt that they are what was meant become warnings, and `cautions` of the tables.
+        Reasons to doubt that the data are as intended become warnings, and `cautions` of the
+        tables.
 
         Parameters
         ----------
@@ -262,7 +263,7 @@ class Question:
         return replace(plan, engine=engine, side=notes, words=words), judged, tables, side
 
     def _refuse(self, systems: Mapping[str, object]) -> None:
-        """Refuse results, and what cannot act on rankings that have no items."""
+        """Refuse results, and options that cannot act on rankings without items."""
         side_args = {"columns": self.columns, **self.side_data.arguments()}
         for rankings in systems.values():
             if isinstance(rankings, Result):
@@ -298,7 +299,7 @@ class Question:
 
 
 def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:
-    """The roles that each side has, from one mapping for both or one for each."""
+    """Split column roles by side, from one mapping for both or one mapping for each."""
     if columns is None:
         return {"rankings": None, "truth": None}
     if not isinstance(columns, Mapping) or not all(isinstance(role, str) for role in columns):
@@ -319,12 +320,12 @@ def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str
 
 
 def holds_systems(data: object) -> bool:
-    """Whether this is a mapping from name to rankings, so not ground truth."""
+    """Whether the data are a mapping from name to rankings, so not ground truth."""
     return isinstance(data, Mapping) and len(data) > 0 and all(map(holds_lists, data.values()))
 
 
 def holds_lists(data: object) -> bool:
-    """Whether this is data of several users, and not the judged items of one."""
+    """Whether the data are of several users, and not the judged items of one user."""
     if isinstance(data, Mapping | list):
         inner = data.values() if isinstance(data, Mapping) else data
         return any(isinstance(value, Mapping | list | set | frozenset) for value in inner)

@@ -257,7 +257,7 @@ def evaluate_ranks(
 
 
 def users_from_option(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Ids of users, also from a file, and the choices with ``users`` if that is a word."""
+    """Split ``users`` into ids, also from a file, and choices with ``users`` as a word."""
     if is_array_file(users):
         return read_array_file(users), choices
     return (None, {**choices, "users": users}) if isinstance(users, str) else (users, choices)
@@ -269,12 +269,12 @@ def count_request(
     tolerance: tuple[float, float] | None = None,
     like: str | None = None,
 ) -> CountRequest:
-    """The request to count for the metrics of a plan.
+    """Build the request to count ranks for the metrics of a plan.
 
     Raises
     ------
     UsageError
-        If they compare scores at different precisions, or close scores cannot be tied.
+        If the metrics compare scores at different precisions, or close scores cannot be tied.
     """
     precisions = {choices.score_type for choices in plan.alignments()}
     if len(precisions) > 1:
@@ -291,7 +291,7 @@ def count_request(
 
 
 def _tolerance(tolerance: Any, like: str | None) -> tuple[float, float]:
-    """The absolute and the relative tolerance of ties: the caller's, or the tool's."""
+    """The absolute and the relative tolerance of ties, from the caller or else the tool."""
     if tolerance is None:
         return load_convention("rankmeter" if like is None else like).tolerance
     if not isinstance(tolerance, list | tuple) or len(tolerance) != 2:
@@ -310,7 +310,7 @@ def _row_ids(users: Any, queries: Queries) -> tuple[Ids | None, Counter[str]]:
 
 
 def query_ids(queries: Queries, labels: pl.Series) -> Ids:
-    """Different ids of all queries: their labels, with the target if a label has several queries.
+    """Unique ids of all queries: labels, followed by the target if labels repeat.
 
     Raises
     ------
@@ -367,7 +367,7 @@ def summary_of(
 
 
 def _query_cautions(plan: Plan, queries: Queries) -> list[str]:
-    """Reasons to doubt that the targets and their candidates are what was meant."""
+    """Reasons to doubt that the targets and their candidates are as intended."""
     n, tied = int(np.count_nonzero(queries.found)), queries.tied
     cautions = half_caution(queries.half, tied, n)
     if n >= PAIRED and tied == n and queries.counts.equal.max() == 1:
@@ -385,7 +385,7 @@ def _query_cautions(plan: Plan, queries: Queries) -> list[str]:
 
 
 def _query_remarks(plan: Plan, queries: Queries, tolerance: tuple[float, float]) -> list[str]:
-    """Remarks on the effect of ties and on what one query is."""
+    """Remarks on the effect of ties and on the definition of a query."""
     n, tied = int(np.count_nonzero(queries.found)), queries.tied
     remarks = query_remark(plan, queries.facts)
     if tied and not queries.facts.get("mean_ranks"):
@@ -398,7 +398,7 @@ def _query_remarks(plan: Plan, queries: Queries, tolerance: tuple[float, float])
 
 
 def query_remark(plan: Plan, facts: Mapping[str, int]) -> list[str]:
-    """A remark, if some rows have several true items."""
+    """A list with a remark if rows have several true items, else empty."""
     if not (n := facts.get("rows_with_several_targets")):
         return []
     per_item = "each true item is one query, ranked without the others"
@@ -407,7 +407,7 @@ def query_remark(plan: Plan, facts: Mapping[str, int]) -> list[str]:
 
 
 def half_caution(half: str, tied: int, n: int) -> list[str]:
-    """A caution if many of the targets are tied in a type of few digits."""
+    """A list with a caution if many targets are tied in a type of few digits, else empty."""
     if not half or tied <= MANY_TIES * n:
         return []
     share = f"{100 * tied / n:.3g} % of the targets are tied in {half}, which has few digits"

@@ -64,7 +64,7 @@ def search(
     target: float | str,
     held: set[str],
 ) -> Explanation:
-    """Search the settings whose mean equals the target in its printed digits.
+    """Search for settings with a mean equal to the target in its printed digits.
 
     `plan` is that of the requested convention and `start` its result, `entry` gives the plan of the
     metric under any convention, `held` names the options that were given and stay.
@@ -127,7 +127,7 @@ class _Space:
         self.grades: list[float] = grades[indices].tolist() if grades.size else []
 
     def rounds(self) -> Iterator[list[_Setting]]:
-        """The rounds: the settings of one are about equally simple."""
+        """Yield the rounds; the settings of one round are about equally simple."""
         like, tools = self.like, list(self.bases)
         plain: list[tuple[str, Switches]] = [(tool, {}) for tool in tools]
         levels = {tool: list(self._levels(tool)) for tool in tools}
@@ -159,7 +159,7 @@ class _Space:
         return settings
 
     def simpler(self, setting: _Setting) -> Iterator[MetricPlan]:
-        """The plans of the same convention with fewer options changed."""
+        """Yield the plans of the same convention with fewer options changed."""
         names = list(setting.switches)
         for size in range(len(names)):
             for changed in itertools.combinations(names, size):
@@ -167,7 +167,7 @@ class _Space:
                 yield with_options(self.bases[setting.tool], switches)
 
     def _levels(self, tool: str) -> Iterator[Switches]:
-        """Every other threshold that occurs in the data."""
+        """Yield every other threshold in the data, as a change of options."""
         now = self.bases[tool].alignment
         if "relevant" in self.held or now.gains in ("positive", "all"):
             return
@@ -180,7 +180,7 @@ class _Space:
                     yield {"relevant": rule}
 
     def _words(self, tool: str) -> Iterator[Switches]:
-        """Every other value of every option that has a list of words."""
+        """Yield every other value of every option with a list of words, as a change of options."""
         base = self.bases[tool]
         now = base.switches()
         words_by_name = {name: option.choices for name, option in base.spec.options.items()}
@@ -224,7 +224,7 @@ class _Means:
         return math.nan if isinstance(value, RankmeterError) else value
 
     def compute(self, plans: Iterable[MetricPlan]) -> Mapping[MetricPlan, float | RankmeterError]:
-        """The mean of each plan, or its error; NaN for plans that exceed `MAX_ROWS`."""
+        """Compute the mean of each plan, or its error; NaN for plans that exceed `MAX_ROWS`."""
         groups: dict[Alignment, list[MetricPlan]] = {}
         for plan in dict.fromkeys(plans):
             if plan not in self.computed:
@@ -293,7 +293,7 @@ class _Means:
         return self._inert[name, word]
 
     def _fingerprint(self, alignment: Alignment) -> list[bytes] | None:
-        """A key that differs between alignments with different hits; None if the data refuse it."""
+        """A key that differs between alignments with different hits; None if scoring fails."""
         if alignment not in self._prints:
             entries = (MetricPlan(p, metric(p), alignment, Averaging()) for p in _PROBES)
             plan = dataclasses.replace(self.plan, metrics=tuple(entries))
@@ -321,7 +321,7 @@ def with_options(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
 
 
 def _nearest(candidates: list[tuple[float, int, Match]]) -> tuple[Match, ...]:
-    """The settings nearest to the target, the simplest one for each value."""
+    """The settings nearest to the target, with the simplest setting for each value."""
     by_value: dict[str, Match] = {}
     for _, _, match in sorted(
         candidates, key=lambda candidate: (*candidate[:2], len(candidate[2].switches))
@@ -333,7 +333,7 @@ def _nearest(candidates: list[tuple[float, int, Match]]) -> tuple[Match, ...]:
 
 
 def _parse_target(target: float | str) -> tuple[str, int]:
-    """A number as printed, and how many decimals it shows."""
+    """Parse a target into its printed text and its number of decimals."""
     try:
         text = str(target).strip()
         exponent = Decimal(text).as_tuple().exponent

@@ -193,7 +193,7 @@ def _refuse_options(options: Mapping[str, Any]) -> None:
 
 
 def _check_order(systems: object, truth: object) -> None:
-    """Refuse systems that are not a mapping, such as the truth in their place."""
+    """Refuse systems that are not a mapping, such as ground truth passed first."""
     if not isinstance(systems, Mapping) or isinstance(systems, Result) or holds_systems(truth):
         swapped = ": the systems come first, rm.compare(systems, truth)"
         expected = "a mapping from name to rankings, such as {'A': …, 'B': …}"
@@ -204,7 +204,7 @@ def _check_order(systems: object, truth: object) -> None:
 def compare_question(
     question: Question, systems: Mapping[str, object], settings: Settings
 ) -> Comparison:
-    """The comparison of rankings, or of the runs of systems."""
+    """Compare rankings, or the runs of systems."""
     flat, runs = _separate_runs(systems)
     settings = _margins_by_label(settings, question.plan(flat.values()))
     settings.check((*(runs or flat),), runs=runs is not None)
@@ -214,7 +214,7 @@ def compare_question(
 
 
 def _as_runs(system: object) -> list[object]:
-    """Return the runs of a system as a list; a single run becomes a list of one."""
+    """Return the runs of a system as a list, of length 1 for a single run."""
     return [*system] if isinstance(system, list | tuple) else [system]
 
 
@@ -248,7 +248,7 @@ def _compare_values(
 
 
 def _margins_by_label(settings: Settings, plan: Plan) -> Settings:
-    """Margins by the labels of their metrics, which may be given by any name."""
+    """Key the margins by metric label; the caller may use other names of a metric."""
     if not isinstance(settings.margin, Mapping):
         return settings
     by_label: dict[str, Any] = {}
@@ -265,7 +265,7 @@ def _margins_by_label(settings: Settings, plan: Plan) -> Settings:
 def _separate_runs(
     systems: Mapping[str, object],
 ) -> tuple[dict[str, object], dict[str, list[str]] | None]:
-    """Every run under a name of its own, and the runs of each system if any has several."""
+    """Name each run, and list the runs of each system, None if every system has one run."""
     if not isinstance(systems, Mapping):
         raise refused("systems", "a mapping from name to rankings, such as {'A': …}", systems)
     flat: dict[str, object] = {}
@@ -284,7 +284,7 @@ def _separate_runs(
 
 
 def _is_run(data: object) -> bool:
-    """Whether this is the rankings of several users: a mapping, a frame or a file."""
+    """Whether the data are rankings of several users: a mapping, a frame or a file."""
     if isinstance(data, str):
         return Path(data).exists()
     return not isinstance(data, list) and holds_lists(data)

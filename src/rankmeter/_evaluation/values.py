@@ -131,7 +131,7 @@ def compare_stored(
     *,
     is_complete: bool = False,
 ) -> ValueComparison:
-    """Compare values that are read here, with checked options.
+    """Read and compare per-user values, with checked options.
 
     If `is_complete`, every system must have the same metrics.
     """
@@ -177,7 +177,7 @@ def compare_stored(
 
 
 def holds_values(data: object) -> bool:
-    """Whether a frame or file has values of users, as ``per_user`` of a result: no items."""
+    """Whether a frame or file has values of users, as ``per_user`` of a result, and no items."""
     if not (hasattr(type(data), "columns") or isinstance(data, str | PathLike)):
         return False
     try:
@@ -200,7 +200,7 @@ def _check_alike(frame: pl.DataFrame, names: Iterable[str], metrics: Iterable[st
 
 
 def _values_by_user(name: str, result: Summary) -> pl.DataFrame:
-    """The values of the users of a result, with their clusters if it has any."""
+    """The values of the users of a result, with clusters if the result has clusters."""
     for entry in result.plan.metrics:
         if entry.averaging.aggregate != "mean" or entry.spec.weighted:
             raise UsageError(
@@ -219,7 +219,7 @@ def _metrics(
     lower: object,
     scale: tuple[float, float] | None,
 ) -> dict[str, tuple[bool, tuple[float, float]]]:
-    """By label, whether larger is better, and the scale."""
+    """Map each label to whether larger values are better, and to the scale."""
     labels = frame["metric"].unique(maintain_order=True).to_list()
     names = [] if isinstance(lower, bool) else several("lower_is_better", "names of metrics", lower)
     for name in names:
@@ -242,7 +242,7 @@ def _metrics(
 
 
 def _spec(label: str) -> Spec | None:
-    """The registry entry of a metric; None for one of another tool or adjusted for chance."""
+    """The registry entry of a metric; None if of another tool or adjusted for chance."""
     try:
         metric = metric_of(label)
     except RankmeterError:

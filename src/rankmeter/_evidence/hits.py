@@ -58,7 +58,7 @@ def ratio(part: FloatArray, whole: npt.ArrayLike, *, nothing: float = 0.0) -> Fl
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The possible ranks in unresolved ties, each of them equally likely.
+    """Ranges of possible ranks in unresolved ties; all ranks of a range are equally likely.
 
     Attributes
     ----------
@@ -70,13 +70,13 @@ class Span:
     high: IntArray
 
     def __getitem__(self, rows: IntArray | BoolArray) -> Span:
-        """The spans of some of the hits."""
+        """Select the spans of some hits."""
         return Span(self.low[rows], self.high[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Hits that are tied with each other, a row for each tied group that holds a hit."""
+    """Tied groups with at least one hit, one row per group."""
 
     user: IntArray  # (n_groups,) index of the user
     above: IntArray  # items ranked strictly above the group
@@ -86,7 +86,7 @@ class Groups:
     start: IntArray  # (n_groups + 1,) where each group begins among the hits
 
     def in_top(self, k: int | None) -> IntArray:
-        """The number of items of each group whose ranks are in the top k."""
+        """The number of items of each group with ranks in the top k."""
         return self.size if k is None else np.clip(k - self.above, 0, self.size)
 
 
@@ -159,7 +159,7 @@ class Hits:
 
     @cached_property
     def _by_rank(self) -> tuple[IntArray, IntArray, npt.NDArray[np.uint16]]:
-        """The hits in order of rank: their places, users, and ranks as small integers.
+        """Indices, users and ranks (small integers) of the hits, sorted by rank.
 
         Hits of one user stay in their order, so that a sum over them has the same bits. Numbers of
         16 bits are sorted in linear time.
@@ -170,17 +170,17 @@ class Hits:
 
     @cached_property
     def _cached(self) -> dict[Hashable, FloatArray]:
-        """Values of the hits in order of rank, by name."""
+        """Cache of hit values in order of rank, by name."""
         return {}
 
     @property
     def best(self) -> Hits:
-        """The perfect ranking: `ideal`, or these hits themselves if they have none."""
+        """The perfect ranking: `ideal`, or ``self`` if `ideal` is None."""
         return self if self.ideal is None else self.ideal
 
     @cached_property
     def open(self) -> Span | None:
-        """The spans, if any tie is unresolved."""
+        """The spans if a tie is unresolved, else None."""
         span = self.span
         return span if span is not None and np.any(span.low != span.high) else None
 
@@ -194,7 +194,7 @@ class Hits:
         return self.n_ranked if k is None else np.minimum(self.n_ranked, k)
 
     def length(self, k: int | None) -> IntArray:
-        """Number of ranks that each user's list is given: k, or those it has without a cutoff."""
+        """Number of ranks of each user's list: k, or the length of the list without a cutoff."""
         return self.n_ranked if k is None else np.full(self.n_users, k)
 
     def only(self, users: slice | IntArray) -> Hits:
@@ -217,7 +217,7 @@ class Hits:
         )
 
     def where(self, keep: BoolArray) -> Hits:
-        """Select hits by mask; the counts of the users stay as they are.
+        """Select hits by mask; the counts of the users do not change.
 
         Parameters
         ----------
@@ -258,7 +258,7 @@ class Hits:
 
     @cached_property
     def groups(self) -> Groups:
-        """The tied groups; a hit whose rank is certain is a group of one."""
+        """The tied groups; a hit with a certain rank is a group of size 1."""
         certain = self.rank.astype(np.int64)
         span = Span(certain, certain) if self.span is None else self.span
         low, high = span.low, span.high
@@ -285,7 +285,7 @@ class Hits:
         *,
         name: str = "term",
     ) -> FloatArray:
-        """Σ over each user's hits; or over groups or ranks, given their `user` and first `rank`.
+        """Sum values over each user's hits, or over groups or ranks with `user` and first `rank`.
 
         Summed in order of rank, so that a value never depends on the other users of the block.
         """
@@ -322,7 +322,7 @@ class Hits:
         return np.bincount(user[top], minlength=self.n_users).astype(np.float64)
 
     def within(self, k: float | IntArray | None) -> FloatArray:
-        """1 for each hit in the top k, 0 for the others; in an unresolved tie, the probability.
+        """Membership of each hit in the top k, 1 or 0; in an unresolved tie, the probability.
 
         `k` is one cutoff, one per user, or None for the whole ranking.
         """

@@ -74,11 +74,11 @@ class Lists:
         return np.repeat(np.arange(self.n_users), self.lengths)
 
     def length(self, k: int | None) -> IntArray:
-        """Number of ranks that each list is given: k, or those it has without a cutoff."""
+        """Number of ranks of each list: k, or the length of the list without a cutoff."""
         return self.lengths if k is None else np.full(self.n_users, k)
 
     def top(self, k: int | None) -> Lists:
-        """The items at rank k or better; all of them without k."""
+        """The items at rank k or better; all items without k."""
         if k is None or not self.item.size or int(self.rank.max()) <= k:
             return self
         best = self.rank
@@ -88,7 +88,7 @@ class Lists:
 
     @cached_property
     def span(self) -> Span:
-        """The first and last place in its list that each item can have, from 1."""
+        """First and last possible position of each item in its list, counted from 1."""
         begin, index = self.offsets[self.user], np.arange(self.item.size) + 1
         if self.group is None:
             return Span(index - begin, index - begin)
@@ -113,7 +113,7 @@ class Lists:
         return positions + np.arange(positions.size)
 
     def __add__(self, other: Lists) -> Lists:
-        """Concatenate the users of both."""
+        """Concatenate the users of both `Lists`."""
         offsets = np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]])
         pairs = {name: (getattr(self, name), getattr(other, name)) for name in _OF_ITEMS}
         joined: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
@@ -130,7 +130,7 @@ class Lists:
         return note_sum(sums, values, self)
 
     def mean(self, values: npt.NDArray[Any], weights: FloatArray | None = None) -> FloatArray:
-        """The (weighted) mean over each user's items; NaN without any, or with zero weights."""
+        """The (weighted) mean over each user's items; NaN without items or with zero weights."""
         if weights is None:
             divisor, part = self.lengths.astype(np.float64), self.sum(values)
         else:
@@ -139,14 +139,14 @@ class Lists:
         return note_formula(means, "sum / items", sum=part, items=divisor)
 
     def blocks(self, cells: int) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-        """Users with equally long lists, some at a time.
+        """Yield users with equally long lists in chunks: (users, items, positions).
 
         Yields
         ------
         users : int64 array of shape (n,)
         item, positions : int64 arrays of shape (n, length)
-            Their items, and the places of these in `item` of the lists. At most about `cells`
-            of them.
+            Items of these users, and their positions in `item` of the lists. At most about
+            `cells` items.
         """
         lengths = self.lengths
         for length in np.flatnonzero(np.bincount(lengths[lengths > 0])).tolist():
@@ -160,7 +160,7 @@ class Lists:
 
 @dataclass(frozen=True, eq=False)
 class Popularity:
-    """How often each item occurs in the training data.
+    """Numbers of users and of interactions of each item in the training data.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class Popularity:
         return self.interactions > 0
 
     def counts(self, of: str) -> tuple[IntArray, int]:
-        """How many `users` or `interactions` each item has, and the training data."""
+        """Numbers of `users` or `interactions` per item, and in the whole training data."""
         if of == "users":
             return self.users, self.n_users
         return self.interactions, self.n_interactions
@@ -189,7 +189,7 @@ class Popularity:
 
 @dataclass(frozen=True, eq=False)
 class Propensity:
-    """How likely each item was seen, so that it could be judged.
+    """Probability that each item was seen and could be judged.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class Profiles:
         return np.repeat(np.arange(self.lengths.size), self.lengths)
 
     def of(self, users: IntArray) -> Profiles:
-        """The profiles of some users, in the order given; -1 is a user without one."""
+        """The profiles of some users, in the order given; empty for users given as -1."""
         lengths = np.where(users >= 0, self.lengths.take(users, mode="clip"), 0)
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         positions = np.repeat(self.offsets[users] - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -273,14 +273,14 @@ class Features:
         return int(self.matrix.shape[1])
 
     def rows(self, item: IntArray) -> FloatArray:
-        """The vectors of items in an array of any shape, as its last axis."""
+        """Vectors of the items in an array of any shape; features are the last axis."""
         rows = self.matrix[item.ravel()]
         dense: FloatArray = rows.toarray() if hasattr(rows, "toarray") else rows
         return dense.reshape(*item.shape, self.n_features)
 
     @cached_property
     def flags(self) -> Features:
-        """1 where a vector is not 0."""
+        """Features as flags: 1 where a number is not 0, else 0."""
         return replace(self, matrix=(self.matrix != 0).astype(np.float64))
 
     @cached_property
@@ -299,7 +299,7 @@ class Features:
 
     @cached_property
     def unit(self) -> Features:
-        """The vectors scaled to length 1; zeros stay."""
+        """The vectors scaled to length 1; zero vectors stay zero."""
         size = np.sqrt(self.squares)
         scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
         if hasattr(self.matrix, "toarray"):
@@ -326,7 +326,7 @@ class Intents:
     names: list[str]
 
     def of(self, lists: Lists) -> Lists:
-        """Lists that name each item by its row of the categories."""
+        """Replace each item of the lists by its row in the categories."""
         n = self.pair.size
         pair = lists.user * lists.n_items + lists.item
         rows = np.searchsorted(self.pair, pair)
@@ -354,7 +354,7 @@ class Similarity:
         return self.column >= 0
 
     def between(self, first: IntArray, second: IntArray) -> FloatArray:
-        """The similarities of pairs of items, given two arrays of one shape; 0 of unknown ones."""
+        """The similarities of pairs of items, given two arrays of one shape; 0 if unknown."""
         column = self.column[second]
         has_both = self.known[first] & (column >= 0)
         similarities = np.zeros(first.shape)
@@ -371,7 +371,7 @@ class Similarity:
 
     @cached_property
     def _cells(self) -> IntArray:
-        """The row and the column of each number of a sparse matrix as one integer, ascending."""
+        """Row and column of each stored number of a sparse matrix as one integer, ascending."""
         self.matrix.sort_indices()
         n_rows, n_columns = self.matrix.shape
         row = np.repeat(np.arange(n_rows), np.diff(self.matrix.indptr))
@@ -381,7 +381,7 @@ class Similarity:
 
 @dataclass(frozen=True, eq=False)
 class Likeness:
-    """Features or similarities of items; None for those not passed.
+    """Features or similarities of items; None if not passed.
 
     Parameters
     ----------
@@ -398,7 +398,7 @@ class Likeness:
 
     @cached_property
     def together(self) -> Similarity | None:
-        """The users who have both items over the root of the product of those who have each."""
+        """Similarities by shared users: n(a, b) / √(n(a) · n(b)); None without training data."""
         if self.history is None:
             return None
         from scipy.sparse import csr_array

@@ -64,7 +64,7 @@ _steps: ContextVar[list[Step] | None] = ContextVar("_steps", default=None)
 
 @contextmanager
 def note_steps(steps: list[Step] | None) -> Iterator[None]:
-    """Keep what metrics note in a list. They must be called with the evidence of one user."""
+    """Collect the steps noted by metrics in a list; metrics need the evidence of one user."""
     token = _steps.set(steps)
     try:
         yield
@@ -73,12 +73,12 @@ def note_steps(steps: list[Step] | None) -> Iterator[None]:
 
 
 def without_notes() -> Any:
-    """Keep nothing of what metrics note inside."""
+    """Discard the steps noted by metrics inside the context."""
     return note_steps(None)
 
 
 def is_noting() -> bool:
-    """Whether someone wants to see the steps, so that details are worth their time."""
+    """Whether steps are collected, so that details are worth their time."""
     return _steps.get() is not None
 
 

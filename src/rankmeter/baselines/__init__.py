@@ -478,21 +478,21 @@ BASELINES: dict[str, Callable[..., Frame]] = {
 
 
 def _age(frame: pl.DataFrame, *, needed_by: str, unit: Unit | None) -> NDArray[np.float64]:
-    """Days from each interaction to the last one."""
+    """Days from each interaction to the last interaction."""
     clock = Clock.of(frame, needed_by=needed_by, unit=unit)
     ticks = clock.ticks.max() - clock.ticks
     return np.asarray(ticks / (clock.per_second * _DAY), dtype=np.float64)
 
 
 def _sums(items: pl.Series, weights: NDArray[np.float64]) -> pl.DataFrame:
-    """Sum per item, adding small to large, one after the other: the same for any row order."""
+    """Sum weights by item in ascending order, so that the row order does not matter."""
     rows = pl.DataFrame({"item": items, "weight": weights}).sort("item", "weight")
     total = np.bincount(rows["item"].rle_id().to_numpy(), weights=rows["weight"].to_numpy())
     return pl.DataFrame({"item": rows["item"].unique(maintain_order=True), "score": total})
 
 
 def _mean_ratings(frame: pl.DataFrame, damping: float, *, needed_by: str) -> pl.DataFrame:
-    """(Σ ratings + damping · overall mean) / (number of ratings + damping), per item."""
+    """Damped means by item: (Σ ratings + damping · overall mean) / (n ratings + damping)."""
     require_column(frame, "rating", needed_by=needed_by)
     if bad := frame.height - int(frame["rating"].is_finite().sum()):
         raise InvalidValueError(

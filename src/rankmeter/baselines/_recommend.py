@@ -28,7 +28,7 @@ Baseline = TypeVar("Baseline", bound=Callable[..., Frame])
 
 
 def in_frame_kind(baseline: Baseline) -> Baseline:
-    """A baseline that gets `train` as a frame; its lists are in the kind of frame it came in."""
+    """Pass `train` to a baseline as a Polars frame; return lists in the caller's kind of frame."""
 
     @functools.wraps(baseline)
     def recommended(train: Any, *, columns: dict[str, str] | None = None, **options: Any) -> Frame:
@@ -49,7 +49,7 @@ def recommend(
     exclude_seen: bool,
     seed: int | None = None,
 ) -> pl.DataFrame:
-    """List the first `k` unseen items of each user; with a seed, each user has another order."""
+    """List the first `k` unseen items of each user; with a seed, in a random order per user."""
     k = integer("k", k, least=1)
     flag("exclude_seen", exclude_seen)
     best = scores.sort("score", places(scores["item"]), descending=[True, False])
@@ -79,7 +79,7 @@ _BLOCK = 4_000_000  # list cells processed at a time: a few hundred megabytes
 
 
 def audience_of(train: pl.Series, users: Any) -> pl.Series:
-    """The users to recommend to: each once, ascending, of the type in train."""
+    """The users to recommend to: unique, ascending, of the type in train."""
     if users is None:
         return train.unique().sort()
     # An array of two dimensions has no users, and a string could be one user or a path.
@@ -95,7 +95,7 @@ def audience_of(train: pl.Series, users: Any) -> pl.Series:
 
 
 def _seen(frame: pl.DataFrame, audience: pl.Series, items: pl.Series) -> tuple[Numbers, Numbers]:
-    """Number the pairs of user and item in train by their places in `audience` and `items`."""
+    """Convert the pairs of user and item in train to indices in `audience` and `items`."""
     pairs = frame.select("user", "item").unique()
     for name, column in (("user", audience), ("item", items)):
         numbered = column.alias(name).to_frame().with_row_index(f"{name}_number")
@@ -105,10 +105,10 @@ def _seen(frame: pl.DataFrame, audience: pl.Series, items: pl.Series) -> tuple[N
 
 
 def _unseen(user: Numbers, position: Numbers, *, shape: tuple[int, int]) -> Numbers:
-    """The first k places that each user has not seen, ascending, in the `shape` (n_users, k).
+    """The first k unseen positions of each user, ascending, in the `shape` (n_users, k).
 
     ``user`` and ``position``, of shape (n_seen,), are sorted by user and position. If b unseen
-    places come before a seen one, it moves up by one all unseen places but the first b.
+    positions come before a seen one, it moves up by one all unseen positions but the first b.
     """
     n_users, k = shape
     nth = np.arange(len(user)) - np.searchsorted(user, user)
@@ -185,7 +185,7 @@ def _best(scores: Floats, k: int) -> tuple[Numbers, Numbers, Floats, Numbers]:
 
 
 def svd_scores(interactions: Any, factors: int) -> Scores:
-    """Scores by a truncated singular value decomposition."""
+    """Return a function that scores rows by a truncated singular value decomposition."""
     size = min(factors, *interactions.shape)
     if interactions.shape[0] * interactions.shape[1] <= _DENSE or size >= min(interactions.shape):
         _, _, right_vectors = np.linalg.svd(interactions.toarray(), full_matrices=False)
@@ -198,7 +198,7 @@ def svd_scores(interactions: Any, factors: int) -> Scores:
 
 
 def knn_scores(interactions: Any, n_neighbours: int) -> Scores:
-    """Scores by the cosine similarity of items, of each only to its nearest ones."""
+    """Return a function that scores rows by cosine similarity to each item's nearest items."""
     size = np.sqrt(np.asarray(interactions.sum(axis=0)).ravel())
     unit = interactions.multiply(1.0 / size).tocsc()
     similar = (unit.T @ unit).tocsr()

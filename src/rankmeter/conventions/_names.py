@@ -34,7 +34,7 @@ _COLON = re.compile(r"(\w{1,80}):(\w{1,80}=[\w.]{1,80}(?:;\w{1,80}=[\w.]{1,80}){
 
 
 def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
-    """The metrics that a tool means by a name, one for each cutoff, labeled as it was written.
+    """Translate a name of a tool to metrics, one for each cutoff, labeled as written.
 
     The name is written as in the tool, with the same case. Its cutoffs follow ``@`` or ``_`` (in
     TREC also ``.``), take the place of ``k`` in ``precision_at_k``, or are an option, ``k=10``. The
@@ -61,7 +61,7 @@ def _translate_name(name: str, tool: str, *, native_names: bool) -> tuple[Metric
 
 
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
-    """The metrics under a convention, each once; a text may hold several names.
+    """Translate metrics under a convention, without repetition; a text may hold several names.
 
     A measure of ir_measures has the options that ir_measures gives it; all others are the tool's.
     """
@@ -78,7 +78,7 @@ def _translate_text(text: str, tool: str) -> tuple[Metric, ...]:
 
 
 def _in_brackets(text: str, profile: Convention) -> str:
-    """The text as `read_metric` reads it: tables without braces, options in parentheses."""
+    """Rewrite text for `read_metric`: tables without braces, options in parentheses."""
     text = without_braces(text)
     if ":" not in profile.marks:
         return text
@@ -86,7 +86,7 @@ def _in_brackets(text: str, profile: Convention) -> str:
 
 
 def has_metric(tool: str, metric: str) -> bool:
-    """Whether a tool has a metric, by its canonical name: one of its own names means it."""
+    """Whether a tool has a name for a metric, or no list of names."""
     return metric in _metrics(load_convention(tool).name) or not load_convention(tool).names
 
 
@@ -98,7 +98,7 @@ def _metrics(tool: str) -> frozenset[str]:
 
 
 def _read_name(text: str, profile: Convention) -> tuple[Metric, ...]:
-    """The metrics of a name of the tool; empty if it is not the tool's."""
+    """Translate a name of the tool to metrics; empty if the tool has no such name."""
     text = _in_brackets(text.strip(), profile)
     bare, options, in_parentheses = _unbracket(text)
     bare, options = _split_suffix(bare, options, profile)
@@ -130,7 +130,7 @@ def _read_name(text: str, profile: Convention) -> tuple[Metric, ...]:
 
 
 def _unbracket(text: str) -> tuple[str, frozenset[str], frozenset[str]]:
-    """A name without its brackets, all options in them, and those in round ones."""
+    """Split text into a bare name, all options in brackets, and options in parentheses."""
     options, in_parentheses = set(), set()
     for group in _GROUP.finditer(text):
         group_options = {part.strip() for part in group[1].split(",")} - {""}
@@ -142,7 +142,7 @@ def _unbracket(text: str) -> tuple[str, frozenset[str], frozenset[str]]:
 def _split_suffix(
     bare: str, options: frozenset[str], profile: Convention
 ) -> tuple[str, frozenset[str]]:
-    """Move an option that is a suffix, such as ``ndcg-l2`` of ranx, to the options."""
+    """Move an option in the suffix of a name, such as ``ndcg-l2`` of ranx, to the options."""
     head, dash, tail = bare.rpartition("-")
     if dash and dash + tail in profile.options:
         return head, options | {dash + tail}
@@ -192,7 +192,7 @@ def _to_metric(text: str, options: frozenset[str], k: float | None, profile: Con
 
 
 def _unknown_message(text: str, profile: Convention) -> str:
-    """The message for an unknown name; empty if there is no better message."""
+    """Build the message for an unknown name; empty without a specific message."""
     if len(text) > 200:
         return ""
     if advice := profile.elsewhere.get(_unbracket(text)[0]):

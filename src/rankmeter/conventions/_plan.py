@@ -81,13 +81,13 @@ class MetricPlan:
 
     @property
     def borders(self) -> set[Border]:
-        """The borders between popular items and others that the metric uses."""
+        """The borders between popular and other items used by the metric."""
         borders_of = self.spec.borders
         return set() if borders_of is None else set(borders_of(dict(self.metric.options)))
 
     @property
     def keeps_state(self) -> bool:
-        """Whether more is asked for than the values of the users."""
+        """Whether states are needed in addition to the values of the users."""
         return self.pooled or self.spec.weighted
 
     def switches(self) -> dict[str, Any]:
@@ -293,7 +293,7 @@ class Plan(Setting):
 
 
 def _matches(metric: Metric, entry: MetricPlan) -> bool:
-    """Whether a name means a metric: choices that the metric was given with must be named."""
+    """Whether a metric matches an entry, with all choices given in the request."""
     resolved, requested = entry.switches(), entry.requested
     return (
         (metric.name, metric.k) == (entry.metric.name, entry.metric.k)
@@ -321,7 +321,7 @@ def resolve(
     choices: Mapping[str, Any] | None = None,
     data: Input = "rankings",
 ) -> Plan:
-    """Decide everything.
+    """Resolve metrics, a convention and choices to a plan.
 
     Parameters
     ----------
@@ -368,7 +368,7 @@ def resolve(
 
 
 def _settings(convention: Convention, data: Input) -> dict[str, Any]:
-    """The choices of a convention that hold for all metrics."""
+    """Select the choices of a convention that hold for all metrics."""
     return {n: v for n, v in acting(convention.switches, data).items() if n in SETTINGS}
 
 
@@ -437,7 +437,7 @@ def _refuse_contradictions(alignment: Alignment) -> None:
 
 
 def _candidates(metric: Metric, setting: Setting, data: Input) -> int:
-    """The number of candidates, for a metric that is adjusted for chance; 0 for those counted."""
+    """Number of candidates of a chance-adjusted metric; 0 if candidates are counted."""
     if metric.spec.needs != ("hits",) or not metric.spec.open_ties:
         raise UsageError(
             f"{metric}: {metric.name} has no closed form for a random order, so it cannot be "
@@ -449,6 +449,6 @@ def _candidates(metric: Metric, setting: Setting, data: Input) -> int:
 
 
 def _build(kind: type[Any], switches: Mapping[str, Any]) -> Any:
-    """An `Alignment` or `Averaging` from the choices that are its own, checked."""
+    """Build an `Alignment` or `Averaging` from its own choices, checked."""
     names = [field.name for field in dataclasses.fields(kind) if field.name in switches]
     return kind(**{name: checked_choice(name, switches[name]) for name in names})

@@ -71,7 +71,7 @@ WIDELY_USED = (
 
 @dataclass(frozen=True)
 class Convention:
-    """The choices of one tool: the sections of its file, as the docstring of the module has them.
+    """The choices of one tool: the sections of its file, described in the module docstring.
 
     `switches` is the section ``all``; `metrics` has the options and choices by canonical name, and
     by ``name@`` those of the metric with a cutoff. In `names`, ``{k}`` is a cutoff that belongs
@@ -99,7 +99,7 @@ class Convention:
     deviations: tuple[Mapping[str, Any], ...] = ()
 
     def choices(self, metric: str, k: int | None, *, bugs: bool = False) -> dict[str, Any]:
-        """Options and choices of one metric; the more special ones win, the tool's bugs most."""
+        """Options and choices of one metric; specific override general, bugs override all."""
         values = {**self.switches, **self.metrics.get(metric, {})}
         if k is not None:
             values |= self.metrics.get(f"{metric}@", {})
@@ -115,12 +115,12 @@ def convention_names() -> tuple[str, ...]:
 
 
 def usage_rank(name: str) -> int:
-    """The place of a convention among the widely used ones; all others share the last."""
+    """Index of a convention in `WIDELY_USED`; all other conventions share the last index."""
     return WIDELY_USED.index(name) if name in WIDELY_USED else len(WIDELY_USED)
 
 
 def load_convention(name: str) -> Convention:
-    """The convention of that name or alias; case, ``-`` and ``_`` do not matter."""
+    """Load the convention with a name or alias; case, ``-`` and ``_`` do not matter."""
     if not isinstance(name, str):
         raise unknown("convention", name, convention_names())
     file = name.strip().lower().replace("-", "_")

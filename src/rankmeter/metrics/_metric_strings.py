@@ -204,14 +204,14 @@ def parse_metrics(
 
 
 def _is_measure(metric: object) -> bool:
-    """Whether this is a measure of ir_measures, without importing it."""
+    """Whether a metric is a measure of ir_measures, without importing ir_measures."""
     return any(kind.__module__.startswith("ir_measures.") for kind in type(metric).__mro__)
 
 
 def _read_names(
     text: str, read: Callable[[str], Iterable[Metric]], problems: list[UsageError]
 ) -> list[Metric]:
-    """The metrics of a name, or of several names in one text."""
+    """Read the metrics of a name, or of several names in one text."""
     try:
         return [*read(text)]
     except UsageError as error:
@@ -225,7 +225,7 @@ def _read_names(
 
 
 def _split(text: str) -> list[str]:
-    """Cut ``ndcg@5,10, map(denominator=k)@3`` where a new name begins outside brackets."""
+    """Split ``ndcg@5,10, map(denominator=k)@3`` where a new name begins outside brackets."""
     names: list[list[str]] = [[]]
     depth, apart = 0, False
     for piece in filter(None, re.split(r"([\s,;]+|[()\[\]{}])", text)):
@@ -276,7 +276,7 @@ def read_metric(text: str) -> list[Metric]:
 
 
 def without_braces(text: str) -> str:
-    """The text with each table of gains without braces: ``{1: 2, 2: 5}`` → ``1:2 2:5``."""
+    """Remove the braces from each table of gains in text: ``{1: 2, 2: 5}`` → ``1:2 2:5``."""
 
     def written(table: re.Match[str]) -> str:
         return " ".join(re.sub(r"\s*:\s*", ":", table[1]).replace(",", " ").split())
@@ -285,7 +285,7 @@ def without_braces(text: str) -> str:
 
 
 def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[Any]]:
-    """Take the cutoffs off a name: ``P@5,10`` → ``("P", "@", [5, 10])``.
+    """Split the cutoffs from a name: ``P@5,10`` → ``("P", "@", [5, 10])``.
 
     `marks` may be between them. Text after ``@`` that is not a number is returned unchanged.
     """
@@ -313,7 +313,7 @@ def is_elsewhere(name: str) -> bool:
 
 
 def _lookup(name: str) -> Metric:
-    """The metric that a name means."""
+    """Look up the metric with a name or synonym; raise an error if unknown."""
     key = re.sub(r"[\s_\-]", "", name.lower())
     names = {name.replace("_", ""): name for name in (*SYNONYMS, *METRICS)}
     match = names.get(key, "")
@@ -339,7 +339,7 @@ def _lookup(name: str) -> Metric:
 
 
 def _checked(name: str, option: Option, value: Any) -> Any:
-    """The value of an option in its own type."""
+    """Check the value of an option, and convert it to the option's type."""
     word = value.strip().lower() if isinstance(value, str) else value
     if isinstance(word, str) and word in option.choices:
         return word

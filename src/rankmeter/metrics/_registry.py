@@ -66,7 +66,7 @@ SIDE_DATA = {
 
 
 def require(evidence: T | None, name: str) -> T:
-    """The evidence of a name; a UsageError that says how to give it, if it is None."""
+    """Return the evidence; if it is None, raise a UsageError with the argument to pass."""
     if evidence is None:
         argument, description = SIDE_DATA[name]
         raise UsageError(f"needs {description}: pass {argument}=", option=argument)
@@ -140,7 +140,7 @@ class Option:
 
 @dataclass(frozen=True, repr=False)
 class Spec:
-    """A metric and the facts about it that can be checked.
+    """A metric with its checkable properties.
 
     Attributes
     ----------
@@ -191,13 +191,13 @@ class Spec:
 
     @property
     def usual(self) -> dict[str, str]:
-        """The choices that the metric makes if nothing else does."""
+        """Default choices of the metric, which all other choices override."""
         users = {"users": "ranked"} if self.of_lists else {}
         return {"aggregate": self.aggregate, **users}
 
     @property
     def of_lists(self) -> bool:
-        """Whether it is a list metric, which needs no ground truth."""
+        """Whether the metric is a list metric, which needs no ground truth."""
         return "lists" in self.needs
 
     @property
@@ -207,7 +207,7 @@ class Spec:
 
     @property
     def named(self) -> bool:
-        """Whether the metric of hits asks for facts about their items."""
+        """Whether a metric of hits needs facts about the items of the hits."""
         return not self.of_lists and not {"hits", "nonrelevant"}.issuperset(self.needs)
 
     @property
@@ -217,7 +217,7 @@ class Spec:
 
     @property
     def of_hits(self) -> bool:
-        """Whether the metric depends on what is relevant."""
+        """Whether the metric depends on relevance."""
         return not {"hits", "nonrelevant", "relevant"}.isdisjoint(self.needs)
 
     @property
@@ -232,13 +232,13 @@ class Spec:
 
     @property
     def best(self) -> float | None:
-        """Value of the ideal ranking, uncut and with default options; None if it depends."""
+        """Value of the ideal ranking, uncut and with default options; None if not fixed."""
         end = self.high if self.increasing else self.low
         return end if self.reached and math.isfinite(end) else None
 
     @property
     def example(self) -> dict[str, Any]:
-        """Example values of the options without a default, if they have any."""
+        """Example values of the options without a default."""
         required = (option for option in self.options.values() if option.required)
         return {option.name: option.values[0] for option in required if option.values}
 
@@ -259,7 +259,7 @@ _FORGET: list[Callable[[], None]] = []
 
 
 def remembered(function: Callable[P, T]) -> Callable[P, T]:
-    """Remember the values of a function of names, until a metric is registered or unregistered."""
+    """Cache a function of names until a metric is registered or unregistered."""
     cached = functools.lru_cache(maxsize=1000)(function)
     _FORGET.append(cached.cache_clear)
     return typing.cast("Callable[P, T]", cached)
@@ -345,7 +345,7 @@ def register(
 
 
 def unregister(name: str) -> None:
-    """Forget a metric and its synonyms.
+    """Remove a metric and its synonyms from the registry.
 
     Parameters
     ----------
@@ -367,7 +367,7 @@ def describe(
     number_option: str = "",
     **facts: Any,
 ) -> Spec:
-    """The `Spec` of a function, without registering it."""
+    """Build the `Spec` of a function without registering the function."""
     name = function.__name__
     parameters = inspect.signature(function).parameters.values()
     needs, cutoff = _evidence(name, parameters)
@@ -435,7 +435,7 @@ def _refuse_ties(name: str, arguments: Iterable[Any], *, open_ties: bool) -> Non
 
 
 def _evidence(name: str, parameters: Collection[inspect.Parameter]) -> tuple[tuple[str, ...], bool]:
-    """The names of the positional parameters, and whether the last of them is a cutoff."""
+    """The names of the required evidence, and whether a cutoff is the last parameter."""
     needs = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     cutoff = needs[-1:] == ["k"]
     needs = needs[:-1] if cutoff else needs
@@ -504,7 +504,7 @@ def _check_names(spec: Spec) -> None:
 
 
 def _full_docstring(spec: Spec, masked: Collection[str]) -> str | None:
-    """The docstring, with the sections and parameters that all metrics have in common."""
+    """Build the docstring, with the sections and parameters common to all metrics."""
     text = inspect.getdoc(spec.function)
     if text is None:
         return None

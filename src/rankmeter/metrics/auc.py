@@ -98,7 +98,7 @@ def gauc(
 
 
 def _weighted(part: FloatArray, pairs: FloatArray, weight: IntArray | FloatArray) -> Ratio:
-    """Shares with other weights than their denominators; an undefined one has none."""
+    """Weight the AUC of each user by `weight`; an undefined AUC has weight 0."""
     value = formula("ordered / pairs", ordered=part, pairs=pairs)
     return Defined(value * weight, np.where(pairs > 0, weight, 0.0), None)
 
@@ -106,7 +106,7 @@ def _weighted(part: FloatArray, pairs: FloatArray, weight: IntArray | FloatArray
 def _auc(
     hits: Hits, n_items: int | None, absent: Absent, *, smooth: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Pairs in the right order, and irrelevant candidates."""
+    """Numbers of pairs in the right order, and of irrelevant candidates."""
     n_hits = hits.count(None)
     check_catalogue(hits, None, n_items)
     misses = hits.n_ranked - n_hits
@@ -326,7 +326,7 @@ def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) 
 
 
 def _with_lower_gain(hits: Hits, compared: Hits) -> tuple[FloatArray, FloatArray]:
-    """The numbers of other items of the user with a lower gain than each hit, and with the same."""
+    """Numbers of the user's compared items with a lower gain than each hit, and with equal gain."""
     gains = np.unique(np.concatenate([hits.gain, compared.gain]))
 
     def key(ranked: Hits) -> IntArray:
@@ -341,7 +341,7 @@ def _with_lower_gain(hits: Hits, compared: Hits) -> tuple[FloatArray, FloatArray
 
 
 def _pairs_in_order(hits: Hits) -> FloatArray:
-    """Pairs of hits whose upper hit has the larger gain; tied pairs count as 1/2."""
+    """Numbers of pairs of hits with the larger gain above; tied pairs count as 1/2."""
     end = hits.offsets[hits.user + 1]
     upper, step = np.arange(hits.rank.size), 1
     total = np.zeros(hits.n_users)

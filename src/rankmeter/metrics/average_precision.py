@@ -80,7 +80,7 @@ def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
 def _expected_precision(
     above: IntArray, before: IntArray, size: IntArray, relevant: IntArray, in_top: IntArray
 ) -> FloatArray:
-    """Expected Σ of the precision at hits in the first places of tied groups (see `Groups`).
+    """Expected Σ of the precision at hits in the first ranks of tied groups (see `Groups`).
 
     With `relevant` hits among `size` equally likely places, place i (of the first `inside`)
     holds a hit with probability m/n, and then i - 1 places before it hold (i - 1)(m - 1)/(n - 1)

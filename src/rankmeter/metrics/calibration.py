@@ -117,7 +117,7 @@ def _by_popularity(popularity: Popularity) -> Features:
 
 
 def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:
-    """Kullback-Leibler, in nats."""
+    """Kullback-Leibler divergence of each row, in nats."""
     with np.errstate(divide="ignore"):
         ratios = np.divide(p, q, out=np.ones_like(p), where=p > 0)
     nats: FloatArray = np.maximum((p * np.log(ratios)).sum(axis=1), 0.0)

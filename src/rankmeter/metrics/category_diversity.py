@@ -20,7 +20,7 @@ from rankmeter.metrics.weights import RankDiscount, discount_function
 def category_counts(
     entries: Lists | Profiles, categories: Features, weights: FloatArray | None = None
 ) -> FloatArray:
-    """The sum of the rows of each user's items, of shape (n_users, n_categories)."""
+    """Sum of the category vectors of each user's items, shape (n_users, n_categories)."""
     from scipy.sparse import csr_array
 
     weights = np.ones(entries.item.size) if weights is None else weights
@@ -30,12 +30,12 @@ def category_counts(
 
 
 def shares(sums: FloatArray, *, fallback: float = np.nan) -> FloatArray:
-    """The sums of each user, or of all, over their total; `fallback` where they are all 0."""
+    """Divide the sums of each user, or of all users, by their total; `fallback` if all are 0."""
     return ratio(sums, sums.sum(axis=-1, keepdims=True), nothing=fallback)
 
 
 def per_item(categories: Features) -> Features:
-    """The categories, with the weight of an item split among its categories."""
+    """Split the weight of each item equally among its categories."""
     n = np.maximum(np.asarray(categories.matrix.sum(axis=1)), 1.0)
     return replace(categories, matrix=categories.matrix / n[:, None])
 

@@ -17,7 +17,7 @@ from rankmeter.metrics.states import Defined, Ratio
 
 
 def check_catalogue(hits: Hits, k: int | None, n_items: int | None) -> None:
-    """Refuse a catalogue, if it is given, that lacks ranked or relevant items."""
+    """Refuse a catalogue size smaller than the number of a user's ranked or relevant items."""
     max_items = int((hits.depth(k) + hits.n_relevant - hits.count(k)).max(initial=0.0))
     if n_items is not None and n_items < max_items:
         items = counted(max_items, "item")

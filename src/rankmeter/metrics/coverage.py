@@ -185,7 +185,7 @@ def _entropy(unit: float = 1.0, *, per_item: bool = False, exponential: bool = F
     def number(
         logs: FloatArray, weight: FloatArray, exposures: FloatArray, kinds: FloatArray
     ) -> FloatArray:
-        """From Σ w ln c, Σ w, Σ c, and the number of items."""
+        """Compute the entropy from Σ w ln c, Σ w, Σ c, and the number of items."""
         text = "log(max(shown, 1)) - logs / weights"
         nats = formula(text, name="nats", shown=exposures, logs=logs, weights=weight)
         text = "exp(nats)" if exponential else "nats / unit"
@@ -253,7 +253,7 @@ def personalization(
 
 
 def _similarity(exposure: Exposure) -> tuple[FloatArray, int]:
-    """The sum of the similarities of each user's list to the others, and the number of lists."""
+    """Sums of each list's similarities to all other lists, and the number of lists."""
     lists, weight = exposure.lists, exposure.weight
     of_user_alone = lists.sum(weight * weight)
     similar = lists.sum(weight * exposure.counts()[lists.item]) - of_user_alone
@@ -267,7 +267,7 @@ def _difference(exposure: Exposure) -> float:
 
 
 def _differences_without(exposure: Exposure) -> FloatArray:
-    """Each user is in two sums: as the first and as the second of all pairs."""
+    """Mean difference of the lists of all pairs of users, without each user in turn."""
     similar, n = _similarity(exposure)
     n_without = n - (exposure.lists.lengths > 0)
     return 1.0 - ratio(similar.sum() - 2 * similar, n_without * (n_without - 1.0), nothing=np.nan)

@@ -20,19 +20,19 @@ CELLS = 2**21
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """A distance, with the features or similarities that it needs."""
+    """A distance with its features or similarities."""
 
     source: Features | Similarity
     distance: Distance
 
     @classmethod
     def of(cls, likeness: Likeness, distance: Distance) -> Space:
-        """The space of a distance.
+        """Build the space of a distance from features, profiles or similarities.
 
         Raises
         ------
         UsageError
-            If what it needs was not given.
+            If the data for the distance were not passed.
         """
         if distance == "users":
             return cls(require(likeness.together, "profiles"), distance)
@@ -48,12 +48,12 @@ class Space:
         return self.source.known
 
     def without_unknown(self, top: Lists, unknown: str) -> Lists:
-        """The lists; if `unknown` is to skip, without items that have no features."""
+        """Remove items without features from the lists, if `unknown` is "skip"."""
         return top.only(self.known[top.item]) if unknown == "skip" else top
 
     @property
     def width(self) -> int:
-        """Numbers of each item."""
+        """Number of features of each item, at least 1."""
         return max(self.source.n_features, 1) if isinstance(self.source, Features) else 1
 
     @property
@@ -62,11 +62,11 @@ class Space:
         return self.source
 
     def blocks(self, lists: Lists) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-        """Equally long lists, in blocks whose distances fit in memory."""
+        """Chunks of equally long lists with distances that fit in memory."""
         return lists.blocks(max(1, CELLS // (self.width + int(lists.lengths.max(initial=0)))))
 
     def total(self, lists: Lists) -> FloatArray:
-        """The sum of the distances of all pairs of each list."""
+        """The sum of the distances of all pairs of items in each list."""
         totals, n = np.zeros(lists.n_users), lists.lengths
         hamming = self.distance in ("hamming", "hamming_share")
         if self.distance == "cosine" or (hamming and self._vectors.binary):
@@ -82,7 +82,7 @@ class Space:
         return totals
 
     def _of_pairs(self, item: IntArray) -> FloatArray:
-        """The sum of the distances of all pairs of lists of one length."""
+        """The sum of the distances of all pairs of items, for lists of one length."""
         if self.distance not in ("hamming", "hamming_share"):
             return np.asarray(self.within(item).sum(axis=(1, 2)) / 2)
         rows, sums = self._vectors.rows(item), np.zeros(item.shape[0])
@@ -93,7 +93,7 @@ class Space:
     def _sums(
         self, offsets: IntArray, item: IntArray, weight: FloatArray
     ) -> Iterator[tuple[slice, FloatArray]]:
-        """The weighted sums of the vectors of each user's items, for some users at a time."""
+        """Yield the weighted sums of the vectors of each user's items, in chunks of users."""
         from scipy.sparse import csr_array
 
         n, matrix = offsets.size - 1, self._vectors.matrix
@@ -105,7 +105,7 @@ class Space:
             yield users, sums.toarray() if hasattr(sums, "toarray") else sums
 
     def within(self, item: IntArray) -> FloatArray:
-        """All distances within lists: (n_users, n) items give (n_users, n, n), 0 to itself."""
+        """All distances within lists: (n_users, n) items give (n_users, n, n), with 0 diagonals."""
         n = item.shape[1]
         if isinstance(self.source, Similarity):
             first, second = np.triu_indices(n, 1)
@@ -134,7 +134,7 @@ class Space:
         return self._of_common(common, size[first] + size[second])
 
     def to_profile(self, lists: Lists, profiles: Profiles) -> FloatArray:
-        """The mean distance of each item in a list to the profile of its user; NaN without one.
+        """The mean distance of each listed item to the user's profile; NaN without a profile.
 
         Items of the profile without features or similarities are left out.
         """
@@ -148,7 +148,7 @@ class Space:
         return np.where(size[lists.user] > 0, distance, np.nan)
 
     def _to_means(self, lists: Lists, user: IntArray, item: IntArray, size: IntArray) -> FloatArray:
-        """One minus the product with the mean of the vectors of the profile."""
+        """One minus the dot product of each listed item and the mean vector of the profile."""
         offsets = np.concatenate(([0], np.cumsum(size)))
         distance = np.ones(lists.item.size)
         step = max(1, CELLS // self.width)
@@ -162,7 +162,7 @@ class Space:
         return distance
 
     def _to_each(self, lists: Lists, item: IntArray, size: IntArray) -> FloatArray:
-        """The mean over pairs, with about the same number of pairs at a time."""
+        """The mean distance of each listed item to the items of the profile, in chunks of pairs."""
         n = size[lists.user]
         ends, begin = np.cumsum(n), (np.cumsum(size) - size)[lists.user]
         totals, done = np.zeros(n.size), 0
@@ -179,7 +179,7 @@ class Space:
         return ratio(totals, n)
 
     def _of_common(self, common: FloatArray, squares: FloatArray) -> FloatArray:
-        """From products of two vectors, and the sums of their products with themselves."""
+        """Compute distances from dot products and sums of squared norms."""
         if self.distance == "cosine":
             return np.asarray(1.0 - common)
         if self.distance == "jaccard":

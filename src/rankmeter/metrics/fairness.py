@@ -259,10 +259,10 @@ def item_gap(
 
 
 def _of_means(members: Features) -> Statistic:
-    """The mean distance of the groups, whose numbers are the means of the items shown."""
+    """Statistic of the mean distance of groups, by the means of the shown items."""
 
     def sums(totals: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Of the means of the items, and of the items."""
+        """Sum the means of the shown items, and the number of shown items, over each group."""
         is_exposed = np.asarray(n > 0, dtype=np.float64)
         return ratio(totals, n) @ members.matrix, is_exposed @ members.matrix
 
@@ -283,7 +283,7 @@ def _of_means(members: Features) -> Statistic:
 
 
 def _mean_distance(total: FloatArray, n: FloatArray, members: Features) -> FloatArray:
-    """The mean distance of two of the groups with items, given sums of shape (…, n_groups)."""
+    """The mean distance of pairs of groups with items, given sums of shape (…, n_groups)."""
     means = column(ratio(total, n, nothing=np.nan), "mean", members)
     ascending = np.sort(means, axis=-1)  # groups without items come last
     groups = np.count_nonzero(n, axis=-1)
@@ -296,7 +296,7 @@ def _mean_distance(total: FloatArray, n: FloatArray, members: Features) -> Float
 def _members(
     groups: Groups, categories: Features | None, popularity: Popularity | None
 ) -> Features:
-    """The members of each group."""
+    """Memberships of the items in the groups."""
     if groups == "categories":
         return require(categories, "categories")
     popularity = require(popularity, "popularity")
@@ -316,7 +316,7 @@ def _grouped(
 
 
 def _spread(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
-    """The standard deviation of the shares of the groups over their mean."""
+    """Coefficient of variation of the groups' shares: standard deviation over mean."""
     share = column(ratio(part, reference, nothing=np.nan), "share", members)
     mean = _mean(share)
     spread = np.sqrt(_mean((share - mean[..., None]) ** 2))
@@ -324,7 +324,7 @@ def _spread(part: FloatArray, reference: FloatArray, members: Features) -> Float
 
 
 def _mean_change(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
-    """The mean relative change of the shares that the groups have."""
+    """The mean relative change of the groups' shares."""
     bias = _bias(part, reference, members)
     changes, groups = np.nansum(np.abs(bias), axis=-1), np.count_nonzero(~np.isnan(bias), axis=-1)
     return formula("changes / groups", nothing=np.nan, changes=changes, groups=groups)
@@ -337,11 +337,11 @@ def _bias_of(part: FloatArray, reference: FloatArray, members: Features, group: 
 
 
 def _bias(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
-    """The relative change of the share that each group has; NaN for one without training items."""
+    """The relative change of each group's share; NaN for groups without training items."""
     return column(ratio(shares(part), shares(reference), nothing=np.nan) - 1.0, "bias", members)
 
 
 def _mean(values: FloatArray) -> FloatArray:
-    """The mean over the groups that have a value; NaN if none has."""
+    """The mean over the groups with a value; NaN if no group has a value."""
     has_value = ~np.isnan(values)
     return ratio(values.sum(axis=-1, where=has_value), has_value.sum(axis=-1), nothing=np.nan)

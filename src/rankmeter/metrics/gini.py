@@ -71,9 +71,10 @@ def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) 
         return float(index(np.array(_differences(exposed, n)), exposed.sum(), np.array(float(n))))
 
     def without(exposure: Exposure) -> FloatArray:
-        """An item that falls by 1 nears the items below it, and leaves those not below it.
+        """Gini index without each user's list.
 
-        Items of one list that are shown equally often stay together.
+        An item that falls by 1 nears the items below it, and leaves the items not below it. Items
+        of one list that are shown equally often stay together.
         """
         counts, exposed, n = count(exposure)
         lists = exposure.lists.only(counts[exposure.lists.item] > 0)
@@ -91,7 +92,7 @@ def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) 
 
 
 def _count(exposure: Exposure, catalogue: Catalogue) -> tuple[FloatArray, FloatArray, int]:
-    """The exposure of each item of a catalogue; without zeros, ascending; the catalogue's size."""
+    """Exposures of the items of a catalogue, positive exposures ascending, and catalogue size."""
     counts = exposure.counts()
     if catalogue.item is not None:
         counts = np.where(catalogue.item, counts, 0.0)
@@ -101,7 +102,7 @@ def _count(exposure: Exposure, catalogue: Catalogue) -> tuple[FloatArray, FloatA
 
 
 def _differences(ascending: FloatArray, n: int) -> float:
-    """The sum of |x - y| over all pairs of n numbers; `ascending` are the numbers other than 0."""
+    """The sum of |x - y| over all pairs of n numbers; `ascending` has the nonzero numbers."""
     rank = np.arange(n - ascending.size + 1.0, n + 1.0)
     return float(((2.0 * rank - n - 1.0) * ascending).sum())
 
@@ -159,10 +160,10 @@ def _sum_of_differences(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
-    """The sum of |x - y| over all pairs of items, over the number of items and the sum of x."""
+    """Statistic: sum of |x - y| over all pairs of items, over the number of items and sum of x."""
 
     def exposures(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
-        """The exposure of each item; of the items that count, ascending; their number."""
+        """Exposures of the items, exposures of the counted items ascending, and the denominator."""
         exposure_by_item, positive, size = _count(exposure, catalogue)
         ascending = np.concatenate([np.zeros(size - positive.size), positive])
         return exposure_by_item, ascending, max(size - (denominator == "n-1"), 1)
@@ -173,7 +174,7 @@ def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
         return float(_index(differences, ascending.sum(), n))
 
     def without(exposure: Exposure) -> FloatArray:
-        """Only the pairs of an item that the user was shown change."""
+        """Statistic without each user: only pairs with an item shown to the user change."""
         exposure_by_item, ascending, n = exposures(exposure)
         sums, lists = np.concatenate(([0.0], np.cumsum(ascending))), exposure.lists
 

@@ -351,7 +351,7 @@ def d_sharp_ndcg(
 
 
 def _total_gain(lists: Lists, categories: Features) -> FloatArray:
-    """The gain of each item of the lists, added up over its categories."""
+    """Sum of the gain of each listed item over its categories."""
     if categories.gains is not None:
         return np.asarray(categories.gains[lists.item].sum(axis=1))
     n = np.asarray(categories.matrix.sum(axis=1)).ravel()
@@ -373,7 +373,7 @@ def _gains(
     weight: Weight,
     ideal: str,
 ) -> tuple[FloatArray, FloatArray]:
-    """The gain of each list, and of an ideal list if `greedy`, else an upper bound of it."""
+    """Gains of each list and of an ideal list, or an upper bound of the ideal unless `greedy`."""
     top = lists.top(k)
     depth = int(top.rank.max(initial=0)) if k is None else k
     top = top.only(top.relevant)
@@ -409,7 +409,7 @@ def _gains(
 
 
 def _greedy_gains(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> FloatArray:
-    """The gains of lists that take the best item next: of shape (n_users, n, n_categories).
+    """Gains of greedily ordered lists, given rows of shape (n_users, n, n_categories).
 
     Of items that gain the same, the first of the rows is taken.
     """

@@ -17,7 +17,7 @@ Rounding = Literal["trec9", "up", "nearest"]
 
 
 def _rounded(number: npt.NDArray[Any], rounding: Rounding = "trec9") -> FloatArray:
-    """A number of items as an integer."""
+    """Round numbers of items to integers."""
     if rounding == "up":
         rounded = np.ceil(number * (1.0 - 1e-12))  # 0.1 · 30 is a little more than 3
     else:

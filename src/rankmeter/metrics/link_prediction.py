@@ -24,7 +24,7 @@ _STANDARDIZED: dict[str, Any] = {"low": -math.inf, "high": math.inf, **_POOLED}
 
 
 class Chance(NamedTuple):
-    """A number of each user under a random order of the same candidates."""
+    """Mean and variance of each user's value under a random order of the same candidates."""
 
     mean: FloatArray
     variance: FloatArray
@@ -212,35 +212,35 @@ def zhits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
 def above_chance(
     value: FloatArray, random: FloatArray, best: FloatArray | float, *, increasing: bool = True
 ) -> Ratio:
-    """The position of a number between its value for a random order (0) and its best value (1)."""
+    """Scale a value from 0 (its value for a random order) to 1 (its best value), as a `Ratio`."""
     sign = 1.0 if increasing else -1.0
     names = "better_than_chance", "perfect_than_chance"
     return Ratio(sign * (value - random), sign * (best - random), names)
 
 
 def _scaled(hits: Hits, chance: Chance, value: FloatArray, *, increasing: bool = True) -> Ratio:
-    """From 0, a random order, to 1, which is the best rank, reciprocal rank and hit rate."""
+    """Scale values from 0, a random order, to 1, the best rank, reciprocal rank or hit rate."""
     return _hit_shares(hits, above_chance(value, chance.mean, 1.0, increasing=increasing))
 
 
 def _standardized(
     hits: Hits, chance: Chance, value: FloatArray, *, increasing: bool = True
 ) -> Ratio:
-    """In standard deviations of a random order."""
+    """Express values in standard deviations of a random order."""
     better = above_chance(value, chance.mean, 1.0, increasing=increasing).part
     names = "better_than_chance", "variance"
     return _hit_shares(hits, Standardized(better, np.maximum(chance.variance, 0.0), names))
 
 
 def _hit_shares(hits: Hits, share: Ratio) -> Ratio:
-    """The shares of the users with a hit; the others are undefined."""
+    """The shares of the users with a hit; undefined for users without a hit."""
     has_hit = hits.offsets[:-1] < hits.offsets[1:]
     part, divisor = np.where(has_hit, share.part, np.nan), np.where(has_hit, share.whole, 1.0)
     return replace(share, part=part, whole=divisor)
 
 
 def _sizes(hits: Hits) -> tuple[IntArray, IntArray]:
-    """Number of items in each ranking, and of relevant ones among them, cut or not."""
+    """Numbers of items, and of relevant items, in each ranking, cut or not."""
     return hits.n_ranked, np.diff(hits.offsets)
 
 
@@ -263,7 +263,7 @@ def chance_of_reciprocal(hits: Hits) -> Chance:
 
 
 def chance_of_hit(hits: Hits, k: int) -> Chance:
-    """Whether a random order has a hit in its top k."""
+    """Probability that a random order has a hit in its top k, and its variance."""
     n, m = _sizes(hits)
     mean = np.minimum(k / np.maximum(n, 1), 1.0)
     several = m > 1
@@ -287,7 +287,7 @@ def _squares(n: IntArray) -> FloatArray:
 def _first_of_several(
     n: IntArray, m: IntArray, weight: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """Means of the weight of the rank of the first of m items among n, and of its square."""
+    """Means of the weight, and of the squared weight, of the rank of the first of m among n."""
     pairs, rows = np.unique(np.stack([n, m]), axis=1, return_inverse=True)
     means = []
     for size, hits in pairs.T.tolist():

@@ -39,7 +39,7 @@ Gain = Literal["linear", "exp2", "binary"]
 
 
 def _exponential(gain: FloatArray) -> FloatArray:
-    """2^g - 1, for grades: a play count would overflow."""
+    """Return 2^g - 1 for grades g; refuse gains that overflow, such as play counts."""
     if gain.max(initial=0.0) > LARGEST_GRADE:
         raise UsageError(
             f"gain='exp2' is for grades on a small scale, and overflows above {LARGEST_GRADE}: "
@@ -159,7 +159,7 @@ def ndcg(
 
 
 def _running_sums(values: FloatArray, offsets: IntArray) -> FloatArray:
-    """Σ of each user's values up to and including each of them.
+    """Running sums of each user's values, each including the value itself.
 
     Segments of like length are the rows of one padded matrix, so that a sum never depends on the
     other users of the block.

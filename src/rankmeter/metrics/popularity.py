@@ -81,7 +81,7 @@ def popularity(
 
 
 def _rank_share(n: IntArray, in_training: BoolArray) -> FloatArray:
-    """Mean ascending rank by count over the number of known items; 0 for the others."""
+    """Mean ascending rank by count over the number of known items; 0 for unknown items."""
     _, group, size = np.unique(n[in_training], return_inverse=True, return_counts=True)
     last = np.cumsum(size)
     result = np.zeros(n.size)
@@ -206,7 +206,7 @@ def tail_of(popularity: Popularity, head: Head, size: float | None, cold: str) -
 
 
 def at_border(popularity: Popularity, borders: Iterable[Border]) -> BoolArray:
-    """Items that are in the head or the tail by the order of items alone.
+    """A mask of items at a border of head and tail, put on one side by item order alone.
 
     They occur as often as items on the other side of one of the borders.
     """

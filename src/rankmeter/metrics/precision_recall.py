@@ -17,7 +17,7 @@ PrecisionDenominator = Literal["k", "ranked", "relevant"]
 
 
 def _length(hits: Hits, k: int | None, denominator: PrecisionDenominator) -> IntArray:
-    """Length of each user's list, as the denominator of precision has it."""
+    """Length of each user's list in the denominator of precision."""
     if denominator == "ranked":
         return hits.depth(k)
     length = hits.length(k)
@@ -119,7 +119,7 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
 
 
 def _no_hit(size: IntArray, relevant: IntArray, in_top: IntArray) -> FloatArray:
-    """Probability that none of the relevant items of a tied group falls into its first places."""
+    """Probability that no relevant item of a tied group is in the group's first ranks."""
     probability = np.ones(size.size)
     for i in range(int(relevant.max(initial=0))):
         free_ranks = size - in_top - i

@@ -145,7 +145,7 @@ def _weights(
     clip: float | None,
     cold: Cold,
 ) -> tuple[FloatArray, FloatArray]:
-    """The weights of the hits, and of all relevant items; 0 for what is left out."""
+    """The weights of the hits, and of all relevant items; 0 for items left out."""
     hit_items, all_items = _items(hits)
     if gamma is not None:
         power = (number("gamma", gamma, least=-1, most=20) + 1) / 2

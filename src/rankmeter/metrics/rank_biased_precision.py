@@ -15,7 +15,7 @@ from rankmeter.metrics.weights import geometric
 
 
 def grade_share(hits: Hits, max_gain: float | None) -> FloatArray:
-    """Gains in units of the largest possible one; 1 each where it is None."""
+    """Divide the gains by the largest possible gain; 1 for each hit if `max_gain` is None."""
     if max_gain is None:
         return np.ones_like(hits.gain)
     largest = max(hits.gain.max(initial=0.0), hits.best.gain.max(initial=0.0))
@@ -164,7 +164,7 @@ def compatibility(
 
 
 def _ideal_rank(hits: Hits) -> IntArray:
-    """The rank of each hit in the ideal ranking that is most similar."""
+    """The rank of each hit in the most similar ideal ranking."""
     best = hits.best
     gains = np.unique(np.concatenate((best.gain, hits.gain)))
     of_best, of_hits = (

@@ -193,7 +193,7 @@ def _cascade(
 def _expected_cascade(
     hits: Hits, k: int | None, stop: FloatArray, term: Callable[[Any, Any], Any]
 ) -> FloatArray:
-    """The expectation over all orders of the tied groups.
+    """Expected value of `_cascade` over all orders of the tied groups.
 
     Within a group of n places and m hits, place t follows j of the hits with hypergeometric
     probability, and which j is again uniform: the mean of R·Π(1 - R) over the choices is a

@@ -202,7 +202,7 @@ class _Common:
         return np.bincount(self.user, values, minlength=self.n.size).astype(np.float64)
 
     def within(self, depth: IntArray) -> tuple[FloatArray, FloatArray]:
-        """The chance of each item to be in the top of one list, and of the other, by user."""
+        """Probabilities of each item to be in the top of the first list, and of the second list."""
         ends = [np.minimum(depth, n)[self.user] for n in (self.n, self.m)]
         first, second = (
             np.clip((end - span.low + 1) / (span.high - span.low + 1), 0.0, 1.0)
@@ -258,14 +258,14 @@ def _at(sums: FloatArray, depth: IntArray) -> FloatArray:
 
 
 def _overlap(shared: _Common, depth: IntArray, p: float) -> FloatArray:
-    """Truncated rank-biased overlap, relative to the largest possible one."""
+    """Truncated rank-biased overlap, relative to the largest possible overlap."""
     sums = _sums(int(depth.max(initial=0)), p)
     total, weights = shared.agreement(depth, sums), _at(sums, depth)[1]
     return formula("sum / weights", name="overlap", sum=total, weights=weights)
 
 
 def _extrapolated(shared: _Common, p: float) -> FloatArray:
-    """Equation 32 of Webber et al., for lists of different lengths."""
+    """Extrapolated rank-biased overlap (equation 32 of Webber et al.) for unequal lengths."""
     short, long = np.minimum(shared.n, shared.m), np.maximum(shared.n, shared.m)
     sums = _sums(int(long.max(initial=0)), p)
     agreement = shared.agreement(long, sums)

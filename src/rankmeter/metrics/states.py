@@ -23,7 +23,7 @@ class State(Protocol):
 
     @property
     def alone(self) -> bool:
-        """Whether a user alone has a number, too."""
+        """Whether a single user has a number, too."""
         ...
 
     def __add__(self, other: Self, /) -> Self: ...
@@ -41,7 +41,7 @@ class State(Protocol):
         ...
 
     def influence(self, values: FloatArray | None = None) -> FloatArray:
-        """A value of each user; their plain mean is `value`, and their spread its uncertainty."""
+        """Values of the users with `value` as plain mean and its uncertainty as spread."""
         ...
 
 
@@ -72,7 +72,7 @@ class Ratio:
     alone: ClassVar[bool] = True  # a user alone has a share
 
     def __add__(self, other: Self) -> Self:
-        """Concatenate the users of both."""
+        """Concatenate the users of both states."""
         joined: dict[str, Any] = other.arrays()
         for name, values in self.arrays().items():
             joined[name] = np.concatenate([values, joined[name]])
@@ -198,7 +198,7 @@ class Standardized(Ratio):
         return float(np.sort(self.part).sum()) / denominator**0.5 if denominator else np.nan
 
     def influence(self, _: FloatArray | None = None) -> FloatArray:
-        """Values with `value` as their plain mean and, to first order, its spread."""
+        """Values with `value` as plain mean and, to first order, its standard error as spread."""
         n, value = self.part.size, self.value()
         total = float(np.sort(self.whole).sum())
         if not n or total == 0:
@@ -222,11 +222,11 @@ class Runs:
 
     @property
     def alone(self) -> bool:
-        """The state of each run."""
+        """Whether a single user has a number in every run."""
         return all(state.alone for state in self.states)
 
     def __add__(self, other: Self) -> Self:
-        """Concatenate the users of both."""
+        """Concatenate the users of both states."""
         pairs = zip(self.states, other.states, strict=True)
         return replace(self, states=tuple(state + another for state, another in pairs))
 
@@ -243,7 +243,7 @@ class Runs:
         return float(np.mean([state.value() for state in self.states]))
 
     def influence(self, _: FloatArray | None = None) -> FloatArray:
-        """The mean of the values that each run gives a user."""
+        """The mean of each user's values over the runs."""
         return _mean([state.influence() for state in self.states])
 
 
@@ -281,7 +281,7 @@ class Statistic:
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """The items in each list, with weights, and a number computed from all of them.
+    """The items in each list, with weights, and a number computed from all lists.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ class Exposure:
         return np.bincount(self.lists.item, minlength=self.lists.n_items).astype(np.float64)
 
     def __add__(self, other: Exposure) -> Exposure:
-        """Concatenate the users of both."""
+        """Concatenate the users of both states."""
         weight = np.concatenate([self.weight, other.weight])
         return replace(self, lists=self.lists + other.lists, weight=weight)
 
@@ -323,7 +323,7 @@ class Exposure:
         return replace(self, lists=self.lists.of(rows), weight=weight)
 
     def per_user(self) -> FloatArray:
-        """The number of items that each user was shown; the lists of one user have no number."""
+        """The number of items shown to each user; the lists of one user have no number."""
         return self.lists.lengths.astype(np.float64)
 
     def value(self) -> float:
@@ -351,7 +351,7 @@ def of_counts(
     loss: Callable[[FloatArray], FloatArray],
     share: Callable[[FloatArray], float] = _all,
 ) -> Statistic:
-    """A number that loses a part with each item that one list less shows.
+    """Statistic of item counts, with a loss for each item of a removed list.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ class Grouped(Exposure):
     whole: FloatArray
 
     def __add__(self, other: Exposure) -> Grouped:
-        """Concatenate the users of both."""
+        """Concatenate the users of both states."""
         if not isinstance(other, Grouped):
             return NotImplemented
         part, references = np.concatenate([self.part, other.part]), [self.whole, other.whole]
@@ -396,7 +396,7 @@ class Grouped(Exposure):
 
 
 def of_groups(number: Callable[[FloatArray, FloatArray], FloatArray]) -> Statistic:
-    """A number of the sums over all users.
+    """Statistic computed from the sums of groups over all users.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def number_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
 
 
 def _judged(nonrelevant: Hits, negative: Negative) -> Hits:
-    """The items judged as not relevant, by the meaning of a negative gain."""
+    """Select the items judged as not relevant, by the meaning of a negative gain."""
     if negative == "nonrelevant":
         return nonrelevant
     judged = nonrelevant.best

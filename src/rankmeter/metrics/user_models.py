@@ -217,7 +217,7 @@ def utility_residual(
 
 
 def _refuse_shared_ranks(*ranked: Hits) -> None:
-    """Refuse judged items that share a rank: which ranks have no judged item is not certain."""
+    """Refuse judged items with a shared rank: ranks without a judged item are uncertain."""
     user = np.concatenate([hits.user for hits in ranked])
     rank = np.concatenate([hits.rank for hits in ranked])
     order = np.lexsort((rank, user))
@@ -251,7 +251,7 @@ class Reader:
                 )
 
     def continues(self, rank: FloatArray, gain: FloatArray) -> FloatArray:
-        """The probability of going on after each rank, of all users or of each."""
+        """The probability of going on after each rank, for all users or for each user."""
 
         def unsatisfied() -> FloatArray:
             return np.clip(1.0 - gain, 0.0, 1.0)  # tied items that are found together gain more
@@ -278,7 +278,7 @@ class Reader:
 
 
 def _squared(ahead: FloatArray) -> FloatArray:
-    """The share of those who go on where that many items would be read, at most 1."""
+    """Share of readers who go on when `ahead` items would be read, at most 1."""
     ahead = np.maximum(ahead, 0.5)
     share: FloatArray = ((ahead - 1.0) / ahead) ** 2
     return share
@@ -291,7 +291,7 @@ def _read(
     reader: Reader,
     unknown: Callable[[slice, FloatArray], BoolArray] | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The probability of reaching each hit; the items and the gain of each user's reader.
+    """Probability of reaching each hit, and the number of items and the gain read by each user.
 
     Items at ranks that are `unknown` of some users have the largest gain.
     """
@@ -315,7 +315,7 @@ def _read(
 def _matrix(
     ranked: Hits, values: FloatArray, users: slice, depth: int
 ) -> tuple[FloatArray, IntArray, tuple[IntArray, IntArray]]:
-    """Values at the ranks of some users; which items have a rank there, and their cells."""
+    """Values of some users by rank, indices of the items within depth, and their cells."""
     rows = slice(ranked.offsets[users.start], ranked.offsets[users.stop])
     index = rows.start + np.flatnonzero(ranked.rank[rows] <= depth)
     cell = ranked.user[index] - users.start, np.ceil(ranked.rank[index]).astype(np.intp) - 1

@@ -38,7 +38,7 @@ _CHUNK = 1 << 20
 
 
 def cumulative_discount(discount: Discount, depth: IntArray) -> FloatArray:
-    """Σ of the weights of ranks 1 … depth, for each of many depths, whatever their size.
+    """Sums of the weights of ranks 1 … depth, for an array of depths of any size.
 
     Down to rank `DIRECT` it is the plain sum, one rank after the other. Below that it is the sum
     down to `DIRECT`, with less rounding, and the integral of the weight from half a rank below
@@ -75,7 +75,7 @@ def _table(discount: Discount, n: int) -> FloatArray:
 
 
 def _integral(weight: Weight, low: float, high: float) -> float:
-    """Gauss–Legendre over steps of the logarithm, on which every discount is smooth."""
+    """Integrate by Gauss–Legendre over steps of the logarithm, where discounts are smooth."""
     start, end = math.log(low), math.log(high)
     edges = np.linspace(start, end, math.ceil(end - start) + 1)
     middle, half = (edges[1:] + edges[:-1])[:, None] / 2, np.diff(edges)[:, None] / 2
@@ -95,7 +95,7 @@ RankDiscount = Literal["none", "log2", "reciprocal", "geometric"]
 
 
 def discount_function(discount: RankDiscount, p: float) -> Weight:
-    """Weights that are 1 at rank 1; `p` is the share that goes on, of the geometric ones."""
+    """Return a discount with weight 1 at rank 1; `p` is the geometric continuation probability."""
     fraction("p", p)
     if discount == "none":
         return np.ones_like
@@ -123,7 +123,7 @@ def relevance_weights(lists: Lists, relevance: Relevance) -> FloatArray:
 
 
 def without_cold(top: Lists, popularity: Popularity, cold: str) -> Lists:
-    """The lists; if `cold` is to skip, without items that the training data lack."""
+    """Remove items without training data from the lists, if `cold` is "skip"."""
     return top.only(popularity.known[top.item]) if cold == "skip" else top
 
 
@@ -136,9 +136,9 @@ def mean_of(top: Lists, values: FloatArray, k: int | None) -> Ratio:
 def weighted_mean(
     top: Lists, values: FloatArray, discount: RankDiscount, p: float, k: int | None
 ) -> FloatArray:
-    """The mean of values, weighted by their ranks.
+    """Mean of values weighted by rank discounts, for each list.
 
-    With k, the weights of all ranks up to k.
+    With k, the divisor is the sum of the weights of all ranks up to k.
     """
     weights = discount_function(discount, p)(top.rank.astype(np.float64))
     column(values, "value", top)
@@ -150,7 +150,7 @@ def weighted_mean(
 
 
 def _sum_of_weights(k: int, discount: RankDiscount, p: float) -> float:
-    """The weights of all ranks up to k together."""
+    """Sum of the weights of all ranks up to k."""
     if discount == "none" or (discount == "geometric" and p == 1.0):
         return float(k)
     if discount == "geometric":
@@ -159,7 +159,7 @@ def _sum_of_weights(k: int, discount: RankDiscount, p: float) -> float:
 
 
 def deduplicate(lists: Lists) -> Lists:
-    """The lists with each item once per user."""
+    """Remove repeated items from the list of each user."""
     if lists.distinct:
         return lists
     keys = lists.user * max(lists.n_items, 1) + lists.item

@@ -403,7 +403,7 @@ def _choose_test_rows_per_user(
     ties: str,
     seed: int,
 ) -> tuple[NDArray[np.bool_], dict[str, int]]:
-    """The last rows of each user; `how_many` maps numbers of interactions to numbers of rows."""
+    """Select the last rows of each user; `how_many` maps interaction counts to row counts."""
     keys, when = [], None
     if order_by == "time":
         when = Clock.of(frame, needed_by="by='time'").ticks
@@ -426,7 +426,7 @@ def _choose_test_rows_per_user(
 def _choose_test_rows_overall(
     frame: pl.DataFrame, ratio: float, min_history: int, seed: int
 ) -> tuple[NDArray[np.bool_], dict[str, int]]:
-    """Random rows, except rows of users who would keep too few."""
+    """Select random rows, except rows of users who would keep too few."""
     order = _sorted_rows(frame, draws(seed, frame["user"], frame["item"]), frame["user"])
     test = np.zeros(frame.height, dtype=np.bool_)
     test[order[frame.height - int(share_of(ratio, frame.height)) :]] = True
@@ -437,7 +437,7 @@ def _choose_test_rows_overall(
 
 
 def _sorted_rows(frame: pl.DataFrame, *keys: pl.Series | NDArray[Any]) -> NDArray[np.int64]:
-    """Row numbers in the order of `keys`, then of the item, then of everything else in the row.
+    """Row numbers in the order of `keys`, then of the item, then of all other columns.
 
     Repeated pairs of user and item need the other columns: without them the order of the rows in
     the table would decide. Rows that are equal in all columns are interchangeable.
@@ -461,7 +461,7 @@ def _check_choices(order_by: str, ties: str, min_history: int, cold_items: str) 
 
 
 def _written_call(name: str, arguments: dict[str, Any]) -> str:
-    """Write the call as one would type it; given ``locals()``, it includes every option."""
+    """Format the call as code; given ``locals()``, the call includes every option."""
     options = {key: arguments[key] for key in arguments.keys() - {"data", "columns"}}
     texts = (f"{key}={brief(options[key])}" for key in arguments if options.get(key) is not None)
     return f"{name}({', '.join(texts)})"

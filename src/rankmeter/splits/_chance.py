@@ -43,7 +43,7 @@ def draws(seed: int, *columns: pl.Series) -> Words:
 
 
 def _words(ids: pl.Series) -> Words:
-    """Ids as 64-bit words: integers as they are, others by the BLAKE2b hash of their text."""
+    """Convert ids to 64-bit words: keep integers, hash the text of other ids with BLAKE2b."""
     if ids.dtype.is_integer():
         return ids.to_numpy().astype(np.uint64)
     distinct = ids.unique().to_frame("id")
@@ -69,11 +69,11 @@ class Shuffle:
     rounds: ClassVar[int] = 8
 
     def item_at(self, position: Numbers, key: Numbers) -> Numbers:
-        """The number of the item at a place of the order of a key."""
+        """The number of the item at a position in the order of a key."""
         return self._walk(self._forward, position, key)
 
     def place_of(self, item: Numbers, key: Numbers) -> Numbers:
-        """At which place an item is: the inverse of `item_at`."""
+        """The position of an item in the order of a key: the inverse of `item_at`."""
         return self._walk(self._backward, item, key)
 
     def _walk(self, step: _Step, numbers: Numbers, key: Numbers) -> Numbers:

@@ -81,11 +81,11 @@ class Clock:
         return np.partition(self.ticks, first)[first].item() if n else 0
 
     def dates(self, tick: float) -> bool:
-        """Whether a tick is a date: a number is one if it is from 1973 to 9999."""
+        """Whether a tick is a date; a number is a date if it is from 1973 to 9999."""
         return self.zone is not None or 10**8 <= tick / self.per_second <= _YEAR_9999
 
     def say(self, tick: float) -> str:
-        """Write a time for people."""
+        """Format a time as text."""
         if not self.dates(tick):
             return f"{tick}"
         zone = ZoneInfo(self.zone) if self.zone else UTC
@@ -108,12 +108,12 @@ def require_column(frame: pl.DataFrame, role: str, *, needed_by: str) -> None:
 
 
 def share_of(ratio: float, n: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """⌊ratio · n + 1/2⌋."""
+    """Share of n, rounded: ⌊ratio · n + 1/2⌋."""
     return np.asarray(np.floor(np.multiply(ratio, n) + 0.5), dtype=np.int64)
 
 
 def _typed(time: pl.Series) -> pl.Series:
-    """Read times that are text: integers, or ISO 8601; dates become datetimes."""
+    """Parse times in text, as integers or ISO 8601; convert dates to datetimes."""
     if time.dtype == pl.String:
         numbers = time.cast(pl.Int64, strict=False)
         if numbers.null_count() == time.null_count():
@@ -125,7 +125,7 @@ def _typed(time: pl.Series) -> pl.Series:
 
 
 def _moment(value: float | str | date | datetime) -> float | datetime:
-    """Read a moment: a datetime, or a number that has the unit of the time column."""
+    """Parse a moment: a datetime, or a number in the unit of the time column."""
     moment: Any = value
     if isinstance(value, str):
         for read in (datetime.fromisoformat, int, float):

@@ -298,7 +298,7 @@ def _listed(counts: dict[str, int]) -> str:
 
 
 def _format(value: float) -> str:
-    """Write a number with a few significant digits."""
+    """Format a number with a few significant digits."""
     if value == round(value):
         return f"{round(value):,}"
     return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -17,12 +17,12 @@ from rankmeter.errors._checks import counted
 
 
 def html_title(text: str) -> str:
-    """A line above the tables."""
+    """Format a title line above the tables as HTML."""
     return f"<p><strong>{escape(text)}</strong></p>"
 
 
 def html_table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
-    """Rows of cells under a head, if there is one; nothing without rows."""
+    """Format rows of cells as an HTML table, with an optional head; empty without rows."""
     lines = [_html_row(cells, "td") for cells in rows]
     titles = _html_row(head, "th") if head else ""
     return f"<table>{titles}{''.join(lines)}</table>" if lines else ""
@@ -123,7 +123,7 @@ def part(
     cold_users: str = "keep",
     counts: dict[str, int] | None = None,
 ) -> Split:
-    """Split the rows, drop the cold ones if requested, and count."""
+    """Split the rows, drop cold users and items if requested, and count rows, users and items."""
     frame = read.frame
     train, held = frame.filter(pl.Series(~in_test)), frame.filter(pl.Series(in_test))
     if not train.height or not held.height:

@@ -242,7 +242,7 @@ def _check_users(subject: _Subject, evidence: Evidence) -> None:
 
 
 def _check_options(spec: Spec, evidence: Evidence, tried: Sequence[Mapping[str, Any]]) -> None:
-    """Each option and the cutoff change something; `tried` is empty if this is not checked."""
+    """Check that each option and the cutoff change values; skipped if `tried` is empty."""
 
     def outcome(options: Mapping[str, Any], k: int | None) -> FloatArray | None:
         subject = _Subject(spec, options, k)
@@ -305,7 +305,7 @@ def _check_below(subject: _Subject, evidence: Evidence) -> None:
 
 
 def _check_state(subject: _Subject, evidence: Evidence) -> None:
-    """Users in any order and any parts have the same number; the values of users average to it."""
+    """Check the number for any order and division of users, and as the mean of user values."""
     name, n = subject.name, evidence["lists"].n_users
     backwards = np.arange(n)[::-1]
     full, turned, first, second = (

@@ -31,7 +31,7 @@ _N_ITEMS = 24
 
 
 def random_rankings(rng: np.random.Generator, n_users: int, *, max_gain: int = 3) -> Rankings:
-    """Rankings of any length, with judged and unjudged items, and items that they miss."""
+    """Rankings of any length, with judged and unjudged items, and missed judged items."""
     rankings = []
     for length, relevant in zip(
         rng.integers(0, 20, n_users).tolist(), rng.integers(0, 8, n_users).tolist(), strict=True
@@ -90,7 +90,7 @@ def _with_items(hits: Hits) -> Hits:
 
 
 def evidence_of_lists(rng: np.random.Generator, n_users: int) -> Evidence:
-    """Lists of any length, some with a repeated item, and all that is known besides."""
+    """Lists of any length, some with a repeated item, and all other evidence."""
     listed = [rng.permutation(_N_ITEMS)[: int(n)] for n in rng.integers(0, 9, n_users)]
     for items in listed:
         items[6:] = items[:1]
@@ -138,7 +138,7 @@ def _lists(listed: Sequence[IntArray], gain: FloatArray) -> Lists:
 
 
 def _all_relevant(lists: Lists, n_relevant: IntArray, rng: np.random.Generator) -> Lists:
-    """The relevant items in the lists, and others that are not."""
+    """The relevant items of each user, in the lists and outside."""
     items, gains = [], []
     for user, n in enumerate(n_relevant.tolist()):
         rows = slice(lists.offsets[user], lists.offsets[user + 1])
@@ -152,7 +152,7 @@ def _all_relevant(lists: Lists, n_relevant: IntArray, rng: np.random.Generator) 
 
 
 def _best_first(lists: Lists) -> Lists:
-    """Each list by descending gain; items of equal gain by code."""
+    """Sort each list by descending gain, items of equal gain by code."""
     order = np.lexsort((lists.item, -lists.gain, lists.user))
     return replace(lists, item=lists.item[order], gain=lists.gain[order])
 
@@ -207,7 +207,7 @@ def renamed(evidence: Evidence, code: IntArray) -> Evidence:
 
 
 def arrays(evidence: Any) -> Iterator[Any]:
-    """All arrays of some evidence."""
+    """Yield all arrays of some evidence."""
     if isinstance(evidence, np.ndarray):
         yield evidence
     elif isinstance(evidence, Mapping):
