@@ -69,14 +69,14 @@ COMPLETE = "_RANKMETER_COMPLETE"
 
 
 class CommandLine(click.Group):
-    """The commands, imported when they are run."""
+    """Group of all commands, each imported when needed."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Names of all commands."""
         return list(commands())
 
     def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
+        """Import a command; None for an unknown name."""
         module = f"{__name__}.{cmd_name.replace('-', '_')}"
         if cmd_name.startswith("_") or "." in cmd_name or find_spec(module) is None:
             return None
@@ -87,7 +87,7 @@ class CommandLine(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; offer the nearest ones if no command has that name."""
+        """Find the command; an unknown name raises an error with the nearest names."""
         name = RENAMED.get(args[0], args[0])
         if name != args[0]:
             click.echo(f"warning: rankmeter {args[0]} is now called rankmeter {name}", err=True)
@@ -98,16 +98,16 @@ class CommandLine(click.Group):
         return super().resolve_command(ctx, [name, *args[1:]])
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table of commands without importing any."""
+        """Write the table of commands without importing their modules."""
         with formatter.section("Commands"):
             formatter.write_dl(list(commands().items()))
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the example as one would type it."""
+        """Write the example as a command line."""
         write_example(formatter, "rankmeter demo")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """Complete the name of a command without importing any."""
+        """Complete the name of a command without importing its module."""
         from click.shell_completion import CompletionItem
 
         matching = [

@@ -26,7 +26,7 @@ MANY = 20
 
 
 class _Name(click.Path):
-    """The name of a file or folder."""
+    """Parameter type for the name of a file or folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse an empty name, which would mean the working directory."""
@@ -36,7 +36,7 @@ class _Name(click.Path):
 
 
 class Option(click.Option):
-    """An option under a heading of the help; `path` names its value if that is a file or folder."""
+    """Option under a heading of the help; `path` is the metavar of a file or folder."""
 
     def __init__(
         self, names: str, text: str = "", *, group: str = "Options", path: str = "", **settings: Any
@@ -72,7 +72,7 @@ class Command(click.Command):
         self.topics = topics or {}
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run, and write the options in error messages as they are typed."""
+        """Run the command; error messages show options as typed on the command line."""
         if not ctx.params.get("memory") and ctx.params.get("engine") not in ("disk", "spark"):
             keep_freed_memory()  # else there is a limit, or another process works
         try:
@@ -81,7 +81,7 @@ class Command(click.Command):
             raise reworded(error, as_typed(str(error), self.params)) from error
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words of a call; a cutoff as an option gets a hint."""
+        """Parse the arguments; a cutoff as an option raises an error with a hint."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -115,7 +115,7 @@ class Command(click.Command):
                     formatter.write(_hanging(f"{group}: {names}", formatter))
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the example as one would type it."""
+        """Write the example as command lines."""
         write_example(formatter, self.example)
 
 
@@ -140,7 +140,7 @@ def _help_all() -> Option:
 
 
 def _hanging(text: str, formatter: click.HelpFormatter) -> str:
-    """A wrapped paragraph; options are not broken at their hyphens."""
+    """Wrap a paragraph with a hanging indent, without breaking options at hyphens."""
     indent = " " * formatter.current_indent
     return textwrap.fill(
         text, formatter.width, initial_indent=indent, subsequent_indent=indent + "  ",
@@ -149,7 +149,7 @@ def _hanging(text: str, formatter: click.HelpFormatter) -> str:
 
 
 def flag(name: str) -> str:
-    """The name of an option as it is typed."""
+    """Spell the name of an option as typed: ``--no-overlap`` for ``no_overlap``."""
     return "--" + name.replace("_", "-")
 
 
@@ -168,7 +168,7 @@ def reworded(error: RankmeterError, message: str) -> RankmeterError:
 
 
 def as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
-    """A message with `` `ties` `` and ``ties='item'`` written as ``--ties`` and ``--ties item``.
+    """Rewrite `` `ties` `` and ``ties='item'`` in a message as ``--ties`` and ``--ties item``.
 
     Function calls and text that only looks like an option, such as a file name, stay.
     """

@@ -44,7 +44,7 @@ TRACEBACK = "RANKMETER_TRACEBACK"
 
 
 def exit_code(run: Callable[[], object]) -> int:
-    """Run something and return its exit code; a traceback is shown only on request."""
+    """Call `run` and return the exit code; a traceback is shown only on request."""
     _fill_closed_streams()
     _replace_unprintable()
     with _print_warnings():
@@ -132,7 +132,7 @@ def _report_bug(error: BaseException) -> int:
 
 @contextmanager
 def _signals_as_exceptions() -> Iterator[None]:
-    """End what runs inside by an exception at a signal that asks for it, so that it cleans up."""
+    """Turn termination signals into KeyboardInterrupt, so that the code inside cleans up."""
     received: list[int] = []
 
     def end(number: int, _: object) -> NoReturn:
@@ -162,7 +162,7 @@ def _signals_as_exceptions() -> Iterator[None]:
 
 
 def _fill_closed_streams() -> None:
-    """Put something at the place of streams that were closed from the start (``>&-``).
+    """Open the null device for streams that were closed from the start (``>&-``).
 
     Else the next file that is opened would be standard output. What cannot be lost goes nowhere;
     writing a result to standard output, or reading from standard input, is an error.
@@ -183,7 +183,7 @@ def _fill_closed_streams() -> None:
 
 
 def _replace_unprintable() -> None:
-    """Show a question mark for a character that the terminal lacks, and keep the rest."""
+    """Print a question mark in place of each character that the output encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -191,7 +191,7 @@ def _replace_unprintable() -> None:
 
 @contextmanager
 def _print_warnings() -> Iterator[None]:
-    """Always write rankmeter's warnings on stderr, each in one line; leave other warnings."""
+    """Always write rankmeter's warnings on stderr, a line each; keep other warnings unchanged."""
     with warnings.catch_warnings():
         original = warnings.showwarning
 

@@ -30,7 +30,7 @@ InPieces: TypeAlias = "Callable[[int], Iterator[pl.DataFrame]]"
 
 
 def _run(frame: pl.DataFrame, _: bool) -> str:
-    """A TREC run: ``user Q0 item rank score rankmeter``, the scores in full precision."""
+    """Format a TREC run: ``user Q0 item rank score rankmeter``, the scores in full precision."""
     for role in ("user", "item"):
         text = frame[role].cast(pl.String)
         invalid = text.filter(text.str.contains(r"\s|^$"))
@@ -62,7 +62,7 @@ _ROWS = 100_000  # written at a time
 
 @contextmanager
 def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
-    """Paths that can be read any number of times: a copy of standard input in place of ``-``."""
+    """Yield the paths, with a temporary copy of standard input in place of ``-``."""
     if STDIN not in paths:
         yield list(paths)
         return
@@ -118,7 +118,7 @@ def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()
 
 
 def _is_hard_link(path: Path, other: Path) -> bool:
-    """Whether a path is another name of a file, or of one in a folder."""
+    """Whether a path is a hard link to a file, or to a file in a folder."""
     if not path.is_file() or path.stat().st_nlink == 1:
         return False
     files = other.rglob("*") if other.is_dir() else [other]
@@ -131,10 +131,9 @@ def write_frames(
     *,
     folders: bool = False,
 ) -> None:
-    """Write tables, by path, as their extensions say: all, or none. ``-`` is CSV on stdout.
+    """Write all tables or none, by path, in the format of the extension; ``-`` is CSV on stdout.
 
-    What comes in pieces is written piece by piece. `folders` that are missing are made, if so
-    asked.
+    Frames in pieces are written piece by piece. With `folders`, missing folders are created.
     """
     with ExitStack() as all_or_none:
         for path, frame in frames.items():

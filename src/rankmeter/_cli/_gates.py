@@ -52,11 +52,11 @@ class Gate(NamedTuple):
     limit: float
 
     def trips(self, value: float) -> bool:
-        """Whether the condition holds; it also holds for NaN, so a missing number never passes."""
+        """Whether the condition holds; also for NaN, so that a missing number never passes."""
         return math.isnan(value) or bool(_COMPARE[self.sign](value, self.limit))
 
     def reason(self, result: Summary) -> str:
-        """The condition that holds, in words; empty if it does not."""
+        """Reason why the gate trips, in words; empty if the gate passes."""
         try:
             estimate = result[self.metric]
         except KeyError as error:
@@ -78,7 +78,7 @@ def exit_on(reasons: Iterable[tuple[Gate | ComparisonGate, str]]) -> None:
 
 
 def fail_if_option(condition: str) -> Option:
-    """The option ``--fail-if``; the help shows what a `condition` looks like."""
+    """Build the option ``--fail-if``; `condition` is an example for the help."""
     return Option(
         "conditions --fail-if",
         f"Exit with code 1 if this holds: {condition} May be repeated.",
@@ -126,7 +126,7 @@ class ComparisonGate(NamedTuple):
     margin: str | None
 
     def reason(self, comparison: Comparison) -> str:
-        """Why the gate trips; empty if it does not. What cannot be tested does not pass."""
+        """Reason why the gate trips, empty if the gate passes; untestable claims do not pass."""
         try:
             differences = comparison[self.metric]
         except (KeyError, UsageError) as error:
@@ -166,7 +166,7 @@ _BY = re.compile(r"(?<=\S)\s+by\s+(?P<margin>\S+)$")
 
 
 def _parts(claim: re.Pattern[str], text: str) -> tuple[re.Match[str], str, str, str] | None:
-    """The claim, the two systems and the metric that a condition names; in linear time."""
+    """Split a condition into claim, two systems and metric, in linear time; None if malformed."""
     text = text.strip()
     claimed = claim.search(text)
     on = claimed and _ON.search(text, claimed.end())
@@ -192,7 +192,7 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
 
 
 def _instead(text: str) -> str:
-    """A hint at the condition to write instead of a text that is invalid or ambiguous."""
+    """Suggest a condition in place of a text that is invalid or ambiguous."""
     unclear = _parts(_AMBIGUOUS, text)
     a, b, metric = ("new", "prod", "ndcg@10") if unclear is None else unclear[1:]
     margin_match = unclear and _BY.search(metric)
@@ -213,7 +213,7 @@ def _instead(text: str) -> str:
 
 
 def margins_of(gates: Sequence[ComparisonGate], margin: Any) -> Any:
-    """The margins of gates by metric, or ``--margin``."""
+    """Collect the margins of gates by metric, or return ``--margin``."""
     margins: dict[str, str] = {}
     for gate in gates:
         if gate.margin is None:
@@ -229,7 +229,7 @@ def margins_of(gates: Sequence[ComparisonGate], margin: Any) -> Any:
 
 
 def _by_metric(margin: Any) -> Any:
-    """``--margin`` as it is, or as the mapping that its text is."""
+    """Parse a ``--margin`` written as a JSON mapping; return other values unchanged."""
     if not isinstance(margin, str) or not margin.lstrip().startswith("{"):
         return margin
     try:

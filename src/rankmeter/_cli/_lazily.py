@@ -26,7 +26,7 @@ class _Later(ModuleType):
 
 
 def import_later(name: str) -> None:
-    """Let ``import name`` do nothing until the module is used; ignored if it was imported."""
+    """Delay the import of a module until first use; no effect on imported modules."""
     spec = None if name in sys.modules else find_spec(name)
     if spec is not None:
         module = sys.modules[name] = module_from_spec(spec)
@@ -38,7 +38,7 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # of malloc.h
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep what large arrays leave, instead of asking the system every time.
+    """Make the C library keep the freed memory of large arrays for later arrays.
 
     Pages that the system provides are cleared first, which is a quarter of the CPU time of reading
     a large run. The peak of the memory grows by about a tenth. Only glibc has the call.

@@ -40,7 +40,7 @@ class Docstring:
 
 @functools.cache
 def read_docstring(thing: Callable[..., Any]) -> Docstring:
-    """Parse the docstring of a function; a missing one (``python -OO``) is empty."""
+    """Parse the docstring of a function; no docstring (``python -OO``) gives empty parts."""
     source = inspect.getdoc(thing) or ""
     text, *titled = _HEADING.split(source)
     sections = dict(zip(titled[::2], (part.strip("\n") for part in titled[1::2]), strict=True))
@@ -72,7 +72,7 @@ def parameter_text(function: Callable[..., Any], name: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text without the marks of reStructuredText."""
+    """Remove the inline markup of reStructuredText from a text."""
     return re.sub(r"``(.+?)``|`(.+?)`", lambda m: m[1] or m[2], text, flags=re.DOTALL)
 
 
@@ -95,7 +95,7 @@ SIDES_HELP = "If the two files differ: rankings.user=member,truth.user=customer.
 def options_of(
     functions: Mapping[str, Callable[..., Any]], *, group: str, without: Iterable[str] = ()
 ) -> list[Option]:
-    """Make the options for the keyword-only parameters of functions that a command calls.
+    """Build the options for the keyword-only parameters of functions that a command calls.
 
     `functions` are by the name that the help shows, `without` are the parameters that the command
     provides in its own way. An option that is not given has the value None.
@@ -126,14 +126,14 @@ def options_of(
 
 
 def _heading(name: str, group: str) -> str:
-    """The heading below which the help of a command that measures shows an option."""
+    """Heading of an option in the help of a command that measures."""
     if name in CHOICES and CHOICES[name].rare:
         return RARE
     return next((heading for heading, names in HEADINGS.items() if name in names), group)
 
 
 def metrics_option(help_text: str, *, required: bool = False, group: str = "Options") -> Option:
-    """The option ``--metric``; it takes several, so that none is dropped silently."""
+    """Build the option ``--metric``; repeatable, so that no metric is dropped silently."""
     return Option(
         "metrics -m --metric",
         help_text,
@@ -145,14 +145,14 @@ def metrics_option(help_text: str, *, required: bool = False, group: str = "Opti
 
 
 def complete_metrics(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Names of metrics, for a shell."""
+    """Complete the name of a metric, for a shell."""
     from rankmeter.metrics import METRICS
 
     return [name for name in METRICS if name.startswith(incomplete.lower())]
 
 
 def complete_conventions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Names of conventions, for a shell."""
+    """Complete the name of a convention, for a shell."""
     from rankmeter.conventions import convention_names
 
     return [name for name in convention_names() if name.startswith(incomplete.lower())]
@@ -171,7 +171,7 @@ def side_files(choices: Mapping[str, Any]) -> list[str | None]:
 def options_of_method(
     functions: Mapping[str, Callable[..., Any]], method: str, choices: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Keep what was given on the command line, and check that the method has such options."""
+    """Select the options given on the command line, and check that the method has each option."""
     options = given_options(choices)
     for name in options:
         having = [
@@ -187,7 +187,7 @@ def options_of_method(
 
 
 def summaries(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
-    """One line about each method."""
+    """One-line summary of each method."""
     return {
         method: plain(read_docstring(function).summary) for method, function in functions.items()
     }
@@ -207,7 +207,7 @@ def _option(name: str, kind: click.ParamType[Any], text: str, group: str) -> Opt
 
 
 def _default(parameter: inspect.Parameter) -> str:
-    """The default of an option, as the help shows it."""
+    """Format the default of an option for the help; empty for None."""
     default = parameter.default
     if isinstance(default, bool):
         default = "yes" if default else "no"
@@ -215,7 +215,7 @@ def _default(parameter: inspect.Parameter) -> str:
 
 
 def _kind(hints: list[Any]) -> click.ParamType[Any]:
-    """The type of an option on the command line."""
+    """Click type of an option with these type hints."""
     choices: dict[str, None] = {}
     plain: set[Any] = set()
     for hint in hints:
@@ -246,7 +246,7 @@ def _columns_option(group: str, *, two_sided: bool) -> Option:
 def _parse_columns(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str] | None:
-    """``user=member,item=sku`` as a dictionary; a comma inside a name is part of it."""
+    """Parse ``user=member,item=sku`` into a dictionary; a name may contain commas."""
     if ctx.resilient_parsing:  # in completion the value may still be incomplete
         return None
     columns: dict[str, str] = {}
@@ -262,7 +262,7 @@ def _parse_columns(
 def _columns_by_side(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> Mapping[str, Any] | None:
-    """Roles that follow the name of a side and a dot hold for that side, the others for both."""
+    """Parse columns by side: ``side.role=name`` holds for that side, ``role=name`` for both."""
     columns = _parse_columns(ctx, param, texts) or {}
     shared = {role: name for role, name in columns.items() if "." not in role}
     if len(shared) == len(columns):

@@ -27,7 +27,7 @@ class Formats(Generic[T]):
         self.show, self.texts = show, texts
 
     def options(self, format_help: str) -> list[Option]:
-        """The options ``--format``, ``--json`` and ``--output``."""
+        """Build the options ``--format``, ``--json`` and ``--output``."""
         forms = click.Choice(list(self.texts))
         to_file = "Write to a file instead of standard output."
         return [
@@ -60,18 +60,18 @@ class Formats(Generic[T]):
 
 
 def json_option(help_text: str = "Write one JSON object.") -> Option:
-    """The option ``--json``."""
+    """Build the option ``--json``."""
     return Option("as_json --json", help_text, is_flag=True, group="Output")
 
 
 def page_option() -> Option:
-    """The option ``--report``."""
+    """Build the option ``--report``."""
     help_text = "Write a self-contained page with tables and charts."
     return Option("--report", help_text, path="FILE.html", group="Output")
 
 
 def check_page(path: str | None) -> None:
-    """Refuse the name of another kind of file for a page."""
+    """Refuse a page whose name does not end in .html or .htm."""
     if path is not None and not path.lower().endswith((".html", ".htm")):
         raise UsageError(f"--report {path}: the report must be an .html file")
 
@@ -82,7 +82,7 @@ def print_result(result: Mapping[str, Any], text: str, *, as_json: bool) -> None
 
 
 def dumps(result: Mapping[str, Any]) -> str:
-    """JSON as all commands write it: one object that names the version of its schema.
+    """Encode a result as JSON for any command: one object with the version of the schema.
 
     A number that is infinite or does not exist is null.
     """

@@ -25,7 +25,7 @@ from rankmeter.errors import UsageError
 
 
 def master_option() -> Option:
-    """The option ``--master``."""
+    """Build the option ``--master``."""
     return Option(
         "--master",
         "The cluster of --engine spark: local[4], spark://HOST:7077, yarn, sc://HOST. "
@@ -45,7 +45,7 @@ def start_spark(master: str | None, engine: str | None) -> None:
 
 
 def show_option(scope: str = "") -> Option:
-    """The option; `scope` says more about the values."""
+    """Build the option ``--show``; `scope` says more about the values."""
     return Option(
         "--show",
         f"Show how a user's values are computed{scope}: rank, item, gain, discount, term, sum, "
@@ -57,13 +57,13 @@ def show_option(scope: str = "") -> Option:
 
 
 def segments_option(effect: str, *, group: str = "Output") -> Option:
-    """The option ``--segments``; `effect` says what they are for."""
+    """Build the option ``--segments``; `effect` says what the segments are for."""
     help_text = f"A file with the columns user and segment: {effect}"
     return Option("--segments", help_text, path="FILE", group=group)
 
 
 def per_user_option(unit: str, remark: str = "") -> Option:
-    """The option ``--per-user``; a value belongs to a `unit` and a metric."""
+    """Build the option ``--per-user``; a value belongs to a `unit` and a metric."""
     formats = "a .csv, .tsv, .jsonl or .parquet file."
     help_text = f"Write the value of every {unit} and metric to {formats}{remark}"
     return Option("--per-user", help_text, path="FILE", group="Output")
@@ -84,7 +84,7 @@ class Outputs:
 
     @classmethod
     def take(cls, formats: Formats[Any], options: dict[str, Any]) -> Outputs:
-        """Take the options of the output out of all options of a command."""
+        """Remove the output options from the options of a command, check them, and return them."""
         form = formats.choose(options.pop("form"), as_json=options.pop("as_json"))
         names = [field.name for field in fields(cls) if field.name in options]
         outputs = cls(formats, form, **{name: options.pop(name) for name in names})
@@ -101,7 +101,7 @@ class Outputs:
         check_paths([self.output, self.report, *tables], inputs)
 
     def present(self, result: Any, **page: Any) -> list[Walkthrough]:
-        """Write the page of a result; return how the values of users are computed."""
+        """Write the page of a result, and return the walkthroughs of the users to show."""
         walks = [result.show(user) for user in self.show]
         if self.report is not None:
             result.report(self.report, **page)
@@ -142,7 +142,7 @@ def _show(result: Summary) -> None:
 
 
 def _csv(result: Summary) -> str:
-    """One table: the rows of groups have a group and a segment."""
+    """Means as CSV in one table; rows of groups have a group and a segment."""
     if result.groups is None:
         return result.to_csv()
     names = result.groups.columns
@@ -162,7 +162,7 @@ FORMATS: Formats[Summary] = Formats(
 
 
 def measured_options() -> list[Option]:
-    """Metrics, format, files and gates."""
+    """Build the options for metrics, format, files and gates."""
     return [
         metrics_option(
             "What to measure: mrr, hits@1,3,10, amri. May be repeated.", group="What to measure"
@@ -175,6 +175,6 @@ def measured_options() -> list[Option]:
 
 
 def files_of(choices: Mapping[str, Any]) -> list[str | None]:
-    """The options that may be input files."""
+    """Values of the options that may be input files."""
     names = ("negatives", "exclude", "candidates", "upper", "users", "groups", "clusters")
     return [choices.get(name) for name in names]

@@ -82,18 +82,21 @@ def print_walk(walk: Walkthrough) -> None:
 
 
 def _is_terminal() -> bool:
-    """Whether standard output is a terminal, or color is demanded for what is not one."""
+    """Whether standard output is a terminal, or color is forced for other outputs."""
     return sys.stdout.isatty() or (_is_color_forced() and not os.environ.get("NO_COLOR"))
 
 
 def _is_color_forced() -> bool:
-    """Whether the environment demands color: FORCE_COLOR or CLICOLOR_FORCE, as is usual."""
+    """Whether the environment forces color: FORCE_COLOR or CLICOLOR_FORCE."""
     on = os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0")
     return on or bool(os.environ.get("FORCE_COLOR"))
 
 
 def _console(*, wide: bool = False) -> Console:
-    """Standard output for rich, which respects NO_COLOR and TERM=dumb; a file has any width."""
+    """Rich console on standard output, which respects NO_COLOR and TERM=dumb.
+
+    The width is unlimited for a file, or if `wide`.
+    """
     from rich.console import Console
 
     width = _ENDLESS if wide or not sys.stdout.isatty() else None
@@ -103,7 +106,7 @@ def _console(*, wide: bool = False) -> Console:
 def _column_blocks(
     cells: Sequence[Sequence[str]], room: int, optional: Sequence[str]
 ) -> tuple[int, list[list[int]]]:
-    """The width of the first column, and the other columns of each table that is drawn."""
+    """Width of the first column, and indices of the other columns of each drawn table."""
     from rich.cells import cell_len
 
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
@@ -143,7 +146,7 @@ def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int], table
 
 
 def _cell(text: str, styles: Collection[Style]) -> Text:
-    """A cell: colors for all of it, bold and underlined only for its number."""
+    """Style a cell: colors for the whole text, bold and underline only for the number."""
     from rich.text import Text
 
     cell = Text(text, style=" ".join(_COLORS[style] for style in styles if style in _COLORS))
@@ -153,14 +156,14 @@ def _cell(text: str, styles: Collection[Style]) -> Text:
 
 
 def with_interval(mean: float | None, low: float | None, high: float | None) -> str:
-    """A mean and its interval in one cell."""
+    """Format a mean and its interval for one cell."""
     from rankmeter._results.wording import number
 
     return f"{number(mean)} [{number(low)}, {number(high)}]"
 
 
 def text_page() -> click.HelpFormatter:
-    """An empty page of the width of the terminal, for texts and lists of terms."""
+    """Empty help formatter of the width of the terminal, for texts and lists of terms."""
     return click.HelpFormatter(max_width=100)
 
 
@@ -190,7 +193,7 @@ def spinner(message: str) -> Iterator[None]:
 
 
 def _spin(lines: list[str], done: threading.Event) -> None:
-    """Show the last line of what is said until the work is done."""
+    """Show the last of `lines` next to a spinner until the work is done."""
     if done.wait(_PATIENCE):
         return
     from rich.console import Console

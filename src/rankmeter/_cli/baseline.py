@@ -38,7 +38,7 @@ def _run(train: str, method: str, output: str, users: str | None, **choices: Any
 
 
 def _short_lists(rankings: pl.DataFrame, n_users: int, k: int) -> str | None:
-    """A sentence about users who get no items, or fewer than requested."""
+    """Sentence about users with no items, or fewer than requested; None without such users."""
     lengths = rankings.group_by("user").len()["len"]
     none, fewer = n_users - len(lengths), int((lengths < k).sum())
     without_items = counted(none, "gets no items", "get no items")

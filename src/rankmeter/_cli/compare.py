@@ -46,7 +46,7 @@ def _show(comparison: Comparison) -> None:
 
 
 def _sentences(comparison: Comparison) -> list[str]:
-    """A sentence for each difference, but a single one for many that are undecided."""
+    """Sentence for each difference, but a single sentence for many undecided differences."""
     undecided = [d.verdict == "undecided" for d in comparison.differences]
     if sum(undecided) <= _MOST_UNDECIDED:
         return [*comparison.sentences()]
@@ -89,7 +89,7 @@ def _run(
 
 
 def _named_runs(truth: str, systems: tuple[str, ...]) -> Runs:
-    """``name=FILE`` as a dictionary; several files without names are named by their file names.
+    """Parse ``name=FILE`` into a dictionary; several files without names get their file names.
 
     The truth shows if the files are in the wrong order.
     """
@@ -116,7 +116,7 @@ def _name_of(file: Path) -> str:
 
 
 def runs_by_name(texts: Sequence[str]) -> Runs | None:
-    """``name=FILE`` as a dictionary; None unless all texts are of this form.
+    """Parse ``name=FILE`` into a dictionary; None unless all texts are of this form.
 
     Several training runs are files with commas in between.
     """
@@ -132,19 +132,19 @@ def runs_by_name(texts: Sequence[str]) -> Runs | None:
 
 
 def _runs(text: str) -> str | list[Path]:
-    """One file, whose name may have commas, or several."""
+    """Split comma-separated files; a single file, whose name may have commas, stays a text."""
     runs = [Path(part) for part in text.split(",") if part]
     return text if len(runs) < 2 or Path(text).exists() else runs
 
 
 def files_of(runs_by_system: Runs) -> list[str]:
-    """All files of all systems."""
+    """All files of all systems, as a flat list."""
     several = (runs if isinstance(runs, list) else [runs] for runs in runs_by_system.values())
     return [str(path) for runs in several for path in runs]
 
 
 def _name_and_file(text: str) -> tuple[str, str] | tuple[()]:
-    """The name and the file of ``name=FILE``; nothing if the text is not of this form."""
+    """Split ``name=FILE`` into name and file; an empty tuple for other texts."""
     name, _, path = text.partition("=")
     return (name, path) if name and path else ()
 

@@ -51,7 +51,7 @@ NEW = 10
 
 @dataclass(frozen=True)
 class _Job:
-    """The data of the demo, and how relevance is decided."""
+    """Data of the demo, and the rule for relevance."""
 
     data: pl.DataFrame
     items: pl.DataFrame | None
@@ -59,7 +59,7 @@ class _Job:
 
     @classmethod
     def read(cls, ratings: str | None) -> _Job:
-        """Read a file of ratings, or MovieLens, or make ratings up if that is not installed."""
+        """Read a file of ratings, or MovieLens; make ratings up if MovieLens is not installed."""
         if ratings is not None:
             return cls(movielens(ratings), None, made_up=False)
         try:
@@ -69,12 +69,12 @@ class _Job:
 
     @cached_property
     def held(self) -> Split:
-        """A fifth of each user's ratings is held out."""
+        """Split with a fifth of each user's ratings held out."""
         return holdout(self.data, ratio=0.2)
 
     @cached_property
     def new(self) -> pl.Series:
-        """The users who are new to the models, one in ten; none if the users are few."""
+        """Users who are new to the models, a tenth; empty for few users."""
         rows: pl.DataFrame = self.held.test
         few = rows["user"].n_unique() < NEW
         of_new: pl.DataFrame = rows.clear() if few else k_fold(rows, k=NEW)[0].test
@@ -101,13 +101,13 @@ class _Job:
 
     @cached_property
     def choices(self) -> Choices:
-        """A system may find nothing: that is a result here, not a mistake."""
+        """Options of evaluations: relevance threshold; systems may find nothing."""
         graded = "rating" in self.data.columns and self.data["rating"].max() == 5
         return {"relevant": f">={LIKED}" if graded else ">0", "no_overlap": "allow"}
 
     @cached_property
     def known(self) -> dict[str, Any]:
-        """The side data."""
+        """Side data: train, catalogue, and the items if available."""
         side: dict[str, Any] = {"train": self.split.train, "catalogue": self.data["item"].unique()}
         if self.items is not None:
             side["items"] = self.items
@@ -115,7 +115,7 @@ class _Job:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The metrics of what is shown."""
+        """Names of the list metrics, with metrics of item features if available."""
         return SHOWN if self.items is None else (*SHOWN, *OF_ITEMS)
 
 
@@ -167,7 +167,7 @@ def _print(
     results: Mapping[str, Summary],
     comparison: Comparison,
 ) -> None:
-    """Say what was done, and print the tables that answer the questions of the demonstration."""
+    """Print a description of the data, and the tables of results."""
     if job.made_up:
         click.echo("The MovieLens ratings are not installed: these ratings are made up.\n")
     click.echo(f"{description!r}\n\n{job.split!r}\n")
@@ -185,7 +185,7 @@ def _print(
 
 
 def _recommend(job: _Job) -> dict[str, pl.DataFrame]:
-    """The top 100 of every baseline that the columns of the ratings allow.
+    """Top 100 items of each baseline that the columns of the ratings allow.
 
     New users, if a model has no list for them, get the most popular items.
     """
@@ -218,7 +218,7 @@ def _say(*sentences: str) -> None:
 
 
 def _accuracy(results: Mapping[str, Summary]) -> dict[str, Table]:
-    """The metrics with their intervals, then the main one against the cutoff."""
+    """Tables of the metrics with their intervals, and of the main metric against the cutoff."""
     confidence = next(iter(results.values())).confidence
     columns = ("system", MAIN, "recall@10", "mrr@10")
     rows = [
@@ -235,7 +235,7 @@ def _accuracy(results: Mapping[str, Summary]) -> dict[str, Table]:
 
 
 def _by_segment(comparison: Comparison, names: list[str]) -> dict[str, Table]:
-    """The main metric by how many ratings users have."""
+    """Table of the main metric by the number of ratings of users."""
     means, rows = comparison.segment_estimates, []
     for segment in dict.fromkeys(segment for segment, _, _ in means):
         of_segment = [means[segment, MAIN, name] for name in names]
@@ -244,7 +244,7 @@ def _by_segment(comparison: Comparison, names: list[str]) -> dict[str, Table]:
 
 
 def _of_lists(comparison: Comparison, names: list[str], metrics: list[str]) -> dict[str, Table]:
-    """Accuracy, and what is shown."""
+    """Table of accuracy and list metrics by system."""
     means = comparison.estimates
     rows = [(name, *(number(means[m, name].mean) for m in metrics)) for name in names]
     return {"The trade-off: accuracy, and what is shown": Table(("system", *metrics), rows)}
@@ -261,7 +261,7 @@ def _conventions(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]
 
 
 def _one_user(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]:
-    """The list of a typical user, with titles where they are known.
+    """Table with the list of a typical user, with titles if known.
 
     The value of the user is the median of those who have a hit.
     """

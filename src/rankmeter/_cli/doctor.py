@@ -99,7 +99,7 @@ def _java() -> str:
 
 
 def _packages() -> dict[str, dict[str, Any]]:
-    """Every package that the metadata of rankmeter names, and those that it reads frames of."""
+    """Facts on each package in rankmeter's metadata, and on DuckDB and Spark."""
     requirements = ["duckdb; extra == ''", "pyspark; extra == ''", *(requires("rankmeter") or ())]
     packages = {}
     for requirement in requirements:

@@ -29,7 +29,7 @@ def _run(scores: str, target: str | None, **choices: Any) -> None:
 
 
 def _two_numbers(text: str) -> tuple[float, float]:
-    """The option ``--tolerance 1e-5,1e-4``."""
+    """Parse the option ``--tolerance 1e-5,1e-4``."""
     try:
         absolute, relative = map(float, text.split(","))
     except ValueError:

@@ -61,7 +61,7 @@ def _explanation(spec: Spec) -> str:
 
 
 def _spelling(spec: Spec) -> str:
-    """The first option with its first value, as one would type it."""
+    """Example of a metric string with the first option and its first value."""
     name, option = next(iter(spec.options.items()))
     value = option.choices[0] if option.choices else "…"
     return f"{spec.name}({name}={value}){'@10' if spec.cutoff else ''}"
@@ -77,7 +77,7 @@ def _values(option: Option) -> str:
 
 
 def _option_text(spec: Spec, name: str, option: Option) -> str:
-    """The effect of an option and its default, separated from the last item of a list."""
+    """Format the effect of an option and its default, separated from the last item of a list."""
     text = parameter_text(spec.function, name)
     default = f"default: {'none' if option.default is None else option.default}"
     apart = "\n\n" if "\n" in text else " "

@@ -30,13 +30,13 @@ def _run(read: str, as_json: bool) -> None:
 
 
 def _evaluation_table(result: dict[str, Any]) -> Table:
-    """Each mean of one evaluation with its interval."""
+    """Table of each mean of one evaluation with its interval."""
     rows = [(name, _cell(e), f"{e['n_users']:,}") for name, e in result["metrics"].items()]
     return Table(("metric", "mean", "users"), rows, result["notes"])
 
 
 def _comparison_table(result: dict[str, Any]) -> Table:
-    """Systems × metrics, each mean with its interval."""
+    """Table of systems × metrics, each mean with its interval."""
     rows = [
         (name, *(_cell(means[name]) for means in result["metrics"].values()))
         for name in result["systems"]

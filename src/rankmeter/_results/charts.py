@@ -42,7 +42,7 @@ SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"
 
 
 def require_altair() -> Any:
-    """The package Altair, or a `MissingDependencyError` that says how to install it."""
+    """Import Altair, or raise a `MissingDependencyError` with the command that installs Altair."""
     try:
         import altair as alt
     except ImportError:
@@ -65,7 +65,7 @@ alt: Any = _Altair()
 
 
 def side_by_side(charts: Sequence[Any]) -> Any:
-    """Charts for a paper, dark on white, from those drawn below, which have no width or theme."""
+    """Put charts without width or theme side by side, dark on white for a paper."""
     ink, faint = "#1f2328", "#d8dbe0"
     panes = [panel.properties(width=WIDTH) for panel in charts]
     return (
@@ -81,7 +81,7 @@ def side_by_side(charts: Sequence[Any]) -> Any:
 
 @cache
 def _offline() -> Any:
-    """The charts of Altair, which a notebook shows as drawings: its default loads scripts."""
+    """Build a chart class that notebooks show as SVG, because Altair's default loads scripts."""
 
     class ConcatChart(alt.ConcatChart):  # type: ignore[misc]
         def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
@@ -94,7 +94,7 @@ def _offline() -> Any:
 
 
 def as_svg(spec: dict[str, Any]) -> str:
-    """The drawing of a specification of Vega-Lite."""
+    """Render a Vega-Lite specification as SVG."""
     import vl_convert
 
     version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
@@ -102,12 +102,12 @@ def as_svg(spec: dict[str, Any]) -> str:
 
 
 def _data(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Rows as Altair takes them; a number that does not exist is not drawn."""
+    """Wrap rows as Altair data; numbers that are NaN or infinite are not drawn."""
     return alt.Data(values=json_value([*rows]))
 
 
 def _tooltip(**fields: str) -> list[Any]:
-    """``field="title"``, or with the format of a number behind a bar: ``field="title|.4f"``."""
+    """Build tooltips from ``field="title"``, or ``field="title|.4f"`` for a numeric format."""
     tooltips = []
     for field, text in fields.items():
         title, bar, form = text.partition("|")
@@ -117,19 +117,19 @@ def _tooltip(**fields: str) -> list[Any]:
 
 
 def _panel(title: Any, height: int, description: str, *layers: Any, **options: Any) -> list[Any]:
-    """Layers as the only chart of a list; the description is for those who do not see it."""
+    """Layer marks into one chart, in a list; `description` is the text for screen readers."""
     chart = alt.layer(*layers, **options)
     return [chart.properties(title=title, height=height, description=description)]
 
 
 def _names(field: str, order: Sequence[str], **options: Any) -> Any:
-    """A vertical axis of names."""
+    """Vertical axis of names, in the given order."""
     axis = alt.Axis(domain=False, ticks=False, labelPadding=8, **options)
     return alt.Y(field=field, type="nominal", sort=list(order), title=None, axis=axis)
 
 
 def _by_system(names: Sequence[str]) -> dict[str, Any]:
-    """Color and shape of the systems: the same ones in every chart."""
+    """Color and shape encodings of the systems, identical in every chart."""
     names = list(names)
     return {
         "color": alt.Color("system:N", title=None, scale=alt.Scale(domain=names, range=COLORS)),
@@ -138,7 +138,7 @@ def _by_system(names: Sequence[str]) -> dict[str, Any]:
 
 
 def forest(metric: str, pairs: Sequence[Difference], baseline: str) -> list[Any]:
-    """Differences with their intervals, from top to bottom, and a line at no difference.
+    """Forest plot of differences with intervals, from top to bottom, and a line at 0.
 
     Without differences there is no chart; `baseline` is empty if all pairs are compared.
     """
@@ -193,7 +193,7 @@ def _difference_row(d: Difference) -> dict[str, Any]:
 
 
 def curve(metric: str, points: pl.DataFrame, systems: Sequence[str]) -> list[Any]:
-    """A metric at every k, with a pointwise band per system shown; no chart without any mean."""
+    """Chart of a metric at every k, with a pointwise band per system shown; [] without any mean."""
     rows = [row for row in points.drop("se").iter_rows(named=True) if row["system"] in systems]
     if all(math.isnan(row["mean"]) for row in rows):
         return []
@@ -228,7 +228,7 @@ def curve(metric: str, points: pl.DataFrame, systems: Sequence[str]) -> list[Any
 
 
 def bins(metric: str, pairs: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
-    """The distribution of the users' differences for each pair; equal users only as a count.
+    """Histogram of the users' differences for each pair; equal users appear only as a count.
 
     A pair of which all users are equal has no chart.
     """
@@ -283,7 +283,7 @@ def bins(metric: str, pairs: Iterable[tuple[Difference, Histogram]]) -> list[Any
 
 
 def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[Any]:
-    """The values of all users in two systems; the area of a circle is the number of users.
+    """Scatter plot of all users' values in two systems; a circle's area is the number of users.
 
     A point has the value of the first system, that of the second, and the number of users.
     """
@@ -325,7 +325,7 @@ def _side(difference: float, *, increasing: bool) -> str:
 
 
 def first_hits(hits: Shares, systems: Sequence[str]) -> list[Any]:
-    """The share of the users who have their first hit at each rank or above it, by system."""
+    """Chart of the cumulative share of users with a first hit up to each rank, by system."""
     ranks = [span.rpartition("–")[2] for span in hits.classes[:-1]]
     rows = [
         {"system": name, "rank": rank, "share": share}
@@ -351,7 +351,7 @@ def first_hits(hits: Shares, systems: Sequence[str]) -> list[Any]:
 
 
 def popularity(k: int, shares: Shares, systems: Sequence[str]) -> list[Any]:
-    """How popular the items in the top k are: a bar for each system."""
+    """Bar chart of the popularity of the items in the top k, with a bar for each system."""
     rows = [
         {"system": name, "items": kind, "share": max(share, 0.0), "order": i}
         for name in systems
@@ -376,7 +376,7 @@ def popularity(k: int, shares: Shares, systems: Sequence[str]) -> list[Any]:
 def segments(
     metric: str, estimates: Mapping[tuple[str, str], Estimate], systems: Sequence[str]
 ) -> list[Any]:
-    """Means with intervals by segment and system, of the systems shown; no chart without any."""
+    """Chart of means with intervals by segment and system shown; [] without any mean."""
     rows = [
         {"segment": segment, "system": name, "mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
         for (segment, name), e in estimates.items()
@@ -412,7 +412,7 @@ def segments(
 def tradeoff(
     accuracy: str, metric: str, estimates: Mapping[str, tuple[Estimate, Estimate]]
 ) -> list[Any]:
-    """Two metrics of each system as a point with both intervals; no chart if any mean is NaN."""
+    """Chart of two metrics, a point with both intervals per system; NaN means are left out."""
     rows = [
         {"system": name, "x": x.mean, "x_low": x.low, "x_high": x.high,
          "y": y.mean, "low": y.low, "high": y.high}
@@ -443,7 +443,7 @@ def tradeoff(
 
 
 def means(estimates: Sequence[Estimate], confidence: float) -> Any:
-    """Every mean of a result with its interval."""
+    """Chart of every mean of a result with its interval."""
     rows = [
         {"metric": e.label, "mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
         for e in estimates
@@ -462,7 +462,7 @@ def means(estimates: Sequence[Estimate], confidence: float) -> Any:
 
 
 def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> Any:
-    """The distribution of the users' values of a metric; there is one more edge than counts."""
+    """Histogram of the users' values of a metric; there is one more edge than counts."""
     rows = [
         {"low": low, "high": high, "users": n}
         for low, high, n in zip(edges, edges[1:], counts, strict=False)

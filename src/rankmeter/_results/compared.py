@@ -38,7 +38,7 @@ from rankmeter.errors._checks import counted, in_words, in_words_of_result, unkn
 
 
 def letters_of(systems: Sequence[str]) -> dict[str, str]:
-    """The letters a, b, …, z, aa, ab, … of systems."""
+    """Assign the letters a, b, …, z, aa, ab, … to systems."""
     alphabet = "abcdefghijklmnopqrstuvwxyz"
     pairs = ("".join(two) for two in itertools.product(alphabet, repeat=2))
     return dict(zip(systems, itertools.chain(alphabet, pairs), strict=False))
@@ -132,7 +132,7 @@ class Compared(Logged):
 
     @abstractmethod
     def _notes_after_test_and_dropped(self) -> tuple[list[str], list[str]]:
-        """Notes after the test, and after the users that are not common to all systems."""
+        """Notes that follow the test note, and notes that follow the counts of dropped users."""
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
@@ -168,7 +168,7 @@ class Compared(Logged):
         return Table(("system", *self.labels), texts, self.notes, styles=styles)
 
     def mean_cells(self, digits: int = 4) -> dict[str, list[MeanCell]]:
-        """By system, behind its letter if all pairs are compared, the mean of each metric."""
+        """Mean cells by system, with a letter before the name if all pairs are compared."""
         rows: dict[str, list[MeanCell]] = {name: [] for name in self.systems}
         for label in self.labels:
             means, marks = self.means_of(label), self.marks(label)
@@ -181,7 +181,7 @@ class Compared(Logged):
         return {f"{letters[name]} {name}": row for name, row in rows.items()}
 
     def places(self, means: Mapping[str, Estimate], label: str, digits: int = 4) -> dict[str, int]:
-        """By system, 1 for the best mean of a metric as it is printed, 2 for the second, else 0."""
+        """Rank of each system by its printed mean: 1 for the best, 2 for the second, else 0."""
         printed = [number(e.mean, decimals(digits)) for e in means.values()]
         ranks = printed_places(printed, increasing=self.by_metric[label].increasing)
         return dict(zip(means, ranks, strict=True))
@@ -195,7 +195,7 @@ class Compared(Logged):
         return self.kind.frame(pl.DataFrame({"system": list(self.systems), **columns}))
 
     def marks(self, metric: str) -> dict[str, str]:
-        """By system: ▲ or ▼ against the baseline, or the letters of the systems that it beats."""
+        """Markers by system: ▲ or ▼ against the baseline, or the letters of beaten systems."""
         letters, marks = letters_of(self.systems), dict.fromkeys(self.systems, "")
         for d in self[metric]:
             if d.significant and self.baseline:
@@ -234,7 +234,7 @@ class Compared(Logged):
         return _difference_table(self)
 
     def paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
-        """The users whose values of a metric are compared in two systems, and these values."""
+        """Users compared on a metric in systems a and b, with the values in both systems."""
         columns = self.systems.index(a), self.systems.index(b)
         common = "all" if "tukey" in self.settings["test"] else self.settings["common"]
         rows, x, y = self.by_metric[metric].paired(*columns, common)
@@ -247,7 +247,7 @@ class Compared(Logged):
         return {name: self.estimates[metric, name] for name in systems or self.systems}
 
     def verdict_on(self, metric: str, systems: Sequence[str] = ()) -> Verdict:
-        """The best of all systems, or of some, on a metric."""
+        """Verdict on the best of all systems, or of some systems, on a metric."""
         increasing = self.by_metric[metric].increasing
         means = self.means_of(metric, systems)
         return verdict(metric, means, self[metric], self.baseline, increasing=increasing)
@@ -344,7 +344,7 @@ class Compared(Logged):
 
 
 def segments_clause_of(result: Compared, d: Difference) -> str:
-    """In which segments the answer is another one, for the system that is not the baseline."""
+    """Clause on segments with a different answer, seen from the system that is not the baseline."""
     d = seen_from(d, d.b) if d.a == result.baseline else d
     pair = {d.a, d.b}
     within = [
@@ -363,7 +363,7 @@ def heterogeneity_p_value(result: Compared, d: Difference) -> float:
 
 
 def _difference_notes(result: Compared) -> list[str]:
-    """The notes of single differences, with the metrics and segments if they are of some."""
+    """Notes of single differences, with metrics and segments unless a note holds for all."""
     noted = by_key((d.note, d) for d in result.differences if d.note)
     notes = []
     for note, differences in sorted(noted.items()):
@@ -375,7 +375,7 @@ def _difference_notes(result: Compared) -> list[str]:
 
 
 def _missing_users(result: Compared, label: str) -> tuple[str, ...]:
-    """Sentences about users without a ranking, where these are known."""
+    """Sentences about users without a ranking; empty if the values have no plan."""
     if not isinstance(result.plan, Plan):
         return ()
     counts = {name: summary.counts for name, summary in result.summaries.items()}

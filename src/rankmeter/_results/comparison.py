@@ -209,7 +209,7 @@ class Comparison(Compared):
                      falling=worst == self.by_metric[label].increasing)  # fmt: skip
 
     def _two_systems(self, label: str, system: str | None, rival: str | None) -> tuple[str, str]:
-        """The two systems to show: the caller's, or the systems of the headline."""
+        """Choose the two systems to show: the given systems, else the systems of the headline."""
         for option, name in (("system", system), ("against", rival)):
             if name is not None:
                 choice(option, name, self.systems)

@@ -48,14 +48,14 @@ def curves(result: Compared, labels: Sequence[str], max_k: int | None = None) ->
 
 
 def plan_of(result: Compared) -> Plan:
-    """The plan of a comparison of rankings or of results."""
+    """Plan of a comparison of rankings or of results; values alone raise a UsageError."""
     if not isinstance(result.plan, Plan):
         raise UsageError("this needs the rankings, or results of evaluations: pass these")
     return result.plan
 
 
 def panels(result: Compared, kind: str, metric: str) -> list[Any]:
-    """The charts of one kind for one metric, of no width or theme yet."""
+    """Charts of one kind for one metric, without width and theme."""
     values, systems, differences = result.by_metric[metric], systems_shown(result), result[metric]
     if kind == "curve":
         if not plan_of(result)[metric].spec.cutoff:
@@ -86,14 +86,14 @@ def panels(result: Compared, kind: str, metric: str) -> list[Any]:
 
 
 def systems_shown(result: Compared) -> list[str]:
-    """The systems that charts show: the baseline, and the best ones on the first metric."""
+    """Systems shown in charts: the baseline, and the best systems on the first metric."""
     ranked = result.verdict_on(result.labels[0]).ranked
     systems = sorted(ranked, key=lambda name: name != result.baseline)[:MAX_SYSTEMS]
     return sorted(systems, key=result.systems.index)
 
 
 def page_of(result: Compared) -> dict[str, Any]:
-    """The content of the page of a comparison, by name in its template."""
+    """Content of the comparison page, by variable name of the template."""
     plan, labels, systems = plan_of(result), result.labels, systems_shown(result)
     verdicts = {label: result.verdict_on(label) for label in labels}
     charted, left_out = drawn_of(labels)
@@ -139,7 +139,7 @@ def page_of(result: Compared) -> dict[str, Any]:
 
 
 def _means_and_notes(result: Compared, last_notes: Sequence[str]) -> dict[str, Any]:
-    """The table of means with its marks, and the notes: how differences were tested comes first."""
+    """Table of means with marks, and notes that begin with how differences were tested."""
     crowded = not result.baseline and len(result.systems) > MAX_SYSTEMS  # too many letters to read
     tested = result.significance_note()
     apart = {*result.segment_notes()[1:]}  # has a table
@@ -159,7 +159,7 @@ def _means_and_notes(result: Compared, last_notes: Sequence[str]) -> dict[str, A
 
 
 def _python_call(result: Compared) -> str:
-    """The call in Python that gives this result from the same data, or nothing."""
+    """Python call that reproduces this result from the same data, or an empty string."""
     s = result.settings
     usual = {
         "test": "auto", "correction": "maxt", "common": "all", "alpha": 0.05,
@@ -179,7 +179,7 @@ def _python_call(result: Compared) -> str:
 
 
 def _headline(result: Compared, verdict: Verdict) -> Headline:
-    """The headline, with what the segments say."""
+    """Headline of the result, with a sentence on the segments if there are two or more."""
     headline, label, d = result.headline(), verdict.metric, verdict.difference
     segments = dict.fromkeys(key[0] for key in result.segment_estimates)
     if len(segments) < 2 or d is None:
@@ -197,7 +197,7 @@ def _headline(result: Compared, verdict: Verdict) -> Headline:
 
 
 def _good_k(result: Compared, by_k: Mapping[str, Curve]) -> Table:
-    """The smallest good k of each system in charts; metrics without a cutoff have none."""
+    """Table of the smallest good k of each system in charts, for metrics with a cutoff."""
     plan = plan_of(result)
     first_of = distinct_curves(plan)
     cut = dict.fromkeys(first for label, first in first_of.items() if plan[label].metric.k)
@@ -207,7 +207,7 @@ def _good_k(result: Compared, by_k: Mapping[str, Curve]) -> Table:
 
 
 def _segment_cells(result: Compared) -> dict[str, list[tuple[str | MeanCell, ...]]]:
-    """By metric, a row for each segment: its users, and the mean of each system."""
+    """Table rows by metric, a row per segment: the number of users, and each system's mean."""
 
     def row(segment: str, label: str) -> tuple[str | MeanCell, ...]:
         means = {name: result.segment_estimates[segment, label, name] for name in result.systems}
@@ -220,7 +220,7 @@ def _segment_cells(result: Compared) -> dict[str, list[tuple[str | MeanCell, ...
 
 
 def _heterogeneity_table(result: Compared) -> Table:
-    """For each comparison over all users, whether the segments have the same difference."""
+    """Table of the tests of equal differences in all segments, a row per comparison."""
     rows = [
         (f"{h.a} − {h.b}", h.metric, f"{h.n}", number(h.statistic, 1), p_value(h.p))
         for h in result.heterogeneity
@@ -229,7 +229,7 @@ def _heterogeneity_table(result: Compared) -> Table:
 
 
 def _scatter(result: Compared, verdict: Verdict) -> list[Any]:
-    """The values of all users in the two systems of a verdict."""
+    """Scatter plot of all users' values in the two systems of a verdict; [] without user values."""
     d = verdict.difference
     if d is None or not d.per_user or result.by_metric[d.metric].whole:
         return []
@@ -239,7 +239,7 @@ def _scatter(result: Compared, verdict: Verdict) -> list[Any]:
 def _extremes(
     result: Compared, verdict: Verdict
 ) -> tuple[Sequence[str], dict[str, list[tuple[str, ...]]]]:
-    """The two systems of a verdict, and the users that gain most from each, as rows."""
+    """The two systems of a verdict, and rows of the users that gain most from each system."""
     d = verdict.difference
     if d is None:
         return (), {}

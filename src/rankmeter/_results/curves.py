@@ -139,7 +139,7 @@ class Curve(Result):
         return min(near, default=first)
 
     def _smallest_shown(self, name: str, part: pl.DataFrame, tolerance: float) -> int | None:
-        """The last k, from the longest best list down, that is shown to keep enough of the best.
+        """Smallest k, down from the longest best list, shown to keep enough of the best mean.
 
         A best list that is not the longest one must be shown, too, to keep enough of every other.
         """
@@ -170,12 +170,12 @@ class Curve(Result):
         return 1.0 - tolerance if self.increasing else 1.0 + tolerance
 
     def _distance(self, mean: float, best: float, tolerance: float = 0.0) -> float:
-        """Distance of a mean from the worst one that is good enough; above 0 if it is better."""
+        """Distance of a mean from the worst mean that is good enough; above 0 for a better mean."""
         gap = mean - self._share(tolerance) * best
         return gap if self.increasing else -gap
 
     def _pairs(self, name: str) -> dict[int, dict[str, float]]:
-        """For each k how it goes together with the best one."""
+        """Rows of `losses` of one system, by k."""
         return {row["k"]: row for row in self.losses.filter(system=name).to_dicts()}
 
     def _systems(self) -> list[tuple[str, pl.DataFrame]]:
@@ -239,7 +239,7 @@ class Curve(Result):
 
 
 def distinct_curves(plan: Plan) -> dict[str, str]:
-    """For each metric that can be drawn against k, the first one with the same curve.
+    """First metric with an identical curve, for each metric that can be drawn against k.
 
     ``ndcg@5`` and ``ndcg@10`` are two points of one curve.
     """
@@ -253,7 +253,7 @@ def distinct_curves(plan: Plan) -> dict[str, str]:
 
 
 def usual_k(plan: Plan) -> int:
-    """The default end of a curve: the largest cutoff of the plan, at least 20."""
+    """Default largest k of a curve: the largest cutoff of the plan, from 20 to `MOST`."""
     return min(max([entry.metric.k or 0 for entry in plan.metrics] + [20]), MOST)
 
 
@@ -265,7 +265,7 @@ def curves_of(
     clusters: object = None,
     counts: Mapping[str, Mapping[str, int]] | None = None,
 ) -> dict[str, Curve]:
-    """Curves by label, computed all at once: a curve is a plan with more cutoffs.
+    """Compute curves by metric label, all at once, by a plan with every cutoff up to `max_k`.
 
     The cutoffs of `entries` are replaced; intervals are made as the plan says. `scored` gives the
     scores of every system for a plan; `clusters` are as in `evaluate`; `counts` are the counts of
@@ -316,7 +316,7 @@ def curves_of(
 def _losses(
     name: str, line: Mapping[int, MetricPlan], scores: Scores, clusters: IntArray | None
 ) -> list[tuple[Any, ...]]:
-    """Variances and covariances of each cutoff and the best one, over their common users."""
+    """Rows for `Curve.losses`: (co)variances of each k and the best k, over common users."""
     points = {k: scores.averaged(point) for k, point in line.items()}
     users = functools.reduce(np.intersect1d, (point.users for point in points.values()))
     if users.size == 0:
@@ -343,11 +343,11 @@ def _losses(
 def _unseen_variances(
     values: Mapping[int, FloatArray], best: int, clusters: IntArray | None, span: float
 ) -> dict[int, tuple[float, float]]:
-    """The variance that one more unit with the largest change, half up and half down, would add.
+    """Variance added by one more unit with the largest change, half up and half down, by cutoff.
 
     The second number is the share of ties among the changes. Where too few units change between a
-    cutoff and the best one, the largest change is that of the next cutoff, further away from the
-    best one, at which enough do.
+    cutoff and the best cutoff, the largest change is that of the next cutoff, further away from
+    the best cutoff, with enough changes.
     """
     below, above = ([k for k in values if k < best], [k for k in values if k > best])
     variances = {best: (0.0, 0.0)}
@@ -366,7 +366,7 @@ def _unseen_variances(
 
 
 def _se_if_unseen(pair: Mapping[str, float], loss: float) -> float:
-    """Standard error of a loss of this size, if it is all by units that lose the largest change."""
+    """Standard error of a loss of this size, caused only by units that lose the largest change."""
     largest = math.sqrt(pair["unseen"] * pair["df"] * (pair["df"] + 1))
     return math.sqrt(pair["ties"] * max(loss * (largest - loss), 0.0) / pair["df"])
 

@@ -139,17 +139,17 @@ class Difference:
 
     @property
     def differs(self) -> bool:
-        """Whether the systems differ for anybody."""
+        """Whether the systems differ for any user, or in the pooled value."""
         return self.wins + self.losses > 0 if self.per_user else self.difference != 0 or self.p < 1
 
     @property
     def gated(self) -> bool:
-        """Whether the test over all users decides."""
+        """Whether the p-value over all users determines `p_adjusted`, by gatekeeping."""
         return self.gate >= self.p_adjusted
 
     @property
     def disagrees(self) -> bool:
-        """Whether the interval excludes 0 and the test finds nothing, or the other way round."""
+        """Whether only the interval or only the test shows a difference."""
         if math.isnan(self.p_adjusted) or math.isnan(self.low):
             return False
         return self.significant == (self.low <= 0.0 <= self.high)
@@ -161,7 +161,7 @@ class Difference:
 
     @property
     def equivalent(self) -> bool:
-        """Whether both are shown to differ by less than the margin (two one-sided tests)."""
+        """Whether a and b are shown to differ by less than the margin (two one-sided tests)."""
         return self.p_not_worse <= self.alpha and self.p_not_better <= self.alpha
 
     @property
@@ -179,7 +179,7 @@ class Difference:
         return "undecided" if self.differs else ""
 
     def __repr__(self) -> str:
-        """The numbers that matter; all others are attributes."""
+        """Format the most important numbers; all others are attributes."""
         subject = f"{self.a!r} − {self.b!r}, {self.metric!r}"
         segment = f", {self.segment!r}" if self.segment else ""
         size = f"{change(self.difference)} [{change(self.low)}, {change(self.high)}]"
@@ -206,7 +206,7 @@ class Difference:
         return _significant(d, part) + self.sources()
 
     def _undecided(self, part: str) -> str:
-        """The sentence of a difference that is not significant."""
+        """Sentence for a difference that is not significant."""
         sentence = (
             f"The data do not decide between {self.a} and {self.b} on {self.metric}{part}: "
             f"{self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}]{self.other_method()}, "
@@ -220,7 +220,7 @@ class Difference:
         return f"{sentence}. {self.outlook()}{self._limits()}"
 
     def _equivalent(self, part: str) -> str:
-        """The sentence of a difference that is smaller than the margin."""
+        """Sentence for a difference that is smaller than the margin."""
         p = p_text(max(self.p_not_worse, self.p_not_better))
         return (
             f"{self.a} and {self.b} are equivalent on {self.metric}{part} within "
@@ -229,7 +229,7 @@ class Difference:
         )
 
     def _limits(self) -> str:
-        """A clause about the margin that the tests exclude."""
+        """Sentence on whether a loss of the margin or more is excluded; empty without a margin."""
         if math.isnan(self.margin):
             return ""
         answer = "excluded" if self.not_worse else "not excluded"
@@ -239,7 +239,7 @@ class Difference:
         )
 
     def sources(self) -> str:
-        """The sources of variance of the difference, if systems have several training runs."""
+        """Sentence on the main source of variance, users or runs; empty without several runs."""
         if math.isnan(self.share_of_runs):
             return ""
         tip = "runs, not more users" if self.share_of_runs > 0.5 else "users, not more runs"
@@ -269,7 +269,7 @@ class Difference:
         return f"adjusted {p} ({self.family:,} comparisons)" if self.family > 1 else p
 
     def other_method(self) -> str:
-        """A clause that says that the interval and the test disagree, if they do."""
+        """Clause on a disagreement of the interval and the test; empty if both agree."""
         if not self.disagrees:
             return ""
         verb = "includes" if self.significant else "excludes"
@@ -279,7 +279,7 @@ class Difference:
 
 
 def _significant(d: Difference, part: str) -> str:
-    """The sentence of a significant difference in favor of a."""
+    """Sentence for a significant difference in favor of a."""
     lower = "" if d.increasing else ", where lower is better,"
     ends = [d.low, d.high] if d.increasing else [-d.high, -d.low]
     size = abs(d.mean_a / d.mean_b - 1) if d.mean_b else math.inf
@@ -294,7 +294,7 @@ def _significant(d: Difference, part: str) -> str:
 
 
 def _wins_clause(d: Difference) -> str:
-    """For how many users a is better."""
+    """Clause with the wins and losses of a, or only with the number of users if pooled."""
     users = counted(d.n, "user")
     if not d.per_user:
         return f"over {users} together"
@@ -302,7 +302,7 @@ def _wins_clause(d: Difference) -> str:
 
 
 def _contradiction(d: Difference, part: str) -> str:
-    """The sentence of a test that favors a, which has the worse mean."""
+    """Sentence for a test that favors a although b has the better mean."""
     return (
         f"The results for {d.a} and {d.b} on {d.metric}{part} contradict each other: "
         f"the {d.method} test favors {d.a} ({d.p_text()}; {_wins_clause(d)}), but the mean "
@@ -311,7 +311,7 @@ def _contradiction(d: Difference, part: str) -> str:
 
 
 def seen_from(d: Difference, system: str) -> Difference:
-    """Swap the systems unless `system` is a; the relative gain of the other has no bounds."""
+    """Swap a and b unless `system` is a; after a swap the relative gain has no interval."""
     if d.a == system:
         return d
     swapped = {x: getattr(d, y) for pair in _SWAPPED for x, y in (pair, pair[::-1])}
@@ -350,7 +350,7 @@ def most_moved_users(
     *,
     falling: bool,
 ) -> pl.DataFrame:
-    """The n users whose values fall, or rise, most from y to x; all users without n."""
+    """Frame of the n users with the largest losses, or gains, from y to x; all users without n."""
     first, second = names
     columns = {"user": users, second: y, first: x, "difference": x - y}
     frame = pl.DataFrame(columns).sort(["difference", "user"], descending=[not falling, False])
@@ -362,7 +362,7 @@ def most_moved_users(
 
 @dataclass(frozen=True)
 class Heterogeneity:
-    """Whether a difference is the same in all segments.
+    """Test of whether a difference is equal in all segments.
 
     Attributes
     ----------

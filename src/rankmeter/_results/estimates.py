@@ -83,7 +83,7 @@ class Estimate:
 def estimate(
     plan: Plan, entry: MetricPlan, averaged: Averaged, clusters: IntArray | None = None
 ) -> Estimate:
-    """The mean of one metric over the users that it averages.
+    """Estimate the mean of one metric over the averaged users.
 
     `clusters` has the cluster of each user of the result, averaged or not.
     """
@@ -99,7 +99,7 @@ def estimate_of(
     clusters: IntArray | None = None,
     aggregate: str = "mean",
 ) -> Estimate:
-    """The mean of values on a scale; `aggregate` is one of the aggregates."""
+    """Estimate the mean, or another `aggregate`, of values on a scale."""
     values = averaged.parts
     cluster_ids = None if clusters is None else clusters[averaged.users]
     summary = moments(values)
@@ -121,7 +121,7 @@ def macro_estimate(
     groups: Sequence[tuple[Estimate, Averaged]],
     clusters: IntArray | None = None,
 ) -> Estimate:
-    """The mean of the means of groups, which are all the groups there are: only users vary.
+    """Estimate the mean of group means; the groups are fixed, so only users vary.
 
     Means and shares have the interval of `stratified`. Of others, such as medians, the interval is
     made of those of the groups: Zou and Donner, Statistics in Medicine 27, 2008.
@@ -149,14 +149,14 @@ def macro_estimate(
 
 
 def clip(scale: tuple[float, float], mean: float, low: float, high: float) -> tuple[float, float]:
-    """The part of an interval on the scale, if the number is there."""
+    """Clip an interval to the scale; unchanged if the mean is off the scale."""
     if scale[0] <= mean <= scale[1]:
         return max(low, scale[0]), min(high, scale[1])
     return low, high
 
 
 def _on_scale(scale: tuple[float, float], values: FloatArray) -> bool:
-    """Whether all values are on the scale, which NDCG of negative gains leaves."""
+    """Whether all values are on the scale; values of NDCG with negative gains can be outside."""
     return bool(
         scale[0] - 1e-9 <= values.min(initial=np.inf)
         and values.max(initial=-np.inf) <= scale[1] + 1e-9
@@ -171,7 +171,7 @@ def _aggregate(
     clusters: IntArray | None,
     scale: tuple[float, float],
 ) -> tuple[float, float, float]:
-    """The mean (geometric mean, sum) of the values, and the bounds of its interval."""
+    """Mean, sum, median or geometric mean of the values, and the bounds of the interval."""
     if aggregate == "geometric":
         logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
         ends = math.log(GEOMETRIC_FLOOR), math.log(scale[1]) if scale[1] > 0 else math.inf
@@ -194,7 +194,7 @@ def mean_interval(
     clusters: IntArray | None = None,
     scale: tuple[float, float] = UNBOUNDED,
 ) -> tuple[float, float]:
-    """Interval of the mean on a scale, as the setting says, by clusters of values if there are any.
+    """Interval of the mean on a scale by the method of the setting, over clusters if given.
 
     `summary` has the moments of the values.
     """
@@ -228,7 +228,7 @@ def interval_of_moments(
 
 
 def _bounded(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
-    """Whether the interval is for a mean on a bounded scale."""
+    """Whether the setting is Wilson's interval and the mean is on a bounded scale."""
     on = scale[0] <= mean <= scale[1] and math.isfinite(scale[0]) and math.isfinite(scale[1])
     return on and setting.interval == "wilson"
 
@@ -236,14 +236,14 @@ def _bounded(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
 def _clipped(
     setting: Setting, scale: tuple[float, float], mean: float, ends: tuple[float, float]
 ) -> tuple[float, float]:
-    """The part of Student's interval on the scale, unless that interval was asked for as it is."""
+    """Clip Student's t interval to the scale if the interval of the setting is Wilson's."""
     return clip(scale, mean, *ends) if setting.interval == "wilson" else ends
 
 
 def crossed_estimate(
     setting: Setting, scale: tuple[float, float], mean: Estimate, crossed: Crossed, *, alone: bool
 ) -> Estimate:
-    """A mean over users with the interval of users and runs, which are crossed.
+    """Replace the interval of a mean over users by the interval of crossed users and runs.
 
     `alone` says whether each user has a value on the scale.
     """

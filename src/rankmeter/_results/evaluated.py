@@ -117,7 +117,7 @@ class Evaluated(Logged):
         return self.kind.frame(self.group_rows(self._group(group)))
 
     def _group(self, group: str | None) -> str:
-        """A way to group users, which can be left out if there is one."""
+        """Check the name of a grouping of users; None selects the only grouping."""
         names = [*labels_by_group(self)]
         if not names or (group is None and len(names) > 1):
             hint = f"choose one of {', '.join(names)}" if names else "pass groups= when evaluating"
@@ -158,7 +158,7 @@ class Evaluated(Logged):
         return Table(columns, rows, left=2)
 
     def group_rows(self, name: str) -> pl.DataFrame:
-        """The means within one way to group users, and their macro averages."""
+        """Means by segment for one grouping of users, and macro averages."""
         labels = labels_by_group(self)[name]
         return part_frame(part_means(self.plan, self.scores, labels, self.clusters, macro=True))
 
@@ -222,17 +222,17 @@ class Evaluated(Logged):
         return Table([*columns, *(["undefined"] if undefined else [])], rows, self.notes)
 
     def facts(self) -> Facts:
-        """Notes that are needed to read the means."""
+        """Facts that are needed to read the means: relevance rule, special cases, counts."""
         return facts_of(self.plan, self.scores, self.read)
 
     @property
     def read(self) -> dict[str, int]:
-        """The counts of the data as they were read, before any score."""
+        """Counts of the data as read, without the counts of scores, clusters and labels."""
         later_counts = {"clusters", "effective_clusters", *UNUSED_LABELS, *self.scores.counts}
         return {name: count for name, count in self.counts.items() if name not in later_counts}
 
     def _clusters(self) -> dict[str, dict[str, int]]:
-        """By metric, the numbers of clusters of the users that it averages."""
+        """Numbers of clusters of the averaged users, by metric; empty without clusters."""
         if self.clusters is None:
             return {}
         return {
@@ -260,7 +260,7 @@ class Evaluated(Logged):
 
 
 def labels_by_group(result: Evaluated) -> dict[str, pl.Series]:
-    """The label of each user, by way to group users."""
+    """Labels of the users, by grouping of users; empty without groups."""
     return {} if result.groups is None else result.groups.to_dict()
 
 

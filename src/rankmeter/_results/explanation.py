@@ -197,7 +197,7 @@ class Explanation(Result):
         return Table(columns, (start, *steps, end), (*notes, *self.notes, *self.cautions))
 
     def _changing_steps(self) -> list[Step]:
-        """The steps that changed the mean, also from a number to NaN or back."""
+        """Steps that changed the mean, including changes from a number to NaN or back."""
         before = [self.start.mean, *(step.value for step in self.steps)]
         return [
             step

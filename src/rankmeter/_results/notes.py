@@ -81,9 +81,9 @@ def counts_of(rankings: Table, truth: Table) -> dict[str, int]:
 
 
 def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
-    """The facts about one evaluation: each once if it holds for all metrics, else by metric.
+    """Facts about one evaluation by subject; facts that vary between metrics name the metrics.
 
-    `counts` are those of the data that were read, as `counts_of` gives them.
+    `counts` are the counts of the data from `counts_of`.
     """
     facts = {"relevant": by_name({entry.label: _relevance_rule(entry) for entry in plan.metrics})}
     special = {entry.label: _special_cases(entry, scores) for entry in plan.metrics}
@@ -111,14 +111,14 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
 
 
 def uninformative(estimates: Iterable[Estimate]) -> Facts:
-    """The metrics whose interval is not informative, as a fact."""
+    """Fact that lists the metrics with an interval of zero width; empty without such metrics."""
     labels = [e.label for e in estimates if e.n > 1 and e.low == e.high]
     fact = "identical for all users, so the interval is not informative"
     return {fact: ", ".join(labels)} if labels else {}
 
 
 def uneven_weights(plan: Plan, scores: Scores) -> list[str]:
-    """A caution for each metric whose weights leave less than a tenth of the relevant items."""
+    """Caution for each metric with an effective sample size below a tenth of the relevant items."""
     sizes = {entry.label: scores.effective_size(entry) for entry in plan.metrics}
     return [
         f"{label}: {counted(size[1], 'relevant item')} with these weights vary as much as "
@@ -130,7 +130,7 @@ def uneven_weights(plan: Plan, scores: Scores) -> list[str]:
 
 
 def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
-    """The convention and facts by system as notes; a fact about some of them names these.
+    """Notes on the convention and on facts; a fact about some systems names these systems.
 
     ``users without a ranking (svd, knn): 40 (zero)``
     """
@@ -150,7 +150,7 @@ def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
 
 
 def fact_notes(by_system: Mapping[str, Facts], left_out: Collection[str] = ()) -> list[str]:
-    """Facts by system, or by convention, as notes, except those already known."""
+    """Format facts by system, or by convention, as notes, without the subjects in `left_out`."""
     notes = []
     for subject in dict.fromkeys(itertools.chain(*by_system.values())):
         if subject in left_out:
@@ -168,7 +168,7 @@ def fact_notes(by_system: Mapping[str, Facts], left_out: Collection[str] = ()) -
 
 
 def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
-    """A sentence for each number of users without a ranking.
+    """Sentence for each distinct number of users without a ranking.
 
     `missing` is by system, and `rule` says what such a user counts as.
     """
@@ -183,7 +183,7 @@ def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
 
 
 def unused_labels(counts: Mapping[str, Any]) -> list[str]:
-    """A note for each count of labels that are missing, or that no user of the result has."""
+    """Note for each count of missing labels, or of labels without a user of the result."""
     return [
         f"{in_words(text)}: {counts[name]:,}"
         for name, text in UNUSED_LABELS.items()
@@ -192,13 +192,13 @@ def unused_labels(counts: Mapping[str, Any]) -> list[str]:
 
 
 def count_clusters(clusters: IntArray) -> dict[str, int]:
-    """The number of clusters, and how many of equal size are worth these, rounded."""
+    """Number of clusters, and the effective number of clusters of equal size, rounded."""
     sizes = np.unique(clusters, return_counts=True)[1]
     return {"clusters": sizes.size, "effective_clusters": round(effective_clusters(sizes))}
 
 
 def clusters_by_metric(clusters: IntArray, users: Mapping[str, BoolArray]) -> dict[str, Any]:
-    """The numbers of clusters of the users of all metrics, and by metric of its own users."""
+    """Numbers of clusters among the users of any metric, and among each metric's own users."""
     return {
         **count_clusters(clusters[np.any([*users.values()], axis=0)]),
         "clusters_by_metric": {
@@ -216,7 +216,7 @@ def chance_notes(random: Mapping[str, float], plan: Plan) -> list[str]:
 
 
 def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], noun: str) -> list[str]:
-    """Notes on the numbers of clusters by metric, and on those with few."""
+    """Notes on the numbers of clusters by metric, and on metrics with few clusters."""
     notes = by_key(
         (note, label)
         for label, counts in by_metric.items()
@@ -241,7 +241,7 @@ def _cluster_notes(counts: Mapping[str, int], noun: str) -> list[str]:
 
 
 def by_name(facts: Mapping[str, str]) -> str:
-    """A fact alone if it holds for all names, else each fact behind the names that it holds for.
+    """Format facts: a fact alone if common to all names, else each fact after its names.
 
     ``ndcg@2 zero; precision@2, recall@2 skip``
     """
@@ -266,7 +266,7 @@ def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:
 
 
 def _without_hits(facts: AlignmentFacts) -> bool:
-    """Whether users have relevant items, and no ranking has one of them."""
+    """Whether users have relevant items but no ranking has a hit."""
     return facts.n_hits == 0 and bool(facts.n_relevant.any())
 
 
@@ -275,7 +275,7 @@ def _with_rule(count: str, rule: str) -> str:
 
 
 def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
-    """Numbers of users and hits of one metric that are special cases, and the rules for them."""
+    """Counts of users and hits that are special cases of one metric, and the rules applied."""
     averaging, facts = entry.averaging, scores.facts[entry.alignment]
     if averaging.users == "ranked":
         lost = scores.in_rankings & np.isnan(scores.values[entry.label])

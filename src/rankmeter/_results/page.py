@@ -65,7 +65,7 @@ class Drawing:
 
 
 def drawing(chart: Any) -> Drawing:
-    """Draw a chart of `charts`."""
+    """Draw a chart of `charts` as SVG, with title and subtitle."""
     spec = _legible(chart.properties(width=WIDTH).to_dict())
     title = spec.pop("title", "")
     heading = title if isinstance(title, dict) else {"text": title}
@@ -75,7 +75,7 @@ def drawing(chart: Any) -> Drawing:
 
 
 def _describe(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-    """Let each mark say what its tooltip says, as data: no name is read as an expression."""
+    """Turn tooltips into descriptions of marks, as data: no name is read as an expression."""
     rows = spec.get("data", {}).get("values", rows)
     for layer in spec.get("layer", ()):
         _describe(layer, rows)
@@ -91,14 +91,14 @@ def _describe(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
 
 
 def _shown_value(value: Any, tip: Mapping[str, Any]) -> str:
-    """A value of a tooltip behind its title."""
+    """Format a value of a tooltip, after the title."""
     form = tip.get("format", "").replace("d", ",")
     text = str(value) if value is None or not form else format(value, form)
     return f"{tip['title']} {text}"
 
 
 def _legible(value: Any) -> Any:
-    """The specification of a chart, with all texts as the page shows them."""
+    """Spell out hidden characters in all texts of a chart specification."""
     if isinstance(value, dict):
         return {_legible(name): _legible(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -107,7 +107,7 @@ def _legible(value: Any) -> Any:
 
 
 def _clean(text: str, description: str) -> str:
-    """The marks and the labels of a drawing of Vega, without what the page does not use."""
+    """Reduce an SVG drawing of Vega to the marks and labels that the page uses."""
     root = ET.fromstring(text)  # noqa: S314 - of our own making
     for parent in [*root.iter()]:
         for element in [*parent]:
@@ -189,7 +189,7 @@ def read_page(path: str | Path) -> dict[str, Any]:
 
 
 def _is_comparison(result: Any) -> bool:
-    """Whether this is the result of a comparison, as far as readers of the page need it.
+    """Whether `result` has the fields of a comparison that readers of the page need.
 
     Data of a different form may also raise TypeError, KeyError or AttributeError.
     """
@@ -202,7 +202,7 @@ def _is_comparison(result: Any) -> bool:
 
 
 def _is_evaluation(result: Any) -> bool:
-    """Whether this is the result of one evaluation; may raise what `_is_comparison` raises."""
+    """Whether `result` is of one evaluation; may raise the errors of `_is_comparison`."""
     means = [*result["metrics"].values()]
     notes, users = result["notes"], [mean["n_users"] for mean in means]
     texts = isinstance(notes, list) and _are(str, notes)
@@ -210,7 +210,7 @@ def _is_evaluation(result: Any) -> bool:
 
 
 def _are_means(result: Any, means: Sequence[Any]) -> bool:
-    """Whether these are means with intervals, by name of the metric and with a convention."""
+    """Whether `means` have intervals, and the result has metrics, a convention and schema 1."""
     figures = [mean[figure] for mean in means for figure in ("mean", "low", "high")]
     texts = _are(str, (*result["metrics"], result["plan"]["convention"]))
     readable = bool(means) and result["schema"] == 1
@@ -227,7 +227,7 @@ def write(
     content: Callable[[], Mapping[str, Any]],
     result: Callable[[], Mapping[str, Any]],
 ) -> None:
-    """Write a page, whose content is made only if all packages are installed.
+    """Write a page; the content is computed only if all packages are installed.
 
     Each page has a `headline`, ``labels`` of metrics, ``n_users``, ``counts`` by system,
     ``figures``: the charts by kind and metric, ``hits``: the ranks of the first hits,
@@ -241,7 +241,7 @@ def write(
 
 
 def render(template: str, content: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """The text of a page, which `write` describes."""
+    """Render the text of a page; `write` describes the content."""
     style, script = _own("page.css"), _own("page.js")
     popular, systems = content["popularity"], content.get("shown", ())
     page = _environment().get_template(f"{template}.html.jinja")
@@ -291,7 +291,7 @@ def _environment() -> Any:
 
 
 def _breakable(name: str) -> Any:
-    """The name of a metric, which a narrow card breaks at its signs and not within a word."""
+    """Mark line breaks in the name of a metric: at signs, not within a word."""
     from markupsafe import Markup, escape
 
     pieces = re.split(r"(?<=[_,])|(?=[@(])", visible(name))
@@ -299,12 +299,12 @@ def _breakable(name: str) -> Any:
 
 
 def _all_digits(value: float) -> str:
-    """All digits of a number; nothing for NaN."""
+    """Format a number with all digits; an empty string for NaN."""
     return "" if math.isnan(value) else repr(value)
 
 
 def _visible(value: Any) -> Any:
-    """A text of the page without hidden characters; our own markup unchanged."""
+    """Spell out hidden characters of a text; rankmeter's own markup stays unchanged."""
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
@@ -320,14 +320,14 @@ def require_packages() -> None:
 
 
 def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
-    """The counts of rows read, dropped and merged, for each system."""
+    """Table of the counts of rows read, dropped and merged, by system."""
     names = list(dict.fromkeys(name for by_name in counts.values() for name in by_name))
     rows = [(s, *(f"{by_name.get(name, 0):,}" for name in names)) for s, by_name in counts.items()]
     return Table(("system", *(in_words(name.replace("_", " ")) for name in names)), rows)
 
 
 def _drawn(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:
-    """The charts of one kind by metric, each once: a chart of several metrics is one object."""
+    """Draw the charts of one kind, by metric; a chart object of several metrics is drawn once."""
     drawn_ids: set[int] = set()
     drawings = {}
     for label, panels in charts.items():
@@ -338,7 +338,7 @@ def _drawn(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:
 
 
 def _json(value: Any) -> str:
-    """JSON for a script element, without characters of markup."""
+    """Encode a value as JSON for a script element, with markup characters escaped."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -350,7 +350,7 @@ def _own(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """The content security policy: only our own script and style, and nothing from elsewhere."""
+    """Content security policy: only the page's own script and style, and data URLs for images."""
 
     def digest(text: str) -> str:
         return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -79,7 +79,7 @@ POWER = 0.8
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Systems on one metric over the same users: the pairs of its columns are compared.
+    """Values of systems on one metric over common users, and the pairs of columns to compare.
 
     `rows` are the independent units, users or clusters, and `units` their values.
     """
@@ -96,7 +96,7 @@ class _Group:
 
 
 class _Corrected(NamedTuple):
-    """A test and what its family makes of it: p, and the levels of this comparison alone."""
+    """Test with the p-value corrected in a family, and the levels of this comparison alone."""
 
     result: TestResult
     p: float
@@ -106,7 +106,7 @@ class _Corrected(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """Two systems of a group, by their columns, and how they are compared."""
+    """Two systems of a group, by column, and the settings of their comparison."""
 
     group: _Group
     i: int
@@ -116,12 +116,12 @@ class _Pair:
 
     @property
     def users(self) -> tuple[FloatArray, FloatArray]:
-        """The values of each user."""
+        """Values of each user in both systems."""
         return self.group.table[:, self.i], self.group.table[:, self.j]
 
     @property
     def units(self) -> tuple[FloatArray, FloatArray]:
-        """The values of each user, or of each cluster."""
+        """Values of each user, or of each cluster, in both systems."""
         return self.group.units[:, self.i], self.group.units[:, self.j]
 
     @functools.cached_property
@@ -140,12 +140,12 @@ class _Pair:
 
     @property
     def runs(self) -> tuple[FloatArray, FloatArray]:
-        """The values of users × training runs."""
+        """Values of users × training runs in both systems."""
         return self.group.runs[self.i], self.group.runs[self.j]
 
     @property
     def span(self) -> float:
-        """Largest possible difference of two values: by the metric, or between the values seen."""
+        """Largest possible difference of two values: by the metric, else the observed range."""
         low, high = self.group.values.scale
         if math.isfinite(high - low):
             return high - low
@@ -159,7 +159,7 @@ class _Pair:
         return pseudo_change(self.changes, self.span)
 
     def crossed_test(self) -> TestResult:
-        """The test of two systems, of which at least one has several training runs."""
+        """Test two systems over users × runs; at least one system has several training runs."""
         confidence = self.setting.confidence
         result = crossed_test(*self.runs, confidence=confidence, change=self.widening)
         runs = zip(self.names, self.runs, strict=True)
@@ -171,7 +171,7 @@ class _Pair:
         return replace(result, note=note)
 
     def randomization_test(self, p: float, n_resamples: int) -> TestResult:
-        """The randomization test, exact if few users differ; `p` is the p-value of random flips.
+        """Run the randomization test, exact if few users differ; `p` is from random flips.
 
         For very many users t has the same p as the flips.
         """
@@ -188,7 +188,7 @@ class _Pair:
         return TestResult(method, n, mean, mean, p, detail=detail)
 
     def spread(self, span: float) -> Spread:
-        """The spread of the differences, which is steadied as in an interval if none varies."""
+        """Spread of the differences; without variation, with a pseudo-unit as in an interval."""
         error = spread(self.differences, self.group.clusters)
         noise = 8 * np.finfo(np.float64).eps * float(np.abs(self.changes).max(initial=0.0))
         return (
@@ -196,7 +196,7 @@ class _Pair:
         )
 
     def difference(self, corrected: _Corrected, family: int) -> Difference:
-        """The difference with its test, as a member of a `family` of tests."""
+        """Difference of the two systems with its test; `family` is the number of tests."""
         values, result = self.group.values, corrected.result
         (a, b), (x, y) = self.names, self.users
         low, high = self.interval(corrected)
@@ -237,7 +237,7 @@ class _Pair:
         )
 
     def effects(self) -> dict[str, Any]:
-        """The sizes of the effect; those by user are unknown of parts of one number."""
+        """Effect sizes, wins, ties and losses; per-user effects are NaN or 0 for pooled values."""
         group, (x, y) = self.group, self.users
         better, worse = (x, y) if group.values.increasing else (y, x)
         by_user = not group.values.pooled
@@ -262,7 +262,7 @@ class _Pair:
         }
 
     def note(self) -> str:
-        """A note on differences that are few or skewed; empty for others."""
+        """Note on few or skewed differences; empty otherwise."""
         if self.changes.size < FEW_USERS:
             unit_name = in_words("users" if self.group.clusters is None else "clusters")
             return f"only {self.changes.size} {unit_name}: treat differences with caution"
@@ -271,7 +271,7 @@ class _Pair:
         return f"differences {SKEWED}" if by_t and skewed(self.changes) else ""
 
     def margins(self) -> Margins:
-        """The tests against the margin: that x is worse, and that it is better, by so much."""
+        """Test whether x is worse, and whether x is better, by the margin; NaN without a margin."""
         group = self.group
         margin = self.settings.margin_of(group.values.label)
         if margin is None:
@@ -309,7 +309,7 @@ class _Pair:
         return clip((low - high, high - low), error.mean, *ends) if steady else ends
 
     def detectable(self, corrected: _Corrected) -> float:
-        """The smallest difference that these users can show, at the level of the family."""
+        """Smallest difference detectable with these users at the level of the family, or NaN."""
         n, _, sd = paired_moments(*self.units)
         level = corrected.test_level
         if n < 2 or level >= POWER:
@@ -362,14 +362,14 @@ class PairedTests:
 
     @functools.cached_property
     def _pairs(self) -> list[tuple[int, int]]:
-        """The other minus the baseline, or the earlier minus the later."""
+        """Pairs of columns to compare: each system and the baseline, or all, the earlier first."""
         if self.settings.baseline is None:
             return list(itertools.combinations(range(len(self.names)), 2))
         baseline = self.names.index(self.settings.baseline)
         return [(i, baseline) for i in range(len(self.names)) if i != baseline]
 
     def estimates(self, users: IntArray | None = None) -> dict[tuple[str, str], Estimate]:
-        """By metric and system, the mean over the common users, or over its own."""
+        """Means by metric and system, over the common users or over all users of each system."""
         users = self._everyone if users is None else users
         common = self.settings.common == "all"
         estimates: dict[tuple[str, str], Estimate] = {}
@@ -380,7 +380,7 @@ class PairedTests:
 
     @functools.cached_property
     def correction(self) -> str:
-        """The correction that applies: flips of signs allow maxT, and Tukey needs none."""
+        """Correction in effect: Holm instead of maxT without sign flips, none for Tukey's test."""
         if "tukey" in self.settings.test:
             return "none"
         if self.settings.correction == "maxt" and self._test_name != "randomization":
@@ -409,7 +409,7 @@ class PairedTests:
 
     @functools.cached_property
     def _test_name(self) -> str:
-        """The test by name, which depends on the number of users alone."""
+        """Name of the test in effect; ``auto`` depends on correction and number of users."""
         if any(values.runs for values in self.values):
             return "crossed"
         if self.settings.test != "auto":
@@ -422,7 +422,7 @@ class PairedTests:
     def differences(
         self, segments: Mapping[str, IntArray]
     ) -> tuple[tuple[Difference, ...], tuple[Heterogeneity, ...]]:
-        """All comparisons over all users, then within the parts, and how the parts differ.
+        """Compare systems over all users, then within segments, and test the heterogeneity.
 
         The comparisons over all users come first. Those within segments are one family of their
         own. With gatekeeping a difference within a segment counts only if it also counts over all
@@ -446,7 +446,7 @@ class PairedTests:
         return (*overall, *within), tuple(self._heterogeneity(overall, groups))
 
     def _gate(self, d: Difference, gate: float, share_left: float) -> Difference:
-        """A difference within a segment, as significant as all users and `share_left` allow."""
+        """Limit the significance of a difference within a segment by `gate` and `share_left`."""
         if math.isnan(d.p_adjusted):
             return d
         p, passed = d.p_adjusted, not gate > self.settings.alpha  # also where there was no test
@@ -495,7 +495,7 @@ class PairedTests:
         single: bool = False,
         together: bool = False,
     ) -> tuple[list[Difference], dict[str, float]]:
-        """The comparisons of groups, corrected within their families; they keep their order.
+        """Compare the systems of groups, in order, with p-values corrected within each family.
 
         All groups are one family if they are tested `together`. In a `single` step some of alpha
         can be left: its share by family.
@@ -525,7 +525,7 @@ class PairedTests:
     def _test_family(
         self, family: Sequence[_Group], n_segments: int, *, single: bool
     ) -> tuple[list[_Corrected], float]:
-        """The tests of one family in order, with their adjusted p, and what is left of alpha."""
+        """Test one family in order; return the corrected tests, and the share of alpha left."""
         test, method = self._test_name, self.correction
         size = _n_tests(family)
         if test == "randomization" and method == "maxt":
@@ -550,7 +550,7 @@ class PairedTests:
         return float(np.all(p <= self.settings.alpha)) if "tukey" in self.settings.test else 1.0
 
     def _tests(self, group: _Group, test: str, n_segments: int, size: int) -> list[TestResult]:
-        """The tests of one group, not yet corrected."""
+        """Test each pair of one group, before any correction by `adjust`."""
         confidence, alpha = self.setting.confidence, self.settings.alpha
         table, columns, pairs = group.units, group.pairs, self._pairs_of(group)
         # A drawn p is at least 1 / (1 + draws), which a correction multiplies.
@@ -589,7 +589,7 @@ class PairedTests:
     def _step_down(
         self, family: Sequence[_Group], size: int, *, single: bool
     ) -> tuple[list[_Corrected], float]:
-        """Randomization tests, corrected by the largest statistic of each flip."""
+        """Run randomization tests, corrected by the largest statistic of each flip."""
         testable = [group for group in family if len(group.rows) > 1]
         seeded = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
         levels = (self.settings.alpha, 1.0 - self.setting.confidence)
@@ -612,7 +612,7 @@ class PairedTests:
     def _heterogeneity(
         self, overall: Iterable[Difference], groups: Sequence[_Group]
     ) -> Iterable[Heterogeneity]:
-        """For each difference over all users, whether segments have different ones."""
+        """Test each difference over all users for heterogeneity between segments."""
         for d in overall:
             pairs = [
                 pair
@@ -628,7 +628,7 @@ class PairedTests:
 
 
 def _stack_groups(groups: Sequence[_Group]) -> list[Hypotheses]:
-    """The groups as tables with disjoint rows: a table for each segment, or one of clusters."""
+    """Stack groups into tables of disjoint rows: a table per segment, or a table of clusters."""
     tables = by_key((group.segment if group.clusters is None else "", group) for group in groups)
     hypotheses = []
     for members in tables.values():
@@ -645,12 +645,12 @@ def _stack_groups(groups: Sequence[_Group]) -> list[Hypotheses]:
 
 
 def _n_tests(family: Sequence[_Group]) -> int:
-    """Number of comparisons with a test, which needs two units or more."""
+    """Number of comparisons with at least two units, which a test needs."""
     return sum(len(group.pairs) for group in family if len(group.rows) > 1)
 
 
 def _correct_margins(by_group: dict[int, list[Difference]], indices: Sequence[int]) -> None:
-    """Holm's correction of the tests against a margin, each side for itself."""
+    """Apply Holm's correction to the tests against a margin, in place, each side separately."""
     family = [d for index in indices for d in by_group[index]]
     worse = iter(adjust([d.p_not_worse for d in family]).tolist())
     better = iter(adjust([d.p_not_better for d in family]).tolist())
@@ -666,9 +666,10 @@ def _correct_uneven(
     pairs: Sequence[tuple[int, int]],
     confidence: float,
 ) -> list[TestResult]:
-    """Results of Tukey's test, which assumes that all differences vary alike.
+    """Correct Tukey's results for differences of far larger variance than the average.
 
-    One that varies far more than the average has the p and interval of Bonferroni's t instead.
+    Tukey's test assumes that all differences vary alike. A corrected result has the larger p-value
+    of the test and Bonferroni's t, and the interval of Bonferroni's t.
     """
     t_tests = [paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
     variances = np.array([paired_moments(table[:, i], table[:, j]).sd ** 2 for i, j in pairs])

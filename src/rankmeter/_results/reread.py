@@ -21,7 +21,7 @@ from rankmeter.errors import RankmeterError, UsageError
 
 
 def reopen_source(result: Evaluated) -> Source | None:
-    """The data of a result opened once more; None if they are gone, or give other values."""
+    """Reopen the data of a result; None if unavailable, or if the values have changed."""
     if result.source is None:
         return None
     try:
@@ -36,7 +36,7 @@ def reopen_source(result: Evaluated) -> Source | None:
 
 
 def no_ranks(_: Plan) -> Mapping[str, Scores]:
-    """The scores under another plan, for systems whose values alone are known."""
+    """Raise a UsageError: scores under another plan need the ranks of each user."""
     raise UsageError("this needs the ranks of each user: pass the rankings to rm.compare")
 
 
@@ -48,7 +48,7 @@ def curves_and_shares(
     clusters: object,
     read: Mapping[str, Mapping[str, int]],
 ) -> tuple[dict[str, Curve], dict[str, Any]]:
-    """The curves of some metrics by the first of each curve, and the content of a page.
+    """Curves by the first metric of each curve, and page content: hits, popularity, charts.
 
     `scored` gives the scores of every system under another plan, and charts have some of the
     `systems`. What cannot be computed is left out.
@@ -73,7 +73,7 @@ def tops_of_lists(
     entry: MetricPlan,
     groups: Mapping[str, Iterable[tuple[str, ...]]],
 ) -> dict[str, dict[str, list[Place]]]:
-    """By user and system, the top of the list; empty if the lists are gone, or were in pieces.
+    """Tops of lists by user and system; empty if lists are unavailable or were read in pieces.
 
     The users are at the start of the rows of `groups`.
     """

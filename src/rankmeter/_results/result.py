@@ -31,12 +31,12 @@ BATCH = 1000
 
 
 def safe_name(label: str) -> str:
-    """A name of letters, digits and underscores, as every tracker accepts: ``ndcg_at_10``."""
+    """Convert a label to letters, digits and underscores, for all trackers: ``ndcg_at_10``."""
     return re.sub(r"\W+", "_", label.replace("@", "_at_")).strip("_").replace("__", "_") or "_"
 
 
 def flatten(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[str, float]:
-    """Numbers by safe name: ``mean`` under the name alone, the others with their kind at the end.
+    """Flatten numbers to safe names: ``mean`` under the name alone, other kinds with a suffix.
 
     A group is the parts of a name, and numbers by kind. NaN is left out: a tracker would draw it as
     a number. It is an error if different names become the same.
@@ -59,7 +59,7 @@ def flatten(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> di
 
 
 def send(values: Mapping[str, float], to: Any, *, step: int | None, run_id: str | None) -> None:
-    """Pass numbers to a tracker of any kind that `Summary.log` supports; none is imported here."""
+    """Pass numbers to a tracker of any kind in `Summary.log`, without importing trackers."""
     options = {} if step is None else {"step": step}
     client = hasattr(to, "log_metric") and not hasattr(to, "log_metrics")
     if client != (run_id is not None):
@@ -108,7 +108,7 @@ class UnavailableMethod:
 
 
 class Result(ABC):
-    """A result that renders itself: a subclass gives its table, its content and its frame."""
+    """Base class of results; a subclass provides the table, the content and the frame."""
 
     plot = UnavailableMethod("this kind of result has no chart")
     show = UnavailableMethod("this kind of result is about no user, or is shown as it is")
@@ -196,7 +196,7 @@ class Result(ABC):
         return f"{tables}<details><summary>plan</summary><pre>{html.escape(plan)}</pre></details>"
 
     def _plan_text(self) -> str | None:
-        """The choices behind the result, if it shows them."""
+        """Text of the choices behind the result; None if not shown."""
         return None
 
 
@@ -205,7 +205,7 @@ class Logged(Result):
 
     @abstractmethod
     def _logged(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
-        """Parts of a name, and the numbers for an experiment tracker under it, by kind."""
+        """Pairs of the parts of a name and numbers by kind, for an experiment tracker."""
 
     def log(
         self, to: Any, *, prefix: str = "", step: int | None = None, run_id: str | None = None
@@ -249,7 +249,7 @@ class Logged(Result):
 
 
 def plain_mean(e: Estimate) -> dict[str, float]:
-    """A mean for `Result.to_dict`."""
+    """Convert a mean to a dictionary for `Result.to_dict`."""
     return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n}
 
 
@@ -267,7 +267,7 @@ class Name(str):
 
 
 def written_call(plan: Plan, function: str, data: str, **extra: Any) -> str:
-    """The call in Python that gives a result from the same data, or nothing.
+    """Python call that reproduces a result from the same data, or an empty string.
 
     Of the `extra` options, those are written that have a value.
     """
@@ -281,5 +281,5 @@ def written_call(plan: Plan, function: str, data: str, **extra: Any) -> str:
 
 
 def decimals(digits: int) -> int:
-    """The option `digits` of tables for papers."""
+    """Check the option `digits` of tables for papers: an integer from 0 to 15."""
     return integer("digits", digits, least=0, most=15)

@@ -32,7 +32,7 @@ _OTHERS = "_rankmeter_others"
 
 
 class Population(NamedTuple):
-    """Users, and whether their ids were read from text; `Scores` have both, too."""
+    """Users, and whether the user ids were read from text, as in `Scores`."""
 
     users: pl.Series
     textual: bool
@@ -45,7 +45,7 @@ def labels_of(
     counts: dict[str, int] | None = None,
     averaged: BoolArray | None = None,
 ) -> pl.Series | None:
-    """The label of each user of the scores, null for users without one; None without any data.
+    """Label of each user of the scores, null for users without a label; None without data.
 
     The counts of `read_labels` are added to `counts`; users without a label are those of `averaged`
     if it is given.
@@ -64,7 +64,7 @@ def labels_of(
 
 
 def unlabeled(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> dict[str, int]:
-    """The counts of labels, with users without one counted only if they are averaged."""
+    """Counts of labels; users without a label are counted only if averaged."""
     n = int((values.is_null().to_numpy() & averaged).sum())
     name = f"users_without_{values.name}"
     other_counts = {label: count for label, count in counts.items() if label != name}
@@ -72,7 +72,7 @@ def unlabeled(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) ->
 
 
 def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
-    """By segment, the places of its users, in the order of the type or of the numbers in it."""
+    """Row indices of users by segment, in the order of the Enum, else in natural order."""
     if labels is None:
         return {}
     labeled = labels.is_not_null().arg_true()
@@ -100,7 +100,7 @@ def clusters_of(
     counts: dict[str, int] | None = None,
     averaged: BoolArray | None = None,
 ) -> IntArray | None:
-    """The cluster of each user of the scores, as a number; those without a label have their own.
+    """Cluster number of each user, a new cluster per user without a label; None without data.
 
     `counts` and `averaged` are as in `labels_of`.
     """
@@ -109,7 +109,7 @@ def clusters_of(
 
 
 def number_labels(labels: pl.Series) -> IntArray:
-    """Labels as numbers; those without a label each have their own."""
+    """Number the labels from 0; each missing label gets a number of its own."""
     code = labels.cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
     alone = np.flatnonzero(code == 0)
     code[alone] = code.max(initial=0) + 1 + np.arange(alone.size)
@@ -220,7 +220,7 @@ def by_popularity(
 
 
 def _binned(frame: pl.DataFrame, bins: Bins, unit: str) -> pl.DataFrame:
-    """Users in segments of about equal size, or between edges; equal values are never separated."""
+    """Divide users into segments of about equal size, or by edges; ties stay together."""
     value = frame["value"].to_numpy().astype(np.float64)
     names: Sequence[str] = ()
     if isinstance(bins, Mapping | Sequence) and not isinstance(bins, str):
@@ -242,7 +242,7 @@ def _binned(frame: pl.DataFrame, bins: Bins, unit: str) -> pl.DataFrame:
 
 
 def _edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -> list[float]:
-    """The values at which the second segment begins, the third and so on."""
+    """Lower edges of the second and all later segments."""
     lower_edges = bins.values() if isinstance(bins, Mapping) else bins
     edges = [number("bins", edge) for edge in lower_edges]
     if not edges or any(low >= high for low, high in pairwise(edges)):
@@ -275,7 +275,7 @@ def part_means(
     *,
     macro: bool = False,
 ) -> Parts:
-    """The means within parts of the users; those without a label come last, if there are any.
+    """Means by part of the users; users without a label, under None, follow the labels.
 
     With `macro`, the means of the means of the parts follow.
     """
@@ -300,7 +300,7 @@ def part_means(
 
 
 def part_frame(means_by_part: Parts) -> pl.DataFrame:
-    """Means within parts as rows."""
+    """Convert means by part to a frame with a row per part and metric."""
     rows = [
         (part, e.label, e.mean, e.low, e.high, e.std, e.n)
         for part, means in means_by_part.items()
@@ -313,7 +313,7 @@ def part_frame(means_by_part: Parts) -> pl.DataFrame:
 def gap_frame(
     plan: Plan, scores: Scores, labels: pl.Series, clusters: IntArray | None
 ) -> pl.DataFrame:
-    """For each metric, how far apart the means of parts are, as `Summary.gap` says."""
+    """Frame of the gap between the means of parts for each metric, as in `Summary.gap`."""
     rows = []
     for entry in plan.metrics:
         if entry.averaging.aggregate != "mean":

@@ -50,7 +50,7 @@ MOST_SYSTEMS = 100
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Settings:
-    """The options of `rankmeter.compare` of these names, checked; data are as they were given."""
+    """Checked options of `rankmeter.compare`, by name; segments and clusters stay as given."""
 
     baseline: str | None
     test: Test
@@ -79,7 +79,7 @@ class Settings:
             raise UsageError("Tukey's test is for all pairs: leave out the baseline")
 
     def check(self, names: Sequence[str], *, runs: bool) -> None:
-        """Refuse systems that cannot be compared like this; `runs`: some have several."""
+        """Refuse systems that these settings cannot compare; `runs`: a system has several runs."""
         clustered = self.clusters is not None
         if runs and (clustered or self.test not in ("auto", "t")):
             conflict = "clusters=" if clustered else f"test={self.test!r}"
@@ -101,19 +101,19 @@ class Settings:
                 raise unknown("metric in `margin`", label, labels)
 
     def margin_of(self, label: str) -> tuple[float, bool] | None:
-        """The margin of a metric, and whether it is a share of the other mean."""
+        """Margin of a metric, and whether the margin is a share of the other mean, or None."""
         return self.margins.get(label) if isinstance(self.margins, dict) else self.margins
 
     @functools.cached_property
     def margins(self) -> dict[str, tuple[float, bool]] | tuple[float, bool] | None:
-        """The margin of each metric, or one margin for all."""
+        """Margins by metric, a single margin for all metrics, or None."""
         if isinstance(self.margin, Mapping):
             return {label: _margin(value) for label, value in self.margin.items()}
         return None if self.margin is None else _margin(self.margin)
 
     @property
     def margin_text(self) -> str | dict[str, str] | None:
-        """The margin as text, ``0.005`` or ``1%``; one for each metric if they differ."""
+        """Margin as text, ``0.005`` or ``1%``; a dictionary of texts if margins are by metric."""
         if isinstance(self.margins, dict):
             return {label: _margin_text(*margin) for label, margin in self.margins.items()}
         return None if self.margins is None else _margin_text(*self.margins)
@@ -124,7 +124,7 @@ def _margin_text(size: float, relative: bool) -> str:
 
 
 def _margin(value: Any) -> tuple[float, bool]:
-    """A margin, and whether it is a share of the other mean: ``0.005``, ``"1%"``."""
+    """Parse a margin, ``0.005`` or ``"1%"``: the size, and whether a share of the other mean."""
     if not isinstance(value, str):
         return number("margin", value, above=0), False
     text = value.strip()
@@ -155,7 +155,7 @@ class Values:
     """Those of each system, if any has several; `averaged` is then their mean."""
 
     def paired(self, a: int, b: int, common: str) -> tuple[IntArray, FloatArray, FloatArray]:
-        """The rows of the users that are compared in two systems, with the values of the two."""
+        """Rows of the users compared in systems a and b, with the values of each system."""
         x, y = self.averaged[a], self.averaged[b]
         rows, i, j = np.intersect1d(x.users, y.users, assume_unique=True, return_indices=True)
         compared = self.compared(common)[rows]
@@ -163,7 +163,7 @@ class Values:
 
     @cached_property
     def table(self) -> FloatArray:
-        """Users × systems; 0 where a user has no value."""
+        """Values of shape (n_users, n_systems), 0 where a user has no value."""
         table = np.zeros((self.n_users, len(self.averaged)))
         for column, averaged in enumerate(self.averaged):
             table[averaged.users, column] = averaged.values
@@ -171,14 +171,14 @@ class Values:
 
     @cached_property
     def members(self) -> BoolArray:
-        """Users × systems: which values are averaged."""
+        """Mask of the averaged values, of shape (n_users, n_systems)."""
         members = np.zeros((self.n_users, len(self.averaged)), dtype=bool)
         for column, averaged in enumerate(self.averaged):
             members[averaged.users, column] = True
         return members
 
     def over(self, users: IntArray, columns: Sequence[int]) -> FloatArray:
-        """Values of some users under some systems, with the numbers of these users as means."""
+        """Values of users under some systems; of a pooled metric, parts whose mean is the value."""
         if not self.pooled:
             return self.table[users].take(columns, axis=1)
         return self._parts([self.averaged[column] for column in columns], users)
@@ -191,19 +191,19 @@ class Values:
         return np.stack([averaged.only(users).parts for averaged in systems], axis=1)
 
     def compared(self, common: str) -> BoolArray:
-        """A mask of the compared users: the users of all systems, or of any two."""
+        """Mask of the compared users: users of all systems, or of at least two systems."""
         n: IntArray = self.members.sum(axis=1)
         return n >= (len(self.averaged) if common == "all" else 2)
 
     @property
     def dropped(self) -> int:
-        """Users that are averaged for some systems but not for all."""
+        """Number of users averaged for some systems but not for all."""
         return int((self.members.any(axis=1) & ~self.members.all(axis=1)).sum())
 
     def estimates(
         self, setting: Setting, users: IntArray, clusters: IntArray | None, *, common: bool
     ) -> list[Estimate]:
-        """The mean of each system over some users: the common ones, or all of its own."""
+        """Mean of each system over some users: the common users, or all users of the system."""
         if common:
             users = users[self.members[users].all(axis=1)]
         if self.runs:
@@ -216,7 +216,7 @@ class Values:
         ]
 
     def _estimate_of_runs(self, setting: Setting, system: int, users: IntArray) -> Estimate:
-        """The mean over users and runs."""
+        """Mean of one system over users and training runs."""
         averaged = self.averaged[system].only(users)
         mean = estimate_of(setting, self.label, self.scale, averaged)
         if len(self.runs[system]) < 2 or mean.n < 2:
@@ -258,7 +258,7 @@ def values_of(
 def _at_shared_rows(
     averaged: Averaged, scores: Scores, places: Callable[[Scores], IntArray] | None
 ) -> Averaged:
-    """Averaged values whose users are shared rows."""
+    """Map the users of averaged values to shared rows; unchanged if `places` is None."""
     return averaged if places is None else replace(averaged, users=places(scores)[averaged.users])
 
 
@@ -275,13 +275,13 @@ def mean_of_runs(runs: Sequence[Scores]) -> Scores:
 
 
 def _common_users(runs: Sequence[Averaged], n_users: int) -> list[Averaged]:
-    """The runs of a system over the users who have a value in all of them."""
+    """Restrict the runs of a system to the users with a value in every run."""
     n_runs = np.bincount(np.concatenate([run.users for run in runs]), minlength=n_users)
     return [run.only(np.flatnonzero(n_runs == len(runs))) for run in runs]
 
 
 def _mean_of_runs(runs: Sequence[Averaged]) -> Averaged:
-    """The mean of the runs of a system."""
+    """Average the values of a system's runs over the same users."""
     states = tuple(run.state for run in runs if run.state is not None)
     values = np.mean([run.values for run in runs], axis=0)
     return replace(runs[0], values=values, state=Runs(states) if states else None)

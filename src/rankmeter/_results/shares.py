@@ -22,7 +22,7 @@ POPULAR = (0.01, 0.05, 0.2, 0.5)
 
 @dataclass(frozen=True)
 class Shares:
-    """A whole in parts, for each system.
+    """Shares of the parts of a whole, for each system.
 
     Attributes
     ----------
@@ -40,12 +40,12 @@ class Shares:
         return [(name, *(f"{share:.1%}" for share in x)) for name, x in self.parts.items()]
 
     def summed(self) -> dict[str, list[float]]:
-        """By system, the share of each part together with all before it."""
+        """Cumulative shares of the parts, by system."""
         return {name: [sum(x[: i + 1]) for i in range(len(x))] for name, x in self.parts.items()}
 
 
 def first_hits(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Shares | None:
-    """The share of the users whose first hit is at which rank, for the first metric of hits.
+    """Shares of users by the rank of the first hit, for the first metric of hits.
 
     None without such a metric, or where the rankings cannot be read again.
     """
@@ -68,7 +68,7 @@ def first_hits(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Sh
 def popularity_shown(
     plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]
 ) -> tuple[int, Shares] | None:
-    """The cutoff of the first metric that has one, and how popular the items above it are.
+    """First cutoff of the plan, else 10, and popularity shares of the items within this cutoff.
 
     None where there are no training data.
     """
@@ -96,7 +96,7 @@ def _means(
     *,
     averaging: bool,
 ) -> dict[str, list[float]] | None:
-    """The means of other metrics by the choices of one of the plan; None if one has no mean."""
+    """Means of `metrics` by system, with the options of `like`; None if a mean is undefined."""
     choices = asdict(like.alignment) | (asdict(like.averaging) if averaging else {})
     other_plan = replace(
         plan, metrics=resolve(metrics, choices={**choices, "aggregate": "mean"}).metrics
@@ -120,7 +120,7 @@ def _span(low: int, high: int) -> str:
 
 
 def tie_bounds(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -> str:
-    """A note with the share of the targets that are tied, and the bounds of the means.
+    """Note with the share of tied targets, and the bounds of the means.
 
     `score` gives the scores of another plan for the same data, of whose `n` targets `tied` are
     tied.

@@ -210,7 +210,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         return self.kind.frame(gap_frame(self.plan, self.scores, labels, self.clusters))
 
     def _segments(self, segments: object) -> pl.Series:
-        """The segment of each user, null for users without one."""
+        """Segment of each user, null for users without a segment."""
         labels = labels_of(segments, "segment", self.scores)
         if labels is None:
             raise refused("segments", "a label for each user, such as {user: segment}", segments)
@@ -330,7 +330,7 @@ def summarize(
     clusters: IntArray | None = None,
     unused: Mapping[str, int] | None = None,
 ) -> Summary:
-    """Average the scores, which were made of ground truth and rankings, as the plan says.
+    """Average the scores of rankings and ground truth as the plan says.
 
     `clusters` has the cluster of each user, and `unused` the counts of labels without effect.
     """
@@ -368,7 +368,7 @@ def average_scores(
 
 
 def with_metrics(result: Summary, labels: Collection[str]) -> Summary:
-    """A result with some of its metrics, in this order."""
+    """Restrict a result to some metrics, in the order of `labels`."""
     entries = tuple(result.plan[label] for label in labels)
     if entries == result.plan.metrics:
         return result
@@ -382,7 +382,7 @@ def with_metrics(result: Summary, labels: Collection[str]) -> Summary:
 
 
 def with_names_of(first: Summary, result: Summary) -> Summary:
-    """The result with the metric names of another result where the metrics are equal."""
+    """Rename the metrics of `result` as in `first` where the metrics are equal."""
     by_metric = {entry.requested: entry.label for entry in first.plan.metrics}
     names = {e.label: by_metric.get(e.requested, e.label) for e in result.plan.metrics}
     if all(name == label for label, name in names.items()):

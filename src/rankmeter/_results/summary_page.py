@@ -30,7 +30,7 @@ OWN = "rankings"
 
 
 def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
-    """The content of the page of an evaluation, by name in its template."""
+    """Content of the evaluation page, by variable name of the template."""
     plan, scores = result.plan, result.scores
     spreads = {
         e.label: spread_of(scores.averaged(e).values, increasing=e.spec.increasing)
@@ -91,13 +91,13 @@ def _part_rows(means: Mapping[str, Mapping[str, Estimate]]) -> list[tuple[Any, .
 def _part_charts(
     means: Mapping[str, Mapping[str, Estimate]], labels: Sequence[str]
 ) -> dict[str, list[Any]]:
-    """By metric, the means within parts of the users."""
+    """Charts of the means by part of the users, for each metric."""
     by_part = {label: {(part, OWN): row[label] for part, row in means.items()} for label in labels}
     return {label: charts.segments(label, by_part[label], [OWN]) for label in labels}
 
 
 def _python_call(result: Evaluated) -> str:
-    """The call in Python that gives this result from the same rankings, or nothing."""
+    """Python call that reproduces this result from the same rankings, or an empty string."""
     if result.source is None or not result.source.system:
         return ""  # of scores, ranks or batches
     clusters = None if result.clusters is None else Name("clusters")
@@ -105,7 +105,7 @@ def _python_call(result: Evaluated) -> str:
 
 
 def _means_by_part(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
-    """Means by way to divide the users, part and metric."""
+    """Means by grouping of the users, part and metric."""
     ways = labels_by_group(result)
     segment_labels = labels_of(segments, "segment", result.scores)
     if segment_labels is not None:
@@ -121,7 +121,7 @@ def _means_by_part(result: Evaluated, segments: object) -> dict[str, dict[str, A
 
 
 def _worst_and_best(scores: Scores, entry: MetricPlan) -> dict[str, list[tuple[str, str]]]:
-    """The users with the worst values and with the best ones, as rows."""
+    """Table rows of the users with the worst values and with the best values."""
     averaged = scores.averaged(entry)
     users = scores.users.gather(averaged.users)
     return worst_and_best_users(users, averaged.values, increasing=entry.spec.increasing)

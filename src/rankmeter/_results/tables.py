@@ -34,17 +34,17 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 
 
 def one_line(text: str) -> str:
-    """Text with a space in place of newlines and other control characters."""
+    """Replace newlines and other control characters by spaces."""
     return _CONTROL.sub(" ", text)
 
 
 def visible(text: str) -> str:
-    """Text with control characters other than newlines and tabs spelled out, as ⟨U+202E⟩."""
+    """Spell out control characters other than newlines and tabs, as ⟨U+202E⟩."""
     return _escaped(text, lambda c: c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩")
 
 
 def as_json(text: str) -> str:
-    """JSON with the control characters of a terminal escaped: the same values.
+    """Escape the control characters of a terminal in JSON text, without changing values.
 
     JSON escapes the first 32 characters itself; those that are left are between its values.
     """
@@ -52,12 +52,12 @@ def as_json(text: str) -> str:
 
 
 def _escaped(text: str, escape: Callable[[str], str]) -> str:
-    """Text with each of its control characters escaped."""
+    """Replace each control character of a text by the result of `escape`."""
     return _CONTROL.sub(lambda characters: "".join(map(escape, characters[0])), text)
 
 
 def as_markdown(text: str) -> str:
-    """Text escaped for Markdown: no markup, no link, no end of a cell, no quotation."""
+    """Escape text for Markdown: no markup, no link, no end of a cell, no quotation."""
     import html
 
     escaped = re.sub("(?<!^)&gt;", ">", html.escape(one_line(text), quote=False))
@@ -116,7 +116,7 @@ class Table:
         return "\n".join([line(grid[0]), rule, *map(line, grid[1:]), *notes])
 
     def tame_cells(self) -> list[list[str]]:
-        """The columns and the rows for tables of text, safe for any names.
+        """Cells of the header and of the rows for tables of text, safe for any names.
 
         Control characters become spaces; names of more than 80 characters, in the first column or
         above the others, get an … in their middle. Values are not shortened.
@@ -212,14 +212,14 @@ _OF_MARK: dict[str, tuple[Style, ...]] = {"▲": ("better",), "▼": ("worse",)}
 
 
 def _emphasized(cell: str, styles: Collection[Style]) -> str:
-    """The number of a cell as HTML, without the marker behind it."""
+    """Emphasize the number of a cell in HTML, without the marker after the number."""
     tag = "b" if "best" in styles else "u" if "second" in styles else ""
     value, space, mark = cell.partition(" ")
     return f"<{tag}>{value}</{tag}>{space}{mark}" if tag else cell
 
 
 def floated(tabular: Sequence[str], notes: Sequence[str], caption: str, label: str) -> str:
-    """A ``tabular`` below notes as comments, in a ``table`` if it has a caption or a label."""
+    """Put notes as comments above a ``tabular``, in a ``table`` given a caption or a label."""
     lines = (" ".join(one_line(note).split()) for note in notes)
     comments = [f"% {line}".replace("▲", "+").replace("▼", "-") for line in lines]
     if not (caption or label):
@@ -230,7 +230,7 @@ def floated(tabular: Sequence[str], notes: Sequence[str], caption: str, label: s
 
 
 def as_latex(text: str) -> str:
-    """The text of a cell escaped for LaTeX."""
+    """Escape the text of a cell for LaTeX."""
     cell = re.sub(r"(?<!\S)-(?=\d)|(?<=\[)-(?=\d)", "−", " ".join(one_line(text).split()))
     cell = re.sub("|".join(map(re.escape, _LATEX)), lambda sign: _LATEX[sign[0]], cell)
     # A bracket or a star at the start would be read as an argument of the preceding \\\\.
@@ -246,7 +246,7 @@ _SIGNS = {"▲": "+", "▼": "-"}
 
 @dataclass(frozen=True)
 class Means:
-    """Means of systems × metrics.
+    """Table of means, systems × metrics.
 
     Attributes
     ----------
@@ -268,7 +268,7 @@ class Means:
     intervals: bool = False
 
     def to_latex(self, caption: str = "", label: str = "") -> str:
-        """A ``tabular`` with booktabs rules, in a ``table`` if it has a caption or a label.
+        """Render as a ``tabular`` with booktabs rules, in a ``table`` given a caption or a label.
 
         Cutoffs of one metric are under one head. What the marks mean is below the last rule.
         """
@@ -282,7 +282,7 @@ class Means:
         return floated(lines, self.notes, caption, label)
 
     def _below(self) -> list[str]:
-        """Rows that explain the marks, about as wide as the others."""
+        """LaTeX rows that explain the marks, wrapped to about the width of the table."""
         if not any(cell.mark for row in self.rows.values() for cell in row):
             return []
         rows = [[title, *self._cells(row, _plain_cell)] for title, row in self.rows.items()]
@@ -294,7 +294,7 @@ class Means:
         return [rf"{all_columns}{{\footnotesize {line}}} \\" for line in escaped]
 
     def _heads(self) -> list[str]:
-        """The names of the metrics, in two lines if cutoffs of one metric follow each other."""
+        """LaTeX header of metric names, in two lines if cutoffs of one metric follow each other."""
         runs = [(base, [*labels]) for base, labels in itertools.groupby(self.metrics, _base)]
         if all(len(labels) == 1 for _, labels in runs):
             return [" & ".join(["system", *map(as_latex, self.metrics)]) + r" \\"]
@@ -312,7 +312,7 @@ class Means:
         return [" & ".join(upper) + r" \\", rules, " & ".join(lower) + r" \\"]
 
     def to_markdown(self) -> str:
-        """A pipe table, with the notes as a line below."""
+        """Render as a pipe table, with the notes as a line below."""
         lines = [
             " | ".join(["| system", *map(as_markdown, self.metrics)]) + " |",
             "|:--|" + "--:|" * len(self.metrics),
@@ -326,7 +326,7 @@ class Means:
     def _cells(
         self, row: Sequence[MeanCell], write: Callable[[str, str, str, int], str]
     ) -> list[str]:
-        """The cells of a system: the mean, the interval, the mark, and whether it is 1st or 2nd."""
+        """Format the cells of a system with `write`: mean, interval, mark and rank."""
         return [
             write(
                 number(cell.estimate.mean, self.digits),
@@ -339,7 +339,7 @@ class Means:
 
 
 def _base(label: str) -> str:
-    """The metric of a label without its cutoff."""
+    """Name of the metric in a label, without the cutoff."""
     name, separator, k = label.rpartition("@")
     return name if separator and k.isdigit() else label
 

@@ -67,7 +67,7 @@ class Verdict:
 
     @property
     def lead(self) -> str:
-        """The lead of the best system, and its rival."""
+        """Lead of the best system and the name of its rival, as text."""
         d = self.difference
         if d is None or math.isnan(d.difference):
             return "no difference to show"
@@ -106,15 +106,15 @@ def verdict(
 
 
 def near_the_best(means: Mapping[str, Estimate], best: str) -> list[str]:
-    """The best system, and those whose mean is inside the interval of its mean."""
+    """Best system, and systems with a mean inside the interval of the best system's mean."""
     low, high = means[best].low, means[best].high
     return [name for name, e in means.items() if name == best or low <= e.mean <= high]
 
 
 def printed_places(means: Sequence[str], *, increasing: bool) -> list[int]:
-    """1 for the best of some means as they are printed, 2 for the second of at least three.
+    """Rank printed means: 1 for the best, 2 for the second of at least three, else 0.
 
-    Equal ones have the same place; if all are equal, no mean has one.
+    Equal means have equal ranks; if all means are equal, every rank is 0.
     """
     values = [None if text in ("–", "nan") else float(text.replace(",", "")) for text in means]
     kinds = sorted({value for value in values if value is not None}, reverse=increasing)
@@ -125,7 +125,7 @@ def printed_places(means: Sequence[str], *, increasing: bool) -> list[int]:
 
 
 def leaders(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
-    """The systems with the best mean as it is printed, which are several if these are equal."""
+    """Systems with the best printed mean, several in case of ties."""
     with_mean = [name for name, e in means.items() if not math.isnan(e.mean)]
     ranks = printed_places([number(means[name].mean) for name in with_mean], increasing=increasing)
     return [name for name, rank in zip(with_mean, ranks, strict=True) if rank == 1] or with_mean
@@ -156,7 +156,7 @@ class Histogram:
 
 
 def histogram(x: FloatArray, y: FloatArray) -> Histogram:
-    """The per-user differences x - y behind a mean difference, as bins."""
+    """Bin the per-user differences x - y behind a mean difference."""
     differences = (x - y)[x != y]
     reach = float(np.abs(differences).max(initial=0.0)) or 1.0
     edges = np.linspace(-reach, reach, 2 * BINS + 1)
@@ -171,9 +171,9 @@ def histogram(x: FloatArray, y: FloatArray) -> Histogram:
 
 
 def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
-    """Both values of each user, rounded to one of 21 × 21 points, and the number of users there.
+    """Round both values of each user to a grid of 21 × 21 points, and count users per point.
 
-    Equal values are at equal places, and the smallest and the largest value are exact.
+    Equal values stay equal, and the smallest and the largest value are exact.
     """
     low = float(min(x.min(initial=np.inf), y.min(initial=np.inf)))
     step = (float(max(x.max(initial=low), y.max(initial=low))) - low) / BINS or 1.0
@@ -183,7 +183,7 @@ def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
 
 
 def drawn_of(labels: Sequence[str]) -> tuple[Sequence[str], list[str]]:
-    """The metrics that get charts and lists, and a note about the others if there are any."""
+    """Metrics that get charts and lists, and a note if other metrics are left out."""
     note = (
         f"{len(labels)} metrics: the charts and the lists show the first {MAX_METRICS}, the tables "
         "and the machine-readable result all; pass the metrics to look at first"
@@ -192,7 +192,7 @@ def drawn_of(labels: Sequence[str]) -> tuple[Sequence[str], list[str]]:
 
 
 def histogram_of(values: FloatArray) -> tuple[list[int], list[float]]:
-    """Values as counts and the edges of their bins."""
+    """Bin values; return the counts and the edges of the bins."""
     counts, edges = np.histogram(values, BINS)
     return counts.tolist(), edges.tolist()
 
@@ -200,9 +200,9 @@ def histogram_of(values: FloatArray) -> tuple[list[int], list[float]]:
 def extremes(
     users: pl.Series, x: FloatArray, y: FloatArray, d: Difference
 ) -> dict[str, list[tuple[str, ...]]]:
-    """The users with the largest differences, for the first system and for the second.
+    """Rows of the users with the largest differences in favor of each system.
 
-    Each user has both values. The largest difference is first; equal ones are in order of user id.
+    Each user has both values. The largest difference is first; equal differences are in user order.
     Only users whose values differ, at most `MAX_USERS` for each system.
     """
     gains = (x - y) if d.increasing else (y - x)
@@ -224,7 +224,7 @@ class Headline:
 
 
 def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> str:
-    """A clause on the segments that answer differently from `d`; empty if none is shown to.
+    """Clause on segments whose answer differs from the answer of `d`; empty if none is shown.
 
     `within` has the same comparison in each segment, and `p` is that of equal differences.
     """
@@ -250,7 +250,7 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
 
 
 def _some_names(names: Sequence[str]) -> str:
-    """The names, or the first of many."""
+    """Join names; beyond `MAX_NAMED`, count the remaining names."""
     n_named = MAX_NAMED if len(names) > MAX_NAMED + 1 else len(names)
     suffix = f" and {len(names) - n_named} more" if len(names) > n_named else ""
     return ", ".join(names[:n_named]) + suffix
@@ -309,7 +309,7 @@ def headline(
 def by_segment(
     metric: str, best: Mapping[str, Sequence[str]], difference: str, p: float, alpha: float
 ) -> str:
-    """Name the best systems of each segment, and say whether a `difference` is the same in all.
+    """Name the best systems of each segment, and say whether `difference` varies.
 
     `best` is by segment; `p` is that of equal differences, NaN if they were not tested.
     """
@@ -336,7 +336,7 @@ def _gain_text(d: Difference) -> str:
 
 
 def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[str]:
-    """The conclusion of the test in plain words, and then exactly."""
+    """Sentences with the conclusion of the test: in plain words, then exactly."""
     if d.verdict == "equivalent":
         return [d.sentence()]
     family = counted(d.family, "comparison")
@@ -352,7 +352,7 @@ def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[
 
 
 def _odds(p: float) -> str:
-    """A probability as a number of experiments."""
+    """Express a p-value as a number of experiments."""
     if p < 0.0001:
         return "fewer than 1 of 10,000 experiments"
     if p >= 0.01:
@@ -382,7 +382,7 @@ class Spread:
 
 
 def spread_of(values: FloatArray, *, increasing: bool) -> Spread:
-    """Quantiles of values; NaN without any."""
+    """Compute quantiles of values; NaN without values."""
     if not values.size:
         return Spread(0, 0, math.nan, (math.nan,) * 3)
     worst = float(values.min() if increasing else values.max())
@@ -393,7 +393,7 @@ def spread_of(values: FloatArray, *, increasing: bool) -> Spread:
 def worst_and_best_users(
     users: pl.Series, values: FloatArray, *, increasing: bool
 ) -> dict[str, list[tuple[str, str]]]:
-    """The users with the worst values and those with the best, who differ from the worst.
+    """Rows of the users with the worst values, and with the best values if different.
 
     Equal values are in the order of the users; at most `MAX_USERS` of each.
     """
@@ -413,7 +413,7 @@ def worst_and_best_users(
 def headline_of(
     e: Estimate, spread: Spread | None, confidence: float, random: float | None
 ) -> Headline:
-    """The mean in one line, and how sure it is and how the values are spread in sentences."""
+    """Headline with the mean, and sentences on its interval and on the spread of the values."""
     if math.isnan(e.mean):
         return Headline(f"{e.label} has no mean", (in_words("No user has a value."),))
     sentences = []

@@ -25,7 +25,7 @@ _SIGNS = [
 
 
 def item_with_title(position: Place) -> str:
-    """An item with its title, if that is known."""
+    """Item id, followed by the title if known."""
     if position.item is None:
         return ""
     return shortened(f"{position.item} {position.title}".rstrip(), _LONGEST_ITEM)
@@ -62,13 +62,13 @@ def _meaning(walk: Walk) -> str:
 
 
 def _counting(perfect: Grid, k: int | None) -> int:
-    """The number of places of a perfect ranking up to the last one that adds something."""
+    """Number of positions of an ideal ranking up to the last with a term, at least k."""
     adds = [i for i, position in enumerate(perfect.places) if position.numbers.get("term", 1.0)]
     return max(k or 0, 1 + max(adds, default=-1))
 
 
 def _table(grid: Grid, k: int | None, *, kind: str = "item", end: int | None = None) -> Table:
-    """The places that matter, up to an end, with a line for those that are left out."""
+    """Table of the positions that matter, up to `end`, with a row for positions left out."""
     named_items = any(position.item is not None for position in grid.places)
     first = ["rank", *[in_words("item")] * named_items, "gain"] if kind == "item" else [kind]
     rows: list[list[str]] = []
@@ -94,7 +94,7 @@ def _table(grid: Grid, k: int | None, *, kind: str = "item", end: int | None = N
 
 
 def _hidden_row(hidden: Sequence[list[str]], relevant: int) -> Sequence[list[str]]:
-    """Rows that are left out, as one row that counts them and the relevant ones among them."""
+    """Replace two or more hidden rows by a single row that counts all and relevant rows."""
     if len(hidden) < 2:
         return hidden
     count = f"{len(hidden):,} more" + (f", {relevant:,} relevant" if relevant else "")
@@ -102,20 +102,20 @@ def _hidden_row(hidden: Sequence[list[str]], relevant: int) -> Sequence[list[str
 
 
 def _adds(position: Place) -> bool:
-    """Whether a place adds something to the value: its term, or any number without terms."""
+    """Whether a position adds to the value: by a term or hit, or by any number without terms."""
     terms = [position.numbers[name] for name in ("term", "hit") if name in position.numbers]
     return any(terms or position.numbers.values())
 
 
 def _gain(position: Place) -> str:
-    """The gain; in parentheses if the item is judged as not relevant."""
+    """Format the gain, in parentheses for an item judged not relevant; empty for NaN."""
     if math.isnan(position.gain):
         return ""
     return exact(position.gain) if position.relevant else f"({exact(position.gain)})"
 
 
 def has_parentheses(part: str | Table) -> bool:
-    """Whether a part has an item that is judged as not relevant."""
+    """Whether a part has an item judged not relevant."""
     if not isinstance(part, Table) or "gain" not in part.columns:
         return False
     gain = part.columns.index("gain")
@@ -123,7 +123,7 @@ def has_parentheses(part: str | Table) -> bool:
 
 
 def _sentence(line: Line, label: str) -> str:
-    """``ndcg@10 = dcg / ideal = 1.0178 / 2.1309 = 0.4776``."""
+    """Write a line as an equation: ``ndcg@10 = dcg / ideal = 1.0178 / 2.1309 = 0.4776``."""
     numbers = re.sub(r"[a-z_]\w*", lambda word: _number_or_word(line, word[0]), line.text)
     name = label if line.name == label else _split_formula(line.name)
     texts = [name, _split_formula(line.text), _split_formula(numbers), _plain(line.value)]
@@ -141,7 +141,7 @@ def _split_formula(text: str) -> str:
 
 
 def _plain(value: float | None) -> str:
-    """A number with four decimals, or none if it is whole."""
+    """Format a number with four decimals, or without decimals if integer; empty for None."""
     if value is None:
         return ""
     if math.isinf(value):

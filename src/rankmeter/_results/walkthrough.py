@@ -146,7 +146,7 @@ def _rows(grid: Grid) -> list[dict[str, Any]]:
 
 
 def entries_of(plan: Plan, metrics: str | Iterable[str] | None) -> list[MetricPlan]:
-    """The metrics of a plan by any of their names; None is all of them."""
+    """Metrics of a plan by any of their names; None selects all metrics."""
     if metrics is None:
         return list(plan.metrics)
     single = isinstance(metrics, Metric)
@@ -155,7 +155,7 @@ def entries_of(plan: Plan, metrics: str | Iterable[str] | None) -> list[MetricPl
 
 
 def plan_notes(plan: Plan, facts: Facts) -> tuple[str, ...]:
-    """The convention, the threshold and the rule for ties, in words."""
+    """Notes on the convention, the threshold and the rule for ties."""
     ties = dict.fromkeys(entry.alignment.ties for entry in plan.metrics)
     return (*notes_of(plan, {"": {"relevant": facts["relevant"]}}), f"ties {', '.join(ties)}")
 
@@ -199,7 +199,7 @@ def top_of_list(source: Source, scores: Scores, user: str, entry: MetricPlan) ->
 
 
 def _row_of(users: pl.Series, user: object) -> int:
-    """The row of a user, whose id may also be given as text."""
+    """Row index of a user; the id may also be given as text."""
     try:
         text = str(user).encode().decode()
     except Exception:  # noqa: BLE001 - half of a surrogate pair, or what a foreign class raises

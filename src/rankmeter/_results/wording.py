@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 def by_key(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
-    """The values of each key; keys are in the order of their first occurrence."""
+    """Group values by key, with keys in the order of first occurrence."""
     groups: dict[K, list[V]] = {}
     for key, value in pairs:
         groups.setdefault(key, []).append(value)
@@ -20,19 +20,22 @@ def by_key(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A value as tables show it, a dash for NaN; with the usual four decimals one for thousands."""
+    """Format a value for tables, a dash for NaN.
+
+    With the usual four decimals, values of 1,000 or more have one decimal.
+    """
     if value is None or math.isnan(value):
         return "–"
     return f"{value:z,.1f}" if digits == 4 and abs(value) >= 1000 else f"{value:z.{digits}f}"
 
 
 def interval_text(low: float, high: float, digits: int = 4) -> str:
-    """An interval as tables show it."""
+    """Format an interval for tables."""
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
 def level(confidence: float) -> str:
-    """The level of an interval in percent, which is never 100: ``95 %``, ``99.99999 %``."""
+    """Format the level of an interval in percent, never as 100: ``95 %``, ``99.99999 %``."""
     percent = f"{100 * confidence:g}"
     if percent == "100":
         percent = str((100 * Decimal(repr(confidence))).normalize())
@@ -40,30 +43,30 @@ def level(confidence: float) -> str:
 
 
 def change(value: float, *, digits: int = 4) -> str:
-    """A difference as tables show it: with its sign, a dash if it does not exist."""
+    """Format a difference for tables: with its sign, a dash for NaN."""
     return "–" if math.isnan(value) else f"{value:+z.{digits}f}"
 
 
 def signed(value: float) -> str:
-    """A difference with its sign, which is a true minus below 0."""
+    """Format a difference with its sign, with a true minus below 0."""
     return f"{value:+.4f}".replace("-", "−")
 
 
 def p_value(p: float) -> str:
-    """A p-value with four decimals, or ``<0.0001``, or a dash for NaN."""
+    """Format a p-value with four decimals, or as ``<0.0001``, or a dash for NaN."""
     if math.isnan(p):
         return "–"
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def p_text(p: float) -> str:
-    """A p-value in a sentence: ``p = 0.0123``, ``p < 0.0001``."""
+    """Format a p-value for a sentence: ``p = 0.0123``, ``p < 0.0001``."""
     text = p_value(p)
     return f"p {text[0]} {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
 def json_value(value: Any) -> Any:
-    """Values for JSON, which has null where a number is infinite or does not exist."""
+    """Convert values for JSON, with None in place of infinite and NaN numbers."""
     if isinstance(value, Mapping):
         return {name: json_value(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

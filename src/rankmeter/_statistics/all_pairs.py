@@ -29,7 +29,7 @@ from rankmeter.errors._checks import fraction, integer
 
 
 def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestResult]:
-    """Tukey's honestly significant differences of all pairs, with users as blocks.
+    """Test all pairs of systems by Tukey's honestly significant differences, users as blocks.
 
     ``scores`` has the shape (n_users, n_systems). One result per pair, in the order of
     ``combinations(range(n_systems), 2)``: p is corrected for the family of all pairs, the interval
@@ -77,7 +77,7 @@ def randomized_tukey_hsd(
     n_resamples: int = 9_999,
     seed: int = 0,
 ) -> list[TestResult]:
-    """Tukey's honestly significant differences by permuting the systems within each user.
+    """Test all pairs by Tukey's HSD, permuting the systems within each user.
 
     Input and results as for `tukey_hsd`, but the statistic is the difference. Every difference is
     compared with the range, largest mean minus smallest, of each permutation (Carterette, TOIS 30,
@@ -115,7 +115,7 @@ _CONSTANT = "the systems differ by the same amount for every user: no variation 
 
 @lru_cache(maxsize=64)
 def _range_quantile(confidence: float, m: int, df: int) -> float:
-    """Quantile of the studentized range, which SciPy takes a tenth of a second to find."""
+    """Quantile of the studentized range, cached: SciPy needs a tenth of a second."""
     from scipy.stats import studentized_range
 
     return float(studentized_range.ppf(confidence, m, df))
@@ -133,7 +133,7 @@ def _residual(values: Floats) -> tuple[Floats, float, int]:
 
 
 def heterogeneity(groups: Sequence[Spread]) -> tuple[float, float]:
-    """Cochran's Q of the means of disjoint groups of users, and its p by Welch's test.
+    """Cochran's Q of the means of disjoint groups of users, and the p-value by Welch's test.
 
     Q weights every mean with its own variance (Cochran, JRSS Suppl. 4, 1937). For few users its
     chi-squared distribution rejects too often; Welch (Biometrika 38, 1951) compares Q with an F

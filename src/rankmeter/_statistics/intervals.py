@@ -74,7 +74,7 @@ def _split(t: float, df: float) -> tuple[float, float, float]:
 
 
 def _log_peak(a: float) -> float:
-    """Log density of t at 0 with df = 2a: Γ(a + 1/2) / (Γ(a) √(2πa))."""
+    """Log of the density of t at 0 for df = 2a, Γ(a + 1/2) / (Γ(a) √(2πa))."""
     if a < 50.0:
         return math.log(math.gamma(a + 0.5) / math.gamma(a)) - 0.5 * math.log(2.0 * math.pi * a)
     # The difference of two log-gammas would lose the digits that Stirling's series keeps.
@@ -84,7 +84,7 @@ def _log_peak(a: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float, y: float) -> float:
-    """F in I_x(a, b) = x^a y^b / (B(a, b) F), where y = 1 - x comes with all its digits.
+    """Continued fraction F in I_x(a, b) = x^a y^b / (B(a, b) F), with a precise y = 1 - x.
 
     The form of Didonato and Morris (ACM TOMS 18, 1992), summed by Lentz's method: for large
     ``df`` the more common fraction (DLMF 8.17.22) subtracts numbers that agree in most digits.
@@ -154,7 +154,7 @@ def share_of_ties(differences: Floats) -> float:
 
 
 def pseudo_change(differences: Floats, span: float) -> float:
-    """The change that steadies the variance of differences: the largest one, as far as they tie.
+    """Change of the pseudo-unit: the largest change times the root of the share of ties.
 
     Units with equal differences, most often 0, say little about how others differ; where all are
     distinct, their variance says all. The square of the largest change is therefore multiplied by
@@ -180,7 +180,7 @@ def spread(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
 
 
 def stratified(groups: Sequence[Floats], clusters: Sequence[npt.ArrayLike] | None = None) -> Spread:
-    """The mean of the means of groups, where these are all the groups there are.
+    """Spread of the mean of group means, with the groups as fixed strata.
 
     Only users vary, so the variance is the sum of those of the groups' means over the squared
     number of groups. A group of one unit has the pooled variance of units, and the sum is at least
@@ -227,7 +227,7 @@ def covariance(vectors: Sequence[Floats], clusters: npt.ArrayLike | None = None)
 
 
 def cluster_sums(x: Floats, clusters: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Sum and number of the rows of each cluster, the same for any order of the rows."""
+    """Sum and number of the rows of each cluster, independent of the order of the rows."""
     labels = np.asarray(clusters)
     if labels.shape != x.shape:
         raise UsageError(
@@ -240,7 +240,7 @@ def cluster_sums(x: Floats, clusters: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 
 def effective_clusters(sizes: npt.ArrayLike) -> float:
-    """Number of clusters of equal size that are worth these: (Σ n)² / Σ n²; 0 without any."""
+    """Effective number of clusters of equal size, (Σ n)² / Σ n²; 0 without clusters."""
     rows = np.asarray(sizes, dtype=np.float64)
     return float(rows.sum() ** 2 / np.square(rows).sum()) if rows.size else 0.0
 
@@ -356,13 +356,13 @@ def score_interval(
 
 
 def _effective_users(binary: float, variance: float, n: int) -> float:
-    """Number of users with hits and misses, of variance `binary`, that give this variance."""
+    """Effective number of users: `binary`, the variance of hits and misses, over `variance`."""
     steadied = n * (n * binary + PRIOR_HITS) / (n * n * variance + PRIOR_HITS)
     return min(binary / variance, steadied)
 
 
 def median_interval(x: npt.ArrayLike, confidence: float) -> Interval:
-    """Interval of a median between two order statistics; NaN if there are too few values, or NaN.
+    """Interval of a median between two order statistics; NaN for too few values, or for NaN.
 
     The number of values below the median is binomial, whatever their distribution. The interval
     covers the median with at least this confidence.
@@ -440,7 +440,7 @@ def resampled_means(
 
 
 def _bca_tails(tails: Floats, means: Floats, sums: Floats, sizes: Floats) -> Floats:
-    """The probabilities at which to take quantiles of the resampled means."""
+    """Probabilities of the quantiles of the resampled means, corrected by BCa."""
     from statistics import NormalDist  # costs more to import than a t interval to compute
 
     mean, total = sums.sum() / sizes.sum(), sizes.sum()
@@ -485,13 +485,13 @@ class TestResult:
 
 
 def too_few_users(method: str, n: int) -> TestResult:
-    """The result of every test for too few users."""
+    """Build the result of a test for too few users: NaN, with a note."""
     note = f"a paired test needs at least 2 users, got {n}"
     return TestResult(method, n, math.nan, math.nan, math.nan, note=note)
 
 
 def positive_p(p: float) -> float:
-    """``p`` from the smallest normal float to 1.
+    """Clip ``p`` to the range from the smallest normal float to 1.
 
     A p-value of 0 would call a difference impossible; it is only ever a probability that
     float64 cannot hold, or the rounding of one minus another.

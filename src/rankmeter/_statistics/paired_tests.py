@@ -89,7 +89,7 @@ def relative_gain(
     clusters: npt.ArrayLike | None = None,
     change: float = 0.0,
 ) -> RelativeGain:
-    """By what share the mean of A exceeds the mean of B: 0.1 for ten per cent.
+    """Relative gain of the mean of A over the mean of B, with interval: 0.1 for ten percent.
 
     A ratio of means, not the mean of the users' ratios, which would not exist where B has 0. The
     interval is Fieller's (JRSS B 16, 1954): the ratios r for which the paired t test does not
@@ -234,7 +234,7 @@ def _sampled_p(
     seed: int,
     mid: bool = False,
 ) -> Floats:
-    """Monte Carlo p of the sign flips for many pairs of columns, on the same flips.
+    """Monte Carlo p-values of many pairs of columns, on the same sign flips.
 
     Two ideas make it fast. A flip of a difference is the difference of two flips, so forty-five
     pairs of ten systems cost ten columns. And eight coins are a byte: each group of eight users has
@@ -290,14 +290,14 @@ def _sums_of_heads(grid: Floats, word: int, flips: slice) -> Floats:
 
 
 def _sums_of_subsets(groups: Floats) -> Floats:
-    """The 256 sums that the bits of a byte choose from each group of eight, lowest bit first."""
+    """All 256 subset sums of each group of eight values, by byte, lowest bit first."""
     choices = np.arange(16)[:, None] >> np.arange(4) & 1
     low, high = groups[:, :4] @ choices.T, groups[:, 4:] @ choices.T
     return high[:, :, None] + low[:, None, :]
 
 
 def _grid(values: Floats) -> tuple[Floats, Floats]:
-    """Round each column to integers whose absolute values sum to less than 2^52, and their unit."""
+    """Round each column to integers with an absolute sum below 2^52; return integers and units."""
     _, exponent = np.frexp(np.abs(values).sum(axis=0))
     shift = 51 - exponent
     grid = np.ldexp(values, shift)
@@ -305,7 +305,7 @@ def _grid(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _tolerance(n: int, *units: float) -> float:
-    """Largest error of a sum of n differences, and of the observed one, by rounding to the grid."""
+    """Largest error of a sum of n differences and of the observed sum, by rounding to the grid."""
     return n * float(sum(units))
 
 

@@ -71,9 +71,9 @@ def minimum_detectable_share(
 
 
 def detectable_share(n: int, share: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
-    """`minimum_detectable_share` where a `share` of the n users differ, also where they are many.
+    """Smallest detectable share if a `share` of the n users differs, also for many such users.
 
-    Where more than `MOST_SUMMED` differ, it is that of the t test and one user more, because an
+    Where more than `MOST_SUMMED` users differ, by the t test and one user more, because an
     exact test of counts has steps.
     """
     if share * n <= MOST_SUMMED:
@@ -112,7 +112,7 @@ def _bisect(
 
 
 def _relative_deviations(df: int) -> list[tuple[float, float]]:
-    """Sample standard deviations in units of the true one, and their probabilities.
+    """Sample standard deviations in units of the true deviation, and their probabilities.
 
     Taken at equal steps of the logarithm s, whose density ``exp(df (s - e^{2s} / 2))`` is smooth
     and falls off exponentially on both sides: there the sum over the steps converges exponentially.

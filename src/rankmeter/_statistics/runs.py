@@ -94,7 +94,7 @@ def _not_lower(
     ties: float,
     clusters: npt.ArrayLike | None,
 ) -> float:
-    """One-sided p-value of a mean above 0, where a loss of ``size`` has the mean 0."""
+    """One-sided p-value of a mean above 0; a loss of ``size`` has the mean 0."""
     error = spread(values, clusters)
     n = error.units
     if n < 2 or largest == 0.0:
@@ -110,7 +110,7 @@ def _not_lower(
 
 
 def _binomial_tail(count: int, n: int, share: float) -> float:
-    """The binomial probability of at most this many successes in n."""
+    """Binomial probability of at most ``count`` successes in n trials."""
     return math.fsum(
         math.comb(n, i) * share**i * (1.0 - share) ** (n - i) for i in range(min(count, n) + 1)
     )
@@ -201,7 +201,7 @@ def crossed_test(
 def crossed_margin_tests(
     a: Floats, b: Floats, margin: float, *, relative: bool = False, span: float = math.inf
 ) -> Margins:
-    """`margin_tests` of systems of several training runs."""
+    """Test the margin as `margin_tests` does, for systems of several training runs."""
     size = margin * abs(float(b.mean())) if relative else margin
     share, shift = (margin, 0.0) if relative else (0.0, margin)
     changes = a.mean(axis=1) - b.mean(axis=1)

@@ -58,7 +58,7 @@ class Hypotheses(NamedTuple):
 
 
 class StepDown(NamedTuple):
-    """Results in the order of the hypotheses, and what they leave for each comparison."""
+    """P-values in the order of the hypotheses, and the levels for single comparisons."""
 
     p: Floats
     adjusted: Floats
@@ -110,7 +110,7 @@ def step_down(
 
 
 class _Part:
-    """One table: its differences and their norms."""
+    """One table of scores, with the norms of its differences."""
 
     def __init__(self, scores: Floats, pairs: Sequence[tuple[int, int]]) -> None:
         self.scores = scores
@@ -136,7 +136,7 @@ class _Part:
 
 
 class _Family:
-    """All hypotheses, each under the same signs: the observed ones first.
+    """All hypotheses, each under common signs; the observed signs come first.
 
     `n_resamples` is 0 if these are all choices of signs.
     """
@@ -154,9 +154,9 @@ class _Family:
         self.kept: dict[int, tuple[float, _Scores]] = {}
 
     def scores(self, number: int) -> tuple[float, _Scores]:
-        """The p of a hypothesis, and its statistics under all signs as normal scores.
+        """P-value of a hypothesis, and its statistics under all signs as normal scores.
 
-        The observed one is first. Both are kept if there is room.
+        The observed statistic is first. Results are kept while memory allows.
         """
         if number in self.kept:
             return self.kept[number]
@@ -173,7 +173,7 @@ class _Family:
         return result
 
     def result(self, levels: Sequence[float], *, single: bool) -> StepDown:
-        """Count the signs that reach each statistic: alone, and the largest of those left."""
+        """Raw and adjusted p-values from the counts of signs that reach each statistic."""
         m = len(self.hypotheses)
         p = np.array([self.scores(number)[0] for number in range(m)])
         observed = np.array([self.scores(number)[1][0] for number in range(m)])
@@ -203,14 +203,14 @@ class _Family:
         return result._replace(left=self._left(result, critical[0], levels[0]))
 
     def _critical(self, largest: Floats, level: float) -> float:
-        """A normal score above it is significant at the level in the whole family."""
+        """Critical normal score: larger scores are significant at the level in the family."""
         n_observed = int(self.n_resamples > 0)  # then the observed signs are one more choice
         allowed = math.floor(level * largest.size + 1e-9) - n_observed
         top = -np.sort(-largest[n_observed:])
         return float(top[allowed]) if 0 <= allowed < top.size else math.inf
 
     def _left(self, result: StepDown, critical: float, level: float) -> float:
-        """The share of the level that is not the error of differences that are not significant."""
+        """Share of the level that is not spent on the error of non-significant differences."""
         unknown = np.flatnonzero(result.adjusted > level)
         if unknown.size in (0, result.p.size):
             return float(unknown.size == 0)
@@ -223,7 +223,7 @@ class _Family:
 
 
 def _normal_scores(statistics: Floats, rounding: float, *, random: bool) -> tuple[float, _Scores]:
-    """The p of the first statistic, and all of them as normal scores, which are equal for ties.
+    """P-value of the first statistic, and normal scores of all statistics, equal for ties.
 
     If signs are `random`, statistics whose far tail is normal are their own scores, without the
     luck of the draw; those of others also grow in proportion where the ranks end.
@@ -250,7 +250,7 @@ def _normal_scores(statistics: Floats, rounding: float, *, random: bool) -> tupl
 
 @functools.lru_cache(maxsize=4)
 def _scores_of_counts(n: int) -> _Scores:
-    """For 0 to n of n signs, the absolute normal score that is exceeded as often."""
+    """Absolute normal scores that are exceeded as often as 0 to n of n signs."""
     from statistics import NormalDist  # costs more to import than a t interval to compute
 
     quantile = NormalDist().inv_cdf
@@ -268,7 +268,7 @@ def _sums_of_all_signs(blocks: Sequence[_Part]) -> list[Floats]:
 
 
 def _sums_of_random_signs(tables: Sequence[_Part], n_resamples: int, seed: int) -> list[Floats]:
-    """The sums of the columns of each table, observed and under drawn signs of its own."""
+    """Column sums of each table, observed and under signs drawn for this table."""
     table_sums = []
     for number, part in enumerate(tables):
         if part.flipped:
@@ -284,7 +284,7 @@ def _sums_of_random_signs(tables: Sequence[_Part], n_resamples: int, seed: int) 
 
 
 def _normal_limit_sums(scores: Floats, n_resamples: int, seed: int, number: int) -> Floats:
-    """Drawn sums under many flips: normal, with the products of the columns as covariances."""
+    """Draw sums under many flips: normal, with the products of the columns as covariances."""
     values, vectors = np.linalg.eigh(scores.T @ scores)
     normal = generator(seed, number).standard_normal((len(values), n_resamples))
     result: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ normal

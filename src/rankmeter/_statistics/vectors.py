@@ -26,12 +26,12 @@ class Moments(NamedTuple):
 
 
 def vector(x: npt.ArrayLike, name: str = "x") -> Floats:
-    """``x`` as a finite vector of float64."""
+    """Convert ``x`` to a finite vector of float64."""
     return _finite(x, name, 1, "(n_users,)")
 
 
 def pair(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Two finite vectors whose entries belong to the same users."""
+    """Convert a and b to finite vectors whose entries belong to the same users."""
     a, b = vector(a, "a"), vector(b, "b")
     if a.size != b.size:
         raise UsageError(
@@ -42,7 +42,7 @@ def pair(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 
 def table(scores: npt.ArrayLike, columns: int = 1) -> Floats:
-    """``scores`` as a finite table with a row per user and at least ``columns`` columns."""
+    """Convert ``scores`` to a finite table with a row per user and at least ``columns`` columns."""
     values = _finite(scores, "scores", 2, "(n_users, n_columns)")
     if values.shape[1] < columns:
         raise UsageError(f"`scores` must have at least {columns} columns, got {values.shape[1]}")
@@ -50,7 +50,7 @@ def table(scores: npt.ArrayLike, columns: int = 1) -> Floats:
 
 
 def moments(x: Floats) -> Moments:
-    """Moments of one vector: the same to the last bit for any order of its values."""
+    """Moments of one vector, identical to the last bit for any order of the values."""
     if x.size == 0:
         return Moments(0, math.nan, math.nan)
     x, sign = np.sort(x), 1.0
@@ -102,7 +102,7 @@ HALF = 27
 
 @dataclass(frozen=True)
 class ExactSums:
-    """Count, sum and sum of squares of floats as integers: the same for any order and any parts.
+    """Count, sum and sum of squares of floats as integers, exact for any order and any parts.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class ExactSums:
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> ExactSums:
-        """The sums of some finite values."""
+        """Compute the exact sums of finite values."""
         x = np.asarray(values, dtype=np.float64)
         fraction, exponent = np.frexp(x[x != 0])
         digits = np.ldexp(fraction, 53).astype(np.int64)
@@ -152,7 +152,7 @@ class ExactSums:
 
 
 def _sum(words: list[tuple[npt.NDArray[np.int64], int]], shift: npt.NDArray[np.int64]) -> int:
-    """Σ of integers that are shifted: each part by its bits, each element by its own."""
+    """Sum shifted integers: each part by its bits, each element by its entry of ``shift``."""
     total = 0
     shifts, shift_index = np.unique(shift, return_inverse=True)
     order = np.argsort(shift_index.reshape(-1), kind="stable")
@@ -170,7 +170,7 @@ _CELLS = 2**16
 
 
 def key(seed: int, number: int = 0) -> int:
-    """A seed, spread over 64 bits; every number has a stream of its own."""
+    """Spread a seed over 64 bits; every ``number`` has a separate stream."""
     spawn_key = (number,) if number else ()
     sequence = np.random.SeedSequence(check_seed(seed), spawn_key=spawn_key)
     return int(sequence.generate_state(1, np.uint64)[0])
@@ -188,7 +188,7 @@ def generators(
 
 
 def generator(seed: int, number: int = 0) -> np.random.Generator:
-    """One generator; every number has a stream of its own."""
+    """Random generator of a seed; every ``number`` has a separate stream."""
     return np.random.Generator(_philox(key(seed, number), 0))
 
 

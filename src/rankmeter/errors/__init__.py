@@ -46,7 +46,7 @@ LONGEST_NAME, LONGEST_PATH, LONGEST_MESSAGE = 80, 400, 4_000
 
 
 def shortened(text: str, longest: int) -> str:
-    """Text without its middle if it is too long: both ends help to tell names apart."""
+    """Cut the middle out of a text longer than `longest`: both ends help to tell names apart."""
     head = longest // 2
     return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
 

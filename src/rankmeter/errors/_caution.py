@@ -15,7 +15,7 @@ HERE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 def warn(*cautions: str) -> None:
-    """Warn of each caution at the line that called rankmeter, however deep this call is."""
+    """Issue a warning for each caution, at the line that called rankmeter from any depth."""
     if not cautions:
         return
     frame, depth = inspect.currentframe(), 1
@@ -40,7 +40,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def refuse_dead_threads() -> None:
-    """Raise an error where Polars would wait forever; to be called before it computes.
+    """Raise an error where Polars would wait forever; call before Polars computes.
 
     Raises
     ------

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a field, in the singular and in the plural."""
+    """Words of a field for users and items, in the singular and in the plural."""
 
     user: str = "user"
     users: str = "users"
@@ -40,7 +40,7 @@ _spoken: ContextVar[Words] = ContextVar("_spoken", default=USERS)
 
 @contextmanager
 def use_words(words: Words) -> Iterator[None]:
-    """Use the words of a field inside."""
+    """Use the words of a field inside the block."""
     token = _spoken.set(words)
     try:
         yield
@@ -49,7 +49,7 @@ def use_words(words: Words) -> Iterator[None]:
 
 
 def in_words(text: str) -> str:
-    """Rankmeter's own text in the vocabulary in use; names of systems must not be in it."""
+    """Translate rankmeter's own text, without names of systems, to the vocabulary in use."""
     words = _spoken.get()
     return text if words == USERS else _OWN.sub(lambda match: _translate(match[0], words), text)
 
@@ -60,7 +60,7 @@ def _translate(word: str, words: Words) -> str:
 
 
 def in_words_of_result(method: Callable[P, T]) -> Callable[P, T]:
-    """Let a method of a result, which has `words`, use them."""
+    """Decorate a method of a result to use the `words` of the result."""
 
     @functools.wraps(method)
     def spoken(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -83,7 +83,7 @@ LARGEST = 2**62
 
 
 def integer(name: str, value: Any, *, least: int | None = None, most: int = LARGEST) -> int:
-    """``value`` as an integer from ``least`` to ``most``, both included."""
+    """Convert ``value`` to an integer from ``least`` to ``most``, both included."""
     bounds: Bounds = {"≥": least, "≤": most}
     try:
         integral = None if type(value).__name__ in _BOOLEANS else operator.index(value)
@@ -105,7 +105,7 @@ def number(
     below: float | None = None,
     most: float | None = None,
 ) -> float:
-    """``value`` as a finite number: > ``above``, ≥ ``least``, < ``below``, ≤ ``most``."""
+    """Convert ``value`` to a finite number: > ``above``, ≥ ``least``, < ``below``, ≤ ``most``."""
     bounds: Bounds = {">": above, "≥": least, "<": below, "≤": most}
     finite = _float(value)
     if finite is not None and math.isfinite(finite) and _within(finite, bounds):
@@ -115,7 +115,7 @@ def number(
 
 
 def _float(value: Any) -> float | None:
-    """A real number as a float, infinite if it is too large for one; None for all else."""
+    """Convert a real number to a float, infinite if too large; None for all other values."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return None
     try:
@@ -132,17 +132,17 @@ def check_seed(value: Any, *, least: int | None = 0) -> int:
 
 
 def fraction(name: str, value: Any) -> float:
-    """``value`` as a number strictly between 0 and 1."""
+    """Convert ``value`` to a number strictly between 0 and 1."""
     return number(name, value, above=0, below=1)
 
 
 def significance(name: str, value: Any) -> float:
-    """``value`` as a level of significance; a share of a smaller one would have no t quantile."""
+    """Convert ``value`` to a level of significance ≥ 1e-60, so that t quantiles exist."""
     return number(name, fraction(name, value), least=1e-60)
 
 
 def choice(name: str, value: Any, allowed: Any) -> str:
-    """``value`` if it is one of the words ``allowed``: an iterable, or a `Literal` type."""
+    """Return ``value`` if it is one of the words ``allowed``: an iterable, or a `Literal` type."""
     words = tuple(get_args(allowed) or allowed)
     if isinstance(value, str) and value in words:
         return str(value)
@@ -151,14 +151,14 @@ def choice(name: str, value: Any, allowed: Any) -> str:
 
 
 def text(name: str, value: Any) -> str:
-    """``value`` as text that UTF-8 has: half of a surrogate pair is not a character."""
+    """Return ``value`` if it is text that UTF-8 can encode, without half of a surrogate pair."""
     if isinstance(value, str) and value == value.encode(errors="replace").decode():
         return str(value)
     raise refused(name, "a text of UTF-8", value)
 
 
 def several(name: str, expected: str, value: Any) -> list[Any]:
-    """The values of an iterable, or a text alone; `expected` says which ones in a message."""
+    """List the values of an iterable, or a single text; `expected` is for the error message."""
     try:
         return [value] if isinstance(value, str) else [*value]
     except Exception:  # noqa: BLE001 - not an iterable, or whatever a foreign class raises
@@ -166,14 +166,14 @@ def several(name: str, expected: str, value: Any) -> list[Any]:
 
 
 def flag(name: str, value: Any) -> bool:
-    """``value`` as True or False."""
+    """Convert ``value`` to a bool; only True and False are valid."""
     if type(value).__name__ in ("bool", "bool_"):  # Python's, and NumPy's before and since 2.0
         return bool(value)
     raise refused(name, "True or False", value, (True, False))
 
 
 def unknown(kind: str, word: object, names: Iterable[str]) -> UsageError:
-    """Build the error for an unknown ``kind``: it offers the nearest names, or else all of them."""
+    """Build the error for an unknown ``kind``, with the nearest names, or else with all names."""
     words = tuple(names)
     hint = near(word, words) if isinstance(word, str) else ""
     hint = hint or f"; known: {', '.join(map(repr, words))}"
@@ -181,7 +181,7 @@ def unknown(kind: str, word: object, names: Iterable[str]) -> UsageError:
 
 
 def near(word: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
-    """The words most like ``word``, as the end of a sentence: ``; did you mean 'ties'?``, or "".
+    """Suggest the words most like ``word``: ``; did you mean 'ties'?``, or "" without any.
 
     `likeness` is the share of letters that have to be the same, from 0 to 1.
     """
@@ -195,7 +195,7 @@ def near(word: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
 
 
 def brief(value: object) -> str:
-    """The repr of a value on one line, of at most 60 characters; its type if it has no repr."""
+    """Format the repr of a value on one line of at most 60 characters; the type without a repr."""
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - an int of 5,000 digits, or whatever a foreign class raises
@@ -206,12 +206,12 @@ def brief(value: object) -> str:
 
 
 def exact(value: float) -> str:
-    """A number in the fewest digits that read back as the same number: ``4``, ``0.1``."""
+    """Format a number in the fewest digits that read back as an equal number: ``4``, ``0.1``."""
     return repr(float(value) + 0.0).removesuffix(".0")  # -0.0 is 0
 
 
 def counted(n: int, singular: str, plural: str = "") -> str:
-    """A number with its noun: ``1 user``, ``1,234 users``; `plural` where an s is not enough."""
+    """Format a number with its noun: ``1 user``, ``1,234 users``; `plural` if not with an s."""
     return f"{n:,} {in_words(singular if n == 1 else plural or singular + 's')}"
 
 
@@ -237,7 +237,7 @@ def _within(value: Any, bounds: Bounds) -> bool:
 
 
 def _range_in_words(bounds: Bounds) -> str:
-    """A range of numbers in words, after a space."""
+    """Format a range of numbers in words, after a space."""
     limits = {sign: bound for sign, bound in bounds.items() if bound is not None}
     if limits.keys() == {">", "<"}:
         return f" between {limits['>']} and {limits['<']}, both excluded"

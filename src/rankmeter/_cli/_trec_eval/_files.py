@@ -81,7 +81,7 @@ def read_results(path: str) -> tuple[Table, str]:
 
 
 def _rows_of_run(columns: Columns, path: str) -> pl.DataFrame:
-    """The rows of a run, whose scores can be ordered."""
+    """Rows of a run; a score of NaN raises an error."""
     frame = pl.DataFrame(columns.fetch(("user", "item", "value"))).rename({"value": "score"})
     bad = frame.filter(pl.col("score").is_nan())
     if bad.height:
@@ -106,12 +106,12 @@ def _last_line(text: Text) -> bytes:
 
 
 def as_written(name: str) -> str:
-    """A name of a file as text: UTF-8, and bytes that are not as surrogates, which encode again."""
+    """Decode a name as UTF-8, with surrogates for invalid bytes, so that names encode again."""
     return name.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 def _text(path: str) -> Text:
-    """The content with a character for each byte: names match and sort by their bytes."""
+    """Read a file with a character for each byte: names match and sort by bytes."""
     file = Path(path)
 
     def content() -> bytes | bytearray:
@@ -136,5 +136,5 @@ def _cleaned(content: bytes | bytearray) -> bytes | bytearray:
 
 
 def _first_judged(frame: pl.DataFrame, keys: list[str]) -> str:
-    """The topic and document of the first row, such as ``topic 1 document a``."""
+    """Format the topic and document of the first row, such as ``topic 1 document a``."""
     return " ".join(f"{key} {as_written(frame[key][0])}" for key in keys)

@@ -29,7 +29,7 @@ Parameters = list[tuple[str, Any]]
 
 
 def _parse_cutoffs(text: str) -> Parameters:
-    """``5,10``: a line for each rank, in order."""
+    """Parse cutoffs such as ``5,10``: an output line for each rank, in order."""
     ranks = sorted(_parse_integer(part) for part in text.split(","))
     if ranks[0] < 1 or len(set(ranks)) < len(ranks):
         raise UsageError(f"cutoffs must be integers ≥ 1, each once, got {text!r}")
@@ -45,7 +45,7 @@ def _parse_integer(text: str) -> int:
 
 
 def _parse_levels(text: str) -> Parameters:
-    """``0,.5,1``: a line for each level, in order."""
+    """Parse levels such as ``0,.5,1``: an output line for each level, in order."""
     levels = sorted(_parse_number(part) for part in text.split(","))
     if len(set(levels)) < len(levels):
         raise UsageError(f"levels must differ from each other, got {text!r}")
@@ -60,12 +60,12 @@ def _parse_number(text: str) -> float:
 
 
 def _parse_numbers(text: str) -> Parameters:
-    """``1,-1,0,0``: one line."""
+    """Parse numbers such as ``1,-1,0,0``: one output line."""
     return [(f"_{text}", [_parse_number(part) for part in text.split(",")])]
 
 
 def _parse_pairs(text: str) -> Parameters:
-    """``1=3,2=9`` or ``p=0.8``: one line."""
+    """Parse pairs such as ``1=3,2=9`` or ``p=0.8``: one output line."""
     values: dict[str, float] = {}
     for part in text.split(",") if text else []:
         name, equals, value = part.partition("=")
@@ -94,7 +94,7 @@ def _persistence(values: dict[str, float]) -> tuple[float, dict[int, float]]:
 
 @functools.cache
 def _metric(name: str) -> tuple[Metric, str]:
-    """The metric of a measure with the options of the profile, and how its values are combined."""
+    """Metric of a measure with the options of the profile, and the aggregate of its values."""
     (metric,) = translate(name, "trec_eval")
     profile = load_convention("trec_eval").choices(metric.name, metric.k)
     options = {o: value for o, value in profile.items() if o in metric.spec.options}
@@ -103,7 +103,7 @@ def _metric(name: str) -> tuple[Metric, str]:
 
 
 def _value_at(reading: Reading, name: str, point: float | None = None) -> FloatArray:
-    """The metric of a measure, at a cutoff or level."""
+    """Values by topic of a measure's metric, at a cutoff or level."""
     metric, _ = _metric(name)
     metric = metric if point is None else metric @ point
     return reading(metric.name, metric.k, **dict(metric.options))
@@ -122,7 +122,7 @@ def _graded(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
 
 
 def _per_group(groups: Groups, name: str, point: float | None = None) -> FloatArray:
-    """A binary measure for each set of judgments, averaged over the groups of a topic."""
+    """Values of a binary measure for each group of judgments, averaged over a topic's groups."""
     return groups.average(_binary(groups.sets, name.removesuffix("_avgjg"), point))
 
 
@@ -169,7 +169,7 @@ def _set_f(topics: Topics, _: str, parameters: Sequence[float]) -> FloatArray:
 
 
 def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]:
-    """The first grades of a ranking: ``-`` not judged, ``.`` pooled but not judged."""
+    """First grades of each ranking as text: ``-`` not judged, ``.`` pooled but not judged."""
     hits = topics.named.hits
     lengths = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
     strings = [["-"] * n for n in lengths.tolist()]
@@ -225,12 +225,12 @@ def _rbp_resid(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
 
 
 def _powers(p: float, n: float) -> FloatArray:
-    """1, p, p², … up to the power n."""
+    """Powers of p with the exponents 0 to n."""
     return np.multiply.accumulate(np.append(1.0, np.full(int(n), p)))
 
 
 def _from_zero(hits: Hits) -> IntArray:
-    """Ranks, counted from 0."""
+    """Ranks of the hits, counted from 0."""
     return hits.rank.astype(np.int64) - 1
 
 
@@ -252,7 +252,7 @@ class Measure:
     how: str | None = None
 
     def aggregate(self, name: str) -> str:
-        """The way to combine all topics: ``mean``, ``sum``, ``geometric``, ``none``.
+        """Name of the aggregate over all topics: ``mean``, ``sum``, ``geometric``, ``none``.
 
         Sums are printed as integers, geometric means for all topics only.
         """
@@ -261,7 +261,7 @@ class Measure:
     def values(
         self, name: str, parameters: str | None, topics: Topics | Groups | Preferences
     ) -> Iterable[tuple[str, FloatArray | list[str]]]:
-        """Every line to print: its name, and the values of all topics."""
+        """Yield the name of each output line, and the values of all topics."""
         if self.read is None:
             yield name, self.compute(topics, name)
             return
@@ -360,9 +360,9 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 def choose_measures(
     texts: Iterable[str], form: str = "qrels"
 ) -> dict[str, tuple[Measure | None, str | None]]:
-    """The requested measures, in order of printing, with their parameters.
+    """Choose the requested measures, in order of printing, with parameters.
 
-    ``wanted`` holds texts such as ``map``, ``P.5,10``, ``all_trec``; None means the default
+    `texts` are texts such as ``map``, ``P.5,10``, ``all_trec``; parameters of None are the default
     parameters. All must be measures of the format of the judgments.
     """
     measures = MEASURES[form]

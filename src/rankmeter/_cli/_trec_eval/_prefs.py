@@ -74,7 +74,7 @@ class Preferences:
 
 
 def _topic_measures(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, float]]:
-    """Every measure of one topic, and a few that trec_eval has no name for."""
+    """Yield every measure of one topic, and a few measures without a name in trec_eval."""
     topic = f"{source}: topic {as_written(frame['user'][0])}"
     groups = [_Group.of(rows, topic) for rows in frame.partition_by("group", maintain_order=True)]
     n = frame.filter(pl.col("rank").is_not_null())["place"].n_unique()
@@ -100,7 +100,7 @@ def _topic_measures(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, flo
 
 @dataclass(frozen=True)
 class _Group:
-    """``better[i, j]``: the document at position[i] is preferred to the one at position[j]."""
+    """Group of judgments; ``better[i, j]``: position[i] is preferred to position[j]."""
 
     position: IntArray
     level: FloatArray
@@ -109,7 +109,7 @@ class _Group:
 
     @classmethod
     def of(cls, frame: pl.DataFrame, topic: str) -> _Group:
-        """Read one group, whose documents have levels in subgroups."""
+        """Read one group of documents with levels in subgroups."""
         positions, level = frame["place"].to_numpy(), frame["gain"].to_numpy()
         location = f"{topic} group {as_written(frame['group'][0])}"
         names = dict(zip(positions.tolist(), map(as_written, frame["item"]), strict=True))
@@ -144,7 +144,7 @@ class _Group:
         return cls(position, levels, better, single)
 
     def balanced(self, r: int, scope: str) -> tuple[int, int]:
-        """Count with as many nonrelevant documents as relevant ones."""
+        """Count preferences with as many nonrelevant documents as relevant documents."""
         relevant = self.level > 0
         counted_documents = relevant[:r] if scope == "_ret" else relevant
         lacking = 2 * int(counted_documents.sum()) - counted_documents.size
@@ -175,7 +175,7 @@ def _average(counts: Sequence[tuple[int, int]]) -> float:
 
 
 def _by_pair(tally: IntArray, r: int, scope: str) -> float:
-    """Average over pairs: which share of the groups that prefer one of the two is fulfilled."""
+    """Mean over document pairs of the share of groups whose preference is fulfilled."""
     either = np.triu(tally + tally.T, 1)
     n = _counts(either > 0, r, scope)[1]
     # The pairs of retrieved documents first, like trec_eval.
@@ -187,5 +187,5 @@ def _by_pair(tally: IntArray, r: int, scope: str) -> float:
 
 
 def _sum_in_order(shares: npt.ArrayLike) -> float:
-    """The sum, added up one after the other like trec_eval: the last digit may depend on it."""
+    """Add shares in order, like trec_eval: the last digit may depend on the order."""
     return float(np.add.accumulate(np.append(0.0, shares))[-1])

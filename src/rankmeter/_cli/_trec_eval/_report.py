@@ -49,7 +49,7 @@ def read_references(path: str) -> References:
 def to_zscores(
     values: FloatArray, label: str, topics: Sequence[str], references: References
 ) -> FloatArray:
-    """The values of a measure, one for each topic, as z-scores."""
+    """Convert the values of a measure, one for each topic, to z-scores."""
     by_topic = [references.get((topic, label), (np.nan, 0.0)) for topic in topics]
     mean, deviation = np.array(by_topic).reshape(-1, 2).T
     flat = np.where(values == mean, 0.0, UNKNOWN)
@@ -113,7 +113,7 @@ def _table(
     complete: bool,
     per_topic: bool,
 ) -> tuple[list[list[str]], list[str]]:
-    """The lines of each measure for every topic, if wanted, and those for all topics together."""
+    """Output lines of each measure: for every topic, if wanted, and for all topics together."""
     columns: list[list[str]] = []
     totals: list[str] = []
     z = "" if references is None else "Z"
@@ -161,9 +161,9 @@ _FORMATS: dict[str, Callable[[Any], str]] = {"none": "'{}'".format, "sum": "{:.0
 def _clear_missing(
     label: str, values: FloatArray | list[str], topics: Topics | Groups | Preferences
 ) -> None:
-    """Subtract the value of the made-up document of a topic without results.
+    """Clear the contribution of the made-up document of a topic without results, in place.
 
-    As in trec_eval, by the printed name: nothing is subtracted from ``utility_2,-1,0,0``.
+    As in trec_eval, by the printed name: ``utility_2,-1,0,0`` is not cleared.
     """
     if isinstance(values, list):
         if label == "relstring":
@@ -174,7 +174,7 @@ def _clear_missing(
 
 
 def _aggregate(values: FloatArray, method: str, *, logs: bool = False) -> float:
-    """One number for all topics; the values of a geometric mean may be logarithms already.
+    """Aggregate values over topics; values of a geometric mean may be logarithms already.
 
     Values are added one after the other, as trec_eval does: the last digit may depend on it.
     """
@@ -185,6 +185,6 @@ def _aggregate(values: FloatArray, method: str, *, logs: bool = False) -> float:
 
 
 def _logarithms(values: FloatArray) -> FloatArray:
-    """The logarithms that a geometric mean averages."""
+    """Logarithms of values for a geometric mean, with small values raised to a floor."""
     logarithms: FloatArray = np.log(np.maximum(values, GEOMETRIC_FLOOR))
     return logarithms

@@ -28,9 +28,9 @@ Gains = Mapping[int, float]
 
 
 class Reading:
-    """The hits of all topics under one reading of the judgments, and the metrics of them.
+    """Hits and metrics of all topics under one rule of relevance.
 
-    In both tables, users are the places of topics among `names`.
+    In both tables, users are indices of topics in `names`.
     """
 
     def __init__(self, run: Table, truth: Table, relevant: str, names: Ids) -> None:
@@ -116,26 +116,26 @@ class Topics:
 
     @functools.cached_property
     def binary(self) -> Reading:
-        """Relevant or not, by the level."""
+        """Reading with binary relevance by the level."""
         return self._reading(self._judged, f">={self._level}")
 
     @functools.cached_property
     def pooled(self) -> Reading:
-        """Relevant or not, by the level, with documents that were pooled but not judged."""
+        """Reading with binary relevance by the level, with documents pooled but not judged."""
         return self._reading(self._pooled, f">={self._level}") if self._more else self.binary
 
     @functools.cached_property
     def judged(self) -> Reading:
-        """All judged documents."""
+        """Reading with all judged documents as hits."""
         return self._reading(self._judged, "any")
 
     @functools.cached_property
     def named(self) -> Reading:
-        """All documents in the judgments, judged or only pooled."""
+        """Reading with all documents in the judgments as hits, judged or only pooled."""
         return self._reading(self._pooled, "any") if self._more else self.judged
 
     def graded(self, gains: Gains, *, ideal: bool = False) -> Reading:
-        """The gains of the grades, whatever the level; in the `ideal` nothing is negative."""
+        """Reading with the gains of the grades, whatever the level; only gains > 0 with `ideal`."""
         negative = min(gains.values(), default=0.0) < 0 and not ideal
         key = (negative, *sorted(gains.items()))
         if key not in self._graded:
@@ -144,7 +144,7 @@ class Topics:
         return self._graded[key]
 
     def scaled(self, gains: Gains) -> Reading:
-        """The gains of the grades, from 0 to 1: if necessary by the range of a topic's grades."""
+        """Reading with gains from 0 to 1, if necessary scaled by the range of a topic's grades."""
         maxima = self._judged.frame.select(pl.col("gain").max().over("user"))
         top = maxima.to_series().to_numpy()
         span = {grade: _range(int(grade), gains) for grade in np.unique(top).tolist()}
@@ -159,7 +159,7 @@ class Topics:
         return Reading(self._run, truth, relevant, self._names)
 
     def _without(self, table: Table) -> Ids:
-        """The topics that a table does not have."""
+        """Topics that are absent from a table."""
         absent = np.ones(len(self.names), dtype=bool)
         absent[table.users.integers()] = False
         return _topics(np.flatnonzero(absent))
@@ -188,17 +188,17 @@ class Groups:
         self.missing = self.average(self.sets.missing) > 0
 
     def average(self, values: npt.ArrayLike) -> FloatArray:
-        """The mean of each topic over its groups, which are added in their order."""
+        """Mean of each topic over its groups, added in order."""
         return np.bincount(self._topic, values) / np.bincount(self._topic)
 
 
 def _topics(places: IntArray) -> Ids:
-    """Topics by their place among all."""
+    """Convert topic indices to ids."""
     return Objects(places.tolist(), "Int64")
 
 
 def _with_places(table: Table, names: Ids) -> Table:
-    """The rows of some users, by the place among `names` instead of the name.
+    """Replace the users of a table by indices into `names`; rows of unknown users are dropped.
 
     The rows of a user mostly follow each other, so each such run of rows is looked up once.
     """
@@ -224,7 +224,7 @@ def _select_rows(table: Table, mask: npt.NDArray[np.bool_]) -> Table:
 
 
 def _with_gains(judged: Table, gains: FloatArray) -> Table:
-    """The judgments with other gains."""
+    """Replace the gains of judgments."""
     rows = judged.rows
     if isinstance(rows, Lines):
         return replace(judged, rows=replace(rows, numbers=gains))
@@ -232,7 +232,7 @@ def _with_gains(judged: Table, gains: FloatArray) -> Table:
 
 
 def _with_names(table: Table, names: Ids) -> Table:
-    """The table with names again in place of their places."""
+    """Replace the user indices of a table by names."""
     frame = table.frame.with_columns(user=names.series().gather(table.frame["user"]))
     empty_users = names.take(table.empty_users.integers())
     return replace(table.with_rows(frame), empty_users=empty_users)
