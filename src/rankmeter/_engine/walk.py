@@ -318,12 +318,12 @@ def _rank_text(low: float, high: float) -> str:
 class _Walker:
     """Converter of the steps of a metric to grid columns and lines."""
 
-    def __init__(self, desk: _ListSteps | _Counts) -> None:
-        self.desk = desk
-        self.ranking, self.ideal = desk.ranking(), Grid([])
+    def __init__(self, list_steps: _ListSteps | _Counts) -> None:
+        self.list_steps = list_steps
+        self.ranking, self.ideal = list_steps.ranking(), Grid([])
         self.categories = Grid([])
         self.lines: list[Line] = []
-        self.by_rank = {r: i for i, r in reversed([*enumerate(desk.ranks)])}
+        self.by_rank = {r: i for i, r in reversed([*enumerate(list_steps.ranks)])}
 
     def put_steps(self, steps: Sequence[Step], label: str) -> None:
         """Add all steps as grid columns or lines, and name the last line `label`."""
@@ -373,38 +373,40 @@ class _Walker:
 
     def _grid_of(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
         """Grid for the evidence of a step, and the row index of each value in the grid."""
-        desk, evidence = self.desk, step.evidence
+        list_steps, evidence = self.list_steps, step.evidence
         if isinstance(evidence, Features):
             return self._category_grid(n, evidence), range(n)
         if self._is_perfect(evidence):
             if not self.ideal.places:
-                self.ideal = desk.ideal(evidence)
+                self.ideal = list_steps.ideal(evidence)
             return self.ideal, range(n)
         if isinstance(evidence, Hits | Lists):
-            return self.ranking, [desk.place_of.get(i, -1) for i in self._rows_of_values(step)]
+            return self.ranking, [
+                list_steps.place_of.get(i, -1) for i in self._rows_of_values(step)
+            ]
         return self._category_grid(n), range(n)
 
     def _rows_of_values(self, step: Column | Sum) -> Sequence[int]:
         """List index of each value of a step, -1 if unknown."""
-        desk, evidence = self.desk, step.evidence
-        if step.ranks is None and evidence is desk.aligned.hits:
-            return desk.hits
-        if step.ranks is None and evidence is desk.aligned.nonrelevant:
-            return desk.others
+        list_steps, evidence = self.list_steps, step.evidence
+        if step.ranks is None and evidence is list_steps.aligned.hits:
+            return list_steps.hits
+        if step.ranks is None and evidence is list_steps.aligned.nonrelevant:
+            return list_steps.others
         ranks = evidence.rank if step.ranks is None else step.ranks
         if isinstance(evidence, Hits) and step.ranks is None:
-            nonrelevant = desk.aligned.nonrelevant.rank.tolist()
-            places = dict(zip(nonrelevant, desk.others, strict=True))
+            nonrelevant = list_steps.aligned.nonrelevant.rank.tolist()
+            places = dict(zip(nonrelevant, list_steps.others, strict=True))
             return [places.get(rank, -1) for rank in ranks.tolist()]
         return [self.by_rank.get(rank, -1) for rank in np.asarray(ranks).tolist()]
 
     def _category_grid(self, n: int, features: Features | None = None) -> Grid:
         """Grid of the categories, or of numbered groups."""
         if not self.categories.places:
-            desk = self.desk
+            list_steps = self.list_steps
             names = [f"{i + 1}" for i in range(n)]
-            if features is not None and isinstance(desk, _ListSteps):
-                categories = desk.names_of(features)
+            if features is not None and isinstance(list_steps, _ListSteps):
+                categories = list_steps.names_of(features)
                 names = categories if len(categories) == n else names
             self.categories = Grid([Place("", name) for name in names])
         return self.categories
@@ -447,24 +449,26 @@ def walk_metrics(
         yield _walk(desks[choices], entry, averaged, row)
 
 
-def _walk(desk: _ListSteps | _Counts, entry: MetricPlan, averaged: Averaged, row: int) -> Walk:
+def _walk(
+    list_steps: _ListSteps | _Counts, entry: MetricPlan, averaged: Averaged, row: int
+) -> Walk:
     steps: list[Step] = []
-    aligned = desk.aligned
+    aligned = list_steps.aligned
     with note_steps(steps):
         if entry.candidates is not None:
             values = adjusted_for_chance(entry, aligned)[0].per_user(nothing=math.nan)
         else:
-            values = call_metric(entry, aligned, entry.spec.function, desk.evidence)
+            values = call_metric(entry, aligned, entry.spec.function, list_steps.evidence)
     value = float(values[0])
     positions = np.flatnonzero(averaged.users == row)
     counted_value = float(averaged.values[positions[0]]) if positions.size else math.nan
-    if isinstance(averaged.state, Exposure) and isinstance(desk, _ListSteps):
-        steps, value = _state_steps(averaged.state, desk, positions), averaged.state.value()
-    walker = _Walker(desk)
+    if isinstance(averaged.state, Exposure) and isinstance(list_steps, _ListSteps):
+        steps, value = _state_steps(averaged.state, list_steps, positions), averaged.state.value()
+    walker = _Walker(list_steps)
     walker.put_steps(steps, entry.label)
     name = "users" if aligned.in_rankings[0] else "missing"
     name = "undefined" if math.isnan(value) else name
-    facts = {**desk.facts, "nothing is relevant": not aligned.hits.n_relevant[0]}
+    facts = {**list_steps.facts, "nothing is relevant": not aligned.hits.n_relevant[0]}
     return Walk(
         entry.label,
         entry.metric.k,
@@ -480,7 +484,7 @@ def _walk(desk: _ListSteps | _Counts, entry: MetricPlan, averaged: Averaged, row
     )
 
 
-def _state_steps(state: Exposure, desk: _ListSteps, positions: Any) -> list[Step]:
+def _state_steps(state: Exposure, list_steps: _ListSteps, positions: Any) -> list[Step]:
     """Steps to a number over all lists, and numbers of lists with each of the user's items.
 
     The number without the user comes first.
@@ -490,7 +494,7 @@ def _state_steps(state: Exposure, desk: _ListSteps, positions: Any) -> list[Step
         other_users = np.delete(np.arange(state.n_users), positions)
         steps.append(Value("without_this_user", state.take(other_users).value(), None))
     lists = state.take(positions).lists
-    steps.append(Column("lists with it", state.shown()[lists.item], desk.lists, lists.rank))
+    steps.append(Column("lists with it", state.shown()[lists.item], list_steps.lists, lists.rank))
     with note_steps(steps):
         state.value()
     return steps

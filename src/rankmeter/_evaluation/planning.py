@@ -151,7 +151,7 @@ def sample_size(
             raise UsageError("assurance= is about a pilot: pass one")
     step = 1.0
     if pilot is not None:
-        sd, differing, step = _vary(_differences(pilot), assurance)
+        sd, differing, step = _spread_of(_differences(pilot), assurance)
     elif differing is not None:
         number("differing", differing, least=1e-6, most=1)
         sd = math.sqrt(differing)
@@ -208,7 +208,9 @@ def _differences(pilot: object) -> FloatArray:
     return differences
 
 
-def _vary(differences: FloatArray, assurance: float | None) -> tuple[float, float | None, float]:
+def _spread_of(
+    differences: FloatArray, assurance: float | None
+) -> tuple[float, float | None, float]:
     """Standard deviation, share for hits and misses (else None), and largest size of differences.
 
     With an assurance, the upper limits.

@@ -206,7 +206,7 @@ def compare_question(
 ) -> Comparison:
     """Compare rankings, or the runs of systems."""
     flat, runs = _separate_runs(systems)
-    settings = _margins_by_label(settings, question.plan(flat.values()))
+    settings = _with_margins_by_label(settings, question.plan(flat.values()))
     settings.check((*(runs or flat),), runs=runs is not None)
     plan, judged, tables, side = question.read(flat)
     with use_words(plan.words):
@@ -241,13 +241,13 @@ def _compare_values(
     plan = question_of(results, metrics) if results else None
     if plan is not None and evaluated == runs:
         with use_words(plan.words):
-            return compare_results(evaluated, plan, _margins_by_label(settings, plan))
+            return compare_results(evaluated, plan, _with_margins_by_label(settings, plan))
     if metrics is not None:
         raise UsageError("`metrics` acts on rankings and results, and stored values are read whole")
     return compare_stored(systems, Setting() if plan is None else plan, settings, is_complete=True)
 
 
-def _margins_by_label(settings: Settings, plan: Plan) -> Settings:
+def _with_margins_by_label(settings: Settings, plan: Plan) -> Settings:
     """Key the margins by metric label; the caller may use other names of a metric."""
     if not isinstance(settings.margin, Mapping):
         return settings

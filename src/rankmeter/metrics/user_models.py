@@ -257,10 +257,10 @@ class Reader:
             return np.clip(1.0 - gain, 0.0, 1.0)  # tied items that are found together gain more
 
         def insq() -> FloatArray:
-            return _squared(rank + 2.0 * self.target)
+            return _share_going_on(rank + 2.0 * self.target)
 
         go_on: dict[Model, Callable[[], FloatArray]] = {
-            "inst": lambda: _squared(rank + 2.0 * self.target - gain.cumsum(axis=1)),
+            "inst": lambda: _share_going_on(rank + 2.0 * self.target - gain.cumsum(axis=1)),
             "insq": insq,
             "bpm": lambda: (gain.cumsum(axis=1) < self.target).astype(np.float64),
             "sdcg": lambda: np.log2(rank + 1.0) / np.log2(rank + 2.0),
@@ -277,7 +277,7 @@ class Reader:
         return go_on[self.model]()
 
 
-def _squared(ahead: FloatArray) -> FloatArray:
+def _share_going_on(ahead: FloatArray) -> FloatArray:
     """Share of readers who go on when `ahead` items would be read, at most 1."""
     ahead = np.maximum(ahead, 0.5)
     share: FloatArray = ((ahead - 1.0) / ahead) ** 2
