@@ -20,7 +20,7 @@ from rankmeter._evaluation.question import (
     question_of,
     with_equal_names,
 )
-from rankmeter._evaluation.values import compare_stored, holds_values
+from rankmeter._evaluation.values import compare_stored, is_per_user_table
 from rankmeter._reading.read import is_records
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.result import Result
@@ -167,7 +167,7 @@ def compare(
         alpha=alpha, n_resamples=n_permutations, margin=margin, gatekeeping=gatekeeping,
         segments=segments, clusters=clusters,
     )  # fmt: skip
-    stored = truth is None and any(map(holds_values, systems.values()))
+    stored = truth is None and any(map(is_per_user_table, systems.values()))
     systems = with_equal_names(systems)
     side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     if (results := named_results(systems)) or stored:
@@ -221,7 +221,7 @@ def _as_runs(system: object) -> list[object]:
 def _refuse_rankings(systems: Mapping[str, object], results: Mapping[str, Summary]) -> None:
     """Refuse rankings next to results or stored values."""
     for name, system in systems.items():
-        if not all(isinstance(run, Summary) or holds_values(run) for run in _as_runs(system)):
+        if not all(isinstance(run, Summary) or is_per_user_table(run) for run in _as_runs(system)):
             other = next(iter(results), "another system")
             raise UsageError(
                 f"{name} is rankings, and {other} is a result: evaluate {name}, too, or compare "

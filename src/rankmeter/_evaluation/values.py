@@ -157,7 +157,7 @@ def compare_stored(
     specs = {e.label: e.spec for result in results.values() for e in result.plan.metrics}
     metrics = _metrics(read.frame, specs, lower, scale)
     if is_complete:
-        _check_alike(read.frame, names, metrics)
+        _check_same_metrics(read.frame, names, metrics)
     by_metric = [
         _values(read.frame, users, names, label, *facts) for label, facts in metrics.items()
     ]
@@ -176,7 +176,7 @@ def compare_stored(
     )  # fmt: skip
 
 
-def holds_values(data: object) -> bool:
+def is_per_user_table(data: object) -> bool:
     """Whether a frame or file has values of users, as ``per_user`` of a result, and no items."""
     if not (hasattr(type(data), "columns") or isinstance(data, str | PathLike)):
         return False
@@ -187,7 +187,7 @@ def holds_values(data: object) -> bool:
     return bool(named("user", names)) and not named("item", names)
 
 
-def _check_alike(frame: pl.DataFrame, names: Iterable[str], metrics: Iterable[str]) -> None:
+def _check_same_metrics(frame: pl.DataFrame, names: Iterable[str], metrics: Iterable[str]) -> None:
     """Refuse a metric that only some systems have."""
     rows = frame.select("system", "metric").unique().rows()
     for name, label in itertools.product(names, metrics):

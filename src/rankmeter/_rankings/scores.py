@@ -130,7 +130,7 @@ def _count_blocks(
         problem = _problem(target, exclude, candidates, n_rows, n_columns, request)
         return _count_stored(*stored_cells(scores), problem)
     if isinstance(scores, tuple):
-        return _count_factors(scores, target, exclude, candidates, request)
+        return _count_in_factor_product(scores, target, exclude, candidates, request)
     blocks = read_blocks(scores, kinds)
     if any(request.tolerance):
         blocks = functools.partial(_floating, blocks)
@@ -500,7 +500,7 @@ def _value_ranks(value: Any, bad: BoolArray) -> Any:
     return level
 
 
-def _count_factors(
+def _count_in_factor_product(
     scores: tuple[Any, ...], target: Any, exclude: Any, candidates: Any, request: CountRequest
 ) -> Queries:
     """Count in the product of two factors, computed for some rows at a time."""

@@ -279,7 +279,7 @@ class Clustered(Remainder):
             last_of_others = rows.candidates.join(rows.send(kept_pairs), _PAIR, "anti")
             return rows.grouped(last_of_others, ["user"], "max(rank) AS rank")
 
-        kept_pairs = _plain_integers(self.table.select(_PAIR).unique())
+        kept_pairs = _cast_uint64_to_int64(self.table.select(_PAIR).unique())
         last_of_others = _query_by_parts(self.query, kept_pairs, "user", self.memory_limit, others)
         return last_of_others.with_columns(pl.col("user").cast(self.users.dtype))
 
@@ -338,7 +338,7 @@ class Clustered(Remainder):
         )
         marks, key = frame.with_columns(place=pl.int_range(pl.len())), _value(self.order, kind)
         row_counts = _query_by_parts(
-            self.query, _plain_integers(marks), "mark_user", self.memory_limit,
+            self.query, _cast_uint64_to_int64(marks), "mark_user", self.memory_limit,
             lambda rows, part: preceding(rows, key, ties, rows.send(part)),
         )  # fmt: skip
         n = np.zeros(tied.size, dtype=np.int64)
@@ -395,7 +395,7 @@ def _tally(rows: Query, targets: _Targets, kind: str, memory_limit: int) -> _Tal
     """Count all rows by user and at the targets."""
     values = pl.DataFrame({"user": targets.user, "value": targets.value})
     groups = values.unique().sort("user", "value").with_columns(place=pl.int_range(pl.len()))
-    marks = _plain_integers(
+    marks = _cast_uint64_to_int64(
         groups.select(
             "place", mark_user="user", mark="value", last=pl.col("value").shift().over("user")
         )
@@ -437,7 +437,7 @@ def _value(order: str, kind: str) -> str:
     return "double(float(-score))" if kind == "float32" else "-score"
 
 
-def _plain_integers(frame: pl.DataFrame) -> pl.DataFrame:
+def _cast_uint64_to_int64(frame: pl.DataFrame) -> pl.DataFrame:
     """Cast unsigned integers to Int64, as Spark has no unsigned types."""
     return frame.cast({pl.UInt64: pl.Int64})
 

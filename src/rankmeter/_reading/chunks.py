@@ -162,7 +162,7 @@ def _chunks(
     unfinished, line = b"", 1
     for block in blocks:
         content = unfinished + block
-        cut = _last_end(content) if quoted and b'"' in content else content.rfind(b"\n") + 1
+        cut = _end_of_last_line(content) if quoted and b'"' in content else content.rfind(b"\n") + 1
         if not cut and len(content) > _LONGEST * n_bytes:
             raise _endless(path, line, len(content))
         unfinished = content[cut:]
@@ -189,7 +189,7 @@ def _first_line(content: bytes) -> bytes:
     return content[:end]
 
 
-def _last_end(content: bytes) -> int:
+def _end_of_last_line(content: bytes) -> int:
     """Position after the last line break outside quotation marks."""
     letters = np.frombuffer(content, dtype=np.uint8)
     ends, marks = np.flatnonzero(letters == ord("\n")), np.flatnonzero(letters == ord('"'))

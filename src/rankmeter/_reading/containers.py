@@ -66,7 +66,7 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
         if not data:
             raise DataError(f"{source} is empty: there is nothing to evaluate.")
         if not _all_fields_named(data, side):  # then users are the keys
-            return _by_user((data.keys(), data.values()), side, source)
+            return _user_columns((data.keys(), data.values()), side, source)
         is_row = any(map(_is_scalar, data.values()))
         return from_item_rows([data], side, source) if is_row else _columns(data, source)
     if is_bundle(data):
@@ -293,21 +293,21 @@ def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | N
     if _all_fields_named(values[0], side):
         return from_item_rows(values, side, source)
     if side == "users":
-        return _by_user([values], side, source) if all(map(_is_scalar, values)) else None
+        return _user_columns([values], side, source) if all(map(_is_scalar, values)) else None
     for number, value in enumerate(values, start=1):
         if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) != 2:
             raise DataError(
                 f"Row {number} of {source} is {brief(value)} where a user and a {ROLES[side][1]} "
                 f"belong. Pass pairs, or {{user: {ROLES[side][1]}}}."
             )
-    return _by_user(zip(*values, strict=True), side, source)
+    return _user_columns(zip(*values, strict=True), side, source)
 
 
 def _all_fields_named(row: object, side: Side) -> bool:
     return isinstance(row, Mapping) and all(named(role, list(row)) for role in ROLES[side])
 
 
-def _by_user(values: Iterable[Iterable[Any]], side: Side, source: str) -> Columns:
+def _user_columns(values: Iterable[Iterable[Any]], side: Side, source: str) -> Columns:
     """Columns of users and, for a side with labels, the labels."""
     return Columns.by_role(dict(zip(ROLES[side], map(list, values), strict=False)), source)
 

@@ -278,10 +278,10 @@ class Means:
             " & ".join([as_latex(title), *self._cells(row, _latex_cell)]) + r" \\"
             for title, row in self.rows.items()
         ]
-        lines += [r"\bottomrule", *self._below(), r"\end{tabular}"]
+        lines += [r"\bottomrule", *self._footnote_rows(), r"\end{tabular}"]
         return floated(lines, self.notes, caption, label)
 
-    def _below(self) -> list[str]:
+    def _footnote_rows(self) -> list[str]:
         """LaTeX rows that explain the marks, wrapped to about the width of the table."""
         if not any(cell.mark for row in self.rows.values() for cell in row):
             return []

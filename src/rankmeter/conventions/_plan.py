@@ -221,7 +221,7 @@ class Plan(Setting):
         hidden = {"n_items", "bugs", *(() if self.draws else ("resamples", "seed"))}
         return {n: getattr(self, n) for n in acting(SETTINGS, self.data) if n not in hidden}
 
-    def _switches(self, entry: MetricPlan) -> dict[str, Any]:
+    def _effective_switches(self, entry: MetricPlan) -> dict[str, Any]:
         """`MetricPlan.switches` without the choices that cannot act."""
         inert = CHOICES.keys() - acting(CHOICES, self.data) - {"n_items"}
         return {n: value for n, value in entry.switches().items() if n not in inert}
@@ -234,7 +234,7 @@ class Plan(Setting):
             **({"engine": self.engine} if self.engine else {}),
             "notes": list(self.notes),
             "metrics": {
-                e.label: {"metric": e.metric.name, "k": e.metric.k, **self._switches(e)}
+                e.label: {"metric": e.metric.name, "k": e.metric.k, **self._effective_switches(e)}
                 for e in self.metrics
             },
         }
@@ -268,7 +268,7 @@ class Plan(Setting):
 
     def describe(self) -> str:
         """The plan in words: what all metrics share first, then each metric's own choices."""
-        all_switches = [self._switches(entry) for entry in self.metrics]
+        all_switches = [self._effective_switches(entry) for entry in self.metrics]
         common = {
             name: value
             for name, value in all_switches[0].items()

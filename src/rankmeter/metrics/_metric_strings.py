@@ -179,7 +179,7 @@ def parse_metrics(
     UnknownMetricError, UsageError
     """
     try:
-        if isinstance(metrics, str | Metric) or _is_measure(metrics):
+        if isinstance(metrics, str | Metric) or _is_ir_measures_object(metrics):
             metrics = [metrics]  # type: ignore[list-item]
         metrics = list(metrics)
     except Exception:  # noqa: BLE001 - not an iterable, or one that fails
@@ -191,7 +191,7 @@ def parse_metrics(
             unique.setdefault(entry)
         elif isinstance(entry, str):
             unique.update(dict.fromkeys(_read_names(entry, read or read_metric, problems)))
-        elif read_measure is not None and _is_measure(entry):
+        elif read_measure is not None and _is_ir_measures_object(entry):
             unique.update(dict.fromkeys(_read_names(str(entry), read_measure, problems)))
         else:
             problems.append(refused("metrics", "metric strings such as 'ndcg@10'", entry))
@@ -203,7 +203,7 @@ def parse_metrics(
     return tuple(unique)
 
 
-def _is_measure(metric: object) -> bool:
+def _is_ir_measures_object(metric: object) -> bool:
     """Whether a metric is a measure of ir_measures, without importing ir_measures."""
     return any(kind.__module__.startswith("ir_measures.") for kind in type(metric).__mro__)
 

@@ -255,10 +255,10 @@ def item_gap(
     1.0
     """
     top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
-    return Exposure(top, relevance_weights(top, relevance), _of_means(members))
+    return Exposure(top, relevance_weights(top, relevance), _gap_of_item_means(members))
 
 
-def _of_means(members: Features) -> Statistic:
+def _gap_of_item_means(members: Features) -> Statistic:
     """Statistic of the mean distance of groups, by the means of the shown items."""
 
     def sums(totals: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
