@@ -256,7 +256,7 @@ def chance_values(
 def adjusted_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float]:
     """Scale values from 0 (chance) to 1 (perfect); return also the lowest possible value.
 
-    The range from chance to perfect is 0 for users for whom all rankings are alike.
+    If all rankings of a user have the same value, the range from chance to perfect is 0.
     """
     values = call_metric(entry, aligned, entry.spec.function)
     perfect, n_nonrelevant = aligned.hits.best, aligned.nonrelevant.n_relevant

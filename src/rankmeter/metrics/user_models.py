@@ -55,11 +55,12 @@ def utility_rate(
     ----------
     model : str
         The probability that the reader of rank r goes on to the next item. With T the target, g
-        the gain of this item and G the gain so far, it included: ``inst``, ((r + 2T - G - 1) /
-        (r + 2T - G))², at most 1; ``insq``, ((r + 2T - 1) / (r + 2T))²; ``bpm``, 1 while G < T;
-        ``sdcg``, log(r + 1) / log(r + 2); ``nerr8``, 1 - g; ``nerr9``, r / (r + 1) · (1 - g);
-        ``nerr10``, p (1 - g); ``nerr11``, that of insq times 1 - g; ``tbg``, 2^(-1 / scale); ``u``,
-        (scale - r) / (scale - r + 1), at least 0; ``rbp``, p.
+        the gain of this item and G the sum of the gains down to this item: ``inst``,
+        ((r + 2T - G - 1) / (r + 2T - G))², at most 1; ``insq``, ((r + 2T - 1) / (r + 2T))²;
+        ``bpm``, 1 while G < T; ``sdcg``, log(r + 1) / log(r + 2); ``nerr8``, 1 - g; ``nerr9``,
+        r / (r + 1) · (1 - g); ``nerr10``, p (1 - g); ``nerr11``, the probability of ``insq`` times
+        1 - g; ``tbg``, 2^(-1 / scale); ``u``, (scale - r) / (scale - r + 1), at least 0; ``rbp``,
+        p.
     target : float
         The gain that the reader looks for (``inst``, ``insq``, ``bpm``, ``nerr11``), above 0.
     p : float
@@ -72,10 +73,11 @@ def utility_rate(
 
     Notes
     -----
-    Σ V g / Σ V, where V of a rank is the probability of reaching it, the product of those above;
-    items below the ranking have no gain. Reading ends at rank k, or 1,000. An option that does not
-    act on the model must have its default. Source: Moffat, Bailey, Scholer and Thomas, TOIS 2017;
-    Azzopardi, Mackenzie and Moffat, ICTIR 2021 (``nerr``); cwl_eval.
+    Σ V g / Σ V, where V of a rank is the probability that the reader reaches it: the product of
+    the probabilities of going on from all ranks above. Items below the ranking have no gain.
+    Reading ends at rank k, or 1,000. An option that does not act on the model must have its
+    default. Source: Moffat, Bailey, Scholer and Thomas, TOIS 2017; Azzopardi, Mackenzie and
+    Moffat, ICTIR 2021 (``nerr``); cwl_eval.
 
     Examples
     --------
