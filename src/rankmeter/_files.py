@@ -37,7 +37,8 @@ def with_progress(pieces: Iterable[_T], task: str, n_parts: int, n_rows: int) ->
         if show is not None:
             passed = max(time.monotonic() - start, 1e-9)
             share = done / n_parts
-            rate, time_left = n_rows * share / passed, _span(passed / share - passed)
+            rate = n_rows * share / passed
+            time_left = _span(passed / share - passed)
             show(f"{task}: {share:.0%}, {rate:,.0f} rows/s, {time_left} left")
         yield part
 
@@ -89,8 +90,8 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             file.flush()
             if unnamed:
                 number = unnamed.fileno()
-                # With a folder given, even one that is not looked at, the link is followed.
                 link = _path_of_descriptor(number)
+                # With a folder given, even one that is not looked at, the link is followed.
                 os.link(link, other, src_dir_fd=number, follow_symlinks=True)
         with suppress(FileNotFoundError):
             shutil.copymode(real, other)

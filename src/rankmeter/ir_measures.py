@@ -82,13 +82,13 @@ class _Provided:
         truth: dict[str, dict[str, int]] = {}
         for row in rows:
             truth.setdefault(row.query_id, {})[row.doc_id] = row.relevance
-        kinds: dict[bool, dict[str, Any]] = {}
+        by_intent: dict[bool, dict[str, Any]] = {}
         for measure in measures:
             (metric,) = translate(str(measure), "ir_measures")
-            kinds.setdefault(metric.spec.intent_aware, {})[str(measure)] = measure
+            by_intent.setdefault(metric.spec.intent_aware, {})[str(measure)] = measure
         questions = [
-            (Evaluator(_by_subtopic(rows) if kind else truth, list(part), like="ir_measures"), part)
-            for kind, part in kinds.items()
+            (Evaluator(_by_subtopic(rows) if intent else truth, [*part], like="ir_measures"), part)
+            for intent, part in by_intent.items()
         ]
 
         class Bound(Base):  # type: ignore[misc]
@@ -99,7 +99,9 @@ class _Provided:
                 for question, part in questions:
                     yield from _values(question, part, rankings)
 
-        return Bound([*kinds.get(False, {}).values(), *kinds.get(True, {}).values()], set(truth))
+        parts = (by_intent.get(intent, {}) for intent in (False, True))
+        known = [measure for part in parts for measure in part.values()]
+        return Bound(known, set(truth))
 
 
 def _by_subtopic(rows: Iterable[Any]) -> pl.DataFrame:

@@ -190,7 +190,8 @@ def scores_of(
                 values[:, column] = call_metric(entry, aligned, entry.spec.function, evidence)
         except UsageError as error:
             errors[entry.label] = error
-    labels, in_rankings = tuple(entry.label for entry in plan.metrics), aligned.in_rankings
+    labels = tuple(entry.label for entry in plan.metrics)
+    in_rankings = aligned.in_rankings
     return Scores(
         None, labels, values, in_truth, in_rankings, has_truth, facts, states, errors, lowest=lowest
     )

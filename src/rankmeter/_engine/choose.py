@@ -57,7 +57,7 @@ class Reading:
     memory: int | None = None
 
     def read(self, data: object, columns: Mapping[str, str] | None, plan: Plan) -> Table:
-        """Read rankings into memory, in chunks from disk, or with Spark."""
+        """Read rankings into memory, in pieces from disk, or with Spark."""
         if isinstance(data, Kind):
             return self._read_kind(data, columns, plan)
         data = self.open(data)
@@ -82,19 +82,19 @@ class Reading:
         if in_pieces is not None:
             description = f"disk: rankings are read in pieces, {size(self.limit)} of memory"
             return replace(in_pieces, origin=replace(in_pieces.origin, engine=description))
-        noun = data if isinstance(data, str | PathLike) else type(data).__name__
+        name = data if isinstance(data, str | PathLike) else type(data).__name__
         why = (
             "in pieces: it is one value, or has lists of items. Write it as Parquet or CSV, with a"
         )
         if self.engine == "disk":
             raise UsageError(
-                f"engine='disk' cannot read {noun} {why} row for each item, or choose "
+                f"engine='disk' cannot read {name} {why} row for each item, or choose "
                 f"engine='memory'.",
                 option="engine",
             )
         if self.memory is not None:
             raise NotEnoughMemoryError(
-                f"{noun} takes more than memory={size(self.memory)}, and cannot be read {why} row "
+                f"{name} takes more than memory={size(self.memory)}, and cannot be read {why} row "
                 f"for each item, or give it more `memory`."
             )
         table = read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
@@ -132,7 +132,7 @@ class Reading:
         return self.memory or min(_USUAL, int(_SHARE * (free or _USUAL)))
 
     def load_judged(self, table: Table, truth: Table, plan: Plan) -> Table:
-        """Load the parts needed for evaluation into memory, if rankings are read in chunks."""
+        """Load the parts needed for evaluation into memory, if rankings are read in pieces."""
         keep = _KEEP.get(type(table.rows))
         if keep is None:
             return table

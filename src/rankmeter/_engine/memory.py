@@ -206,9 +206,9 @@ class Memory:
         limits = (table.rows.memory_limit for table in systems.values())
         memory_limit = min((limit for limit in limits if limit is not None), default=None)
         # Items that are not rows are looked up by one thread at a time, in little time.
-        is_single_block = keep or any(table.rows.is_index for table in systems.values())
+        prefers_one_block = keep or any(table.rows.is_index for table in systems.values())
         blocks = self.blocks or 1
-        if self.blocks is None and not is_single_block:
+        if self.blocks is None and not prefers_one_block:
             viewed = all(map(is_grouped, systems.values()))
             blocks = _n_blocks(rows, truth.height, viewed=viewed)
         if memory_limit is not None:
@@ -220,7 +220,7 @@ class Memory:
             return block(truth_of_part, dict(zip(systems, system_tables, strict=True)), codes=codes)
 
         makers: list[Callable[[], Block]] = [lambda: block(truth, systems)]
-        if blocks > 1:  # with about as many rows
+        if blocks > 1:  # with about the same number of rows each
             shares = partitions(blocks, [truth, *systems.values()])
             makers = [functools.partial(build, share) for share in shares]
         if keep:

@@ -87,7 +87,7 @@ class SideTables:
     def _about_items(self) -> dict[str, bool]:
         """Flags by name: whether evidence shares an item with the rankings or the ground truth.
 
-        A few training items can be others by chance: those of new items alone are.
+        Few training items may all be missing from rankings and truth by chance: they are accepted.
         """
         is_named = np.zeros(self.items.n, dtype=bool)
         for table in (self.truth, *self.systems.values()):
@@ -129,8 +129,8 @@ class SideTables:
             masks["items_listed_though_seen"] = profiles.holds(lists.user, item)
             masks["items_listed_without_training_data"] = ~self.popularity.known[item]
             if borders:
-                at_head = at_border(self.popularity, borders)
-                masks["items_listed_at_the_border_of_the_head"] = at_head[item]
+                is_at_border = at_border(self.popularity, borders)
+                masks["items_listed_at_the_border_of_the_head"] = is_at_border[item]
         if self.features is not None:
             masks["items_listed_without_features"] = ~self.features.known[item]
         if self.catalogue is not None and self.catalogue.item is not None:
@@ -143,8 +143,8 @@ class SideTables:
         if self.popularity is not None:
             masks["relevant_items_without_training_data"] = ~self.popularity.known[item]
             if borders:
-                at_head = at_border(self.popularity, borders)
-                masks["relevant_items_at_the_border_of_the_head"] = at_head[item]
+                is_at_border = at_border(self.popularity, borders)
+                masks["relevant_items_at_the_border_of_the_head"] = is_at_border[item]
         if self.propensity is not None:
             masks["relevant_items_without_propensity"] = ~self.propensity.known[item]
         return {name: int(np.count_nonzero(places)) for name, places in masks.items()}
@@ -288,7 +288,8 @@ class SideTables:
         frame, user = table.frame.filter(series(user >= 0)), user[user >= 0]
         groups = Groups.of(user, users.n)
         candidates = Candidates.of(frame, user, groups, table.order, choices.score_type)
-        no_items, listing = np.zeros(0, dtype=np.int64), Listing(self.items, choices.depth)
+        no_items = np.zeros(0, dtype=np.int64)
+        listing = Listing(self.items, choices.depth)
         return list_first(candidates, no_items, np.zeros(0), choices, listing)
 
     def _places(self, ids: pl.Series) -> IntArray:

@@ -131,7 +131,7 @@ class Walk:
     whole: bool
 
 
-class _ListSteps:
+class _ListLayout:
     """The list of one user in one alignment, as grids for the numbers of steps."""
 
     def __init__(self, block: Block, name: str, choices: Alignment) -> None:
@@ -258,7 +258,7 @@ class _ListSteps:
         }
 
 
-class _Counts:
+class _CountLayout:
     """Judged items of one query with counted ranks; all other items are unknown."""
 
     evidence = staticmethod(no_lists)
@@ -318,12 +318,12 @@ def _rank_text(low: float, high: float) -> str:
 class _Walker:
     """Converter of the steps of a metric to grid columns and lines."""
 
-    def __init__(self, list_steps: _ListSteps | _Counts) -> None:
-        self.list_steps = list_steps
-        self.ranking, self.ideal = list_steps.ranking(), Grid([])
+    def __init__(self, layout: _ListLayout | _CountLayout) -> None:
+        self.layout = layout
+        self.ranking, self.ideal = layout.ranking(), Grid([])
         self.categories = Grid([])
         self.lines: list[Line] = []
-        self.by_rank = {r: i for i, r in reversed([*enumerate(list_steps.ranks)])}
+        self.by_rank = {r: i for i, r in reversed([*enumerate(layout.ranks)])}
 
     def put_steps(self, steps: Sequence[Step], label: str) -> None:
         """Add all steps as grid columns or lines, and name the last line `label`."""
@@ -373,40 +373,38 @@ class _Walker:
 
     def _grid_of(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
         """Grid for the evidence of a step, and the row index of each value in the grid."""
-        list_steps, evidence = self.list_steps, step.evidence
+        layout, evidence = self.layout, step.evidence
         if isinstance(evidence, Features):
             return self._category_grid(n, evidence), range(n)
         if self._is_perfect(evidence):
             if not self.ideal.places:
-                self.ideal = list_steps.ideal(evidence)
+                self.ideal = layout.ideal(evidence)
             return self.ideal, range(n)
         if isinstance(evidence, Hits | Lists):
-            return self.ranking, [
-                list_steps.place_of.get(i, -1) for i in self._rows_of_values(step)
-            ]
+            return self.ranking, [layout.place_of.get(i, -1) for i in self._rows_of_values(step)]
         return self._category_grid(n), range(n)
 
     def _rows_of_values(self, step: Column | Sum) -> Sequence[int]:
         """List index of each value of a step, -1 if unknown."""
-        list_steps, evidence = self.list_steps, step.evidence
-        if step.ranks is None and evidence is list_steps.aligned.hits:
-            return list_steps.hits
-        if step.ranks is None and evidence is list_steps.aligned.nonrelevant:
-            return list_steps.others
+        layout, evidence = self.layout, step.evidence
+        if step.ranks is None and evidence is layout.aligned.hits:
+            return layout.hits
+        if step.ranks is None and evidence is layout.aligned.nonrelevant:
+            return layout.others
         ranks = evidence.rank if step.ranks is None else step.ranks
         if isinstance(evidence, Hits) and step.ranks is None:
-            nonrelevant = list_steps.aligned.nonrelevant.rank.tolist()
-            places = dict(zip(nonrelevant, list_steps.others, strict=True))
+            nonrelevant = layout.aligned.nonrelevant.rank.tolist()
+            places = dict(zip(nonrelevant, layout.others, strict=True))
             return [places.get(rank, -1) for rank in ranks.tolist()]
         return [self.by_rank.get(rank, -1) for rank in np.asarray(ranks).tolist()]
 
     def _category_grid(self, n: int, features: Features | None = None) -> Grid:
         """Grid of the categories, or of numbered groups."""
         if not self.categories.places:
-            list_steps = self.list_steps
+            layout = self.layout
             names = [f"{i + 1}" for i in range(n)]
-            if features is not None and isinstance(list_steps, _ListSteps):
-                categories = list_steps.names_of(features)
+            if features is not None and isinstance(layout, _ListLayout):
+                categories = layout.names_of(features)
                 names = categories if len(categories) == n else names
             self.categories = Grid([Place("", name) for name in names])
         return self.categories
@@ -414,16 +412,18 @@ class _Walker:
 
 def ranking_of(block: Block | CountedQueries, name: str, choices: Alignment) -> Grid:
     """Grid of the list of a block's only user, with the relevant items missing from the list."""
-    return _desk(block, name, choices).ranking()
+    return _layout_of(block, name, choices).ranking()
 
 
-def _desk(block: Block | CountedQueries, name: str, choices: Alignment) -> _ListSteps | _Counts:
+def _layout_of(
+    block: Block | CountedQueries, name: str, choices: Alignment
+) -> _ListLayout | _CountLayout:
     if isinstance(block, CountedQueries):
-        return _Counts(block, choices)
+        return _CountLayout(block, choices)
     rows = block.systems[name].rows
     if isinstance(rows, CountedRows):
-        return _Counts(CountedQueries(rows.count(choices.score_type == "float32")), choices)
-    return _ListSteps(block, name, choices)
+        return _CountLayout(CountedQueries(rows.count(choices.score_type == "float32")), choices)
+    return _ListLayout(block, name, choices)
 
 
 def walk_metrics(
@@ -440,35 +440,36 @@ def walk_metrics(
     UsageError
         If a metric refuses the data.
     """
-    desks: dict[Alignment, _ListSteps | _Counts] = {}
+    layouts: dict[Alignment, _ListLayout | _CountLayout] = {}
     for entry in entries:
         averaged = scores.averaged(entry)
         choices = entry.alignment
-        if choices not in desks:
-            desks[choices] = _desk(block, name, choices)
-        yield _walk(desks[choices], entry, averaged, row)
+        if choices not in layouts:
+            layouts[choices] = _layout_of(block, name, choices)
+        yield _walk(layouts[choices], entry, averaged, row)
 
 
 def _walk(
-    list_steps: _ListSteps | _Counts, entry: MetricPlan, averaged: Averaged, row: int
+    layout: _ListLayout | _CountLayout, entry: MetricPlan, averaged: Averaged, row: int
 ) -> Walk:
     steps: list[Step] = []
-    aligned = list_steps.aligned
+    aligned = layout.aligned
     with note_steps(steps):
         if entry.candidates is not None:
             values = adjusted_for_chance(entry, aligned)[0].per_user(nothing=math.nan)
         else:
-            values = call_metric(entry, aligned, entry.spec.function, list_steps.evidence)
+            values = call_metric(entry, aligned, entry.spec.function, layout.evidence)
     value = float(values[0])
     positions = np.flatnonzero(averaged.users == row)
     counted_value = float(averaged.values[positions[0]]) if positions.size else math.nan
-    if isinstance(averaged.state, Exposure) and isinstance(list_steps, _ListSteps):
-        steps, value = _state_steps(averaged.state, list_steps, positions), averaged.state.value()
-    walker = _Walker(list_steps)
+    if isinstance(averaged.state, Exposure) and isinstance(layout, _ListLayout):
+        steps, value = _state_steps(averaged.state, layout, positions), averaged.state.value()
+    walker = _Walker(layout)
     walker.put_steps(steps, entry.label)
-    name = "users" if aligned.in_rankings[0] else "missing"
-    name = "undefined" if math.isnan(value) else name
-    facts = {**list_steps.facts, "nothing is relevant": not aligned.hits.n_relevant[0]}
+    rule = "users" if aligned.in_rankings[0] else "missing"
+    if math.isnan(value):
+        rule = "undefined"
+    facts = {**layout.facts, "nothing is relevant": not aligned.hits.n_relevant[0]}
     return Walk(
         entry.label,
         entry.metric.k,
@@ -478,13 +479,13 @@ def _walk(
         walker.ideal,
         walker.categories,
         tuple(walker.lines),
-        f"{name}={getattr(entry.averaging, name)}",
+        f"{rule}={getattr(entry.averaging, rule)}",
         tuple(name for name, holds in facts.items() if holds),
         entry.spec.whole,
     )
 
 
-def _state_steps(state: Exposure, list_steps: _ListSteps, positions: Any) -> list[Step]:
+def _state_steps(state: Exposure, layout: _ListLayout, positions: Any) -> list[Step]:
     """Steps to a number over all lists, and numbers of lists with each of the user's items.
 
     The number without the user comes first.
@@ -494,7 +495,7 @@ def _state_steps(state: Exposure, list_steps: _ListSteps, positions: Any) -> lis
         other_users = np.delete(np.arange(state.n_users), positions)
         steps.append(Value("without_this_user", state.take(other_users).value(), None))
     lists = state.take(positions).lists
-    steps.append(Column("lists with it", state.shown()[lists.item], list_steps.lists, lists.rank))
+    steps.append(Column("lists with it", state.shown()[lists.item], layout.lists, lists.rank))
     with note_steps(steps):
         state.value()
     return steps

@@ -136,8 +136,8 @@ class _Values:
         if self.queries:
             queries = Queries.concat(self.queries)
             facts = {name: getattr(queries, name) for name in _FACTS}
-            columns = {name: getattr(queries, name) for name in _OWN}
-            columns |= {name: getattr(queries.counts, name) for name in _COUNTS}
+            columns = {name: getattr(queries.counts, name) for name in _COUNTS}
+            columns |= {name: getattr(queries, name) for name in _OWN}
             arrays = {name: array for name, array in columns.items() if array is not None}
         if self.ids:
             ids = _concat_ids(self.ids)
@@ -344,8 +344,9 @@ class Accumulator:
             "positive": ("negatives",),
             "ranks": ("candidates",),
         }[named_forms[0]]
-        side_args = {"target": target, "exclude": exclude, "candidates": candidates,
-                "negatives": negatives}  # fmt: skip
+        side_args = {
+            "target": target, "exclude": exclude, "candidates": candidates, "negatives": negatives,
+        }  # fmt: skip
         for name, value in side_args.items():
             if value is not None and name not in allowed:
                 raise UsageError(f"`{name}` does not belong to `{named_forms[0]}`", option=name)
@@ -584,8 +585,9 @@ def _no_values(plan: Plan, counts: Mapping[str, int]) -> Scores:
     ties = {name: counts.get(name, 0) for name in ("tied_hits", "users_with_tied_hits")}
     facts = Facts(none, none, ties, 0, Refused(), Refused())
     labels = tuple(entry.label for entry in plan.metrics)
-    by_plan: dict[Any, Facts] = {entry.alignment: facts for entry in plan.metrics}
-    return Scores(None, labels, np.zeros((0, len(labels))), nobody, nobody, nobody, by_plan, {}, {})
+    by_alignment: dict[Any, Facts] = {entry.alignment: facts for entry in plan.metrics}
+    values = np.zeros((0, len(labels)))
+    return Scores(None, labels, values, nobody, nobody, nobody, by_alignment, {}, {})
 
 
 def _concat_ids(ids: list[pl.Series]) -> pl.Series:

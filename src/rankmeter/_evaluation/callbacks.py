@@ -162,10 +162,10 @@ def _class_columns(target: Any, classes: Any) -> Any:
     """Column index of the true class of each row."""
     order = np.argsort(classes)
     try:
-        rank = np.minimum(np.searchsorted(classes, target, sorter=order), classes.size - 1)
+        position = np.minimum(np.searchsorted(classes, target, sorter=order), classes.size - 1)
     except TypeError:
         raise refused("y", "the true class of each row", target.tolist()) from None
-    column = order[rank]
+    column = order[position]
     wrong = np.flatnonzero(classes[column] != target)
     if wrong.size:
         raise DataError(

@@ -118,7 +118,8 @@ def compare_tables(
     listed = all(table.rows.has_lists for table in systems.values())
 
     def means(scores: Mapping[str, Scores]) -> dict[str, Scores]:
-        return {name: mean_of_runs([scores[run] for run in g]) for name, g in groups.items()}
+        items = groups.items()
+        return {name: mean_of_runs([scores[run] for run in group]) for name, group in items}
 
     def summaries(cluster: IntArray | None) -> dict[str, Summary]:
         return {

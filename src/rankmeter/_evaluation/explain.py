@@ -149,15 +149,15 @@ def explain_question(
 
     first = dataclasses.replace(question, metrics=metrics[names[0]], like=names[0])
     plan, judged, systems, side = first.read({ONE: rankings})
-    bench = _SettingRunner(judged, systems, plan, side)
+    runner = _SettingRunner(judged, systems, plan, side)
     if between is not None:
-        return _walk_between(bench, entry(between[0]), entry(between[1]), between)
+        return _walk_between(runner, entry(between[0]), entry(between[1]), between)
     assert target is not None
     requested = metrics[names[0]]
     held = {name for name, value in choices.items() if value is not None}
     held |= {*dict(requested.options), *dict(requested.choices)}
-    start = bench.run(entry(names[0]), names[0])
-    return search(bench.data, bench.truth, plan, entry, start, target, held)
+    start = runner.run(entry(names[0]), names[0])
+    return search(runner.data, runner.truth, plan, entry, start, target, held)
 
 
 def _metric_by_convention(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:
@@ -198,9 +198,9 @@ def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
 
 
 def _walk_between(
-    bench: _SettingRunner, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
+    runner: _SettingRunner, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
 ) -> Explanation:
-    start, end = bench.run(first, names[0]), bench.run(second, names[1])
+    start, end = runner.run(first, names[0]), runner.run(second, names[1])
     a, b = first.switches(), second.switches()
     remaining = [name for name in a if a[name] != b[name]]
     # One undefined user makes a mean NaN: options that allow it come last, options that end it
@@ -210,7 +210,7 @@ def _walk_between(
     current, value = first, start[first.label].mean
     steps = []
     while remaining:
-        name, current, now = _next_option(bench, current, b, remaining)
+        name, current, now = _next_option(runner, current, b, remaining)
         remaining.remove(name)
         change = now - value
         share = change / total if total else math.nan
@@ -223,14 +223,14 @@ def _walk_between(
         start[first.label],
         end[second.label],
         steps=tuple(steps),
-        users=_most_changed_users(bench, start, end, first),
+        users=_most_changed_users(runner, start, end, first),
         cautions=start.cautions,
         notes=(*notes, *fact_notes({names[0]: start.facts(), names[1]: end.facts()})),
     )
 
 
 def _next_option(
-    bench: _SettingRunner, current: MetricPlan, after: Mapping[str, Any], remaining: Sequence[str]
+    runner: _SettingRunner, current: MetricPlan, after: Mapping[str, Any], remaining: Sequence[str]
 ) -> tuple[str, MetricPlan, float]:
     """First option with a defined mean after its change, else the first: (name, plan, mean)."""
     refused: RankmeterError | None = None
@@ -238,7 +238,7 @@ def _next_option(
     for name in remaining:
         try:
             turned = with_options(current, {name: after[name]})
-            value = bench.run(turned)[turned.label].mean
+            value = runner.run(turned)[turned.label].mean
         except RankmeterError as error:  # such as users without a ranking under missing="raise"
             refused = refused or error
             continue
@@ -252,7 +252,7 @@ def _next_option(
 
 
 def _most_changed_users(
-    bench: _SettingRunner, start: Summary, end: Summary, entry: MetricPlan
+    runner: _SettingRunner, start: Summary, end: Summary, entry: MetricPlan
 ) -> tuple[UserChange, ...]:
     """The users with the largest changes in value, with the top of their rankings."""
     label = entry.label
@@ -261,18 +261,20 @@ def _most_changed_users(
     )
     after = f"{label} after"
     change = (pl.col(after).fill_null(0) - pl.col(label).fill_null(0)).abs()
-    has_moved = (change > 0) | (pl.col(label).is_null() != pl.col(after).is_null())
-    moved = joined.filter(has_moved).with_columns(change=change)
+    has_moved = (pl.col("change") > 0) | (pl.col(label).is_null() != pl.col(after).is_null())
+    moved = joined.with_columns(change=change).filter(has_moved)
     moved = moved.sort(["change", "user"], descending=[True, False]).head(SHOWN_USERS)
     users = []
     for row in moved.iter_rows(named=True):
         of_user = pl.col("user") == row["user"]
-        judged = bench.truth.frame.filter(of_user)
-        alone = np.zeros(judged.height, dtype=np.int64)  # the only user
-        gain = counted_gains(alone, judged["gain"].to_numpy(), 1, entry.alignment)
+        judged = runner.truth.frame.filter(of_user)
+        user = np.zeros(judged.height, dtype=np.int64)  # the only one
+        gain = counted_gains(user, judged["gain"].to_numpy(), 1, entry.alignment)
         relevant = judged.with_columns(gain=gain).filter(entry.alignment.is_relevant(gain))
         gains = dict(relevant.select("item", "gain").iter_rows())
-        ranked = _in_order(bench.rankings.frame.filter(of_user), bench.rankings.order, gains, entry)
+        ranked = _in_order(
+            runner.rankings.frame.filter(of_user), runner.rankings.order, gains, entry
+        )
         items = tuple(
             f"{item} ({exact(gains[item])})" if item in gains else str(item)
             for item in ranked["item"].head(SHOWN_ITEMS)

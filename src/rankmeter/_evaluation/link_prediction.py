@@ -238,13 +238,13 @@ class LinkQueries:
 
         Means by relation weigh all its triples alike; the rows ``macro`` weigh relations alike.
         """
-        degree = self.frame["degree"]
-        edges = np.unique(np.quantile(degree, [0.25, 0.5, 0.75])) if len(degree) else np.zeros(0)
-        part = np.searchsorted(edges, degree.to_numpy(), "left")
+        degrees = self.frame["degree"]
+        edges = np.unique(np.quantile(degrees, [0.25, 0.5, 0.75])) if len(degrees) else np.zeros(0)
+        part = np.searchsorted(edges, degrees.to_numpy(), "left")
         names = [f"{i + 1}: up to {exact(edge)}" for i, edge in enumerate(edges)]
         names.append(f"{len(edges) + 1}: above {exact(edges[-1]) if len(edges) else 1}")
-        fourth = pl.Series([names[i] for i in part.tolist()], dtype=pl.String)
-        return self.frame.select("side", pl.col("relation").cast(pl.String), degree=fourth)
+        degree = pl.Series([names[i] for i in part.tolist()], dtype=pl.String)
+        return self.frame.select("side", pl.col("relation").cast(pl.String), degree=degree)
 
 
 def link_queries(
@@ -296,7 +296,7 @@ def link_queries(
     [('head', 1.0), ('tail', 0.5), ('macro', 0.75)]
     """
     test = _triples(triples, "triples")
-    filter_sets = [_triples(given_side, "filters") for given_side in _as_sets(filters)]
+    filter_sets = [_triples(part, "filters") for part in _as_sets(filters)]
     true = np.unique(np.concatenate([test, *filter_sets]), axis=0)
     loops = true[:, 0] == true[:, 2]
     ends = np.concatenate([true[:, 0], true[~loops, 2]])
@@ -309,9 +309,10 @@ def link_queries(
         degree = times[np.searchsorted(all_entities, test[:, target])]
         query = ("relation", "tail") if side == "head" else ("head", "relation")
         frame = pl.DataFrame(test, schema=["head", "relation", "tail"])
-        key, names = pl.format(f"{side}:{{}}/{{}}", *query), ("side", "head", "relation", "tail")
+        key = pl.format(f"{side}:{{}}/{{}}", *query)
         frame = frame.with_columns(side=pl.lit(side), target=pl.col(side), key=key)
-        frames.append(frame.select(*names, "target", "key", degree=pl.Series(degree)))
+        names = ["side", "head", "relation", "tail", "target", "key"]
+        frames.append(frame.select(names, degree=pl.Series(degree)))
         row, entity = _answers(test, true, target, other)
         rows.append(row + first)
         entities.append(entity)

@@ -252,7 +252,8 @@ def evaluate_ranks(
     if not queries.sized:
         refuse_unknown_candidates(plan, queries)
     ids, counts = _row_ids(read.get("users"), queries)
-    data, groups = CountedQueries(queries, ids), read.get("groups")
+    data = CountedQueries(queries, ids)
+    groups = read.get("groups")
     return summary_of(plan, data, groups=groups, clusters=clusters, read=counts, kind=kind)
 
 

@@ -46,7 +46,7 @@ def ratio(part: FloatArray, whole: npt.ArrayLike, *, nothing: float = 0.0) -> Fl
     ----------
     part : float64 array
     whole : array_like
-        Of the same shape, or one number; 0 or more.
+        Of a shape that broadcasts to the shape of `part`; 0 or more.
     nothing : float
         Value of 0 / 0.
     """
@@ -371,8 +371,8 @@ def _mean_weights(
                 f"choose a cutoff or n_items of at most {_LONG_SPAN:,}"
             )
         starts = range(first, end, _BLOCK)
-        ranks = (np.arange(s, min(s + _BLOCK, end), dtype=np.float64) for s in starts)
-        return math.fsum(weight(rank).sum() for rank in ranks) / (last - first + 1)
+        blocks = (np.arange(s, min(s + _BLOCK, end), dtype=np.float64) for s in starts)
+        return math.fsum(weight(ranks).sum() for ranks in blocks) / (last - first + 1)
 
     spans = list(zip(low.tolist(), high.tolist(), strict=True))
     means = {span: mean(*span) for span in set(spans)}

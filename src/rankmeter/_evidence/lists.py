@@ -381,7 +381,7 @@ class Similarity:
 
 @dataclass(frozen=True, eq=False)
 class Likeness:
-    """Features or similarities of items; None if not passed.
+    """Data for the similarity of items; a field is None if its data were not passed.
 
     Parameters
     ----------

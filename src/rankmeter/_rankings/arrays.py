@@ -99,7 +99,7 @@ def nonzero(array: Any) -> tuple[Any, Any]:
 
 
 def host(array: Any) -> Any:
-    """Copy a small array to a NumPy array."""
+    """Convert a small array of any device to NumPy."""
     if isinstance(array, np.ndarray):
         return array
     for fetch in ("cpu", "get"):  # torch, cupy

@@ -88,9 +88,7 @@ class Codes:
             dense: IntArray = self.table[_offsets(ids, self.low)]
             return dense
         if self._are_few(ids):
-            code = self._one_by_one(ids)
-            self._known = [*self._known, (ids, code)]
-            return code
+            return self._one_by_one(ids)
         return self._repeat_codes(*_collapse_runs(ids.series()))
 
     def _repeat_codes(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
@@ -179,7 +177,7 @@ def _dense_ends(columns: Sequence[Ids]) -> tuple[int, int] | None:
     return (low, high) if are_dense(low, high, sum(map(len, columns))) else None
 
 
-def run_length_encoded_ids(ids: pl.Series) -> pl.DataFrame | None:
+def runs_of_ids(ids: pl.Series) -> pl.DataFrame | None:
     """Value and length of each run of equal ids; None if the first runs are short."""
     first = ids.slice(0, 1000)
     return ids.rle().struct.unnest() if 4 * len(first.rle()) <= len(first) else None
@@ -187,7 +185,7 @@ def run_length_encoded_ids(ids: pl.Series) -> pl.DataFrame | None:
 
 def _collapse_runs(ids: pl.Series) -> tuple[pl.Series, IntArray | None]:
     """Collapse runs of equal ids to (values, lengths); (ids, None) if the first runs are short."""
-    runs = run_length_encoded_ids(ids)
+    runs = runs_of_ids(ids)
     return (ids, None) if runs is None else (runs["value"], runs["len"].to_numpy())
 
 
@@ -212,9 +210,7 @@ _SAMPLE = 1000
 def is_grouped(table: Table) -> bool:
     """Whether user ids are text and the rows of each user seem to be contiguous."""
     users = table.users
-    return (
-        users.type == "String" and run_length_encoded_ids(users.series().head(_SAMPLE)) is not None
-    )
+    return users.type == "String" and runs_of_ids(users.series().head(_SAMPLE)) is not None
 
 
 def partitions(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:

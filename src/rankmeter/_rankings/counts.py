@@ -88,7 +88,8 @@ class Candidates:
     def of_users(self, users: IntArray) -> tuple[IntArray, IntArray]:
         """User and position of each row of some users."""
         begin, n = self.offsets[users], self.offsets[users + 1] - self.offsets[users]
-        rows, order = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum()), self.groups.order
+        rows = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum())
+        order = self.groups.order
         return np.repeat(users, n), rows if order is None else order[rows]
 
     def holds(self, marks: Marks) -> BoolArray:

@@ -45,8 +45,8 @@ class Rows:
         c, raw = self.candidates, None
         if self.order != "list":
             raw = self.frame[self.order].to_numpy()[row]
-        columns = c.user[row], judged.gain[judgment], c.numbers_at(row), c.value[row]
-        return Marks(*columns, judged.items, judgment, raw)
+        user, gain, value = c.user[row], judged.gain[judgment], c.value[row]
+        return Marks(user, gain, c.numbers_at(row), value, judged.items, judgment, raw)
 
     def self_items(self) -> Marks:
         return self.candidates.marks(
@@ -202,12 +202,12 @@ class Lookup:
         number = self.lists.look_up(list_index, sought)
         held = np.flatnonzero(~np.isnan(number))
         list_index, which, number = list_index[held], which[held], number[held]
-        user_and_gain = self.code[list_index], gain[which]
+        user, gain = self.code[list_index], gain[which]
         if self.order == "list":
             row = self.lists.offsets[list_index] + number.astype(np.int64)
-            return Marks(*user_and_gain, row, row.astype(np.float64), items, which)
+            return Marks(user, gain, row, row.astype(np.float64), items, which)
         value = compared(number, self.score_type)
-        return Marks(*user_and_gain, np.full(list_index.size, -1), value, items, which, number)
+        return Marks(user, gain, np.full(list_index.size, -1), value, items, which, number)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -38,11 +38,11 @@ def list_first(
     if (same_user & (value[1:] < value[:-1])).any():
         order = order_within(value, begin)  # tied items are in the order of the rows
         rows, value = _positions(rows, c)[order], value[order]
-    is_tied = same_user & (value[1:] == value[:-1])
-    tied = bool(is_tied.any())
-    if tied and choices.ties in ORDERED and choices.ties != "input":
-        rows = _untie(_positions(rows, c), is_tied, c.item, choices)
-    first = np.append(True, ~is_tied) if tied else None
+    equals_next = same_user & (value[1:] == value[:-1])
+    has_ties = bool(equals_next.any())
+    if has_ties and choices.ties in ORDERED and choices.ties != "input":
+        rows = _untie(_positions(rows, c), equals_next, c.item, choices)
+    first = np.append(True, ~equals_next) if has_ties else None
     if c.order != "rank":
         rank = np.arange(1, user.size + 1) - np.repeat(begin[:-1], np.diff(begin))
     else:  # as given; tied ranks follow each other
@@ -69,7 +69,7 @@ def list_first(
         np.where(relevant, gained, 0.0),
         relevant,
         listing.items.n,
-        tied and choices.ties not in ORDERED,
+        has_ties and choices.ties not in ORDERED,
         choices.duplicates not in ("each", "unchecked"),
         group,
     )
@@ -100,10 +100,10 @@ def _within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | slice, I
     return first if groups.order is None else first[groups.order], groups.offsets
 
 
-def _untie(rows: IntArray, is_tied: BoolArray, item: Ids, choices: Alignment) -> IntArray:
+def _untie(rows: IntArray, equals_next: BoolArray, item: Ids, choices: Alignment) -> IntArray:
     """Sort tied candidates by item."""
-    index = np.flatnonzero(np.append(is_tied, False) | np.append(False, is_tied))
-    run = np.cumsum(np.append(True, ~is_tied))[index]
+    index = np.flatnonzero(np.append(equals_next, False) | np.append(False, equals_next))
+    run = np.cumsum(np.append(True, ~equals_next))[index]
     key = item_sort_key(item.take(rows[index]).series(), choices.ties)
     frame = pl.DataFrame({"run": series(run), "key": key, "position": series(rows[index])})
     descending = "descending" in choices.ties

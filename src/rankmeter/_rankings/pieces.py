@@ -31,7 +31,7 @@ _WIDTH = 8  # bytes of a number
 
 
 class Repeats:
-    """Collection of integers that finds the repeated values, on disk where memory is too small.
+    """Find repeated integers among many, on disk if memory is too small.
 
     Parameters
     ----------
@@ -163,14 +163,10 @@ def collect_judged(
         rows = pl.concat([rows, _sample_rows(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
     users, n_rows = sizes.by_user()
-    first_rows = tops.rows(), tops.depth
-    options = {
-        "alignments": alignments,
-        "order": table.order,
-        "memory_limit": limit,
-        "tops": first_rows,
-    }
-    remainder = RereadCandidates(pieces, rows, users, n_rows, **options)
+    remainder = RereadCandidates(
+        pieces, rows, users, n_rows, alignments=alignments, order=table.order,
+        memory_limit=limit, tops=(tops.rows(), tops.depth),
+    )  # fmt: skip
     empty_users = pl.concat(empty)
     all_users = users if empty_users.is_empty() else pl.concat([users, empty_users]).unique().sort()
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})

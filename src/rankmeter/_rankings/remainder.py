@@ -26,14 +26,14 @@ Counts: TypeAlias = "tuple[IntArray, IntArray, IntArray | None]"
 
 
 class Remainder:
-    """All candidates of rankings except the rows in memory, which are sorted by number; a `Rest`.
+    """The `Rest` of rankings: all candidates but the kept rows, which are sorted by number.
 
     `users` are all users of the rankings, and `n_rows` says how many rows each has.
     """
 
     def __init__(
         self,
-        table: pl.DataFrame,
+        kept_rows: pl.DataFrame,
         users: pl.Series,
         n_rows: IntArray,
         *,
@@ -44,12 +44,12 @@ class Remainder:
         tops: tuple[pl.DataFrame, int],
     ) -> None:
         n_rows = n_rows.copy()
-        n_kept = table["user"].value_counts(name="n")
+        n_kept = kept_rows["user"].value_counts(name="n")
         n_rows[Codes(users).encode(n_kept["user"])] -= n_kept["n"].to_numpy()
         self.users, self.n_rows, self.end, self.memory_limit = users, n_rows, end, memory_limit
         self.tops, self.depth = tops
-        self.table, self.order = table, order
-        self._number = table["number"].to_numpy()
+        self.kept_rows, self.order = kept_rows, order
+        self._number = kept_rows["number"].to_numpy()
         # Rows with other values than their own are counted apart.
         usual = [a for a in alignments if a.pool == "all" and a.scope != "appended"]
         if order == "rank":
@@ -68,18 +68,19 @@ class Remainder:
         positions = np.searchsorted(self._number, number)
         if positions.max() == self._number.size or not (
             np.array_equal(self._number[positions], number)
-            and np.array_equal(self._values(self.table, score_type)[positions], value)
+            and np.array_equal(self._values(self.kept_rows, score_type)[positions], value)
         ):
             return self._count(rows, value, [order])[order]
         if order not in self._counts:
             orders = dict.fromkeys([order, *self._orders])
             missing = [key for key in orders if key not in self._counts]
-            self._counts |= self._count(self.table, None, missing)
+            self._counts |= self._count(self.kept_rows, None, missing)
         above, equal, before = self._counts[order]
         return above[positions], equal[positions], None if before is None else before[positions]
 
     def tied(self) -> BoolArray:
-        return self.count(self.table, self._values(self.table, "float64"), None, "float64")[1] > 0
+        value = self._values(self.kept_rows, "float64")
+        return self.count(self.kept_rows, value, None, "float64")[1] > 0
 
     def _values(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
         """Sort keys of some rows."""
@@ -110,17 +111,24 @@ def changed_error() -> DataError:
 
 
 class RereadCandidates(Remainder):
-    """Candidates outside of a table, counted by reading the pieces again."""
+    """Candidates other than the kept rows, counted by reading the pieces again."""
 
     def __init__(
-        self, pieces: Pieces, table: pl.DataFrame, users: pl.Series, n_rows: IntArray, **kwargs: Any
+        self,
+        pieces: Pieces,
+        kept_rows: pl.DataFrame,
+        users: pl.Series,
+        n_rows: IntArray,
+        **kwargs: Any,
     ) -> None:
         self.pieces, self._n_all = pieces, int(n_rows.sum())
-        super().__init__(table, users, n_rows, end=max(pieces.n_rows, self._n_all), **kwargs)
+        super().__init__(kept_rows, users, n_rows, end=max(pieces.n_rows, self._n_all), **kwargs)
 
     def last_ranks(self) -> pl.DataFrame:
         def scan(n: int) -> pl.DataFrame:
-            rows = self.pieces.read(n, items=False).rows.join(self.table, on="number", how="anti")
+            rows = self.pieces.read(n, items=False).rows.join(
+                self.kept_rows, on="number", how="anti"
+            )
             return rows.group_by(pl.col("user").cast(self.users.dtype)).agg(pl.col("rank").max())
 
         ranks = pl.concat([*map_pieces(self.pieces, scan, "finding the last ranks")])
@@ -161,7 +169,10 @@ class RereadCandidates(Remainder):
 
         sizes = list(map_pieces(self.pieces, scan, "counting"))
         self.pieces.check()
-        if sum(n for n, _ in sizes) != self._n_all or sum(n for _, n in sizes) != self.table.height:
+        if (
+            sum(n for n, _ in sizes) != self._n_all
+            or sum(n for _, n in sizes) != self.kept_rows.height
+        ):
             raise changed_error()
         counts = {}
         for kind, ties in orders:
@@ -178,6 +189,6 @@ class RereadCandidates(Remainder):
         span = np.searchsorted(self._number, [first, first + piece.height])
         indices = self._number[slice(*span)] - first
         columns = [name for name in ("user", self.order) if name in piece.columns]
-        if not piece.select(columns)[indices].equals(self.table.select(columns)[slice(*span)]):
+        if not piece.select(columns)[indices].equals(self.kept_rows.select(columns)[slice(*span)]):
             raise changed_error()
         return indices

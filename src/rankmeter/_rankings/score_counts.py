@@ -247,7 +247,8 @@ def compare_cells(cells: Cells, value: Any, targets: Targets) -> RankCounts:
     if not _is_for_compiled(value):
         return targets.counts(*_count_pairwise(cells, value, targets), n_ranked)
     if np.isnan(value).any():  # which is neither above nor equal
-        cells, value = cells.only(is_number := ~np.isnan(value)), value[is_number]
+        is_number = ~np.isnan(value)
+        cells, value = cells.only(is_number), value[is_number]
     ends = np.searchsorted(cells.row, np.arange(targets.n_rows), side="right")
     above, equal, _ = _count_compiled(value.astype(np.float64), np.append(0, ends), targets)
     before = np.zeros_like(equal)

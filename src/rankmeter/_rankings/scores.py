@@ -520,9 +520,10 @@ def _count_in_factor_product(
     n_rows, n_columns = users.shape[0], items.shape[0]
     problem = _problem(target, exclude, candidates, n_rows, n_columns, request)
     step = max(1, AT_ONCE // max(n_columns, 1))
+    transposed = items.T  # once: some libraries copy
     queries = []
     for start in range(0, max(n_rows, 1), step):
         stop = min(start + step, n_rows)
-        product = [users[start:stop, :] @ items.T]
+        product = [users[start:stop, :] @ transposed]
         queries.append(_two_passes(product.copy, problem.rows(start, stop)))
     return Queries.concat(queries)

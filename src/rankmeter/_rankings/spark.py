@@ -87,8 +87,10 @@ def gather(
         tops = _cast_ids(tops, table).join(frame.select(*_PAIR, "number"), on=_PAIR, how="left")
         beyond_kept = frame.height + pl.int_range(pl.len())
         tops = tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
-    options = {"alignments": alignments, "memory_limit": memory_limit, "tops": (tops, depth)}
-    remainder = Clustered(rows, frame, kind, first, users, **options)
+    remainder = Clustered(
+        rows, frame, kind, first, users, alignments=alignments, memory_limit=memory_limit,
+        tops=(tops, depth),
+    )  # fmt: skip
     engine = table.origin.engine
     if repeats:
         engine += ", and a hash of every row is moved to find repeated items"
@@ -215,9 +217,11 @@ def top_rows(rows: Query, depth: int, *, with_self: bool = False) -> Any:
     """Query of the candidates that may have a rank up to `depth`; see `_Tops`."""
     if rows.order == "rank":
         return rows.candidates.where(f"rank <= {depth + with_self}")
-    partition, first = ("user", f"place <= {depth}")
+    partition = "user"
+    first = f"place <= {depth}"
     if with_self:
-        partition, first = f"user, {_OWN}", f"{first} OR {_OWN}"
+        partition += f", {_OWN}"
+        first += f" OR {_OWN}"
     ranked = f"rank() OVER (PARTITION BY {partition} ORDER BY float(-score)) AS place"
     return rows.candidates.selectExpr("*", ranked).where(first).drop("place")
 
@@ -253,15 +257,15 @@ def _examples(rows: Query, pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 class Clustered(Remainder):
-    """Candidates outside of a table, counted by Spark.
+    """Candidates other than the kept rows, counted by Spark.
 
-    Spark counts all candidates, and what is in the table is subtracted.
+    Spark counts all candidates, and the kept rows are subtracted.
     """
 
     def __init__(
         self,
         rows: Query,
-        table: pl.DataFrame,
+        kept_rows: pl.DataFrame,
         kind: str,
         first: _Tally,
         users: pl.Series,
@@ -271,15 +275,15 @@ class Clustered(Remainder):
         dropped = first.users["missing"] if rows.bad_scores == "drop" else 0
         n = (first.users["rows"] - dropped).to_numpy()
         has_rows = n > 0
-        users, end = users.filter(series(has_rows)), table.height
-        super().__init__(table, users, n[has_rows], order=rows.order, end=end, **kwargs)
+        users, end = users.filter(series(has_rows)), kept_rows.height
+        super().__init__(kept_rows, users, n[has_rows], order=rows.order, end=end, **kwargs)
 
     def last_ranks(self) -> pl.DataFrame:
         def others(rows: Query, kept_pairs: pl.DataFrame) -> Any:
             last_of_others = rows.candidates.join(rows.send(kept_pairs), _PAIR, "anti")
             return rows.grouped(last_of_others, ["user"], "max(rank) AS rank")
 
-        kept_pairs = _cast_uint64_to_int64(self.table.select(_PAIR).unique())
+        kept_pairs = _cast_uint64_to_int64(self.kept_rows.select(_PAIR).unique())
         last_of_others = _query_by_parts(self.query, kept_pairs, "user", self.memory_limit, others)
         return last_of_others.with_columns(pl.col("user").cast(self.users.dtype))
 
@@ -352,8 +356,8 @@ class Clustered(Remainder):
     def _inside(self, targets: _Targets, kind: str, ties: TieRule | None) -> RankCounts:
         """Count the rows of the table at the targets."""
         codes = Codes(targets.user.unique().sort())
-        code = codes.find(self.table["user"])
-        frame, code = self.table.filter(series(code >= 0)), code[code >= 0]
+        code = codes.find(self.kept_rows["user"])
+        frame, code = self.kept_rows.filter(series(code >= 0)), code[code >= 0]
         candidates = Candidates.of(frame, code, Groups.of(code, codes.n), self.order, kind)
         # Rows outside of all others: each is counted as equal to itself, and before no equal one.
         row = np.full(len(targets.user), -1)
@@ -378,7 +382,7 @@ class _Tally(NamedTuple):
     """Counts of all rows, by user and at the targets."""
 
     users: pl.DataFrame  # how many rows each user has, and of these the bad ones
-    above: IntArray  # candidates above each of the rows that were asked for
+    above: IntArray  # candidates above each target
     equal: IntArray
 
 
@@ -416,7 +420,7 @@ def _tally(rows: Query, targets: _Targets, kind: str, memory_limit: int) -> _Tal
     first = groups["user"].is_first_distinct().to_numpy()
     start = np.maximum.accumulate(np.where(first, upto - n, 0))
     groups = groups.with_columns(series(upto - start - tied, "above"), series(tied, "equal"))
-    of_asked = values.join(groups, on=["user", "value"], how="left", maintain_order="left")
+    at_targets = values.join(groups, on=["user", "value"], how="left", maintain_order="left")
     row_counts = row_counts.join(marks.select("place", "mark_user"), on="place", how="left")
     row_counts = row_counts.select(
         pl.coalesce("user", "mark_user"),
@@ -427,7 +431,9 @@ def _tally(rows: Query, targets: _Targets, kind: str, memory_limit: int) -> _Tal
         ),
     )
     users = row_counts.group_by("user").agg(pl.col("rows", *_BAD).sum())
-    return _Tally(users.sort("user"), of_asked["above"].to_numpy(), of_asked["equal"].to_numpy())
+    return _Tally(
+        users.sort("user"), at_targets["above"].to_numpy(), at_targets["equal"].to_numpy()
+    )
 
 
 def _value(order: str, kind: str) -> str:

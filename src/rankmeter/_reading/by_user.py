@@ -215,7 +215,7 @@ class InFrame(Stored):
         return replace(self, rows=self.rows[indices])
 
     def sizes(self) -> pl.Series:
-        """Number of rows of each user with rows."""
+        """Number of rows of each user that has any."""
         return self.rows["user"].value_counts(name="n")["n"].cast(pl.Int64)
 
     def tied(self, numbers: npt.NDArray[np.float64]) -> int:
@@ -228,7 +228,7 @@ class InFrame(Stored):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ByUser(Stored):
-    """Items of each user with items; no item occurs twice for a user.
+    """Items by user, for users that have any; no item occurs twice for a user.
 
     Items are in order for rankings without numbers. Rows are made only where they are needed.
     """

@@ -174,7 +174,7 @@ def _row_shape(value: object) -> Literal["record", "item", ""]:
     value = _fields(value)
     if not isinstance(value, Mapping):
         return ""
-    if not value.keys().isdisjoint(_RECORD_KEYS):
+    if any(key in value for key in _RECORD_KEYS):
         return "record"
     texts = {*map(type, value)} == {str}  # the keys may be the ids of many users
     keys = [*value] if texts else [key for key in value if isinstance(key, str)]

@@ -95,8 +95,8 @@ _JUDGMENTS = frozenset({"Qrels", "InformationRetrievalEvaluator"})
 
 def _from_foreign(data: Any, side: Side) -> Columns:
     """Read the data of the side from an object of another library."""
-    kind = min(class_names(type(data).__mro__) & _FOREIGN.keys())
-    source = describe_type(data)
+    names, source = class_names(type(data).__mro__), describe_type(data)
+    kind = next(kind for kind in _FOREIGN if kind in names)
     if side == "rankings" and kind[1] in _JUDGMENTS:
         raise DataError(f"{source} holds judgments and no rankings. Pass it as the ground truth.")
     values = _FOREIGN[kind](data, side)

@@ -53,9 +53,10 @@ def ids(
     `otherwise` is the advice for booleans and numbers that are not integers.
     """
     counts = Counter() if counts is None else counts
-    series = column
-    if isinstance(series, list):
-        series = _from_python(series, role, source, counts, otherwise)
+    if isinstance(column, list):
+        series = _from_python(column, role, source, counts, otherwise)
+    else:
+        series = column
     if series.dtype.is_float() and series.is_nan().any():
         series = series.fill_nan(None)
     if series.null_count():
@@ -265,7 +266,7 @@ def strings(values: list[str | None], role: str, source: str) -> pl.Series:
 
 
 def examples(values: Sequence[object]) -> list[str]:
-    """First value of each kind without missing values, in words: ``integer 1 in row 1``."""
+    """First value of each kind in words, missing values skipped: ``integer 1 in row 1``."""
     first: dict[str, tuple[int, object]] = {}
     for row, value in enumerate(values, start=1):
         if not is_null(value):

@@ -48,7 +48,7 @@ def read_json(file: Text, side: Side, part: str = "") -> Columns:
 
 
 def read_json_lines(file: Text, side: Side) -> Columns:
-    """Read a JSON value per line: a row, a user with a list of items, a record, or a list."""
+    """Read one JSON value per line: a row, a user with a list of items, a record, or a list."""
     read = _flat_rows(file) or from_listing(_parse_lines(file), side, file.name)
     return replace(read, textual=True)
 

@@ -51,7 +51,7 @@ def keyed(read: Columns, roles: Mapping[str, str]) -> Keyed:
 
 
 def column_of(read: Columns, role: str, names: Sequence[str], *, first: bool = False) -> str:
-    """Find the column with one of some names, if `first` with the first; "" without a match."""
+    """Name of the only column with one of `names`, or ""; `first` prefers earlier names."""
     candidates = [name for name in read.names if plain(name) in names]
     if first and candidates:
         best = min(names.index(plain(name)) for name in candidates)
@@ -264,7 +264,7 @@ def in_one_type(
 
 
 def _fitted(ids: pl.Series, target: pl.Series, *, textual: bool) -> pl.Series | None:
-    """Cast ids to the type of `target`, as in `unify_types`; None for integers that would be text.
+    """Cast ids to the type of `target`, as in `unify_types`; None if no cast is safe.
 
     Null where `target` has integers and the id is a name, or a number that is not written in the
     shortest form.

@@ -173,10 +173,13 @@ class _Scan:
         before = np.repeat(np.cumsum([0, *lines[:-1]]), of_topics)
         spans = Spans(id_bytes, items, self.file.encoding)
         users = few(replace(spans, places=topics))
-        n_different = len(
-            {*users.values} if isinstance(users, Objects) else users.series().unique()
-        )
-        if not items.size or n_different < len(users):
+        if not items.size:
+            return None
+        if isinstance(users, Objects):
+            n_different = len({*users.values})
+        else:
+            n_different = users.series().n_unique()
+        if n_different < len(users):
             return None
         return Lines(
             users=users,

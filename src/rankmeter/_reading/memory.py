@@ -69,7 +69,7 @@ class TextNeeds:
         self._signs = dict.fromkeys(_OF_SHORT, 0)
 
     def of(self, text: bytes | bytearray, n: int) -> int:
-        """Estimate in bytes for `n` bytes of text with the start `text`, which may have grown."""
+        """Estimate the bytes of memory for `n` bytes of text that begin with `text`."""
         with memoryview(text)[self.seen :] as unseen:
             letters = np.frombuffer(unseen, dtype=np.uint8)
             for signs in self._signs:
@@ -94,7 +94,7 @@ class TextNeeds:
 
 
 def text_needs(path: Path, limit: float) -> int:
-    """Estimate in bytes for measuring a text file in memory, given the file on disk.
+    """Estimate the bytes of memory for measuring a text file, given the file on disk.
 
     Where that could exceed `limit`, the first 16 MB show how short its rows are.
     """

@@ -345,12 +345,12 @@ def _as_text(values: Sequence[Any]) -> pl.Series:
 
 def _unused(source: str, side: Side, numeric: list[str], noun: str) -> ColumnError:
     column, them = brief(numeric[0]), "it" if len(numeric) == 1 else "them"
-    noun = f"but {noun} in {few(numeric, 9)}"
+    finding = f"but {noun} in {few(numeric, 9)}"
     swapped = [name for name in numeric if plain(name) in _OF_THE_OTHER[side]]
     if side == "rankings":
         hint = " Or is this the truth, and the two arguments are swapped?" if swapped else ""
         return ColumnError(
-            f"{source} has no score and no rank, {noun}. If they order the items, write "
+            f"{source} has no score and no rank, {finding}. If they order the items, write "
             f"columns={{'score': {column}}} (the highest comes first) or "
             f"columns={{'rank': {column}}} (1 comes first). If the order of the rows is the "
             f"ranking, drop {them}.{hint}"
@@ -358,6 +358,7 @@ def _unused(source: str, side: Side, numeric: list[str], noun: str) -> ColumnErr
     look = "looks" if len(swapped) == 1 else "look"
     hint = f" {few(swapped)} {look} like rankings: are the two arguments swapped?"
     return ColumnError(
-        f"{source} has no gain, {noun}.{hint if swapped else ''} If they say how relevant an item "
-        f"is, write columns={{'gain': {column}}}. If every row is a relevant item, drop {them}."
+        f"{source} has no gain, {finding}.{hint if swapped else ''} If they say how relevant an "
+        f"item is, write columns={{'gain': {column}}}. If every row is a relevant item, drop "
+        f"{them}."
     )

@@ -298,7 +298,7 @@ def open_spark(
 
 
 def needed_memory(data: Any, limit: float) -> int:
-    """Estimate in bytes for measuring rankings in memory, precise only around `limit`.
+    """Estimate the bytes of memory for measuring rankings, precise only around `limit`.
 
     0 for rankings in memory, and for unreadable rankings, which are reported on reading.
     Compressed text takes more, which reading it shows (`at_most`).

@@ -252,10 +252,10 @@ def _table(
     read: Columns,
     counts: Counter[str],
 ) -> Table:
-    known_counts = {"rows": counts["rows"], **+counts}
+    nonzero_counts = {"rows": counts["rows"], **+counts}
     words = words_of(read)
     origin = Origin(
-        read.source, read.textual, known_counts, read.shape, trimmed=read.trimmed, words=words
+        read.source, read.textual, nonzero_counts, read.shape, trimmed=read.trimmed, words=words
     )
     return Table(rows, order, empty_users, origin)
 

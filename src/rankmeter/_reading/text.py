@@ -302,7 +302,7 @@ def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
 
 
 def read_lines(file: Text, side: Side) -> Columns:
-    """Read a user per line, perhaps below a title; blank lines are ignored."""
+    """Read one user per line, perhaps below a title; blank lines are ignored."""
     refuse_bare_carriage_returns(file)
     lines = [line for line in map(str.strip, file.text.split("\n")) if line]
     users = pl.Series(lines[1:] if named("user", lines[:1]) else lines, dtype=pl.String)

@@ -28,7 +28,7 @@ _RANK_OF_MORE = f"^{_SPACE}*(?:{_FIELD}{_SPACE}+){{3}}({_FIELD})(?:{_SPACE}+{_FI
 
 
 def read_run(file: Text, side: Side, *, ranked: bool = True, in_rows: bool = False) -> Columns:
-    """Read a TREC run, ``qid Q0 docid rank score tag``, ordered by score like in trec_eval.
+    """Read a TREC run, ``qid Q0 docid rank score tag``, ordered by score as in trec_eval.
 
     Unless `ranked` is false, the rank in a line with more fields must be an integer: else the space
     is in the docid, and the score would be its rank. If `in_rows`, the result is never an index of
@@ -58,8 +58,8 @@ def looks_like_trec(file: Text, side: Side) -> Literal["run", "qrels"] | None:
         marked = [line for line in lines if line[1] == "0"]
         if side == "truth" and all(map(_has_subtopic, lines)):
             marked = lines
-        numbers = any(is_number(line[2]) for line in lines)
-        if numbers and pl.Series([file.text]).str.contains(_NOT_ZERO)[0]:
+        has_numbers = any(is_number(line[2]) for line in lines)
+        if has_numbers and pl.Series([file.text]).str.contains(_NOT_ZERO)[0]:
             return None
     if any(len(line) >= 6 and is_number(line[3]) and is_number(line[4]) for line in marked):
         return "run"

@@ -155,7 +155,7 @@ def _from_documents(user: object, items: Sequence[Any], name: str, source: str) 
     """
     documents = [item[0] if is_pair(item) else item for item in items]
     ids = [getattr(document, name, None) for document in documents]
-    missing = next((missing for missing, item in enumerate(ids) if item is None), None)
+    missing = next((n for n, item in enumerate(ids) if item is None), None)
     if missing is not None:
         keys = [*(getattr(documents[missing], "metadata", None) or {})]
         remedy = "Give each document its id."

@@ -421,7 +421,7 @@ def item_knn(
     exclude_seen: bool = True,
     columns: dict[str, str] | None = None,
 ) -> Frame:
-    """Recommend items whose users are those of the items that a user has.
+    """Recommend items that share many users with the items of a user.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """From an order of the items to the list of each user, without the items that the user has seen.
 
-A user gets the first `k` unseen items of the order. `_unseen` turns the places of the seen items
-into those of the unseen ones, so nothing of the size users × items is ever made. Two models learn
-from who has what: they score all items for some users at a time.
+A user gets the first `k` unseen items of the order. `_unseen` turns the positions of the seen
+items into positions of unseen items, so nothing of the size users × items is ever made. Two models
+learn from who has what: they score all items for some users at a time.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ def _unseen(user: Numbers, position: Numbers, *, shape: tuple[int, int]) -> Numb
     matters = before < k
     cell = user[matters] * k + before[matters]
     moved = np.bincount(cell, minlength=n_users * k).reshape(shape)
-    places: Numbers = np.arange(k) + moved.cumsum(axis=1)
-    return places
+    positions: Numbers = np.arange(k) + moved.cumsum(axis=1)
+    return positions
 
 
 # -- two models that learn --------------------------------------------------------------------

@@ -176,7 +176,7 @@ def _to_metric(text: str, options: frozenset[str], k: float | None, profile: Con
     (metric,) = read_metric(text.replace("{k}", "none" if k is None else str(k)))
     if k is not None and not cut:
         metric = metric @ k
-    options_set: set[str] = set()
+    seen: set[str] = set()
     for option in sorted(options):
         name, _, value = (option + "=true" if option == ADJUSTED else option).partition("=")
         with_value = profile.options.get(f"{name.strip()}={{value}}", {name.strip(): "{value}"})
@@ -184,9 +184,9 @@ def _to_metric(text: str, options: frozenset[str], k: float | None, profile: Con
             target: value.strip() if meaning == "{value}" else meaning
             for target, meaning in profile.options.get(option, with_value).items()
         }
-        if repeated := options_set & means.keys():
+        if repeated := seen & means.keys():
             raise UsageError(f"{text} has the option {min(repeated)!r} twice: use it once")
-        options_set |= means.keys()
+        seen |= means.keys()
         metric = metric(**means)
     return metric
 

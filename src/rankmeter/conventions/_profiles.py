@@ -99,7 +99,7 @@ class Convention:
     deviations: tuple[Mapping[str, Any], ...] = ()
 
     def choices(self, metric: str, k: int | None, *, bugs: bool = False) -> dict[str, Any]:
-        """Options and choices of one metric; specific override general, bugs override all."""
+        """Options and choices of one metric; specific ones win over general ones, bugs over all."""
         values = {**self.switches, **self.metrics.get(metric, {})}
         if k is not None:
             values |= self.metrics.get(f"{metric}@", {})

@@ -96,8 +96,9 @@ class Metric:
                 similar = [n for n in (*spec.options, *CHOICES) if n.startswith(name)]
                 hint = f"; did you mean {similar[0]}={_spell(value)}?" if name and similar else ""
                 raise UsageError(f"{self.name} has no option {name!r}; its options: {valid}{hint}")
-        of_metric, of_plan = tuple(sorted(new_options.items())), tuple(sorted(choices.items()))
-        return replace(self, options=of_metric, choices=of_plan, label="")
+        sorted_options = tuple(sorted(new_options.items()))
+        sorted_choices = tuple(sorted(choices.items()))
+        return replace(self, options=sorted_options, choices=sorted_choices, label="")
 
     def __matmul__(self, k: Any) -> Metric:
         """Return the same metric with a cutoff, or at another point: ``iprec@0.3``."""

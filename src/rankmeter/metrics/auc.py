@@ -259,7 +259,7 @@ def pauc(
 def _expected_left(
     remaining: FloatArray, size: IntArray, relevant: IntArray, best: FloatArray
 ) -> FloatArray:
-    """Expected Σ max(left - misses before the hit, 0) over the best hits of each tied group.
+    """Expected Σ max(remaining - misses before, 0) over the best hits of each tied group.
 
     The number of misses before any hit is uniform on 0, 1, …, all misses.
     """
@@ -276,7 +276,7 @@ def _expected_left(
 
 
 def _expected_left_of_nth(j: int, hits: int, misses: int, terms: int, remaining: float) -> float:
-    """The expectation for the j-th hit of a group: Σ max(left - x, 0) · P(x misses before)."""
+    """Expectation for the j-th hit of a group: Σ max(remaining - x, 0) · P(x misses before)."""
     if not terms:
         return 0.0
     i, x = np.arange(j), np.arange(terms - 1)

@@ -82,9 +82,9 @@ def _expected_precision(
 ) -> FloatArray:
     """Expected Σ of the precision at hits in the first ranks of tied groups (see `Groups`).
 
-    With `relevant` hits among `size` equally likely places, place i (of the first `inside`)
-    holds a hit with probability m/n, and then i - 1 places before it hold (i - 1)(m - 1)/(n - 1)
-    others on average; Σ over i is a difference of harmonic numbers.
+    With m = `relevant` hits among n = `size` tied ranks, rank i of the first `in_top` holds a hit
+    with probability m/n, and then the i - 1 ranks before it hold (i - 1)(m - 1)/(n - 1) other hits
+    on average; Σ over i is a difference of harmonic numbers.
     """
     m, n = relevant.astype(np.float64), size.astype(np.float64)
     begin, end = (cumulative_discount("reciprocal", depth) for depth in (above, above + in_top))
@@ -118,8 +118,8 @@ def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
         n, m, t = int(groups.size[index]), int(groups.hits[index]), int(in_top[index])
         user = groups.user[index]
         j = np.arange(max(0, m - (n - t)), min(m, t) + 1)
-        ways = (math.comb(t, i) * math.comb(n - t, m - i) / math.comb(n, m) for i in j.tolist())
-        chance = np.array([*ways])
+        chances = [math.comb(t, i) * math.comb(n - t, m - i) / math.comb(n, m) for i in j.tolist()]
+        chance = np.array(chances)
         ranks = np.full(j.size, t)
         extra = _expected_precision(above[index], before[index], ranks, j, ranks)
         value = ratio(total[user] + extra, n_hits[user] + j)

@@ -259,7 +259,7 @@ def item_gap(
 
 
 def _gap_of_item_means(members: Features) -> Statistic:
-    """Statistic of the mean distance of groups, by the means of the shown items."""
+    """Statistic: mean distance between groups, each the mean over its shown items."""
 
     def sums(totals: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sum the means of the shown items, and the number of shown items, over each group."""

@@ -50,7 +50,8 @@ def gini(
     >>> rm.evaluate(lists, truth, "gini@1", catalogue=4)["gini@1"].mean
     0.75
     """
-    top, statistic = lists.top(k), _gini(catalogue, denominator, items, inverse=inverse)
+    top = lists.top(k)
+    statistic = _gini(catalogue, denominator, items, inverse=inverse)
     return Exposure(top, np.ones(top.item.size), statistic)
 
 

@@ -191,11 +191,11 @@ class _Common:
         places = order.take(places, mode="clip") if order.size else places
         rows = np.flatnonzero(keys[places] == pairs) if order.size else places[:0]
         n, m = (
-            side.lengths if cut is None else np.minimum(side.lengths, cut)
-            for side, cut in ((lists, k), (other_lists, other_k))
+            ranked.lengths if cut is None else np.minimum(ranked.lengths, cut)
+            for ranked, cut in ((lists, k), (other_lists, other_k))
         )
-        spans = lists.span[rows], other_lists.span[places[rows]]
-        return cls(rows, lists.user[rows], *spans, n, m)
+        first, second = lists.span[rows], other_lists.span[places[rows]]
+        return cls(rows, lists.user[rows], first, second, n, m)
 
     def sum(self, values: FloatArray) -> FloatArray:
         """The sum over each user's common items."""

@@ -41,7 +41,7 @@ class State(Protocol):
         ...
 
     def influence(self, values: FloatArray | None = None) -> FloatArray:
-        """Values of the users with `value` as plain mean and its uncertainty as spread."""
+        """Values of the users; their plain mean is `value`, and has its standard error."""
         ...
 
 
@@ -73,9 +73,10 @@ class Ratio:
 
     def __add__(self, other: Self) -> Self:
         """Concatenate the users of both states."""
-        joined: dict[str, Any] = other.arrays()
-        for name, values in self.arrays().items():
-            joined[name] = np.concatenate([values, joined[name]])
+        joined: dict[str, Any] = {
+            name: np.concatenate([values, getattr(other, name)])
+            for name, values in self.arrays().items()
+        }
         return replace(self, **joined)
 
     def take(self, rows: IntArray) -> Self:
@@ -103,7 +104,7 @@ class Ratio:
         return float(self.part.sum()) / denominator if denominator else np.nan
 
     def influence(self, values: FloatArray | None = None) -> FloatArray:
-        """Jackknife values: their mean is the pooled share, their spread its standard error.
+        """Jackknife pseudovalues: their mean is the pooled share, and has its standard error.
 
         With few users it is not too small, unlike the usual linearization of a ratio of two means:
         Cochran, Sampling Techniques, 3rd ed., ch. 6.
@@ -198,7 +199,7 @@ class Standardized(Ratio):
         return float(np.sort(self.part).sum()) / denominator**0.5 if denominator else np.nan
 
     def influence(self, _: FloatArray | None = None) -> FloatArray:
-        """Values with `value` as plain mean and, to first order, its standard error as spread."""
+        """Values whose plain mean is `value`, and has its standard error to first order."""
         n, value = self.part.size, self.value()
         total = float(np.sort(self.whole).sum())
         if not n or total == 0:
@@ -331,7 +332,7 @@ class Exposure:
         return self.statistic.value(self) if self.lists.item.size else np.nan
 
     def influence(self, _: FloatArray | None = None) -> FloatArray:
-        """Jackknife values: their mean is `value`, their spread its standard error.
+        """Jackknife pseudovalues: their mean is `value`, and has its standard error.
 
         Efron and Stein, The jackknife estimate of variance, Annals of Statistics 1981: on average
         it is not too small. A statistic can know which share of the variance is real.
@@ -387,8 +388,9 @@ class Grouped(Exposure):
         """Concatenate the users of both states."""
         if not isinstance(other, Grouped):
             return NotImplemented
-        part, references = np.concatenate([self.part, other.part]), [self.whole, other.whole]
-        return replace(super().__add__(other), part=part, whole=np.concatenate(references))  # type: ignore[return-value,call-arg]
+        part = np.concatenate([self.part, other.part])
+        whole = np.concatenate([self.whole, other.whole])
+        return replace(super().__add__(other), part=part, whole=whole)  # type: ignore[return-value,call-arg]
 
     def take(self, rows: IntArray) -> Grouped:
         """The lists of some users, in the order given."""

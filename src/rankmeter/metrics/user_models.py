@@ -195,7 +195,8 @@ def utility_residual(
     >>> round(rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, name)[name].mean, 3)
     0.333
     """
-    gains, reader = grade_share(hits, max_gain), Reader(model, target, p, scale)
+    gains = grade_share(hits, max_gain)
+    reader = Reader(model, target, p, scale)
     if unjudged == "unknown":
         _refuse_shared_ranks(hits, nonrelevant)
 

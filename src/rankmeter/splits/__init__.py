@@ -368,17 +368,18 @@ def k_fold(
     frame = read.frame
     user = frame.select("user", draw=pl.Series(draws(seed, frame["user"])))
     if over == "users":
-        dealt = user.unique().sort("draw", "user").with_row_index("place").drop("draw")
-        rank = user.join(dealt, on="user", how="left", maintain_order="left")["place"].to_numpy()
+        dealt = user.unique().sort("draw", "user").with_row_index("position").drop("draw")
+        joined = user.join(dealt, on="user", how="left", maintain_order="left")
+        position = joined["position"].to_numpy()
         n = dealt.height
     else:
         chance = draws(seed, frame["user"], frame["item"])
-        rank = np.argsort(_sorted_rows(frame, user["draw"], user["user"], chance))
+        position = np.argsort(_sorted_rows(frame, user["draw"], user["user"], chance))
         n = frame.height
     if n < k:
         raise DataError(f"{k} folds need at least {k} {over}, got {n}: choose a smaller `k`")
     return tuple(
-        part(read, rank % k == fold, method=f"{method}, fold {fold + 1}", cold_items=cold_items)
+        part(read, position % k == fold, method=f"{method}, fold {fold + 1}", cold_items=cold_items)
         for fold in range(k)
     )
 

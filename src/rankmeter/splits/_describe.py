@@ -112,8 +112,8 @@ class Description(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """The distribution of interactions per user, per item, and of ratings: a row for each."""
-        rows = ({"of": name, **asdict(s)} for name, s in self._distributions().items())
-        return pl.DataFrame([*rows])
+        rows = [{"of": name, **asdict(s)} for name, s in self._distributions().items()]
+        return pl.DataFrame(rows)
 
     def table(self) -> Table:
         """The distribution of interactions per user, per item, and of ratings, with the facts."""

@@ -182,7 +182,7 @@ def renamed(evidence: Evidence, code: IntArray) -> Evidence:
     profiles: Profiles = evidence["profiles"]
     order = np.lexsort((code[profiles.item], profiles.user))
     profiles = replace(profiles, item=code[profiles.item][order], weight=profiles.weight[order])
-    pairs: Similarity = evidence["likeness"].given
+    given: Similarity = evidence["likeness"].given
     popularity: Popularity = evidence["popularity"]
     catalogue: Catalogue = evidence["catalogue"]
     tables = {
@@ -191,7 +191,7 @@ def renamed(evidence: Evidence, code: IntArray) -> Evidence:
     }
     names = ("lists", "baseline", "relevant")
     lists = {name: replace(evidence[name], item=code[evidence[name].item]) for name in names}
-    similarity = Similarity(pairs.matrix[inverse], pairs.column[inverse])
+    similarity = Similarity(given.matrix[inverse], given.column[inverse])
     users, interactions = popularity.users[inverse], popularity.interactions[inverse]
     item = None if catalogue.item is None else catalogue.item[inverse]
     return {
