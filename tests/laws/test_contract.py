@@ -34,10 +34,11 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
-def is_of_another_reader(options):
-    """Whether an option acts on other user models alone."""
+def has_option_of_another_model(options):
+    """Whether an option that acts on other user models alone is not at its default."""
+    defaults = {name: METRICS["utility_rate"].options[name].default for name in ACTS}
     return any(
-        options.get(name, (default := METRICS["utility_rate"].options[name].default)) != default
+        options.get(name, defaults[name]) != defaults[name]
         and options.get("model", "inst") not in models
         for name, models in ACTS.items()
     )
@@ -46,11 +47,11 @@ def is_of_another_reader(options):
 REFUSED = {
     **dict.fromkeys(
         ("utility_rate", "utility_residual"),
-        (is_of_another_reader, "an option of another model cannot act"),
+        (has_option_of_another_model, "an option of another model cannot act"),
     ),
     "expected_depth": (
         lambda options: (
-            is_of_another_reader(options)
+            has_option_of_another_model(options)
             or (options.get("max_gain") is not None and options.get("model") in STEADY)
         ),
         "some readers do not heed gains, and no reader heeds an option of another model",

@@ -12,7 +12,7 @@ from test_charts import FOUND, rows
 import rankmeter as rm
 from rankmeter._results.comparison_page import ChartKind
 from rankmeter._results.curves import distinct_curves
-from rankmeter._results.verdicts import MAX_PAIRS, MAX_SYSTEMS, extremes, histogram
+from rankmeter._results.verdicts import MAX_PAIRS, MAX_SYSTEMS, MAX_USERS, extremes, histogram
 
 pytestmark = pytest.mark.once
 
@@ -58,10 +58,13 @@ class TestComparison:
 class TestVerdict:
     def test_the_extremes_are_the_largest_differences_of_each_side(self):
         d = FOUND["rr"][0]
-        for_a, for_b = extremes(*FOUND.paired(d.metric, d.a, d.b), d).values()
+        found = extremes(*FOUND.paired(d.metric, d.a, d.b), d)
+        assert list(found) == [f"{name} is better for them" for name in (d.a, d.b)]
+        for_a, for_b = found.values()
         table = FOUND.per_user.pivot("system", index="user", values="rr").drop_nulls()
         gaps = np.sort((table[d.a] - table[d.b]).to_numpy())
-        assert min(len(for_a), len(for_b)) >= 3
+        assert len(for_a) == min(MAX_USERS, np.count_nonzero(gaps > 0))
+        assert len(for_b) == min(MAX_USERS, np.count_nonzero(gaps < 0))
         for side, largest in ((for_a, gaps[::-1]), (for_b, gaps)):
             printed = [f"{gap:+.4f}".replace("-", "−") for gap in largest[: len(side)]]
             assert [difference for *_, difference in side] == printed

@@ -175,8 +175,7 @@ def forest(metric: str, pairs: Sequence[Difference], baseline: str) -> list[Any]
         for row in rows
     )
     description = f"Mean differences on {metric} with intervals: {words}"
-    layers = zero, span, point
-    return _panel(metric, ROW * len(rows), description, *layers, data=_data(rows))
+    return _panel(metric, ROW * len(rows), description, zero, span, point, data=_data(rows))
 
 
 def _difference_row(d: Difference) -> dict[str, Any]:
@@ -412,7 +411,7 @@ def segments(
 def tradeoff(
     accuracy: str, metric: str, estimates: Mapping[str, tuple[Estimate, Estimate]]
 ) -> list[Any]:
-    """Chart of two metrics, a point with both intervals per system; NaN means are left out."""
+    """Chart of two metrics: a point with both intervals for each system that has both means."""
     rows = [
         {"system": name, "x": x.mean, "x_low": x.low, "x_high": x.high,
          "y": y.mean, "low": y.low, "high": y.high}

@@ -28,7 +28,7 @@ from rankmeter._results.verdicts import (
     Headline,
     Verdict,
     headline,
-    printed_places,
+    printed_ranks,
     segments_clause,
     verdict,
 )
@@ -183,7 +183,7 @@ class Compared(Logged):
     def places(self, means: Mapping[str, Estimate], label: str, digits: int = 4) -> dict[str, int]:
         """Rank of each system by its printed mean: 1 for the best, 2 for the second, else 0."""
         printed = [number(e.mean, decimals(digits)) for e in means.values()]
-        ranks = printed_places(printed, increasing=self.by_metric[label].increasing)
+        ranks = printed_ranks(printed, increasing=self.by_metric[label].increasing)
         return dict(zip(means, ranks, strict=True))
 
     def means(self) -> Frame:

@@ -347,11 +347,9 @@ class ValueComparison(Comparison):
         """Columns system, user, metric, seed, value; a frame as those of the values."""
         return self.kind.frame(self.values)
 
-    curve, report, show = (
-        UnavailableMethod(NEEDS),
-        UnavailableMethod(NEEDS),
-        UnavailableMethod(NEEDS),
-    )
+    curve = UnavailableMethod(NEEDS)
+    report = UnavailableMethod(NEEDS)
+    show = UnavailableMethod(NEEDS)
 
     def _notes_after_test_and_dropped(self) -> tuple[list[str], list[str]]:
         lower = [f"{name}: lower is better" for name, up in self.increasing.items() if not up]

@@ -220,6 +220,7 @@ class Curve(Result):
         UsageError
             If no system has a mean.
         """
+        charts.require_altair()
         systems = self.frame["system"].unique(maintain_order=True).to_list()
         panes = charts.curve(self.metric, self.frame, systems)
         if not panes:

@@ -273,8 +273,9 @@ class Difference:
         if not self.disagrees:
             return ""
         verb = "includes" if self.significant else "excludes"
-        agree = math.isclose(self.confidence, 1.0 - self.alpha)
-        reason = "by another method" if agree else f"at another level, {level(self.confidence)}"
+        same_level = math.isclose(self.confidence, 1.0 - self.alpha)
+        other_level = f"at another level, {level(self.confidence)}"
+        reason = "by another method" if same_level else other_level
         return f" (the interval, {reason}, {verb} 0)"
 
 

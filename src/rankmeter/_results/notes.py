@@ -174,8 +174,8 @@ def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
     """
     singular = {"zero": "counts as an empty ranking", "skip": "is skipped"}.get(rule, rule)
     many = {"zero": "count as empty rankings", "skip": "are skipped"}.get(rule, rule)
-    texts = f"user without a ranking {singular}", f"users without a ranking {many}"
-    groups = _by_fact({name: counted(n, *texts) for name, n in missing.items() if n})
+    user, users = f"user without a ranking {singular}", f"users without a ranking {many}"
+    groups = _by_fact({name: counted(n, user, users) for name, n in missing.items() if n})
     return [
         f"{'All systems' if len(names) == len(missing) else ', '.join(names)}: {n}."
         for n, names in [*groups.items()][:MAX_GROUPS]

@@ -197,27 +197,27 @@ def _is_comparison(result: Any) -> bool:
         by_system[name] for by_system in result["metrics"].values() for name in result["systems"]
     ]
     sentences = (difference["sentence"] for difference in result["differences"])
-    texts = _are(str, [*result["systems"], *sentences])
-    return _are_means(result, means) and texts and isinstance(result["baseline"], str | None)
+    are_texts = _all_are([*result["systems"], *sentences], str)
+    return _are_means(result, means) and are_texts and isinstance(result["baseline"], str | None)
 
 
 def _is_evaluation(result: Any) -> bool:
     """Whether `result` is of one evaluation; may raise the errors of `_is_comparison`."""
     means = [*result["metrics"].values()]
     notes, users = result["notes"], [mean["n_users"] for mean in means]
-    texts = isinstance(notes, list) and _are(str, notes)
-    return _are_means(result, means) and texts and _are(int, users)
+    are_texts = isinstance(notes, list) and _all_are(notes, str)
+    return _are_means(result, means) and are_texts and _all_are(users, int)
 
 
 def _are_means(result: Any, means: Sequence[Any]) -> bool:
     """Whether `means` have intervals, and the result has metrics, a convention and schema 1."""
     figures = [mean[figure] for mean in means for figure in ("mean", "low", "high")]
-    texts = _are(str, (*result["metrics"], result["plan"]["convention"]))
-    readable = bool(means) and result["schema"] == 1
-    return readable and texts and _are(int | float | None, figures)
+    are_texts = _all_are((*result["metrics"], result["plan"]["convention"]), str)
+    is_readable = bool(means) and result["schema"] == 1
+    return is_readable and are_texts and _all_are(figures, int | float | None)
 
 
-def _are(kind: Any, values: Iterable[Any]) -> bool:
+def _all_are(values: Iterable[Any], kind: Any) -> bool:
     return all(isinstance(value, kind) for value in values)
 
 

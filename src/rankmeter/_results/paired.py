@@ -290,8 +290,7 @@ class _Pair:
     def interval(self, corrected: _Corrected) -> tuple[float, float]:
         """The interval of a difference: from its test, from the bootstrap, or Student's t.
 
-        Rare differences count (`pseudo_change`), unless Student's t was asked for, as
-        the interval or as the test.
+        Rare differences count (`pseudo_change`), unless Student's t is the interval or the test.
         """
         group, (low, high) = self.group, corrected.result.interval
         if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):

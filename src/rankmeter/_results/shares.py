@@ -37,11 +37,11 @@ class Shares:
 
     def rows(self) -> list[tuple[str, ...]]:
         """The rows of a table: the system, and each share in percent."""
-        return [(name, *(f"{share:.1%}" for share in x)) for name, x in self.parts.items()]
+        return [(name, *(f"{y:.1%}" for y in shares)) for name, shares in self.parts.items()]
 
     def summed(self) -> dict[str, list[float]]:
         """Cumulative shares of the parts, by system."""
-        return {name: [sum(x[: i + 1]) for i in range(len(x))] for name, x in self.parts.items()}
+        return {name: [*itertools.accumulate(shares)] for name, shares in self.parts.items()}
 
 
 def first_hits(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Shares | None:
@@ -55,13 +55,14 @@ def first_hits(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Sh
     means = _means(plan, scored, [f"hr@{k}" for k in RANKS], entry, averaging=True)
     if means is None:
         return None
-    last = max((i for up in means.values() for i in range(len(RANKS)) if _grows(up, i)), default=0)
+    growing = (i for rates in means.values() for i in range(len(RANKS)) if _grows(rates, i))
+    last = max(growing, default=0)
     ranks = RANKS[: last + 1]
     classes = [_span(low + 1, high) for low, high in zip((0, *ranks), ranks, strict=False)]
-    shares = {
-        name: [*(b - a for a, b in zip([0.0, *up], up, strict=False)), 1.0 - up[-1]]
-        for name, up in ((name, mean[: last + 1]) for name, mean in means.items())
-    }
+    shares = {}
+    for name, rates in means.items():
+        edges = [0.0, *rates[: last + 1], 1.0]
+        shares[name] = [high - low for low, high in itertools.pairwise(edges)]
     return Shares((*classes, "none"), shares)
 
 

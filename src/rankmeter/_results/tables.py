@@ -163,10 +163,10 @@ class Table:
         # Cells inherit the alignment of the table, but browsers center headings.
         left, right = (f' style="text-align:{side}"' for side in ("left", "right"))
 
-        def line(row: Sequence[str], tag: str, y: int = -1) -> str:
+        def line(row: Sequence[str], tag: str, index: int = -1) -> str:
             cells = [
                 f"<{tag}{left if i < self.left else right if tag == 'th' else ''}>"
-                f"{_emphasized(html.escape(visible(cell)), self.styles.get((y, i), ()))}</{tag}>"
+                f"{_emphasized(html.escape(visible(cell)), self.styles.get((index, i), ()))}</{tag}>"
                 for i, cell in enumerate(row)
             ]
             return f"<tr>{''.join(cells)}</tr>"
@@ -179,7 +179,7 @@ class Table:
             'font-variant-numeric:tabular-nums">'
             '<thead style="border-bottom:1px solid">'
             f"{line(self.columns, 'th')}</thead><tbody>"
-            f"{''.join(line(row, 'td', y) for y, row in enumerate(self.rows))}</tbody></table>"
+            f"{''.join(line(row, 'td', n) for n, row in enumerate(self.rows))}</tbody></table>"
             f"{notes}"
         )
 

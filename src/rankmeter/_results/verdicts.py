@@ -111,7 +111,7 @@ def near_the_best(means: Mapping[str, Estimate], best: str) -> list[str]:
     return [name for name, e in means.items() if name == best or low <= e.mean <= high]
 
 
-def printed_places(means: Sequence[str], *, increasing: bool) -> list[int]:
+def printed_ranks(means: Sequence[str], *, increasing: bool) -> list[int]:
     """Rank printed means: 1 for the best, 2 for the second of at least three, else 0.
 
     Equal means have equal ranks; if all means are equal, every rank is 0.
@@ -127,7 +127,7 @@ def printed_places(means: Sequence[str], *, increasing: bool) -> list[int]:
 def leaders(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
     """Systems with the best printed mean, several in case of ties."""
     with_mean = [name for name, e in means.items() if not math.isnan(e.mean)]
-    ranks = printed_places([number(means[name].mean) for name in with_mean], increasing=increasing)
+    ranks = printed_ranks([number(means[name].mean) for name in with_mean], increasing=increasing)
     return [name for name, rank in zip(with_mean, ranks, strict=True) if rank == 1] or with_mean
 
 
@@ -179,7 +179,8 @@ def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
     step = (float(max(x.max(initial=low), y.max(initial=low))) - low) / BINS or 1.0
     cells = np.rint((np.stack([x, y]) - low) / step).astype(np.int64)
     points, n = np.unique(cells, axis=1, return_counts=True)
-    return list(zip(*(low + points * step).tolist(), n.tolist(), strict=True))
+    first, second = (low + points * step).tolist()
+    return list(zip(first, second, n.tolist(), strict=True))
 
 
 def drawn_of(labels: Sequence[str]) -> tuple[Sequence[str], list[str]]:
@@ -206,13 +207,13 @@ def extremes(
     Only users whose values differ, at most `MAX_USERS` for each system.
     """
     gains = (x - y) if d.increasing else (y - x)
-    extremes: dict[str, list[tuple[str, ...]]] = {}
+    rows: dict[str, list[tuple[str, ...]]] = {}
     for name, gain in ((d.a, gains), (d.b, -gains)):
         order = np.argsort(-gain, kind="stable")[:MAX_USERS]
         for i in order[gain[order] > 0].tolist():
             row = (str(users[i]), f"{x[i]:.4f}", f"{y[i]:.4f}", signed(x[i] - y[i]))
-            extremes.setdefault(f"{name} is better for them", []).append(row)
-    return extremes
+            rows.setdefault(f"{name} is better for them", []).append(row)
+    return rows
 
 
 @dataclass(frozen=True)
@@ -229,20 +230,20 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
     `within` has the same comparison in each segment, and `p` is that of equal differences.
     """
     unequal = p <= d.alpha
-    segments: dict[str, list[str]] = {"worse": [], "better": [], "no difference shown": []}
+    by_answer: dict[str, list[str]] = {"worse": [], "better": [], "no difference shown": []}
     for part in within:
-        answer = part.verdict if part.verdict in segments else "no difference shown"
-        segments[answer].append(part.segment)
-    if not unequal and not (segments["worse"] and d.verdict != "worse"):
+        answer = part.verdict if part.verdict in by_answer else "no difference shown"
+        by_answer[answer].append(part.segment)
+    if not unequal and not (by_answer["worse"] and d.verdict != "worse"):
         return ""
-    n_agreeing = len(segments.get(d.verdict, ()))
+    n_agreeing = len(by_answer.get(d.verdict, ()))
     if unequal and len(within) / 2 < n_agreeing < len(within):
-        del segments[d.verdict]  # most segments are as the headline says: name the others
+        del by_answer[d.verdict]  # most segments are as the headline says: name the others
     else:
-        del segments["no difference shown"]
+        del by_answer["no difference shown"]
     answers = [
         f"{verb} in {_some_names(names) if len(names) < len(within) else f'all {len(names)}'}"
-        for verb, names in segments.items()
+        for verb, names in by_answer.items()
         if names
     ]
     start = "not the same for all segments" if unequal else ""
@@ -320,7 +321,9 @@ def by_segment(
         extent = "both" if len(best) == 2 else f"all {len(best)}"
         best_in = f"{name} {has} the best {metric} in {extent} segments."
     else:
-        clauses = [f"{name} in {len(x)} ({', '.join(x)})" for name, x in by_leaders.items()]
+        clauses = [
+            f"{name} in {len(part)} ({', '.join(part)})" for name, part in by_leaders.items()
+        ]
         best_in = f"The best {metric} of {len(best)} segments: {'; '.join(clauses)}."
     if math.isnan(p):
         return best_in

@@ -180,14 +180,15 @@ def walk_user(
     row = _row_of(scores.users, user)
     user = scores.users[row]
     block = source.open().of_user(user, source.system)
-    walks = [*walk_metrics(block, source.system, entries, scores, row)]
-    for walk in walks:
+    walks = []
+    for walk in walk_metrics(block, source.system, entries, scores, row):
         value = scores.values[walk.label][row]
         if not (walk.whole or walk.value == value or math.isnan(walk.value + value)):
             raise DataError(
                 f"rankings or ground truth have changed: {walk.label} of {in_words('user')} "
                 f"{brief(user)} was {value:.6g} and is now {walk.value:.6g}: evaluate again"
             )
+        walks.append(walk)
     return walks
 
 

@@ -355,10 +355,10 @@ def score_interval(
     )
 
 
-def _effective_users(binary: float, variance: float, n: int) -> float:
-    """Effective number of users: `binary`, the variance of hits and misses, over `variance`."""
-    steadied = n * (n * binary + PRIOR_HITS) / (n * n * variance + PRIOR_HITS)
-    return min(binary / variance, steadied)
+def _effective_users(largest_variance: float, variance: float, n: int) -> float:
+    """Number of users with hits and misses that give this variance, limited if it is tiny."""
+    steadied = n * (n * largest_variance + PRIOR_HITS) / (n * n * variance + PRIOR_HITS)
+    return min(largest_variance / variance, steadied)
 
 
 def median_interval(x: npt.ArrayLike, confidence: float) -> Interval:

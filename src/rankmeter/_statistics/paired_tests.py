@@ -248,11 +248,11 @@ def _sampled_p(
     counts = np.full(len(pairs), 0.5 if mid else 1.0)
     for start in range(0, n_resamples, FLIPS):
         flipped = flips.sums(slice(start, min(start + FLIPS, n_resamples)))
-        for row, (i, j) in enumerate(pairs):
-            sums = np.abs(flipped[i] - flipped[j]) - reach[row]
-            reached = np.count_nonzero(sums >= -tolerance[row])
-            exceeded = np.count_nonzero(sums > tolerance[row]) if mid else reached
-            counts[row] += 0.5 * (reached + exceeded)
+        for index, (i, j) in enumerate(pairs):
+            sums = np.abs(flipped[i] - flipped[j]) - reach[index]
+            reached = np.count_nonzero(sums >= -tolerance[index])
+            exceeded = np.count_nonzero(sums > tolerance[index]) if mid else reached
+            counts[index] += 0.5 * (reached + exceeded)
     return counts / (n_resamples + 1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def detectable_share(n: int, share: float, *, power: float = 0.8, alpha: float =
     return minimum_detectable_effect(n, sd=math.sqrt(share), power=power, alpha=alpha) + 1.0 / n
 
 
-@lru_cache(maxsize=256)
+@cache
 def _noncentrality(df: int, power: float, alpha: float) -> float:
     """Noncentrality at which a two-sided t test reaches ``power``, by bisection."""
     critical = -t_quantile(0.5 * alpha, df)

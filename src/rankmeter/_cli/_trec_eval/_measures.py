@@ -362,8 +362,8 @@ def choose_measures(
 ) -> dict[str, tuple[Measure | None, str | None]]:
     """Choose the requested measures, in order of printing, with parameters.
 
-    `texts` are texts such as ``map``, ``P.5,10``, ``all_trec``; parameters of None are the default
-    parameters. All must be measures of the format of the judgments.
+    Each text is such as ``map``, ``P.5,10`` or ``all_trec``; parameters that are None are the
+    default ones. All must be measures of the format of the judgments.
     """
     measures = MEASURES[form]
     names: set[str] = set()

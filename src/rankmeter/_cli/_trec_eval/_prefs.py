@@ -110,16 +110,16 @@ class _Group:
     @classmethod
     def of(cls, frame: pl.DataFrame, topic: str) -> _Group:
         """Read one group of documents with levels in subgroups."""
-        positions, level = frame["place"].to_numpy(), frame["gain"].to_numpy()
+        position_of_row, level = frame["place"].to_numpy(), frame["gain"].to_numpy()
         location = f"{topic} group {as_written(frame['group'][0])}"
-        names = dict(zip(positions.tolist(), map(as_written, frame["item"]), strict=True))
-        mixed = np.intersect1d(positions[level == 0], positions[level > 0])
+        names = dict(zip(position_of_row.tolist(), map(as_written, frame["item"]), strict=True))
+        mixed = np.intersect1d(position_of_row[level == 0], position_of_row[level > 0])
         if mixed.size:
             raise DataError(
                 f"{location}: document {names[int(mixed[0])]} has level 0 (not relevant) in one "
                 "subgroup and a level above 0 in another"
             )
-        position, row = np.unique(positions, return_inverse=True)
+        position, row = np.unique(position_of_row, return_inverse=True)
         subgroup = frame["subgroup"].rle_id().to_numpy()
         single = bool(subgroup[-1] == 0)
         better = np.zeros((position.size, position.size), dtype=bool)
