@@ -158,8 +158,7 @@ def collect_judged(
         if repeated_keys.size:
             rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(repeated_keys))])
             rows = (rows.unique("number") if with_self else rows).sort("number")
-    slices = (rows.head(1000), rows[1000:])  # nearly always one of the first holds a judged item
-    if not any(truth.frame.join(part, on=["user", "item"], how="semi").height for part in slices):
+    if not _any_judged(rows, truth.frame):
         rows = pl.concat([rows, _sample_rows(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
     users, n_rows = sizes.by_user()
@@ -167,10 +166,20 @@ def collect_judged(
         pieces, rows, users, n_rows, alignments=alignments, order=table.order,
         memory_limit=limit, tops=(tops.rows(), tops.depth),
     )  # fmt: skip
-    empty_users = pl.concat(empty)
-    all_users = users if empty_users.is_empty() else pl.concat([users, empty_users]).unique().sort()
+    all_users = _with_empty(users, pl.concat(empty))
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
     return Table(KeptRows(rows, remainder), table.order, IdSeries(all_users), origin)
+
+
+def _any_judged(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:
+    """Whether any row has a judged item; nearly always one of the first rows does."""
+    slices = (rows.head(1000), rows[1000:])
+    return any(truth.join(part, on=["user", "item"], how="semi").height for part in slices)
+
+
+def _with_empty(users: pl.Series, empty_users: pl.Series) -> pl.Series:
+    """All users, also users without rows, ascending; `users` are ascending."""
+    return users if empty_users.is_empty() else pl.concat([users, empty_users]).unique().sort()
 
 
 class _Sifted(NamedTuple):

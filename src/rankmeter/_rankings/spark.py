@@ -60,15 +60,11 @@ def gather(
     frame = judged_rows.select(*_PAIR, rows.order)
     frame = frame[np.repeat(np.arange(frame.height), judged_rows["rows"].to_numpy())]
     some_judged = frame.join(pairs, on=_PAIR, how="semi").height > 0
-    if repeats:
-        hashes = rows.collect(repeated(rows))
-        if hashes.height:
-            extra = rows.candidates.selectExpr("*", _HASH).join(rows.send(hashes), "hash", "semi")
-            extra = rows.collect(extra.drop("hash"))
-            extra = extra.join(pairs, on=_PAIR, how="anti").select(frame.columns)
-            if with_self:
-                extra = extra.filter(~series(is_self(extra["user"], extra["item"])))
-            frame = pl.concat([frame, extra])
+    if repeats and (extra := _repeated_rows(rows)) is not None:
+        extra = extra.join(pairs, on=_PAIR, how="anti").select(frame.columns)
+        if with_self:
+            extra = extra.filter(~series(is_self(extra["user"], extra["item"])))
+        frame = pl.concat([frame, extra])
     if not some_judged:
         extra = _examples(rows, pairs).select(frame.columns)
         frame = pl.concat([frame, extra.join(frame, on=_PAIR, how="anti")])
@@ -238,6 +234,15 @@ def _tie_key(ties: TieRule, text: bool) -> str:
     digits = f"CASE WHEN {negative} THEN -{length} WHEN {number} THEN {length} ELSE {2**31 - 1} END"
     turned = f"CASE WHEN {negative} THEN translate(item, '0123456789', '9876543210') ELSE item END"
     return f"struct({digits} AS digits, {turned} AS written)"
+
+
+def _repeated_rows(rows: Query) -> pl.DataFrame | None:
+    """Collect the candidates whose user and item may be repeated, by their hash; None without."""
+    hashes = rows.collect(repeated(rows))
+    if hashes.is_empty():
+        return None
+    found = rows.candidates.selectExpr("*", _HASH).join(rows.send(hashes), "hash", "semi")
+    return rows.collect(found.drop("hash"))
 
 
 def _examples(rows: Query, pairs: pl.DataFrame) -> pl.DataFrame:

@@ -166,7 +166,8 @@ class Table:
         def line(row: Sequence[str], tag: str, index: int = -1) -> str:
             cells = [
                 f"<{tag}{left if i < self.left else right if tag == 'th' else ''}>"
-                f"{_emphasized(html.escape(visible(cell)), self.styles.get((index, i), ()))}</{tag}>"
+                f"{_emphasized(html.escape(visible(cell)), self.styles.get((index, i), ()))}"
+                f"</{tag}>"
                 for i, cell in enumerate(row)
             ]
             return f"<tr>{''.join(cells)}</tr>"
