@@ -54,6 +54,12 @@ def test_a_grade_without_an_entry_gains_itself():
     truth = {"u": {"a": 1, "b": 4}}
     result = rm.evaluate({"u": ["a", "b"]}, truth, "cg", gains={1: 0.5})
     assert result["cg"].mean == 4.5
+    assert "relevant judgments with a grade not in gains: 1" in result.notes
+    assert not rm.evaluate({"u": ["a"]}, truth, "cg", gains={1: 0.5, 4: 1}).counts.keys() & {
+        "relevant_judgments_with_a_grade_not_in_gains"
+    }
+    rows = rm.evaluate_scores([[0.2, 0.1]], np.array([[1.0, 4.0]]), "cg", gains={1: 0.5})
+    assert rows.counts["relevant_judgments_with_a_grade_not_in_gains"] == 1
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
 from rankmeter._rankings.align import Aligned, Facts, to_hits
 from rankmeter._rankings.codes import THREADS, Share, in_threads, is_grouped, partitions
-from rankmeter._rankings.ground_truth import counted_gains, perfect_hits
+from rankmeter._rankings.ground_truth import counted_gains, grades_without_entry, perfect_hits
 from rankmeter._rankings.kind import Kind
 from rankmeter._rankings.pairs import Refused
 from rankmeter._reading.by_user import Ids
@@ -103,6 +103,7 @@ def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
     ideals = perfect_hits(counts.user, gain, queries.n, choices)
     hits, nonrelevant, tied = to_hits(ranked, ideals, choices, queries.positive[queries.found])
     n_found, n_hits = ranked.user.size, hits.rank.size
+    tied |= grades_without_entry(counts.gain, choices)
     facts = Facts(hits.n_relevant, hits.n_ranked, tied, n_found, Refused(), Refused(), n_hits)
     return Aligned(hits, nonrelevant, in_rankings, facts)
 

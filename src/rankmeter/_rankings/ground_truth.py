@@ -65,6 +65,7 @@ def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None 
     if not rows.is_index and Pairs.of(code, truth.frame["item"], codes.n).repeated:
         frame, contradictions = unique_judgements(truth, choices, counts)
         rows, code, gain = InFrame(frame), codes.encode(frame["user"]), frame["gain"].to_numpy()
+    counts |= grades_without_entry(gain, choices)
     gain = counted_gains(code, gain, codes.n, choices)
     item = None if names is None else names.encode(rows.items())
     ideals = perfect_hits(code, gain, codes.n, choices, item)
@@ -87,6 +88,20 @@ def counted_gains(user: IntArray, gain: FloatArray, n_users: int, choices: Align
     has_relevant = np.zeros(n_users, dtype=bool)
     has_relevant[user[counts]] = True
     return np.where(has_relevant[user], gain, np.minimum(gain, 0.0))
+
+
+def grades_without_entry(grade: FloatArray, choices: Alignment) -> dict[str, int]:
+    """Count the relevant judgments whose grade is not in ``gains={grade: gain}``, if there are any.
+
+    Each of them gains its own grade.
+    """
+    table = choices.gain_table
+    if not table:
+        return {}
+    grades, counts = np.unique(grade[choices.is_relevant_grade(grade)], return_counts=True)
+    has_entry = np.array([same_grade(each) in table for each in grades.tolist()], dtype=bool)
+    n = int(counts[~has_entry].sum())
+    return {"relevant_judgments_with_a_grade_not_in_gains": n} if n else {}
 
 
 def perfect_hits(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankmeter._choices import Setting
+from rankmeter._choices import CHOICES, Setting
 from rankmeter._reading.table import to_pandas
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.tables import Table, as_json
@@ -254,9 +254,14 @@ def plain_mean(e: Estimate) -> dict[str, float]:
 
 
 def bootstrap_notes(plan: Setting) -> list[str]:
-    """A note on the resamples of bootstrap intervals."""
-    draws = f"{plan.resamples:,} samples, seed {plan.seed}"
-    return [f"intervals by {plan.interval} bootstrap, {draws}"] if plan.draws else []
+    """A note on the samples of bootstrap intervals, or on a number of samples without effect."""
+    if plan.draws:
+        draws = f"{plan.resamples:,} samples, seed {plan.seed}"
+        return [f"intervals by {plan.interval} bootstrap, {draws}"]
+    if plan.resamples == CHOICES["resamples"].default:
+        return []
+    draws = f"resamples={plan.resamples:,} draws nothing with interval={plan.interval}"
+    return [f"{draws}: choose bca or percentile"]
 
 
 class Name(str):
