@@ -170,6 +170,16 @@ class TestForms:
         assert found.differences[0].n == 2
         assert found.dropped == {"value": 2}
 
+    def test_a_metric_may_have_another_name_in_each_file(self, tmp_path):
+        for name, own in (("A", "MRR"), ("B", "mrr")):
+            pl.DataFrame({"user": [1, 2], own: [1.0, 0.5]}).write_csv(tmp_path / name)
+        files = {name: str(tmp_path / name) for name in "AB"}
+        assert [found.metric for found in rm.compare_values(files).differences] == ["MRR"]
+        assert [found.metric for found in rm.compare(files).differences] == ["MRR"]
+        both = pl.DataFrame({"user": [1, 2], "mrr": [1.0, 0.5], "MRR": [0.0, 0.5]})
+        found = rm.compare_values({"A": both, "B": both}).differences
+        assert [each.metric for each in found] == ["mrr", "MRR"]
+
     def test_the_scale(self):
         values = {"A": np.zeros(20), "B": np.ones(20)}
         free = rm.compare_values(values).estimates["value", "A"]
@@ -193,6 +203,13 @@ class TestForms:
             "repeat",
         ),
         ({"A": {1: 1.0}, "B": {"x": 1.0}}, DataError, "integers"),
+        (
+            pl.DataFrame(
+                {"system": [*"AAB"], "user": [1, 1, 1], "metric": [*"xyx"], "value": [1, 2, 3]}
+            ),
+            UsageError,
+            "A has y, and B has not",
+        ),
         (7, DataError, "cannot be read"),
         (rm.evaluate_ranks([1, 2], "mrr"), UsageError, "a Summary is not a mapping from system"),
         (

@@ -133,7 +133,7 @@ def compare_stored(
 ) -> ValueComparison:
     """Read and compare per-user values, with checked options.
 
-    If `is_complete`, every system must have the same metrics.
+    If `is_complete`, the values answer one question, whose options the result does not repeat.
     """
     if isinstance(values, Result):
         raise UsageError(
@@ -152,12 +152,12 @@ def compare_stored(
             for name, data in values.items()
         }  # fmt: skip
     read = read_per_user(values, columns=columns)
+    read = read._replace(frame=_with_equal_spellings(read.frame))
     names = read.frame["system"].unique(maintain_order=True).to_list()
     users = read.frame["user"].unique().sort()
     specs = {e.label: e.spec for result in results.values() for e in result.plan.metrics}
     metrics = _metrics(read.frame, specs, lower, scale)
-    if is_complete:
-        _check_same_metrics(read.frame, names, metrics)
+    _check_same_metrics(read.frame, names, metrics)
     by_metric = [
         _values(read.frame, users, names, label, *facts) for label, facts in metrics.items()
     ]
@@ -185,6 +185,22 @@ def is_per_user_table(data: object) -> bool:
     except RankmeterError:
         return False
     return bool(named("user", names)) and not named("item", names)
+
+
+def _with_equal_spellings(frame: pl.DataFrame) -> pl.DataFrame:
+    """Give a metric its first spelling in all systems, such as `mrr` where another has `MRR`."""
+    spellings: dict[object, list[str]] = {}
+    for label in frame["metric"].unique(maintain_order=True):
+        try:
+            spellings.setdefault(metric_of(label), []).append(label)
+        except RankmeterError:  # a metric of another tool
+            continue
+    renamed = {label: labels[0] for labels in spellings.values() for label in labels}
+    rows = frame.select("system", "metric").unique()
+    rows = rows.with_columns(to=pl.col("metric").replace(renamed))
+    distinct = rows.filter(rows.select("system", "to").is_duplicated())["to"]
+    renamed = {label: to for label, to in renamed.items() if to not in distinct}
+    return frame.with_columns(pl.col("metric").replace(renamed))
 
 
 def _check_same_metrics(frame: pl.DataFrame, names: Iterable[str], metrics: Iterable[str]) -> None:
