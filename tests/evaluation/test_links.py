@@ -6,6 +6,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import scipy.stats
@@ -304,6 +305,17 @@ def test_frames_of_triples():
         ]
 
 
+@pytest.mark.parametrize("form", [list, set, np.array, pl.DataFrame, pd.DataFrame])
+def test_several_sets_of_three_triples(form):
+    known = [(0, 0, 2), (0, 0, 3), (1, 1, 1)]
+    if form in (pl.DataFrame, pd.DataFrame):
+        sets = form({"head": [0, 0, 1], "relation": [0, 0, 1], "tail": [2, 3, 1]})
+    else:
+        sets = form(known)
+    queries = rm.link_queries([(0, 0, 1)], filters=[sets, known[:1]], sides="tail")
+    assert queries.exclude[1].tolist() == [2, 3]
+
+
 @pytest.mark.parametrize(
     ("triples", "options", "error", "message"),
     [
@@ -317,6 +329,7 @@ def test_frames_of_triples():
             "a number of 2.63 or more in row 1: .9223372036854775808, 0, 1",
         ),
         (pl.DataFrame({"head": [1]}), {}, DataError, "no column relation"),
+        ([(0, 1, 2)], {"filters": [1, 2]}, DataError, "`filters` must be integers of shape"),
         ([(0, 1, 2)], {"sides": ["left"]}, UsageError, "one of 'head', 'tail'"),
         ([(0, 1, 2)], {"sides": []}, UsageError, "sides must name head, tail or both"),
     ],

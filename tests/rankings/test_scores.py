@@ -396,6 +396,7 @@ def test_nan_is_ranked_last_or_not_at_all():
         ({"scores": SCORES[0]}, "a row for each query and a column for each item"),
         ({"scores": [SCORES, SCORES[:3]]}, "or be a list of such blocks"),
         ({"scores": (SCORES, SCORES.T)}, "must be factors of shapes"),
+        ({"groups": {}}, "`groups` has no labels"),
         ({"scores": SCORES.astype(complex)}, "must be numbers"),
         ({"scores": "scores.npy"}, "must be numbers|cannot be read as an array|a row for each"),
         ({"users": ["a"] * 6, "each": False}, "duplicate user 'a'"),

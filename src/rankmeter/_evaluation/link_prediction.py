@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set, Sized
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -339,8 +339,14 @@ def _as_sets(filters: Any) -> list[Any]:
     if hasattr(filters, "columns") or getattr(filters, "ndim", 3) < 3:
         return [filters]
     sets = several("filters", "triples, or several sets of them", filters)
-    triples = bool(sets) and all(len(entry) == 3 and np.ndim(entry[0]) == 0 for entry in sets)
-    return [sets] if triples else sets
+    return [sets] if sets and all(map(_is_triple, sets)) else sets
+
+
+def _is_triple(data: Any) -> bool:
+    """Whether the data are three numbers, and not a set of three triples."""
+    if hasattr(data, "columns") or not isinstance(data, Sized) or len(data) != 3:
+        return False
+    return not np.ndim(next(iter(data)))  # type: ignore[call-overload]
 
 
 def _triples(data: Any, name: str) -> IntArray:
@@ -352,7 +358,7 @@ def _triples(data: Any, name: str) -> IntArray:
         roles = ("head", "relation", "tail")
         array = np.column_stack([np.asarray(data[columns[role]]) for role in roles])
     else:
-        array = host(asarray(data, name))
+        array = host(asarray([*data] if isinstance(data, Set) else data, name))
     if array.size == 0:
         return np.zeros((0, 3), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":

@@ -224,4 +224,6 @@ def row_frame(data: Any, name: str, n_rows: int) -> pl.DataFrame:
         data = {column: data[column] for column in data.columns}
     if not isinstance(data, Mapping):
         data = {name: data}
+    if not data:
+        raise DataError(f"`{name}` has no labels: pass one for each of the {n_rows:,} rows")
     return pl.DataFrame([row_labels(labels, str(key), n_rows) for key, labels in data.items()])

@@ -11,9 +11,9 @@ import numpy as np
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._rankings.array_files import is_path, read_array_file
-from rankmeter._rankings.arrays import asarray, host, is_number
+from rankmeter._rankings.arrays import host, is_number
 from rankmeter._rankings.cells import Cells, read_cells
-from rankmeter._rankings.scores import read_blocks, shared_columns, stored_cells
+from rankmeter._rankings.scores import read_blocks, read_factors, shared_columns, stored_cells
 from rankmeter._reading.by_user import ByUser, Ids
 from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, InvalidValueError
@@ -30,7 +30,7 @@ def read_matrix(scores: Any) -> Any:
     """
     scores = read_array_file(scores) if is_path(scores) else scores
     if isinstance(scores, tuple):
-        users, items = (host(asarray(factor, "scores")) for factor in scores)
+        users, items = map(host, read_factors(scores))
         scores = users @ items.T
     if not is_sparse(scores):
         blocks = [host(block) for block in read_blocks(scores, set())()]

@@ -500,10 +500,8 @@ def _value_ranks(value: Any, bad: BoolArray) -> Any:
     return level
 
 
-def _count_in_factor_product(
-    scores: tuple[Any, ...], target: Any, exclude: Any, candidates: Any, request: CountRequest
-) -> Queries:
-    """Count in the product of two factors, computed for some rows at a time."""
+def read_factors(scores: tuple[Any, ...]) -> list[Any]:
+    """Read the factors of users and of items, of shapes (queries, d) and (items, d)."""
     factors = [asarray(factor, "scores") for factor in scores]
     if (
         len(factors) != 2
@@ -516,7 +514,14 @@ def _count_in_factor_product(
             f"{shapes}; blocks of columns are a list"
         )
     refuse_places(factors, "factors")
-    users, items = factors
+    return factors
+
+
+def _count_in_factor_product(
+    scores: tuple[Any, ...], target: Any, exclude: Any, candidates: Any, request: CountRequest
+) -> Queries:
+    """Count in the product of two factors, computed for some rows at a time."""
+    users, items = read_factors(scores)
     n_rows, n_columns = users.shape[0], items.shape[0]
     problem = _problem(target, exclude, candidates, n_rows, n_columns, request)
     step = max(1, AT_ONCE // max(n_columns, 1))
