@@ -101,6 +101,18 @@ LOG = pl.DataFrame(
         "time": [1, 2, 3, 4, 5, 6, 7, 8, 9],
     }
 )
+VALUES = {"x": [0.1, 0.2, 0.3], "y": [0.2, 0.2, 0.1]}
+EYE = np.eye(3)
+
+
+def update(*, scores, target, exclude=None, candidates=None, users=None):
+    batches = rm.accumulator("mrr")
+    batches.update(
+        scores=scores, target=target, exclude=exclude, candidates=candidates, users=users
+    )
+    return batches.compute()
+
+
 CALLS = {
     "evaluate": (rm.evaluate, (RANKINGS, TRUTH, "ndcg@2"), {}),
     "accuracy": (rm.evaluate, (RANKINGS, TRUTH, "accuracy@2"), {"n_items": 9}),
@@ -112,12 +124,28 @@ CALLS = {
     "describe": (rm.describe, (LOG,), {}),
     "by_activity": (rm.by_activity, (LOG,), {}),
     "by_popularity": (rm.by_popularity, (LOG, LOG), {}),
+    "evaluate_scores": (rm.evaluate_scores, (EYE, [0, 1, 2], "mrr"), {}),
+    "samples": (rm.evaluate_scores, ([0.5, 0.1], None, "mrr"), {"negatives": [[0.1], [0.2]]}),
+    "evaluate_ranks": (rm.evaluate_ranks, ([1, 2, 3], "mrr"), {}),
+    "Scores": (rm.Scores, (EYE,), {}),
+    "Sampled": (rm.Sampled, ([0.5, 0.1], [[0.1], [0.2]]), {}),
+    "Ranks": (rm.Ranks, ([1, 2],), {}),
+    "Grades": (rm.Grades, ([[0, 1], [1, 0]],), {}),
+    "compare_values": (rm.compare_values, (VALUES,), {}),
+    "sample_size": (rm.sample_size, (), {"difference": 0.1, "sd": 0.2}),
+    "link_queries": (rm.link_queries, ([(0, 0, 1), (1, 0, 2)],), {}),
+    "adjust": (rm.adjust, ({"mrr": 0.5},), {"candidates": 10}),
+    "grouped": (rm.grouped, ([0.5, 0.1, 0.2], [1, 0, 1], [2, 1]), {}),
+    "update": (update, (), {"scores": EYE, "target": [0, 1, 2]}),
     **{f"splits.{n}": (getattr(rm.splits, n), (LOG,), {}) for n in rm.splits.__all__},
     **{f"baselines.{n}": (getattr(rm.baselines, n), (LOG,), {}) for n in rm.baselines.__all__},
 }
 CALLS = {
-    name: call for name, call in CALLS.items() if callable(call[0]) and not inspect.isclass(call[0])
+    name: call
+    for name, call in CALLS.items()
+    if callable(call[0]) and call[0].__module__ != "rankmeter.splits._split"
 }
+CALLED = {("evaluate_scores", 0), ("update", "scores")}  # functions, whose errors are their own
 LONG = {"n_permutations", "resamples"}  # up to 10^8 samples are legal, and take their time
 
 
@@ -128,6 +156,13 @@ def options(name):
 
 def legal_but_long(option, value):
     return option in LONG and isinstance(value, int) and 10**6 < value <= 10**8
+
+
+def hostile(name, parameter):
+    values = HOSTILE.items()
+    if (name, parameter) in CALLED:
+        return [(what, value) for what, value in values if what != "builtin"]
+    return [(what, value) for what, value in values if not legal_but_long(parameter, value)]
 
 
 def attempt(call, *args, **options):
@@ -147,12 +182,24 @@ def attempt(call, *args, **options):
 @pytest.mark.parametrize(("name", "option"), [(n, o) for n in CALLS for o in options(n)])
 def test_options(name, option):
     call, args, usual = CALLS[name]
-    found = {}
-    for what, value in HOSTILE.items():
-        if not legal_but_long(option, value):
-            wrong = attempt(call, *args, **{**usual, option: value})
-            if wrong:
-                found[what] = wrong
+    found = {
+        what: wrong
+        for what, value in hostile(name, option)
+        if (wrong := attempt(call, *args, **{**usual, option: value}))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [(n, p) for n, call in CALLS.items() for p in range(len(call[1]))]
+)
+def test_data(name, place):
+    call, args, usual = CALLS[name]
+    found = {
+        what: wrong
+        for what, value in hostile(name, place)
+        if (wrong := attempt(call, *args[:place], value, *args[place + 1 :], **usual))
+    }
     assert not found
 
 
@@ -196,8 +243,6 @@ def test_an_option_given_twice_is_refused(text, named):
 
 RESULT = rm.evaluate(RANKINGS, TRUTH, "rr", missing="skip")
 COMPARED = rm.compare({"x": RANKINGS, "y": RANKINGS}, TRUTH, "rr")
-VALUES = {"x": [0.1, 0.2, 0.3], "y": [0.2, 0.2, 0.1]}
-EYE = np.eye(3)
 REPRODUCTIONS = {
     "rows without users": lambda: rm.evaluate([{"item": 0}, {"item": 3}], {0: [1], 1: [3]}, "rr"),
     "truth without users": lambda: rm.evaluate({0: [1], 1: [3]}, [{"item": 0}, {"item": 3}], "rr"),

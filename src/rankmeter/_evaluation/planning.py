@@ -13,7 +13,7 @@ from rankmeter._evidence.hits import FloatArray
 from rankmeter._reading.per_user import read_per_user
 from rankmeter._statistics.power import detectable_share, minimum_detectable_effect
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import integer, number, significance
+from rankmeter.errors._checks import flag, integer, number, significance
 
 MOST = 10**12
 
@@ -156,7 +156,7 @@ def sample_size(
         number("differing", differing, least=1e-6, most=1)
         sd = math.sqrt(differing)
     spread = number("sd", sd, above=0)
-    comparisons = systems - 1 if baseline else math.comb(systems, 2)
+    comparisons = systems - 1 if flag("baseline", baseline) else math.comb(systems, 2)
     level = alpha / comparisons
     if differing is not None and smallest > step:
         raise UsageError(
