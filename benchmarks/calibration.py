@@ -831,7 +831,9 @@ def print_copies(repetitions, rng):
             scores = near_copies(simulate, 200, 6, rng)
             found = checked_tukey(scores, pairs)
             if repetition % 200 == 0:
-                theirs = paired._correct_uneven(tukey_hsd(scores), scores, pairs, 1 - LEVEL)
+                theirs = paired._correct_uneven_variances(
+                    tukey_hsd(scores), scores, pairs, 1 - LEVEL
+                )
                 assert [one.p <= LEVEL for one in theirs] == found.tolist()
             claimed["Tukey, with its check"] += found.any()
             claimed["**step-down (default)**"] += (
@@ -994,19 +996,19 @@ def curve_of(table):
     scores = SimpleNamespace(
         n_users=len(table), averaged=lambda point: Averaged(table[:, point.k - 1], users, 0, 0)
     )
-    rows = curves._losses("", points, scores, None)
+    rows = curves._loss_rows("", points, scores, None)
     frame = pl.DataFrame({"system": [""] * len(points), "k": [*points], "mean": table.mean(axis=0)})
     return curves.Curve("", frame, losses=pl.DataFrame(rows, schema=curves.LOSSES, orient="row"))
 
 
 def each_by_t(curve, tolerance):
     """The smallest k that a t test of its own calls good enough, whatever the longer ones are."""
-    part, pairs = curve.frame, curve._pairs("")
-    first, best = curve._best(part)
+    part, pairs = curve.frame, curve._losses_by_k("")
+    first, best = curve._best_k_and_mean(part)
     good = [
         k
         for k, mean in part.select("k", "mean").rows()
-        if curve._kept(mean, best, tolerance)
+        if curve._gap_to_good_enough(mean, best, tolerance)
         >= t_quantile(1 - LEVEL, pairs[k]["df"])
         * curves._se_of_scaled_difference(pairs[k], 1 - tolerance)
     ]

@@ -17,7 +17,7 @@ import numpy as np
 from rankmeter._choices import Setting
 from rankmeter._engine.scores import Averaged
 from rankmeter._evidence.lists import Catalogue, Features, Lists, Popularity, Profiles
-from rankmeter._results.estimates import estimate_of
+from rankmeter._results.estimates import estimate_on_scale
 from rankmeter.metrics import METRICS
 
 N_ITEMS, LENGTH, N_USERS, TASTES = 400, 10, 20_000, 8
@@ -69,7 +69,7 @@ def coverage(name, items, kind, n, repetitions, rng):
         known = evidence(items, kind, rng.integers(0, N_USERS, n))
         state = spec.state(*(known.get(need) for need in spec.needs), None)
         averaged = Averaged(state.influence(), np.arange(n), 0, 0, state)
-        found = estimate_of(Setting(), name, (spec.low, spec.high), averaged)
+        found = estimate_on_scale(Setting(), name, (spec.low, spec.high), averaged)
         values.append(found.mean)
         bounds.append(found.interval)
     low, high = np.transpose(bounds)

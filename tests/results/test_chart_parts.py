@@ -11,8 +11,14 @@ from test_charts import FOUND, rows
 
 import rankmeter as rm
 from rankmeter._results.comparison_page import ChartKind
-from rankmeter._results.curves import distinct_curves
-from rankmeter._results.verdicts import MAX_PAIRS, MAX_SYSTEMS, MAX_USERS, extremes, histogram
+from rankmeter._results.curves import first_metrics_of_curves
+from rankmeter._results.verdicts import (
+    MAX_PAIRS,
+    MAX_SYSTEMS,
+    MAX_USERS,
+    bin_differences,
+    extreme_user_rows,
+)
 
 pytestmark = pytest.mark.once
 
@@ -28,11 +34,15 @@ class TestComparison:
         assert path.read_bytes().startswith(start)
 
     def test_metrics_that_differ_only_in_k_share_a_curve(self):
-        assert distinct_curves(FOUND.plan) == {"ndcg@5": "ndcg@5", "ndcg@10": "ndcg@5", "rr": "rr"}
+        assert first_metrics_of_curves(FOUND.plan) == {
+            "ndcg@5": "ndcg@5",
+            "ndcg@10": "ndcg@5",
+            "rr": "rr",
+        }
 
     def test_bins_count_every_user_once(self):
         for d in FOUND["ndcg@10"]:
-            bins = histogram(*FOUND.paired(d.metric, d.a, d.b)[1:])
+            bins = bin_differences(*FOUND.paired(d.metric, d.a, d.b)[1:])
             below = [n for n, low in zip(bins.counts, bins.edges, strict=False) if low < 0]
             assert (sum(bins.counts) - sum(below), bins.equal, sum(below)) == (
                 d.wins,
@@ -58,7 +68,7 @@ class TestComparison:
 class TestVerdict:
     def test_the_extremes_are_the_largest_differences_of_each_side(self):
         d = FOUND["rr"][0]
-        found = extremes(*FOUND.paired(d.metric, d.a, d.b), d)
+        found = extreme_user_rows(*FOUND.paired(d.metric, d.a, d.b), d)
         assert list(found) == [f"{name} is better for them" for name in (d.a, d.b)]
         for_a, for_b = found.values()
         table = FOUND.per_user.pivot("system", index="user", values="rr").drop_nulls()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankmeter._results.result import flatten, safe_name
+from rankmeter._results.result import flatten_numbers, safe_name
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -27,9 +27,9 @@ class TestNames:
         assert safe_name(label) == expected
 
     def test_a_name_does_not_start_with_a_digit(self):
-        assert list(flatten([(("2tower", "rr"), {"mean": 1.0})])) == ["_2tower_rr"]
+        assert list(flatten_numbers([(("2tower", "rr"), {"mean": 1.0})])) == ["_2tower_rr"]
 
     def test_two_names_never_become_one(self):
         groups = [(("a b", "rr"), {"mean": 1.0}), (("a_b", "rr"), {"mean": 2.0})]
         with pytest.raises(UsageError, match="another name"):
-            flatten(groups)
+            flatten_numbers(groups)

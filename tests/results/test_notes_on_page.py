@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rankmeter as rm
-from rankmeter._results.comparison_page import page_of
+from rankmeter._results.comparison_page import page_content
 
 pytestmark = pytest.mark.once
 
@@ -26,6 +26,6 @@ def test_rankings_without_any_relevant_item_are_reported_by_all_results():
     assert said not in repr(rm.evaluate(FULL, judged, "rr"))
     one = rm.compare({"pop": FULL, "bad": NOBODY}, judged, "rr")
     assert f"{said} (bad): none" in one.to_dict()["notes"]
-    assert f"{said} (bad): none" in page_of(one)["notes"][1:]  # to keep in mind
+    assert f"{said} (bad): none" in page_content(one)["notes"][1:]  # to keep in mind
     all_bad = rm.compare({"bad": NOBODY, "worse": {"w": ["a"]}}, judged, ["rr", "rr(relevant=0)"])
     assert f"{said}: none (rr)" in all_bad.to_dict()["notes"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rankmeter._reading.by_user import InFrame
 from rankmeter._reading.table import Origin, Table
-from rankmeter._results.notes import counts_of, fact_notes
+from rankmeter._results.notes import counts_of_tables, fact_notes
 
 pytestmark = pytest.mark.once
 
@@ -37,7 +37,7 @@ def table(counts):
 @given(COUNTS, COUNTS)
 def test_every_count_of_both_sides_is_kept(ranked, judged):
     ranked = {name: n for name, n in ranked.items() if not name.endswith("_gains")}
-    found = counts_of(table(ranked), table(judged))
+    found = counts_of_tables(table(ranked), table(judged))
     assert {name: found[name] for name in ranked} == ranked
     own = {n if n.endswith("_gains") else f"truth_{n}": count for n, count in judged.items()}
     assert found == {**ranked, **own}

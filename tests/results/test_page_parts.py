@@ -9,7 +9,7 @@ from report_data import CSS, RANKINGS, TRAIN, TRUTH
 
 import rankmeter as rm
 from rankmeter._results import comparison_page, summary_page, verdicts
-from rankmeter._results.page import ROWS_ON_PAPER, _breakable
+from rankmeter._results.page import ROWS_ON_PAPER, _mark_line_breaks
 from rankmeter._results.summary_page import OWN
 
 pytest.importorskip("altair")
@@ -29,7 +29,7 @@ class TestSeveral:
             {"good": {u: ["a"] for u in users}, "bad": {u: ["b", "a"] for u in users}},
             {u: {"a"} for u in users}, "rr", test="t",
         )  # fmt: skip
-        (chart,) = comparison_page.page_of(found)["figures"]["scatter"]["rr"]
+        (chart,) = comparison_page.page_content(found)["figures"]["scatter"]["rr"]
         (row,) = chart.to_dict()["layer"][1]["data"]["values"]
         assert row == {"x": 0.5, "y": 1.0, "users": 9, "side": "better"}
 
@@ -40,12 +40,12 @@ class TestHits:
         page = text_of(single.read_text("utf-8"))
         row = re.search(rf'<th scope="row">{OWN}</th>\s*<td>([\d.]+)%', page)
         assert float(row[1]) == pytest.approx(100 * again["hr@1"].mean, abs=0.051)
-        shares = summary_page.page_of(result)["hits"]
+        shares = summary_page.page_content(result)["hits"]
         assert sum(shares.parts[OWN]) == pytest.approx(1)
-        assert shares.summed()[OWN][1] == pytest.approx(again["hr@2"].mean)
+        assert shares.cumulative_shares()[OWN][1] == pytest.approx(again["hr@2"].mean)
 
     def test_popularity_is_shared_out(self, result):
-        k, shares = summary_page.page_of(result)["popularity"]
+        k, shares = summary_page.page_content(result)["popularity"]
         assert k == 5
         assert sum(shares.parts[OWN]) == pytest.approx(1)
         tail = rm.evaluate(
@@ -61,7 +61,7 @@ class TestPaper:
 
 
 def test_cards_break_names_of_metrics_at_their_signs():
-    assert _breakable("categorical_diversity(k<3)@10") == (
+    assert _mark_line_breaks("categorical_diversity(k<3)@10") == (
         "categorical_<wbr>diversity<wbr>(k&lt;3)<wbr>@10"
     )
 
@@ -85,7 +85,7 @@ class TestCall:
     )
     def test_of_one_evaluation(self, metrics, options):
         result = rm.evaluate(RANKINGS, TRUTH, metrics, **options)
-        text = summary_page.page_of(result)["call"]
+        text = summary_page.page_content(result)["call"]
         assert again(text, rankings=RANKINGS, truth=TRUTH).to_dict() == result.to_dict()
         assert all(f"{name}=" in text for name in options)
 
@@ -100,7 +100,7 @@ def test_cards_of_further_metrics_are_of_systems_near_the_best():
         "wild": {user: [100 + user, user % 7 if user < 7 else 200 + user] for user in users},
     }
     compared = rm.compare(systems, truth, "recall@1 coverage@2", baseline="wild", catalogue=300)
-    page = comparison_page.page_of(compared)
+    page = comparison_page.page_content(compared)
     first, second = page["cards"]
     assert (first.best, page["rivals"]) == ("sound", ["sound", "close"])
     assert second.best in page["rivals"]
@@ -118,4 +118,4 @@ def test_cards_of_further_metrics_are_of_systems_near_the_best():
     ],
 )
 def test_a_probability_is_a_number_of_experiments(p, odds):
-    assert verdicts._odds(p) == odds
+    assert verdicts._odds_text(p) == odds

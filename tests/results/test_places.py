@@ -24,7 +24,7 @@ def test_equal_means_are_best_together_in_every_rendering():
     assert found._repr_html_().count("<b>1.0000</b> ▲") == 2
     assert "<u>0.5000</u> ▲" in found._repr_html_()
     assert found.to_markdown().count("**1.0000** ▲") == 2
-    content = comparison_page.page_of(found)
+    content = comparison_page.page_content(found)
     places = [cell.rank for _, cell in content["means"]]
     assert places == [1, 1, 2, 0]
     for _, _, *cells in content["segments"]["rr"]:

@@ -112,11 +112,11 @@ def _run(run: Callable[[], object]) -> int:
 
 def print_error(message: str, *details: str) -> None:
     """Write an error and further lines on stderr, without control characters of the terminal."""
-    from rankmeter._results.tables import one_line
+    from rankmeter._results.tables import to_one_line
 
     color = False if os.environ.get("NO_COLOR") else None
     click.secho("error: ", fg="red", bold=True, err=True, nl=False, color=color)
-    click.echo("\n".join(map(one_line, (message, *details))), err=True)
+    click.echo("\n".join(map(to_one_line, (message, *details))), err=True)
 
 
 def _report_bug(error: BaseException) -> int:
@@ -197,9 +197,9 @@ def _print_warnings() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *location: Any) -> None:
             if issubclass(category, RankmeterWarning):
-                from rankmeter._results.tables import one_line
+                from rankmeter._results.tables import to_one_line
 
-                click.echo(f"warning: {one_line(str(message))}", err=True)
+                click.echo(f"warning: {to_one_line(str(message))}", err=True)
             else:
                 original(message, category, *location)
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from rankmeter._cli._command import Option, reworded
-from rankmeter._results.differences import seen_from
-from rankmeter._results.tables import one_line
-from rankmeter._results.wording import p_text
+from rankmeter._results.differences import difference_seen_from
+from rankmeter._results.tables import to_one_line
+from rankmeter._results.wording import p_equation
 from rankmeter.conventions import translate_all
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import unknown
@@ -72,7 +72,7 @@ def exit_on(reasons: Iterable[tuple[Gate | ComparisonGate, str]]) -> None:
     """Exit with code 1 if a gate trips, and say why."""
     tripped = [(gate, why) for gate, why in reasons if why]
     for gate, why in tripped:
-        click.echo(one_line(f"gate {gate.text!r} tripped: {why}"), err=True)
+        click.echo(to_one_line(f"gate {gate.text!r} tripped: {why}"), err=True)
     if tripped:
         click.get_current_context().exit(1)
 
@@ -139,7 +139,7 @@ class ComparisonGate(NamedTuple):
                 f"--fail-if {self.text!r}: {self.margin} would be a share of the mean of {d.b}, "
                 f"not of {self.b}. Add --baseline {self.b}"
             )
-        d = seen_from(d, self.a)
+        d = difference_seen_from(d, self.a)
         if self.margin is not None:
             size = f"{d.difference:+z.4f} [{d.low:+z.4f}, {d.high:+z.4f}]"
             why = f"cannot exclude that {d.a} is worse than {d.b} by {d.margin:.4f} or more"
@@ -148,7 +148,7 @@ class ComparisonGate(NamedTuple):
                 size = (
                     f"no difference in {d.ties:,} users, which are too few for this margin: {size}"
                 )
-            return "" if passes else f"{why}: {size}, {p_text(d.p_not_worse_alone)}"
+            return "" if passes else f"{why}: {size}, {p_equation(d.p_not_worse_alone)}"
         if self.claim == "shown worse":
             passes = d.verdict != "worse" and not math.isnan(d.p)
         else:

@@ -10,7 +10,7 @@ import click
 
 from rankmeter._cli._command import Option
 from rankmeter._files import replacing
-from rankmeter._results.wording import json_value
+from rankmeter._results.wording import to_json_value
 from rankmeter.errors import UsageError
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ def dumps(result: Mapping[str, Any]) -> str:
 
     A number that is infinite or does not exist is null.
     """
-    from rankmeter._results.tables import as_json
+    from rankmeter._results.tables import escape_json
 
-    content = json_value({"schema": 1, **result})
-    return as_json(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+    content = to_json_value({"schema": 1, **result})
+    return escape_json(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

@@ -42,12 +42,12 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
         return
     from rich.text import Text
 
-    from rankmeter._results.tables import one_line
+    from rankmeter._results.tables import to_one_line
 
     console = _console()
     if title:
         console.print(Text(title, style="italic"))
-    cells = table.tame_cells()
+    cells = table.safe_text_cells()
     lead, blocks = _column_blocks(cells, console.width, optional)
     for number, block in enumerate(blocks):
         if number:
@@ -58,7 +58,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
     if missing := [name for name in cells[0][1:] if name not in visible]:
         notes.append(f"no room for {', '.join(missing)}")
     if notes:
-        console.print(Text(one_line(" · ".join(notes)), style="dim"))
+        console.print(Text(to_one_line(" · ".join(notes)), style="dim"))
 
 
 def print_walk(walk: Walkthrough) -> None:
@@ -68,7 +68,7 @@ def print_walk(walk: Walkthrough) -> None:
         return
     from rich.text import Text
 
-    from rankmeter._results.tables import Table, one_line
+    from rankmeter._results.tables import Table, to_one_line
     from rankmeter._results.walks import Heading
 
     console = _console()
@@ -78,7 +78,7 @@ def print_walk(walk: Walkthrough) -> None:
         else:
             heading = isinstance(part, Heading)
             console.print("\n" * heading, end="")
-            console.print(Text(one_line(part), style="bold" if heading else ""))
+            console.print(Text(to_one_line(part), style="bold" if heading else ""))
 
 
 def _is_terminal() -> bool:
@@ -157,9 +157,9 @@ def _cell(text: str, styles: Collection[Style]) -> Text:
 
 def with_interval(mean: float | None, low: float | None, high: float | None) -> str:
     """Format a mean and its interval for one cell."""
-    from rankmeter._results.wording import number
+    from rankmeter._results.wording import number_text
 
-    return f"{number(mean)} [{number(low)}, {number(high)}]"
+    return f"{number_text(mean)} [{number_text(low)}, {number_text(high)}]"
 
 
 def text_page() -> click.HelpFormatter:
@@ -170,9 +170,9 @@ def text_page() -> click.HelpFormatter:
 def print_progress(message: str) -> None:
     """Show progress, on a terminal only."""
     if sys.stderr.isatty():
-        from rankmeter._results.tables import one_line
+        from rankmeter._results.tables import to_one_line
 
-        click.secho(one_line(message), err=True, dim=True, color=not os.environ.get("NO_COLOR"))
+        click.secho(to_one_line(message), err=True, dim=True, color=not os.environ.get("NO_COLOR"))
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from rankmeter._cli._terminal import print_table, spinner
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._evaluation.systems import compare
 from rankmeter._results.comparison import Comparison
-from rankmeter._results.tables import one_line
+from rankmeter._results.tables import to_one_line
 from rankmeter.errors import UsageError
 
 WITHIN = "also compare within each segment."
@@ -42,7 +42,7 @@ _MOST_UNDECIDED = 3
 def _show(comparison: Comparison) -> None:
     print_table(comparison.table())
     print_table(comparison.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
-    click.echo("\n".join(map(one_line, _sentences(comparison))))
+    click.echo("\n".join(map(to_one_line, _sentences(comparison))))
 
 
 def _sentences(comparison: Comparison) -> list[str]:

@@ -24,8 +24,8 @@ from rankmeter._reading.read import Interactions
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.segments import by_activity
 from rankmeter._results.summary import Summary
-from rankmeter._results.tables import Table, one_line
-from rankmeter._results.wording import level, number
+from rankmeter._results.tables import Table, to_one_line
+from rankmeter._results.wording import level_text, number_text
 from rankmeter.baselines import BASELINES, popularity
 from rankmeter.conventions import load_convention
 from rankmeter.datasets import movielens, movielens_items, synthetic
@@ -156,7 +156,7 @@ def _run(ratings: str | None, output: str) -> None:
         except MissingDependencyError as error:
             report_line = f"there is no report: {error}"
     _print(job, description, rankings, results, comparison)
-    click.echo(f"train, test, rankings and results.json are in {one_line(str(folder))}")
+    click.echo(f"train, test, rankings and results.json are in {to_one_line(str(folder))}")
     click.echo(report_line)
 
 
@@ -197,7 +197,7 @@ def _recommend(job: _Job) -> dict[str, pl.DataFrame]:
         try:
             lists = make(train, users=users)
         except ColumnError as error:
-            click.echo(f"warning: {name} is left out: {one_line(str(error))}", err=True)
+            click.echo(f"warning: {name} is left out: {to_one_line(str(error))}", err=True)
             continue
         if usual is not None:
             lists = pl.concat([lists, usual.join(lists, on="user", how="anti")])
@@ -225,9 +225,11 @@ def _accuracy(results: Mapping[str, Summary]) -> dict[str, Table]:
         (name, *(with_interval(e.mean, e.low, e.high) for e in (r[m] for m in columns[1:])))
         for name, r in results.items()
     ]
-    deep = [(name, *(number(r[f"ndcg@{k}"].mean) for k in CUTOFFS)) for name, r in results.items()]
+    deep = [
+        (name, *(number_text(r[f"ndcg@{k}"].mean) for k in CUTOFFS)) for name, r in results.items()
+    ]
     return {
-        f"Who wins: means with their {level(confidence)} intervals": Table(columns, rows),
+        f"Who wins: means with their {level_text(confidence)} intervals": Table(columns, rows),
         "How long should the list be: ndcg against k": Table(
             ("system", *(f"@{k}" for k in CUTOFFS)), deep
         ),
@@ -239,14 +241,14 @@ def _by_segment(comparison: Comparison, names: list[str]) -> dict[str, Table]:
     means, rows = comparison.segment_estimates, []
     for segment in dict.fromkeys(segment for segment, _, _ in means):
         of_segment = [means[segment, MAIN, name] for name in names]
-        rows.append((segment, f"{of_segment[0].n:,}", *(number(e.mean) for e in of_segment)))
+        rows.append((segment, f"{of_segment[0].n:,}", *(number_text(e.mean) for e in of_segment)))
     return {f"By activity of the users: {MAIN}": Table(("users", "n", *names), rows)}
 
 
 def _of_lists(comparison: Comparison, names: list[str], metrics: list[str]) -> dict[str, Table]:
     """Table of accuracy and list metrics by system."""
     means = comparison.estimates
-    rows = [(name, *(number(means[m, name].mean) for m in metrics)) for name in names]
+    rows = [(name, *(number_text(means[m, name].mean) for m in metrics)) for name in names]
     return {"The trade-off: accuracy, and what is shown": Table(("system", *metrics), rows)}
 
 
@@ -255,7 +257,7 @@ def _conventions(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]
     rows = []
     for tool in TOOLS:
         mean = evaluate(ranked, job.split.test, MAIN, like=tool, **job.choices)[MAIN]
-        rows.append((load_convention(tool).title, number(mean.mean), f"{mean.n:,}"))
+        rows.append((load_convention(tool).title, number_text(mean.mean), f"{mean.n:,}"))
     title = f"The same lists of {name}, four conventions (rankmeter explain says why)"
     return {title: Table(("as computed by", MAIN, "users"), rows)}
 
@@ -279,7 +281,7 @@ def _one_user(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]:
     relevant = set(hits.filter(pl.col("user") == user)["item"])
     titles = {} if job.items is None else dict(job.items.select("item", "title").iter_rows())
     rows = [
-        (str(rank), one_line(str(titles.get(item, item))), "hit" if item in relevant else "")
+        (str(rank), to_one_line(str(titles.get(item, item))), "hit" if item in relevant else "")
         for item, rank in listed.select("item", "rank").iter_rows()
     ]
     n = liked.filter(pl.col("user") == user).height

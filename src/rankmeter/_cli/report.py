@@ -11,7 +11,7 @@ from rankmeter._cli._files import standard_input
 from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import print_table, with_interval
 from rankmeter._results.page import read_page
-from rankmeter._results.tables import Table, one_line
+from rankmeter._results.tables import Table, to_one_line
 
 
 def _run(read: str, as_json: bool) -> None:
@@ -26,7 +26,9 @@ def _run(read: str, as_json: bool) -> None:
         return
     print_table(_comparison_table(result))
     click.echo()
-    click.echo("\n".join(one_line(difference["sentence"]) for difference in result["differences"]))
+    click.echo(
+        "\n".join(to_one_line(difference["sentence"]) for difference in result["differences"])
+    )
 
 
 def _evaluation_table(result: dict[str, Any]) -> Table:

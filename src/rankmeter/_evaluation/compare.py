@@ -19,12 +19,17 @@ from rankmeter._evidence.hits import IntArray
 from rankmeter._reading.table import Table as Ingested
 from rankmeter._results.compared import Compared
 from rankmeter._results.comparison import Comparison
-from rankmeter._results.notes import clusters_by_metric
+from rankmeter._results.notes import cluster_counts_by_metric
 from rankmeter._results.paired import PairedTests
 from rankmeter._results.reread import reopen_source
-from rankmeter._results.segments import Population, clusters_of, labels_of, users_by_segment
-from rankmeter._results.settings import Settings, Values, mean_of_runs, values_of
-from rankmeter._results.summary import Summary, average_scores, summarize, with_metrics
+from rankmeter._results.segments import (
+    Population,
+    read_cluster_numbers,
+    read_user_labels,
+    users_by_segment,
+)
+from rankmeter._results.settings import Settings, Values, mean_of_runs, values_by_metric
+from rankmeter._results.summary import Summary, average_scores, restrict_to_metrics, summarize
 from rankmeter._statistics.paired_tests import CAUTIONS
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
@@ -61,10 +66,10 @@ def compare_by_user(
     """
     unused = {"users_without_segment": 0}
     population, by_metric = systems.population, systems.by_metric
-    tested = {values.label: values.compared(settings.common) for values in by_metric}
+    tested = {values.label: values.compared_mask(settings.common) for values in by_metric}
     averaged = np.any([*tested.values()], axis=0)
-    labels = labels_of(settings.segments, "segment", population, unused, averaged)
-    cluster = clusters_of(settings.clusters, population, unused, averaged)
+    labels = read_user_labels(settings.segments, "segment", population, unused, averaged)
+    cluster = read_cluster_numbers(settings.clusters, population, unused, averaged)
     tests = PairedTests(setting, settings, systems.names, by_metric, cluster)
     users_of = users_by_segment(labels)
     differences, heterogeneity = tests.differences(users_of)
@@ -88,10 +93,11 @@ def compare_by_user(
             for (metric, name), e in tests.estimates(users).items()
         },
         settings={
-            **tests.facts(),
+            **tests.settings_facts(),
             **facts,
             **unused,
-            **({"clusters": None} if cluster is None else clusters_by_metric(cluster, tested)),
+            **({"clusters": None} if cluster is None
+               else cluster_counts_by_metric(cluster, tested)),
         },
         **fields,
     )  # fmt: skip
@@ -132,7 +138,7 @@ def compare_tables(
 
     population = by_table[groups[next(iter(groups))][0]]
     by_run = [[by_table[run] for run in group] for group in groups.values()]
-    by_metric = values_of(plan, by_run, population.n_users)
+    by_metric = values_by_metric(plan, by_run, population.n_users)
     return compare_by_user(
         Comparison, plan, settings, Systems([*groups], by_metric, population, summaries),
         facts={"runs": {name: len(group) for name, group in runs.items()} if runs else None},
@@ -148,12 +154,14 @@ def compare_results(
 ) -> Comparison:
     """Compare results, of one or several runs each, under the plan of their question."""
     labels = [entry.label for entry in plan.metrics]
-    by_name = {name: [with_metrics(run, labels) for run in runs] for name, runs in results.items()}
+    by_name = {
+        name: [restrict_to_metrics(run, labels) for run in runs] for name, runs in results.items()
+    }
     all_runs = [run for runs in by_name.values() for run in runs]
     several = len(all_runs) > len(by_name)
     if settings.clusters is None:
         settings = replace(settings, clusters=_clusters_of(all_runs))
-    settings.check([*by_name], runs=several)
+    settings.check_systems([*by_name], runs=several)
     _refuse_incomparable(plan, settings)
     population, places = _common_users([run.scores for run in all_runs])
     by_run = [[run.scores for run in runs] for runs in by_name.values()]
@@ -165,7 +173,7 @@ def compare_results(
         sources = {name: summary.source or _no_source(name) for name, summary in summaries.items()}
         return {name: source.open().run(plan)[source.system] for name, source in sources.items()}
 
-    by_metric = values_of(plan, by_run, len(population.users), places)
+    by_metric = values_by_metric(plan, by_run, len(population.users), places)
     return compare_by_user(
         Comparison, plan, settings, Systems([*by_name], by_metric, population, lambda _: summaries),
         facts={"runs": {name: len(runs) for name, runs in by_name.items()} if several else None},

@@ -14,9 +14,9 @@ from rankmeter._engine.choose import EngineName, parse_engine
 from rankmeter._engine.memory import Data, Source
 from rankmeter._engine.side import Given
 from rankmeter._evaluation.question import Question, holds_systems
-from rankmeter._results.curves import Curve, curves_of
-from rankmeter._results.notes import counts_of
-from rankmeter._results.segments import clusters_of
+from rankmeter._results.curves import Curve, compute_curves
+from rankmeter._results.notes import counts_of_tables
+from rankmeter._results.segments import read_cluster_numbers
 from rankmeter._results.summary import Summary, summarize
 from rankmeter.errors import RankmeterWarning, UsageError
 from rankmeter.errors._checks import use_words
@@ -151,7 +151,7 @@ def evaluate_question(question: Question, rankings: object) -> Summary:
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
     averaged = None if question.clusters is None else scores.in_any_mean(plan)
-    cluster_ids = clusters_of(question.clusters, scores, unused, averaged)
+    cluster_ids = read_cluster_numbers(question.clusters, scores, unused, averaged)
     with use_words(plan.words):
         summary = summarize(plan, scores, judged, systems[ONE], cluster_ids, unused)
     unread = replace(question, side_data=replace(question.side_data))
@@ -234,6 +234,6 @@ def curve_of(question: Question, rankings: object, max_k: int) -> Curve:
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
     scored = open_data(judged, systems, side=side).run
-    counts = {name: counts_of(table, judged) for name, table in systems.items()}
+    counts = {name: counts_of_tables(table, judged) for name, table in systems.items()}
     (entry,) = plan.metrics
-    return curves_of(plan, [entry], scored, max_k, question.clusters, counts)[entry.label]
+    return compute_curves(plan, [entry], scored, max_k, question.clusters, counts)[entry.label]

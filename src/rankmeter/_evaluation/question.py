@@ -20,7 +20,7 @@ from rankmeter._reading.doubts import label_caution, swap_caution, threshold_cau
 from rankmeter._reading.read import is_records
 from rankmeter._reading.table import Table, no_judgments, unify_all
 from rankmeter._results.result import Result
-from rankmeter._results.summary import Summary, with_names_of
+from rankmeter._results.summary import Summary, rename_metrics_as_in
 from rankmeter.conventions import translate_all
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, IdTypeError, UsageError
@@ -38,7 +38,7 @@ def with_equal_names(systems: Mapping[str, object]) -> Mapping[str, object]:
         return systems
 
     def renamed(data: object) -> object:
-        return with_names_of(first, data) if isinstance(data, Summary) else data
+        return rename_metrics_as_in(first, data) if isinstance(data, Summary) else data
 
     return {
         name: [*map(renamed, data)] if isinstance(data, list | tuple) else renamed(data)

@@ -35,8 +35,8 @@ from rankmeter._rankings.scores import CountRequest, count_scores
 from rankmeter._rankings.ties import ORDERED
 from rankmeter._reading.by_user import Ids, IdSeries
 from rankmeter._reading.table import POLARS, Kind
-from rankmeter._results.segments import clusters_of
-from rankmeter._results.shares import tie_bounds
+from rankmeter._results.segments import read_cluster_numbers
+from rankmeter._results.shares import tie_bounds_note
 from rankmeter._results.summary import Summary, average_scores
 from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
@@ -343,7 +343,7 @@ def summary_of(
     n_rows = queries.facts["rows"]
     cluster_ids: IntArray | None = None
     if isinstance(clusters, Mapping | str) or hasattr(clusters, "columns"):
-        cluster_ids = clusters_of(clusters, scores, unused, scores.in_any_mean(plan))
+        cluster_ids = read_cluster_numbers(clusters, scores, unused, scores.in_any_mean(plan))
     elif clusters is not None:
         labels = row_labels(clusters, "clusters", n_rows)
         cluster_ids = labels.rank("dense").to_numpy().astype(np.int64)[queries.row] - 1
@@ -390,7 +390,7 @@ def _query_remarks(plan: Plan, queries: Queries, tolerance: tuple[float, float])
     n, tied = int(np.count_nonzero(queries.found)), queries.tied
     remarks = query_remark(plan, queries.facts)
     if tied and not queries.facts.get("mean_ranks"):
-        remarks.insert(0, tie_bounds(plan, lambda plan: score_queries(plan, queries), tied, n))
+        remarks.insert(0, tie_bounds_note(plan, lambda plan: score_queries(plan, queries), tied, n))
     if any(tolerance):
         remarks.append(f"tied within {tolerance[0]:g} + {tolerance[1]:g} · |score of the target|")
     if queries.facts["rows"] and not queries.found.size:

@@ -22,7 +22,7 @@ from rankmeter._engine.memory import Data
 from rankmeter._reading.table import Table
 from rankmeter._results.estimates import estimate
 from rankmeter._results.explanation import Explanation, Match
-from rankmeter._results.notes import notes_of
+from rankmeter._results.notes import notes_on_means
 from rankmeter._results.summary import Summary
 from rankmeter.conventions import convention_names, has_metric, usage_rank
 from rankmeter.conventions._plan import MetricPlan, Plan
@@ -103,7 +103,7 @@ def search(
         tried=len(means.computed),
         nearest=() if matches else _nearest(candidates),
         searched=space.describe(len(means.left_out)),
-        notes=tuple(notes_of(start.plan, {like: start.facts()})),
+        notes=tuple(notes_on_means(start.plan, {like: start.facts()})),
         cautions=start.cautions,
     )
 

@@ -207,7 +207,7 @@ def compare_question(
     """Compare rankings, or the runs of systems."""
     flat, runs = _separate_runs(systems)
     settings = _with_margins_by_label(settings, question.plan(flat.values()))
-    settings.check((*(runs or flat),), runs=runs is not None)
+    settings.check_systems((*(runs or flat),), runs=runs is not None)
     plan, judged, tables, side = question.read(flat)
     with use_words(plan.words):
         return compare_tables(tables, judged, plan, settings, runs=runs, side=side)

@@ -165,7 +165,7 @@ def compare_stored(
     n_runs = {name: len(runs) for name, runs in zip(names, by_metric[0].runs, strict=False)}
     if settings.clusters is None:
         settings = replace(settings, clusters=read.clusters)
-    settings.check(names, runs=bool(n_runs))
+    settings.check_systems(names, runs=bool(n_runs))
     facts = {} if is_complete else {name: getattr(setting, name) for name in OPTIONS}
     return compare_by_user(
         ValueComparison, setting, settings,

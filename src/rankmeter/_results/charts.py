@@ -18,7 +18,7 @@ from rankmeter._results.differences import Difference
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.shares import Shares
 from rankmeter._results.verdicts import Histogram
-from rankmeter._results.wording import json_value, level
+from rankmeter._results.wording import level_text, to_json_value
 from rankmeter.errors import MissingDependencyError
 from rankmeter.errors._checks import counted, in_words
 
@@ -64,12 +64,12 @@ class _Altair:
 alt: Any = _Altair()
 
 
-def side_by_side(charts: Sequence[Any]) -> Any:
+def place_side_by_side(charts: Sequence[Any]) -> Any:
     """Put charts without width or theme side by side, dark on white for a paper."""
     ink, faint = "#1f2328", "#d8dbe0"
     panes = [panel.properties(width=WIDTH) for panel in charts]
     return (
-        _offline()(concat=panes, columns=3, spacing=28)
+        _offline_chart_class()(concat=panes, columns=3, spacing=28)
         .configure(background="white", font="sans-serif", aria=False)  # it would evaluate titles
         .configure_view(stroke=None)
         .configure_axis(labelColor=ink, titleColor=ink, gridColor=faint, domainColor=faint,
@@ -80,20 +80,20 @@ def side_by_side(charts: Sequence[Any]) -> Any:
 
 
 @cache
-def _offline() -> Any:
+def _offline_chart_class() -> Any:
     """Build a chart class that notebooks show as SVG, because Altair's default loads scripts."""
 
     class ConcatChart(alt.ConcatChart):  # type: ignore[misc]
         def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
             if alt.renderers.active == "default":
                 with suppress(ImportError):  # vl_convert is in the extra, too
-                    return {"image/svg+xml": as_svg(self.to_dict()), "text/plain": "a chart"}
+                    return {"image/svg+xml": render_svg(self.to_dict()), "text/plain": "a chart"}
             return super()._repr_mimebundle_(*args, **options)
 
     return ConcatChart
 
 
-def as_svg(spec: dict[str, Any]) -> str:
+def render_svg(spec: dict[str, Any]) -> str:
     """Render a Vega-Lite specification as SVG."""
     import vl_convert
 
@@ -101,12 +101,12 @@ def as_svg(spec: dict[str, Any]) -> str:
     return str(vl_convert.vegalite_to_svg(spec, vl_version=version))
 
 
-def _data(rows: Iterable[Mapping[str, Any]]) -> Any:
+def _chart_data(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Wrap rows as Altair data; numbers that are NaN or infinite are not drawn."""
-    return alt.Data(values=json_value([*rows]))
+    return alt.Data(values=to_json_value([*rows]))
 
 
-def _tooltip(**fields: str) -> list[Any]:
+def _tooltips(**fields: str) -> list[Any]:
     """Build tooltips from ``field="title"``, or ``field="title|.4f"`` for a numeric format."""
     tooltips = []
     for field, text in fields.items():
@@ -116,19 +116,21 @@ def _tooltip(**fields: str) -> list[Any]:
     return tooltips
 
 
-def _panel(title: Any, height: int, description: str, *layers: Any, **options: Any) -> list[Any]:
+def _layered_chart(
+    title: Any, height: int, description: str, *layers: Any, **options: Any
+) -> list[Any]:
     """Layer marks into one chart, in a list; `description` is the text for screen readers."""
     chart = alt.layer(*layers, **options)
     return [chart.properties(title=title, height=height, description=description)]
 
 
-def _names(field: str, order: Sequence[str], **options: Any) -> Any:
+def _name_axis(field: str, order: Sequence[str], **options: Any) -> Any:
     """Vertical axis of names, in the given order."""
     axis = alt.Axis(domain=False, ticks=False, labelPadding=8, **options)
     return alt.Y(field=field, type="nominal", sort=list(order), title=None, axis=axis)
 
 
-def _by_system(names: Sequence[str]) -> dict[str, Any]:
+def _system_encodings(names: Sequence[str]) -> dict[str, Any]:
     """Color and shape encodings of the systems, identical in every chart."""
     names = list(names)
     return {
@@ -137,7 +139,7 @@ def _by_system(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def forest(metric: str, pairs: Sequence[Difference], baseline: str) -> list[Any]:
+def forest_plot(metric: str, pairs: Sequence[Difference], baseline: str) -> list[Any]:
     """Forest plot of differences with intervals, from top to bottom, and a line at 0.
 
     Without differences there is no chart; `baseline` is empty if all pairs are compared.
@@ -150,9 +152,9 @@ def forest(metric: str, pairs: Sequence[Difference], baseline: str) -> list[Any]
     color = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
     shape = alt.Scale(domain=VERDICTS, range=["circle", "diamond", "square"])
     base = alt.Chart().encode(
-        y=_names("pair", [str(row["pair"]) for row in rows]),
+        y=_name_axis("pair", [str(row["pair"]) for row in rows]),
         color=alt.Color("verdict:N", scale=color, **legend),
-        tooltip=_tooltip(
+        tooltip=_tooltips(
             pair="system" if baseline else "pair",
             difference="mean difference|+.4f",
             low="from|+.4f",
@@ -175,7 +177,9 @@ def forest(metric: str, pairs: Sequence[Difference], baseline: str) -> list[Any]
         for row in rows
     )
     description = f"Mean differences on {metric} with intervals: {words}"
-    return _panel(metric, ROW * len(rows), description, zero, span, point, data=_data(rows))
+    return _layered_chart(
+        metric, ROW * len(rows), description, zero, span, point, data=_chart_data(rows)
+    )
 
 
 def _difference_row(d: Difference) -> dict[str, Any]:
@@ -191,7 +195,7 @@ def _difference_row(d: Difference) -> dict[str, Any]:
     }
 
 
-def curve(metric: str, points: pl.DataFrame, systems: Sequence[str]) -> list[Any]:
+def curve_chart(metric: str, points: pl.DataFrame, systems: Sequence[str]) -> list[Any]:
     """Chart of a metric at every k, with a pointwise band per system shown; [] without any mean."""
     rows = [row for row in points.drop("se").iter_rows(named=True) if row["system"] in systems]
     if all(math.isnan(row["mean"]) for row in rows):
@@ -203,8 +207,8 @@ def curve(metric: str, points: pl.DataFrame, systems: Sequence[str]) -> list[Any
         scale=alt.Scale(domain=[1, largest], nice=False, padding=8),
         axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
     )
-    look = _by_system(systems)
-    base = alt.Chart(_data(rows)).encode(x=k, color=look["color"])
+    look = _system_encodings(systems)
+    base = alt.Chart(_chart_data(rows)).encode(x=k, color=look["color"])
     scale = alt.Scale(zero=False)
     value = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5))
     band = base.mark_area(opacity=0.14).encode(
@@ -217,16 +221,16 @@ def curve(metric: str, points: pl.DataFrame, systems: Sequence[str]) -> list[Any
         y=value,
         shape=look["shape"],
         opacity=alt.condition(has_point, alt.value(1), alt.value(0)),
-        tooltip=_tooltip(system="system", k="k|d", mean="mean|.4f", **BOUNDS),
+        tooltip=_tooltips(system="system", k="k|d", mean="mean|.4f", **BOUNDS),
     )
     name = f"{metric.partition('@')[0]}@k"
     last = {row["system"]: row for row in rows}
     words = "; ".join(f"{s} {r['mean']:.4f} at k = {r['k']}" for s, r in last.items())
     description = f"{name} for k from 1 to {largest} with pointwise intervals: {words}"
-    return _panel(name, HEIGHT, description, band, line, point)
+    return _layered_chart(name, HEIGHT, description, band, line, point)
 
 
-def bins(metric: str, pairs: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
+def difference_histograms(metric: str, pairs: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
     """Histogram of the users' differences for each pair; equal users appear only as a count.
 
     A pair of which all users are equal has no chart.
@@ -247,7 +251,7 @@ def bins(metric: str, pairs: Iterable[tuple[Difference, Histogram]]) -> list[Any
         color = alt.Scale(domain=VERDICTS[:2], range=[BETTER, WORSE])
         reach = [histogram.edges[0], histogram.edges[-1]]
         bars = (
-            alt.Chart(_data(rows))
+            alt.Chart(_chart_data(rows))
             .mark_bar(binSpacing=1)
             .encode(
                 x=alt.X(
@@ -262,7 +266,7 @@ def bins(metric: str, pairs: Iterable[tuple[Difference, Histogram]]) -> list[Any
                     "users:Q", title=in_words("users"), axis=alt.Axis(tickCount=4, tickMinStep=1)
                 ),
                 color=alt.Color("side:N", scale=color, title=None),
-                tooltip=_tooltip(
+                tooltip=_tooltips(
                     low="from|+.4f",
                     high="to|+.4f",
                     users=in_words("users") + "|,",
@@ -281,7 +285,7 @@ def bins(metric: str, pairs: Iterable[tuple[Difference, Histogram]]) -> list[Any
     return charts
 
 
-def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[Any]:
+def scatter_plot(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[Any]:
     """Scatter plot of all users' values in two systems; a circle's area is the number of users.
 
     A point has the value of the first system, that of the second, and the number of users.
@@ -289,7 +293,7 @@ def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[A
     if not points:
         return []
     rows = [
-        {"x": b, "y": a, "users": n, "side": _side(a - b, increasing=d.increasing)}
+        {"x": b, "y": a, "users": n, "side": _better_or_worse(a - b, increasing=d.increasing)}
         for a, b, n in points
     ]
     ends = [min(min(a, b) for a, b, _ in points), max(max(a, b) for a, b, _ in points)]
@@ -298,15 +302,15 @@ def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[A
     color = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
     x = alt.X("x:Q", title=f"{d.metric} of {d.b}", scale=scale, axis=axis)
     y = alt.Y("y:Q", title=None, scale=scale, axis=axis)
-    line = alt.Chart(_data([{"x": end, "y": end} for end in ends]))
+    line = alt.Chart(_chart_data([{"x": end, "y": end} for end in ends]))
     line = line.mark_line(color=NEITHER, strokeDash=[4, 3]).encode(x=x, y=y)
-    circles = alt.Chart(_data(rows)).mark_circle(opacity=0.75)
+    circles = alt.Chart(_chart_data(rows)).mark_circle(opacity=0.75)
     circles = circles.encode(
         x=x,
         y=y,
         size=alt.Size("users:Q", legend=None, scale=alt.Scale(range=[8, 420])),
         color=alt.Color("side:N", scale=color, title=None),
-        tooltip=_tooltip(x="to the right|.3f", y="above|.3f", users=in_words("users") + "|,"),
+        tooltip=_tooltips(x="to the right|.3f", y="above|.3f", users=in_words("users") + "|,"),
     )
     subtitle = f"{d.a} above, {d.b} to the right"
     description = (
@@ -314,42 +318,42 @@ def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[A
         "the larger value"
     )
     title = alt.TitleParams(f"{d.a} against {d.b}", subtitle=subtitle)
-    return _panel(title, 260, description, line, circles)
+    return _layered_chart(title, 260, description, line, circles)
 
 
-def _side(difference: float, *, increasing: bool) -> str:
+def _better_or_worse(difference: float, *, increasing: bool) -> str:
     if not difference:
         return VERDICTS[2]
     return VERDICTS[0] if (difference > 0) == increasing else VERDICTS[1]
 
 
-def first_hits(hits: Shares, systems: Sequence[str]) -> list[Any]:
+def first_hits_chart(hits: Shares, systems: Sequence[str]) -> list[Any]:
     """Chart of the cumulative share of users with a first hit up to each rank, by system."""
     ranks = [span.rpartition("–")[2] for span in hits.classes[:-1]]
     rows = [
         {"system": name, "rank": rank, "share": share}
-        for name, shares in hits.summed().items()
+        for name, shares in hits.cumulative_shares().items()
         if name in systems
         for rank, share in zip(ranks, shares, strict=False)
     ]
-    look = _by_system(systems)
+    look = _system_encodings(systems)
     axis = alt.Axis(grid=False, labelAngle=0)
     scale = alt.Scale(domain=[0, 1])
-    base = alt.Chart(_data(rows)).encode(
+    base = alt.Chart(_chart_data(rows)).encode(
         x=alt.X("rank:O", sort=ranks, title="rank", axis=axis),
         y=alt.Y("share:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5, format="%")),
         color=look["color"],
     )
     point = base.mark_point(filled=True, size=50, opacity=1).encode(
-        shape=look["shape"], tooltip=_tooltip(system="system", rank="rank", share="share|.1%")
+        shape=look["shape"], tooltip=_tooltips(system="system", rank="rank", share="share|.1%")
     )
     first = {row["system"]: row["share"] for row in reversed(rows)}
     words = "; ".join(f"{name} {first[name]:.1%} at rank 1" for name in systems if name in first)
     title = in_words("Users with a hit up to this rank")
-    return _panel(title, HEIGHT, f"{title}: {words}", base.mark_line(strokeWidth=2), point)
+    return _layered_chart(title, HEIGHT, f"{title}: {words}", base.mark_line(strokeWidth=2), point)
 
 
-def popularity(k: int, shares: Shares, systems: Sequence[str]) -> list[Any]:
+def popularity_chart(k: int, shares: Shares, systems: Sequence[str]) -> list[Any]:
     """Bar chart of the popularity of the items in the top k, with a bar for each system."""
     rows = [
         {"system": name, "items": kind, "share": max(share, 0.0), "order": i}
@@ -357,22 +361,22 @@ def popularity(k: int, shares: Shares, systems: Sequence[str]) -> list[Any]:
         for i, (kind, share) in enumerate(zip(shares.classes, shares.parts[name], strict=True))
     ]
     scale = alt.Scale(domain=list(shares.classes), range=list(BLUES))
-    bars = alt.Chart(_data(rows)).mark_bar(stroke="white", strokeWidth=0.5)
+    bars = alt.Chart(_chart_data(rows)).mark_bar(stroke="white", strokeWidth=0.5)
     title = in_words(f"Popularity of the items in the top {k}")
     words = "; ".join(f"{name} {shares.parts[name][0]:.1%} of the most popular" for name in systems)
     return [
         bars.encode(
-            y=_names("system", systems),
+            y=_name_axis("system", systems),
             x=alt.X("share:Q", title=None, stack="zero", scale=alt.Scale(domain=[0, 1]),
                     axis=alt.Axis(format="%", tickCount=5, grid=False)),
             color=alt.Color("items:N", scale=scale, title=None, sort=list(shares.classes)),
             order="order:Q",
-            tooltip=_tooltip(system="system", items=in_words("items"), share="share|.1%"),
+            tooltip=_tooltips(system="system", items=in_words("items"), share="share|.1%"),
         ).properties(title=title, height=ROW * len(systems), description=f"{title}: {words}")
     ]  # fmt: skip
 
 
-def segments(
+def segments_chart(
     metric: str, estimates: Mapping[tuple[str, str], Estimate], systems: Sequence[str]
 ) -> list[Any]:
     """Chart of means with intervals by segment and system shown; [] without any mean."""
@@ -384,10 +388,10 @@ def segments(
     if not rows:
         return []
     labels = list(dict.fromkeys(str(row["segment"]) for row in rows))
-    base = alt.Chart(_data(rows)).encode(
-        y=_names("segment", labels, labelExpr="split(datum.label, ': ')"),  # in two lines
+    base = alt.Chart(_chart_data(rows)).encode(
+        y=_name_axis("segment", labels, labelExpr="split(datum.label, ': ')"),  # in two lines
         yOffset=alt.YOffset("system:N", sort=list(systems), scale=alt.Scale(paddingOuter=0.6)),
-        tooltip=_tooltip(
+        tooltip=_tooltips(
             segment="segment",
             system="system",
             mean="mean|.4f",
@@ -395,7 +399,7 @@ def segments(
             n=in_words("users") + "|,",
         ),
     )
-    look = _by_system(systems)
+    look = _system_encodings(systems)
     scale = alt.Scale(zero=False)
     span = base.mark_rule(strokeWidth=2).encode(
         x=alt.X("low:Q", title=metric, scale=scale, axis=alt.Axis(tickCount=5)),
@@ -405,10 +409,10 @@ def segments(
     point = base.mark_point(filled=True, size=55, opacity=1).encode(x="mean:Q", **look)
     words = "; ".join(f"{row['segment']}, {row['system']} {row['mean']:.4f}" for row in rows)
     height = len(labels) * max(44, 13 * len(systems) + 14)
-    return _panel(metric, height, f"Means of {metric} by segment: {words}", span, point)
+    return _layered_chart(metric, height, f"Means of {metric} by segment: {words}", span, point)
 
 
-def tradeoff(
+def tradeoff_chart(
     accuracy: str, metric: str, estimates: Mapping[str, tuple[Estimate, Estimate]]
 ) -> list[Any]:
     """Chart of two metrics: a point with both intervals for each system that has both means."""
@@ -420,14 +424,14 @@ def tradeoff(
     ]  # fmt: skip
     if not rows:
         return []
-    look = _by_system([str(row["system"]) for row in rows])
+    look = _system_encodings([str(row["system"]) for row in rows])
     scale = alt.Scale(zero=False, padding=14)
     axis = alt.Axis(tickCount=5, grid=True)
     x = alt.X("x:Q", title=accuracy, scale=scale, axis=axis)
     y = alt.Y("y:Q", title=None, scale=scale, axis=axis)
-    base = alt.Chart(_data(rows)).encode(
+    base = alt.Chart(_chart_data(rows)).encode(
         color=look["color"],
-        tooltip=_tooltip(system="system", x=f"{accuracy}|.4f", y=f"{metric}|.4f"),
+        tooltip=_tooltips(system="system", x=f"{accuracy}|.4f", y=f"{metric}|.4f"),
     )
     across = base.mark_rule(strokeWidth=1.5).encode(
         x=alt.X("x_low:Q", title=accuracy, scale=scale, axis=axis), x2="x_high:Q", y=y
@@ -438,20 +442,20 @@ def tradeoff(
     point = base.mark_point(filled=True, size=75, opacity=1).encode(x=x, y=y, shape=look["shape"])
     words = "; ".join(f"{row['system']} {row['x']:.4f} and {row['y']:.4f}" for row in rows)
     description = f"{accuracy} and {metric} of each system: {words}"
-    return _panel(f"{metric} against {accuracy}", HEIGHT, description, across, down, point)
+    return _layered_chart(f"{metric} against {accuracy}", HEIGHT, description, across, down, point)
 
 
-def means(estimates: Sequence[Estimate], confidence: float) -> Any:
+def means_chart(estimates: Sequence[Estimate], confidence: float) -> Any:
     """Chart of every mean of a result with its interval."""
     rows = [
         {"metric": e.label, "mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
         for e in estimates
     ]
-    base = alt.Chart(_data(rows), height=ROW * len(rows)).encode(
-        y=_names("metric", [e.label for e in estimates]),
-        tooltip=_tooltip(metric="metric", mean="mean|.4f", **BOUNDS, n=in_words("users") + "|,"),
+    base = alt.Chart(_chart_data(rows), height=ROW * len(rows)).encode(
+        y=_name_axis("metric", [e.label for e in estimates]),
+        tooltip=_tooltips(metric="metric", mean="mean|.4f", **BOUNDS, n=in_words("users") + "|,"),
     )
-    title = f"mean and {level(confidence)} interval"
+    title = f"mean and {level_text(confidence)} interval"
     span = base.mark_rule(strokeWidth=2.5, color=BETTER).encode(
         x=alt.X("low:Q", title=title, scale=alt.Scale(zero=False)), x2="high:Q"
     )
@@ -460,20 +464,20 @@ def means(estimates: Sequence[Estimate], confidence: float) -> Any:
     return alt.layer(span, point).properties(description=f"Means with intervals: {words}")
 
 
-def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> Any:
+def value_histogram(metric: str, counts: Sequence[int], edges: Sequence[float]) -> Any:
     """Histogram of the users' values of a metric; there is one more edge than counts."""
     rows = [
         {"low": low, "high": high, "users": n}
         for low, high, n in zip(edges, edges[1:], counts, strict=False)
     ]
     return (
-        alt.Chart(_data(rows), title=f"{metric}, {counted(sum(counts), 'user')}", height=150)
+        alt.Chart(_chart_data(rows), title=f"{metric}, {counted(sum(counts), 'user')}", height=150)
         .mark_bar(binSpacing=1, color=BETTER)
         .encode(
             x=alt.X("low:Q", bin="binned", title=metric, axis=alt.Axis(tickCount=5, grid=False)),
             x2="high:Q",
             y=alt.Y("users:Q", title=in_words("users")),
-            tooltip=_tooltip(**BOUNDS, users=in_words("users") + "|,"),
+            tooltip=_tooltips(**BOUNDS, users=in_words("users") + "|,"),
         )
         .properties(description=f"Distribution of {metric} over {counted(sum(counts), 'user')}")
     )

@@ -16,28 +16,39 @@ from rankmeter._choices import Setting
 from rankmeter._engine.scores import Scores
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._reading.table import POLARS, Frame, Kind
-from rankmeter._results.differences import Difference, Heterogeneity, seen_from, segment_notes
+from rankmeter._results.differences import (
+    Difference,
+    Heterogeneity,
+    difference_seen_from,
+    segment_notes,
+)
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.notes import cluster_notes, missing_users, unused_labels
-from rankmeter._results.reread import no_ranks
-from rankmeter._results.result import Logged, bootstrap_notes, decimals, plain_mean
+from rankmeter._results.notes import cluster_notes, missing_user_sentences, unused_label_notes
+from rankmeter._results.reread import refuse_without_ranks
+from rankmeter._results.result import Logged, bootstrap_notes, check_digits, mean_as_dict
 from rankmeter._results.settings import Values
 from rankmeter._results.summary import Summary
 from rankmeter._results.tables import MeanCell, Style, Table
 from rankmeter._results.verdicts import (
     Headline,
     Verdict,
-    headline,
-    printed_ranks,
+    comparison_headline,
+    find_best_system,
+    rank_printed_means,
     segments_clause,
-    verdict,
 )
-from rankmeter._results.wording import by_key, change, level, number, p_value
+from rankmeter._results.wording import (
+    change_text,
+    group_by_key,
+    level_text,
+    number_text,
+    p_value_text,
+)
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors._checks import counted, in_words, in_words_of_result, unknown
 
 
-def letters_of(systems: Sequence[str]) -> dict[str, str]:
+def letters_by_system(systems: Sequence[str]) -> dict[str, str]:
     """Assign the letters a, b, …, z, aa, ab, … to systems."""
     alphabet = "abcdefghijklmnopqrstuvwxyz"
     pairs = ("".join(two) for two in itertools.product(alphabet, repeat=2))
@@ -97,7 +108,7 @@ class Compared(Logged):
     clusters: object = None
     summaries: Mapping[str, Summary] = field(default_factory=dict)
     kind: Kind = POLARS
-    scored: Callable[[Plan], Mapping[str, Scores]] = no_ranks
+    scored: Callable[[Plan], Mapping[str, Scores]] = refuse_without_ranks
 
     @property
     def confidence(self) -> float:
@@ -110,7 +121,7 @@ class Compared(Logged):
 
         They are left out of the means and differences of ``common="all"``.
         """
-        return {label: values.dropped for label, values in self.by_metric.items()}
+        return {label: values.n_dropped_users for label, values in self.by_metric.items()}
 
     @property
     def segments(self) -> Frame | None:
@@ -136,12 +147,12 @@ class Compared(Logged):
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
-        return (*self._over_all.get(self.label(metric), ()),)
+        return (*self._overall_differences.get(self.label(metric), ()),)
 
     @cached_property
-    def _over_all(self) -> dict[str, list[Difference]]:
+    def _overall_differences(self) -> dict[str, list[Difference]]:
         """The comparisons over all users, by metric."""
-        return by_key((d.metric, d) for d in self.differences if not d.segment)
+        return group_by_key((d.metric, d) for d in self.differences if not d.segment)
 
     @in_words_of_result
     def sentences(self) -> tuple[str, ...]:
@@ -177,13 +188,13 @@ class Compared(Logged):
                 row.append(MeanCell(means[name], ranks[name], marks[name]))
         if self.baseline:
             return rows
-        letters = letters_of(self.systems)
+        letters = letters_by_system(self.systems)
         return {f"{letters[name]} {name}": row for name, row in rows.items()}
 
     def places(self, means: Mapping[str, Estimate], label: str, digits: int = 4) -> dict[str, int]:
         """Rank of each system by its printed mean: 1 for the best, 2 for the second, else 0."""
-        printed = [number(e.mean, decimals(digits)) for e in means.values()]
-        ranks = printed_ranks(printed, increasing=self.by_metric[label].increasing)
+        printed = [number_text(e.mean, check_digits(digits)) for e in means.values()]
+        ranks = rank_printed_means(printed, increasing=self.by_metric[label].increasing)
         return dict(zip(means, ranks, strict=True))
 
     def means(self) -> Frame:
@@ -196,7 +207,7 @@ class Compared(Logged):
 
     def marks(self, metric: str) -> dict[str, str]:
         """Markers by system: ▲ or ▼ against the baseline, or the letters of beaten systems."""
-        letters, marks = letters_of(self.systems), dict.fromkeys(self.systems, "")
+        letters, marks = letters_by_system(self.systems), dict.fromkeys(self.systems, "")
         for d in self[metric]:
             if d.significant and self.baseline:
                 marks[d.a] = "▲" if d.better == d.a else "▼"
@@ -207,7 +218,7 @@ class Compared(Logged):
     def segment_notes(self) -> list[str]:
         """Notes on the tests of segments, and on differences that vary between segments."""
         clauses = {
-            (h.metric, h.a, h.b): segments_clause_of(self, d)
+            (h.metric, h.a, h.b): differing_segments_clause(self, d)
             for h in self.heterogeneity
             for d in self[h.metric]
             if (d.a, d.b) == (h.a, h.b)
@@ -237,7 +248,7 @@ class Compared(Logged):
         """Users compared on a metric in systems a and b, with the values in both systems."""
         columns = self.systems.index(a), self.systems.index(b)
         common = "all" if "tukey" in self.settings["test"] else self.settings["common"]
-        rows, x, y = self.by_metric[metric].paired(*columns, common)
+        rows, x, y = self.by_metric[metric].paired_values(*columns, common)
         return self.users[rows], x, y
 
     def _tables(self) -> list[Table]:
@@ -250,7 +261,7 @@ class Compared(Logged):
         """Verdict on the best of all systems, or of some systems, on a metric."""
         increasing = self.by_metric[metric].increasing
         means = self.means_of(metric, systems)
-        return verdict(metric, means, self[metric], self.baseline, increasing=increasing)
+        return find_best_system(metric, means, self[metric], self.baseline, increasing=increasing)
 
     @in_words_of_result
     def headline(self, metric: str | None = None) -> Headline:
@@ -265,10 +276,10 @@ class Compared(Logged):
         outcome = self.verdict_on(label)
         d = outcome.difference
         segments = ("", "")
-        if d is not None and " in all " not in (clause := segments_clause_of(self, d)):
+        if d is not None and " in all " not in (clause := differing_segments_clause(self, d)):
             segments = (d.b if d.a == self.baseline and len(self.systems) > 2 else d.a, clause)
-        answer = headline(outcome, self.baseline, self.settings["correction"], segments)
-        return replace(answer, sentences=(*answer.sentences, *_missing_users(self, label)))
+        answer = comparison_headline(outcome, self.baseline, self.settings["correction"], segments)
+        return replace(answer, sentences=(*answer.sentences, *_missing_user_sentences(self, label)))
 
     @property
     def random(self) -> dict[str, float]:
@@ -300,17 +311,17 @@ class Compared(Logged):
             if n
         ]
         groups = s.get("clusters_by_metric", {})
-        notes += [*last, *unused_labels(s), *cluster_notes(groups, "tests and intervals")]
+        notes += [*last, *unused_label_notes(s), *cluster_notes(groups, "tests and intervals")]
         notes += bootstrap_notes(self.plan)
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
         return (*self.cautions, *notes, *self.segment_notes(), *_difference_notes(self))
 
-    def _content(self) -> dict[str, Any]:
+    def _dict_content(self) -> dict[str, Any]:
         segments: dict[str, dict[str, Any]] = {}
         for (segment, metric, name), e in self.segment_estimates.items():
-            segments.setdefault(segment, {}).setdefault(metric, {})[name] = plain_mean(e)
+            segments.setdefault(segment, {}).setdefault(metric, {})[name] = mean_as_dict(e)
         alone = {
             "users": {name: summary.counts for name, summary in self.summaries.items()},
             "cautions": list(self.cautions),
@@ -320,7 +331,7 @@ class Compared(Logged):
             "systems": list(self.systems),
             "baseline": self.baseline or None,
             "metrics": {
-                label: {name: plain_mean(e) for name, e in self.means_of(label).items()}
+                label: {name: mean_as_dict(e) for name, e in self.means_of(label).items()}
                 for label in self.labels
             },
             "segments": segments,
@@ -334,7 +345,7 @@ class Compared(Logged):
             **plan,
         }
 
-    def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
+    def _numbers_to_log(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
         for (label, name), e in self.estimates.items():
             yield (name, label), e.numbers()
         for d in self.differences:
@@ -343,12 +354,12 @@ class Compared(Logged):
             yield names, {**numbers, "p": d.p_adjusted, "n": d.n}
 
 
-def segments_clause_of(result: Compared, d: Difference) -> str:
+def differing_segments_clause(result: Compared, d: Difference) -> str:
     """Clause on segments with a different answer, seen from the system that is not the baseline."""
-    d = seen_from(d, d.b) if d.a == result.baseline else d
+    d = difference_seen_from(d, d.b) if d.a == result.baseline else d
     pair = {d.a, d.b}
     within = [
-        seen_from(other, d.a)
+        difference_seen_from(other, d.a)
         for other in result.differences
         if other.segment and other.metric == d.metric and {other.a, other.b} == pair
     ]
@@ -364,7 +375,7 @@ def heterogeneity_p_value(result: Compared, d: Difference) -> float:
 
 def _difference_notes(result: Compared) -> list[str]:
     """Notes of single differences, with metrics and segments unless a note holds for all."""
-    noted = by_key((d.note, d) for d in result.differences if d.note)
+    noted = group_by_key((d.note, d) for d in result.differences if d.note)
     notes = []
     for note, differences in sorted(noted.items()):
         labels = dict.fromkeys(d.metric for d in differences)
@@ -374,13 +385,13 @@ def _difference_notes(result: Compared) -> list[str]:
     return notes
 
 
-def _missing_users(result: Compared, label: str) -> tuple[str, ...]:
+def _missing_user_sentences(result: Compared, label: str) -> tuple[str, ...]:
     """Sentences about users without a ranking; empty if the values have no plan."""
     if not isinstance(result.plan, Plan):
         return ()
     counts = {name: summary.counts for name, summary in result.summaries.items()}
     missing = {name: n["users_in_truth"] - n["users_in_both"] for name, n in counts.items()}
-    return tuple(missing_users(missing, result.plan[label].averaging.missing))
+    return tuple(missing_user_sentences(missing, result.plan[label].averaging.missing))
 
 
 def _difference_table(result: Compared) -> Table:
@@ -388,17 +399,17 @@ def _difference_table(result: Compared) -> Table:
         (
             f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
             d.metric,
-            change(d.difference),
-            f"[{change(d.low)}, {change(d.high)}]",
-            p_value(d.p),
-            p_value(d.p_adjusted),
-            change(d.d_z, digits=2),
+            change_text(d.difference),
+            f"[{change_text(d.low)}, {change_text(d.high)}]",
+            p_value_text(d.p),
+            p_value_text(d.p_adjusted),
+            change_text(d.d_z, digits=2),
             f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
-            number(d.detectable),
+            number_text(d.detectable),
         )
         for d in result.differences
     ]
-    interval = f"{level(result.confidence)} interval"
+    interval = f"{level_text(result.confidence)} interval"
     columns = ("difference", "metric", "mean", interval, "p", "adjusted p", "d_z")
     styles: dict[tuple[int, int], tuple[Style, ...]] = {
         (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)

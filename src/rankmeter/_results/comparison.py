@@ -14,13 +14,22 @@ from rankmeter._engine.walk import Walk
 from rankmeter._reading.table import Frame
 from rankmeter._results import charts
 from rankmeter._results.compared import Compared
-from rankmeter._results.comparison_page import ChartKind, curves, page_of, panels
-from rankmeter._results.curves import Curve, distinct_curves
+from rankmeter._results.comparison_page import (
+    ChartKind,
+    charts_of_kind,
+    curves_by_metric,
+    page_content,
+)
+from rankmeter._results.curves import Curve, first_metrics_of_curves
 from rankmeter._results.differences import most_moved_users
-from rankmeter._results.notes import chance_notes, notes_of, uninformative
-from rankmeter._results.result import UnavailableMethod, decimals
+from rankmeter._results.notes import (
+    chance_notes,
+    notes_on_means,
+    uninformative_intervals,
+)
+from rankmeter._results.result import UnavailableMethod, check_digits
 from rankmeter._results.tables import Means
-from rankmeter._results.walkthrough import Walkthrough, entries_of, plan_notes, walk_user
+from rankmeter._results.walkthrough import Walkthrough, plan_notes, select_metrics, trace_user
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import refuse_dead_threads
@@ -82,12 +91,12 @@ class Comparison(Compared):
         UsageError
             If there is no such user or system, or a system has several runs.
         """
-        entries = entries_of(self.plan, metrics)
+        entries = select_metrics(self.plan, metrics)
         names = several("systems", "names of systems", self.systems if systems is None else systems)
         walks: dict[str, list[Walk]] = {}
         for name in names:
             summary = self.summaries[choice("systems", name, self.systems)]
-            walks[name] = walk_user(summary.source, summary.scores, user, entries)
+            walks[name] = trace_user(summary.source, summary.scores, user, entries)
         turns = zip(*walks.values(), strict=True)
         pairs = tuple(pair for turn in turns for pair in zip(names, turn, strict=True))
         facts = self.summaries[names[0]].facts()
@@ -118,17 +127,17 @@ class Comparison(Compared):
         caption, label : str
             Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
         """
-        printed = self._paper_means(digits, intervals=intervals)
+        printed = self._means_for_paper(digits, intervals=intervals)
         return printed.to_latex(text("caption", caption), text("label", label))
 
     @in_words_of_result
     def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
         """All tables in Markdown; means as in `to_latex`."""
-        means = self._paper_means(digits, intervals=intervals).to_markdown()
+        means = self._means_for_paper(digits, intervals=intervals).to_markdown()
         return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
 
-    def _paper_means(self, digits: int, *, intervals: bool) -> Means:
-        digits, intervals = decimals(digits), flag("intervals", intervals)
+    def _means_for_paper(self, digits: int, *, intervals: bool) -> Means:
+        digits, intervals = check_digits(digits), flag("intervals", intervals)
         rows, tested = self.mean_cells(digits), self.significance_note()
         return Means(self.labels, rows, tested, self.notes, digits, intervals)
 
@@ -201,14 +210,16 @@ class Comparison(Compared):
     ) -> pl.DataFrame:
         """`worst` or `best` in Polars."""
         label = self.label(self.labels[0] if metric is None else metric)
-        a, b = self._two_systems(label, system, against)
+        a, b = self._choose_two_systems(label, system, against)
         if self.by_metric[label].whole:
             raise UsageError(f"{label} is computed over all lists at once: no user has one")
         limit = None if n is None else integer("n", n, least=1)
         return most_moved_users(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), limit,
                      falling=worst == self.by_metric[label].increasing)  # fmt: skip
 
-    def _two_systems(self, label: str, system: str | None, rival: str | None) -> tuple[str, str]:
+    def _choose_two_systems(
+        self, label: str, system: str | None, rival: str | None
+    ) -> tuple[str, str]:
         """Choose the two systems to show: the given systems, else the systems of the headline."""
         for option, name in (("system", system), ("against", rival)):
             if name is not None:
@@ -242,7 +253,7 @@ class Comparison(Compared):
             If the metric has no cutoff, or `max_k` is out of its range.
         """
         label = self.label(metric)
-        return curves(self, [label], max_k)[label]
+        return curves_by_metric(self, [label], max_k)[label]
 
     @in_words_of_result
     def plot(
@@ -277,12 +288,12 @@ class Comparison(Compared):
             raise UsageError("there are no segments: pass segments=")
         labels = self.labels if metric is None else [self.label(metric)]
         if kind == "curve":
-            first_of = distinct_curves(self.plan)
+            first_of = first_metrics_of_curves(self.plan)
             labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))
-        panes = [panel for label in labels for panel in panels(self, kind, label)]
+        panes = [panel for label in labels for panel in charts_of_kind(self, kind, label)]
         if not panes:
             raise UsageError(f"nothing to draw as {kind!r}: no metric has the values for it")
-        return charts.side_by_side(panes)
+        return charts.place_side_by_side(panes)
 
     @in_words_of_result
     def report(self, path: str | Path) -> None:
@@ -299,9 +310,9 @@ class Comparison(Compared):
             If the packages of the extra ``report`` are not installed.
         """
         refuse_dead_threads()
-        from rankmeter._results.page import write
+        from rankmeter._results.page import write_page
 
-        write(path, "comparison", lambda: page_of(self), self.to_dict)
+        write_page(path, "comparison", lambda: page_content(self), self.to_dict)
 
     def _plan_text(self) -> str:
         return self.plan.describe()
@@ -310,11 +321,11 @@ class Comparison(Compared):
         facts = {
             name: {
                 **summary.facts(),
-                **uninformative(self.estimates[label, name] for label in self.labels),
+                **uninformative_intervals(self.estimates[label, name] for label in self.labels),
             }
             for name, summary in self.summaries.items()
         }
-        return notes_of(self.plan, facts), chance_notes(self.random, self.plan)
+        return notes_on_means(self.plan, facts), chance_notes(self.random, self.plan)
 
 
 NEEDS = (

@@ -10,24 +10,24 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._results import charts
 from rankmeter._results.compared import Compared, heterogeneity_p_value
-from rankmeter._results.curves import Curve, curves_of, distinct_curves, usual_k
+from rankmeter._results.curves import Curve, compute_curves, default_max_k, first_metrics_of_curves
 from rankmeter._results.reread import curves_and_shares, tops_of_lists
-from rankmeter._results.result import Name, written_call
+from rankmeter._results.result import Name, python_call
 from rankmeter._results.tables import MeanCell, Table
 from rankmeter._results.verdicts import (
     MAX_SYSTEMS,
     Headline,
     Verdict,
-    by_segment,
-    drawn_of,
-    extremes,
-    histogram,
-    leaders,
-    near_the_best,
-    pairs_shown,
-    scattered,
+    bin_differences,
+    count_users_per_point,
+    differences_in_chart,
+    extreme_user_rows,
+    leading_systems,
+    metrics_with_charts,
+    segment_sentence,
+    systems_near_best,
 )
-from rankmeter._results.wording import by_key, number, p_value
+from rankmeter._results.wording import group_by_key, number_text, p_value_text
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 
@@ -38,92 +38,98 @@ MAX_CARDS = 6
 """Cards in one row."""
 
 
-def curves(result: Compared, labels: Sequence[str], max_k: int | None = None) -> dict[str, Curve]:
+def curves_by_metric(
+    result: Compared, labels: Sequence[str], max_k: int | None = None
+) -> dict[str, Curve]:
     """The curves of several metrics, computed together."""
-    plan = plan_of(result)
+    plan = require_plan(result)
     entries = [plan[label] for label in labels]
-    largest = usual_k(plan) if max_k is None else max_k
+    largest = default_max_k(plan) if max_k is None else max_k
     read = {name: summary.read for name, summary in result.summaries.items()}
-    return curves_of(plan, entries, result.scored, largest, result.clusters, read)
+    return compute_curves(plan, entries, result.scored, largest, result.clusters, read)
 
 
-def plan_of(result: Compared) -> Plan:
+def require_plan(result: Compared) -> Plan:
     """Plan of a comparison of rankings or of results; values alone raise a UsageError."""
     if not isinstance(result.plan, Plan):
         raise UsageError("this needs the rankings, or results of evaluations: pass these")
     return result.plan
 
 
-def panels(result: Compared, kind: str, metric: str) -> list[Any]:
+def charts_of_kind(result: Compared, kind: str, metric: str) -> list[Any]:
     """Charts of one kind for one metric, without width and theme."""
-    values, systems, differences = result.by_metric[metric], systems_shown(result), result[metric]
+    values, systems, differences = (
+        result.by_metric[metric],
+        systems_in_charts(result),
+        result[metric],
+    )
     if kind == "curve":
-        if not plan_of(result)[metric].spec.cutoff:
+        if not require_plan(result)[metric].spec.cutoff:
             return []
-        return charts.curve(metric, curves(result, [metric])[metric].frame, systems)
+        return charts.curve_chart(metric, curves_by_metric(result, [metric])[metric].frame, systems)
     if kind == "segments":
         estimates = result.segment_estimates.items()
         means = {(s, n): e for (s, m, n), e in estimates if m == metric}
-        return charts.segments(metric, means, systems)
+        return charts.segments_chart(metric, means, systems)
     if kind == "tradeoff":
-        entries = plan_of(result).metrics
+        entries = require_plan(result).metrics
         accuracy = [entry.label for entry in entries if not entry.spec.of_lists]
-        if not accuracy or not plan_of(result)[metric].spec.of_lists:
+        if not accuracy or not require_plan(result)[metric].spec.of_lists:
             return []
         first, second = result.means_of(accuracy[0]), result.means_of(metric)
-        return charts.tradeoff(
+        return charts.tradeoff_chart(
             accuracy[0], metric, {name: (first[name], second[name]) for name in systems}
         )
     best = result.verdict_on(metric).best
     if kind == "forest":
-        return charts.forest(metric, pairs_shown(differences, best), result.baseline)
+        return charts.forest_plot(metric, differences_in_chart(differences, best), result.baseline)
     if values.whole:
         return []  # no user has a value
-    pairs = pairs_shown(differences, best, limit=9)
-    return charts.bins(
-        metric, [(d, histogram(*result.paired(d.metric, d.a, d.b)[1:])) for d in pairs]
+    pairs = differences_in_chart(differences, best, limit=9)
+    return charts.difference_histograms(
+        metric, [(d, bin_differences(*result.paired(d.metric, d.a, d.b)[1:])) for d in pairs]
     )
 
 
-def systems_shown(result: Compared) -> list[str]:
+def systems_in_charts(result: Compared) -> list[str]:
     """Systems shown in charts: the baseline, and the best systems on the first metric."""
     ranked = result.verdict_on(result.labels[0]).ranked
     systems = sorted(ranked, key=lambda name: name != result.baseline)[:MAX_SYSTEMS]
     return sorted(systems, key=result.systems.index)
 
 
-def page_of(result: Compared) -> dict[str, Any]:
+def page_content(result: Compared) -> dict[str, Any]:
     """Content of the comparison page, by variable name of the template."""
-    plan, labels, systems = plan_of(result), result.labels, systems_shown(result)
+    plan, labels, systems = require_plan(result), result.labels, systems_in_charts(result)
     verdicts = {label: result.verdict_on(label) for label in labels}
-    charted, left_out = drawn_of(labels)
+    charted, left_out = metrics_with_charts(labels)
     sources = {name: (summary.source, summary.scores) for name, summary in result.summaries.items()}
     extreme = {
-        label: _extremes(result, verdicts[label])
+        label: _extreme_users(result, verdicts[label])
         for label in charted
         if not result.by_metric[label].whole
     }
     read = {name: summary.read for name, summary in result.summaries.items()}
     by_k, reread = curves_and_shares(plan, result.scored, charted, systems, result.clusters, read)
     figures: dict[str, dict[str, list[Any]]] = {
-        kind: {label: panels(result, kind, label) for label in charted}
+        kind: {label: charts_of_kind(result, kind, label) for label in charted}
         for kind in get_args(ChartKind)
         if kind != "curve"
     }
-    figures["scatter"] = {label: _scatter(result, verdicts[label]) for label in charted}
-    rivals = near_the_best(result.means_of(labels[0]), verdicts[labels[0]].best)
+    figures["scatter"] = {label: _scatter_charts(result, verdicts[label]) for label in charted}
+    rivals = systems_near_best(result.means_of(labels[0]), verdicts[labels[0]].best)
     cards = [verdicts[labels[0]], *(result.verdict_on(label, rivals) for label in labels[1:])]
     return {
-        "headline": _headline(result, verdicts[labels[0]]),
+        "headline": _headline_with_segments(result, verdicts[labels[0]]),
         "cards": cards,
         "columns": math.ceil(len(cards) / math.ceil(len(cards) / MAX_CARDS)),
         "rivals": rivals if len(cards) > 1 and len(rivals) < len(result.systems) else [],
         **_means_and_notes(result, left_out),
         "differences": result.difference_table(),
         "shown": systems,
-        "good_k": _good_k(result, by_k),
+        "good_k": _good_k_table(result, by_k),
         **reread,
-        "segments": _segment_cells(result),
+        "segments": _segment_rows(result),
         "heterogeneity": _heterogeneity_table(result),
         "extremes": extreme,
         "lists": {
@@ -165,8 +171,8 @@ def _python_call(result: Compared) -> str:
         "test": "auto", "correction": "maxt", "common": "all", "alpha": 0.05,
         "n_resamples": 9_999, "gatekeeping": False,
     }  # fmt: skip
-    return written_call(
-        plan_of(result),
+    return python_call(
+        require_plan(result),
         "compare",
         "systems, truth",
         baseline=result.baseline or None,
@@ -178,69 +184,69 @@ def _python_call(result: Compared) -> str:
     )
 
 
-def _headline(result: Compared, verdict: Verdict) -> Headline:
+def _headline_with_segments(result: Compared, verdict: Verdict) -> Headline:
     """Headline of the result, with a sentence on the segments if there are two or more."""
     headline, label, d = result.headline(), verdict.metric, verdict.difference
     segments = dict.fromkeys(key[0] for key in result.segment_estimates)
     if len(segments) < 2 or d is None:
         return headline
     best = {
-        part: leaders(
+        part: leading_systems(
             {name: result.segment_estimates[part, label, name] for name in result.systems},
             increasing=result.by_metric[label].increasing,
         )
         for part in segments
     }
     p = heterogeneity_p_value(result, d)
-    sentence = by_segment(label, best, f"{d.a} − {d.b}", p, result.settings["alpha"])
+    sentence = segment_sentence(label, best, f"{d.a} − {d.b}", p, result.settings["alpha"])
     return replace(headline, sentences=(*headline.sentences, sentence))
 
 
-def _good_k(result: Compared, by_k: Mapping[str, Curve]) -> Table:
+def _good_k_table(result: Compared, by_k: Mapping[str, Curve]) -> Table:
     """Table of the smallest good k of each system in charts, for metrics with a cutoff."""
-    plan = plan_of(result)
-    first_of = distinct_curves(plan)
+    plan = require_plan(result)
+    first_of = first_metrics_of_curves(plan)
     cut = dict.fromkeys(first for label, first in first_of.items() if plan[label].metric.k)
     good = {by_k[label].metric: by_k[label].smallest_good_k() for label in cut if label in by_k}
-    rows = [(name, *(f"{k[name]}" for k in good.values())) for name in systems_shown(result)]
+    rows = [(name, *(f"{k[name]}" for k in good.values())) for name in systems_in_charts(result)]
     return Table(("system", *good), rows if good else ())
 
 
-def _segment_cells(result: Compared) -> dict[str, list[tuple[str | MeanCell, ...]]]:
+def _segment_rows(result: Compared) -> dict[str, list[tuple[str | MeanCell, ...]]]:
     """Table rows by metric, a row per segment: the number of users, and each system's mean."""
 
-    def row(segment: str, label: str) -> tuple[str | MeanCell, ...]:
+    def segment_row(segment: str, label: str) -> tuple[str | MeanCell, ...]:
         means = {name: result.segment_estimates[segment, label, name] for name in result.systems}
         ranks = result.places(means, label)
         cells = (MeanCell(e, ranks[name]) for name, e in means.items())
         return segment, f"{max(e.n for e in means.values()):,}", *cells
 
     keys = dict.fromkeys(key[:2] for key in result.segment_estimates)
-    return by_key((label, row(segment, label)) for segment, label in keys)
+    return group_by_key((label, segment_row(segment, label)) for segment, label in keys)
 
 
 def _heterogeneity_table(result: Compared) -> Table:
     """Table of the tests of equal differences in all segments, a row per comparison."""
     rows = [
-        (f"{h.a} − {h.b}", h.metric, f"{h.n}", number(h.statistic, 1), p_value(h.p))
+        (f"{h.a} − {h.b}", h.metric, f"{h.n}", number_text(h.statistic, 1), p_value_text(h.p))
         for h in result.heterogeneity
     ]
     return Table(("difference", "metric", "segments", "Q", "p"), rows)
 
 
-def _scatter(result: Compared, verdict: Verdict) -> list[Any]:
+def _scatter_charts(result: Compared, verdict: Verdict) -> list[Any]:
     """Scatter plot of all users' values in the two systems of a verdict; [] without user values."""
     d = verdict.difference
     if d is None or not d.per_user or result.by_metric[d.metric].whole:
         return []
-    return charts.scatter(d, scattered(*result.paired(d.metric, d.a, d.b)[1:]))
+    return charts.scatter_plot(d, count_users_per_point(*result.paired(d.metric, d.a, d.b)[1:]))
 
 
-def _extremes(
+def _extreme_users(
     result: Compared, verdict: Verdict
 ) -> tuple[Sequence[str], dict[str, list[tuple[str, ...]]]]:
     """The two systems of a verdict, and rows of the users that gain most from each system."""
     d = verdict.difference
     if d is None:
         return (), {}
-    return (d.a, d.b), extremes(*result.paired(d.metric, d.a, d.b), d)
+    return (d.a, d.b), extreme_user_rows(*result.paired(d.metric, d.a, d.b), d)

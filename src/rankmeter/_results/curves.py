@@ -16,11 +16,11 @@ from rankmeter._engine.scores import Scores
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._results import charts
 from rankmeter._results.estimates import estimate
-from rankmeter._results.notes import Facts, facts_of, notes_of
+from rankmeter._results.notes import Facts, evaluation_facts, notes_on_means
 from rankmeter._results.result import Result
-from rankmeter._results.segments import clusters_of
+from rankmeter._results.segments import read_cluster_numbers
 from rankmeter._results.tables import Table
-from rankmeter._results.wording import interval_text, number
+from rankmeter._results.wording import interval_text, number_text
 from rankmeter._statistics.intervals import (
     FEW_CHANGES,
     cluster_sums,
@@ -80,7 +80,7 @@ class Curve(Result):
 
     def best_k(self) -> dict[str, int]:
         """For each system the k of the best mean; the smallest of equals."""
-        return {name: self._best(part)[0] for name, part in self._systems()}
+        return {name: self._best_k_and_mean(part)[0] for name, part in self._points_by_system()}
 
     @overload
     def smallest_good_k(self, tolerance: None = None) -> dict[str, int]: ...
@@ -123,66 +123,76 @@ class Curve(Result):
             If the tolerance is not between 0 and 1.
         """
         if tolerance is None:
-            return {name: self._within_one_se(name, part) for name, part in self._systems()}
+            return {
+                name: self._smallest_k_within_one_se(name, part)
+                for name, part in self._points_by_system()
+            }
         fraction("tolerance", tolerance)
-        return {name: self._smallest_shown(name, part, tolerance) for name, part in self._systems()}
+        return {
+            name: self._smallest_k_shown_good(name, part, tolerance)
+            for name, part in self._points_by_system()
+        }
 
-    def _within_one_se(self, name: str, part: pl.DataFrame) -> int:
+    def _smallest_k_within_one_se(self, name: str, part: pl.DataFrame) -> int:
         """The smallest k whose mean is within one standard error of the best."""
-        first, best = self._best(part)
-        pairs = self._pairs(name)
+        first, best = self._best_k_and_mean(part)
+        pairs = self._losses_by_k(name)
         near = (
             k
             for k, mean in part.select("k", "mean").rows()
-            if k in pairs and self._distance(mean, best) >= -_se_of_scaled_difference(pairs[k])
+            if k in pairs
+            and self._gap_to_good_enough(mean, best) >= -_se_of_scaled_difference(pairs[k])
         )
         return min(near, default=first)
 
-    def _smallest_shown(self, name: str, part: pl.DataFrame, tolerance: float) -> int | None:
+    def _smallest_k_shown_good(self, name: str, part: pl.DataFrame, tolerance: float) -> int | None:
         """Smallest k, down from the longest best list, shown to keep enough of the best mean.
 
         A best list that is not the longest one must be shown, too, to keep enough of every other.
         """
-        pairs = self._pairs(name)
+        pairs = self._losses_by_k(name)
         means: dict[int, float] = dict(part.select("k", "mean").rows())
-        first, best = self._best(part)
+        first, best = self._best_k_and_mean(part)
         start = max((k for k, mean in means.items() if mean == best), default=first)
 
-        def keeps(k: int, level: float = self.confidence, *, reverse: bool = False) -> bool:
+        def keeps_enough(k: int, level: float = self.confidence, *, reverse: bool = False) -> bool:
             pair = pairs.get(k)
             if pair is None or not pair["df"] >= 1:
                 return False
             mean, other = (best, means[k]) if reverse else (means[k], best)
             se = _se_of_scaled_difference(
-                pair, self._share(tolerance), PSEUDO_CHANGES, reverse=reverse
+                pair, self._required_share(tolerance), PSEUDO_CHANGES, reverse=reverse
             )
-            se = max(se, _se_if_unseen(pair, tolerance * abs(other)))
-            return self._distance(mean, other, tolerance) >= t_quantile(level, pair["df"]) * se
+            se = max(se, _se_of_unseen_losses(pair, tolerance * abs(other)))
+            return (
+                self._gap_to_good_enough(mean, other, tolerance)
+                >= t_quantile(level, pair["df"]) * se
+            )
 
         if start < max(means):  # chosen among all, so at the level of all
             level = 1.0 - (1.0 - self.confidence) / len(means)
-            if not all(keeps(k, level, reverse=True) for k in means if k != first):
+            if not all(keeps_enough(k, level, reverse=True) for k in means if k != first):
                 return None
-        return start - sum(1 for _ in itertools.takewhile(keeps, range(start - 1, 0, -1)))
+        return start - sum(1 for _ in itertools.takewhile(keeps_enough, range(start - 1, 0, -1)))
 
-    def _share(self, tolerance: float) -> float:
+    def _required_share(self, tolerance: float) -> float:
         """The share of the best mean that must remain."""
         return 1.0 - tolerance if self.increasing else 1.0 + tolerance
 
-    def _distance(self, mean: float, best: float, tolerance: float = 0.0) -> float:
+    def _gap_to_good_enough(self, mean: float, best: float, tolerance: float = 0.0) -> float:
         """Distance of a mean from the worst mean that is good enough; above 0 for a better mean."""
-        gap = mean - self._share(tolerance) * best
+        gap = mean - self._required_share(tolerance) * best
         return gap if self.increasing else -gap
 
-    def _pairs(self, name: str) -> dict[int, dict[str, float]]:
+    def _losses_by_k(self, name: str) -> dict[int, dict[str, float]]:
         """Rows of `losses` of one system, by k."""
         return {row["k"]: row for row in self.losses.filter(system=name).to_dicts()}
 
-    def _systems(self) -> list[tuple[str, pl.DataFrame]]:
+    def _points_by_system(self) -> list[tuple[str, pl.DataFrame]]:
         names = self.frame["system"].unique(maintain_order=True).to_list()
         return [(name, self.frame.filter(pl.col("system") == name)) for name in names]
 
-    def _best(self, part: pl.DataFrame) -> tuple[int, float]:
+    def _best_k_and_mean(self, part: pl.DataFrame) -> tuple[int, float]:
         order = part.sort(["mean", "k"], descending=[self.increasing, False], nulls_last=True)
         row = order.row(0, named=True)
         return row["k"], row["mean"]
@@ -205,7 +215,7 @@ class Curve(Result):
     def table(self) -> Table:
         """The mean of each system at each k, with its interval."""
         rows = [
-            (system, f"{k}", number(mean), interval_text(low, high))
+            (system, f"{k}", number_text(mean), interval_text(low, high))
             for system, k, mean, low, high, _ in self.frame.rows()
         ]
         return Table(("system", "k", self.metric, "interval"), rows, self.notes)
@@ -222,12 +232,12 @@ class Curve(Result):
         """
         charts.require_altair()
         systems = self.frame["system"].unique(maintain_order=True).to_list()
-        panes = charts.curve(self.metric, self.frame, systems)
+        panes = charts.curve_chart(self.metric, self.frame, systems)
         if not panes:
             raise UsageError("nothing to draw: no system has a mean")
-        return charts.side_by_side(panes)
+        return charts.place_side_by_side(panes)
 
-    def _content(self) -> dict[str, Any]:
+    def _dict_content(self) -> dict[str, Any]:
         return {
             "metric": self.metric,
             "increasing": self.increasing,
@@ -239,7 +249,7 @@ class Curve(Result):
         }
 
 
-def distinct_curves(plan: Plan) -> dict[str, str]:
+def first_metrics_of_curves(plan: Plan) -> dict[str, str]:
     """First metric with an identical curve, for each metric that can be drawn against k.
 
     ``ndcg@5`` and ``ndcg@10`` are two points of one curve.
@@ -253,12 +263,12 @@ def distinct_curves(plan: Plan) -> dict[str, str]:
     return curves
 
 
-def usual_k(plan: Plan) -> int:
+def default_max_k(plan: Plan) -> int:
     """Default largest k of a curve: the largest cutoff of the plan, from 20 to `MOST`."""
     return min(max([entry.metric.k or 0 for entry in plan.metrics] + [20]), MOST)
 
 
-def curves_of(
+def compute_curves(
     plan: Plan,
     entries: Sequence[MetricPlan],
     scored: Callable[[Plan], Mapping[str, Scores]],
@@ -289,11 +299,11 @@ def curves_of(
         read = (counts or {}).get(name, {})
         for label, by_system in facts.items():
             ends = replace(plan, metrics=(points[label, 1], points[label, max_k]))
-            by_system[name] = facts_of(ends, scores, read)
-        cluster_ids = clusters_of(clusters, scores)
+            by_system[name] = evaluation_facts(ends, scores, read)
+        cluster_ids = read_cluster_numbers(clusters, scores)
         for entry in entries:
             line = {k: points[entry.label, k] for k in range(1, max_k + 1)}
-            losses[entry.label] += _losses(name, line, scores, cluster_ids)
+            losses[entry.label] += _loss_rows(name, line, scores, cluster_ids)
         for (label, k), point in points.items():
             averaged = scores.averaged(point)
             e = estimate(plan, point, averaged, cluster_ids)
@@ -306,7 +316,7 @@ def curves_of(
             entry.metric.name,
             pl.DataFrame(rows[entry.label], schema=columns, orient="row"),
             entry.spec.increasing,
-            tuple(notes_of(replace(plan, metrics=(entry,)), facts[entry.label])),
+            tuple(notes_on_means(replace(plan, metrics=(entry,)), facts[entry.label])),
             pl.DataFrame(losses[entry.label], schema=LOSSES, orient="row"),
             plan.confidence,
         )
@@ -314,7 +324,7 @@ def curves_of(
     }
 
 
-def _losses(
+def _loss_rows(
     name: str, line: Mapping[int, MetricPlan], scores: Scores, clusters: IntArray | None
 ) -> list[tuple[Any, ...]]:
     """Rows for `Curve.losses`: (co)variances of each k and the best k, over common users."""
@@ -366,7 +376,7 @@ def _unseen_variances(
     return variances
 
 
-def _se_if_unseen(pair: Mapping[str, float], loss: float) -> float:
+def _se_of_unseen_losses(pair: Mapping[str, float], loss: float) -> float:
     """Standard error of a loss of this size, caused only by units that lose the largest change."""
     largest = math.sqrt(pair["unseen"] * pair["df"] * (pair["df"] + 1))
     return math.sqrt(pair["ties"] * max(loss * (largest - loss), 0.0) / pair["df"])

@@ -10,7 +10,7 @@ from typing import Literal
 import polars as pl
 
 from rankmeter._evidence.hits import FloatArray
-from rankmeter._results.wording import change, level, p_text, p_value
+from rankmeter._results.wording import change_text, level_text, p_equation, p_value_text
 from rankmeter.errors._checks import counted, in_words
 
 Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
@@ -182,10 +182,10 @@ class Difference:
         """Format the most important numbers; all others are attributes."""
         subject = f"{self.a!r} − {self.b!r}, {self.metric!r}"
         segment = f", {self.segment!r}" if self.segment else ""
-        size = f"{change(self.difference)} [{change(self.low)}, {change(self.high)}]"
+        size = f"{change_text(self.difference)} [{change_text(self.low)}, {change_text(self.high)}]"
         return (
             f"Difference({subject}{segment}: {size}, "
-            f"p={p_value(self.p)}, p_adjusted={p_value(self.p_adjusted)}, n={self.n:,})"
+            f"p={p_value_text(self.p)}, p_adjusted={p_value_text(self.p_adjusted)}, n={self.n:,})"
         )
 
     def sentence(self) -> str:
@@ -197,15 +197,15 @@ class Difference:
             scope = f" for every one of {counted(self.n, 'user')}" if self.per_user else ""
             return f"{self.a} and {self.b} have the same {self.metric}{part}{scope}."
         if self.verdict == "equivalent":
-            return self._equivalent(part) + self.sources()
+            return self._equivalence_sentence(part) + self.sources()
         if self.verdict == "undecided":
-            return self._undecided(part) + self.sources()
-        d = seen_from(self, self.better)
+            return self._undecided_sentence(part) + self.sources()
+        d = difference_seen_from(self, self.better)
         if (d.difference < 0) == d.increasing:
-            return _contradiction(d, part)
-        return _significant(d, part) + self.sources()
+            return _contradiction_sentence(d, part)
+        return _significance_sentence(d, part) + self.sources()
 
-    def _undecided(self, part: str) -> str:
+    def _undecided_sentence(self, part: str) -> str:
         """Sentence for a difference that is not significant."""
         sentence = (
             f"The data do not decide between {self.a} and {self.b} on {self.metric}{part}: "
@@ -217,25 +217,25 @@ class Difference:
                 f"; on its own the comparison would count as shown, among {self.family:,} it "
                 "does not"
             )
-        return f"{sentence}. {self.outlook()}{self._limits()}"
+        return f"{sentence}. {self.outlook()}{self._excluded_loss_sentence()}"
 
-    def _equivalent(self, part: str) -> str:
+    def _equivalence_sentence(self, part: str) -> str:
         """Sentence for a difference that is smaller than the margin."""
-        p = p_text(max(self.p_not_worse, self.p_not_better))
+        p = p_equation(max(self.p_not_worse, self.p_not_better))
         return (
             f"{self.a} and {self.b} are equivalent on {self.metric}{part} within "
             f"±{self.margin:.4f}: {self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}], "
             f"{p} of a larger difference."
         )
 
-    def _limits(self) -> str:
+    def _excluded_loss_sentence(self) -> str:
         """Sentence on whether a loss of the margin or more is excluded; empty without a margin."""
         if math.isnan(self.margin):
             return ""
         answer = "excluded" if self.not_worse else "not excluded"
         return (
             f" That {self.a} is worse by {self.margin:.4f} or more is {answer} "
-            f"({p_text(self.p_not_worse)})."
+            f"({p_equation(self.p_not_worse)})."
         )
 
     def sources(self) -> str:
@@ -263,7 +263,7 @@ class Difference:
 
     def p_text(self) -> str:
         """The p-value in words, with the number of comparisons if it is adjusted."""
-        p = p_text(self.p_adjusted)
+        p = p_equation(self.p_adjusted)
         if self.gated:
             return f"{p} over {in_words('all users')}, which gatekeeping tests first"
         return f"adjusted {p} ({self.family:,} comparisons)" if self.family > 1 else p
@@ -274,12 +274,12 @@ class Difference:
             return ""
         verb = "includes" if self.significant else "excludes"
         same_level = math.isclose(self.confidence, 1.0 - self.alpha)
-        other_level = f"at another level, {level(self.confidence)}"
+        other_level = f"at another level, {level_text(self.confidence)}"
         reason = "by another method" if same_level else other_level
         return f" (the interval, {reason}, {verb} 0)"
 
 
-def _significant(d: Difference, part: str) -> str:
+def _significance_sentence(d: Difference, part: str) -> str:
     """Sentence for a significant difference in favor of a."""
     lower = "" if d.increasing else ", where lower is better,"
     ends = [d.low, d.high] if d.increasing else [-d.high, -d.low]
@@ -302,7 +302,7 @@ def _wins_clause(d: Difference) -> str:
     return f"better for {d.wins:,}, worse for {d.losses:,} of {users}"
 
 
-def _contradiction(d: Difference, part: str) -> str:
+def _contradiction_sentence(d: Difference, part: str) -> str:
     """Sentence for a test that favors a although b has the better mean."""
     return (
         f"The results for {d.a} and {d.b} on {d.metric}{part} contradict each other: "
@@ -311,7 +311,7 @@ def _contradiction(d: Difference, part: str) -> str:
     )
 
 
-def seen_from(d: Difference, system: str) -> Difference:
+def difference_seen_from(d: Difference, system: str) -> Difference:
     """Swap a and b unless `system` is a; after a swap the relative gain has no interval."""
     if d.a == system:
         return d
@@ -404,7 +404,7 @@ def segment_notes(
     n = max(test.n for test in tests)
     if len(tests) == 1:
         (test,) = tests
-        q = f"Q = {test.statistic:.1f}, {p_text(test.p)}"
+        q = f"Q = {test.statistic:.1f}, {p_equation(test.p)}"
         answer = "a segment has no variation" if math.isnan(test.p) else q
         pair = f"{test.metric}, {test.a} − {test.b}"
         clause = clauses[test.metric, test.a, test.b]
@@ -413,7 +413,7 @@ def segment_notes(
         return [first, f"{pair}: the same in all {n} segments? {answer}"]
     unequal = sorted((test for test in tests if test.p < alpha), key=lambda test: test.p)
     pairs = [
-        f"{test.a} − {test.b} on {test.metric} ({p_text(test.p)}"
+        f"{test.a} − {test.b} on {test.metric} ({p_equation(test.p)}"
         f"{clauses[test.metric, test.a, test.b].partition('not the same for all segments')[2]})"
         for test in unequal
     ]

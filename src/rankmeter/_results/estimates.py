@@ -11,7 +11,7 @@ import numpy as np
 from rankmeter._choices import GEOMETRIC_FLOOR, Setting
 from rankmeter._engine.scores import Averaged
 from rankmeter._evidence.hits import FloatArray, IntArray
-from rankmeter._results.wording import interval_text, number
+from rankmeter._results.wording import interval_text, number_text
 from rankmeter._statistics.intervals import (
     UNKNOWN,
     bootstrap_interval,
@@ -75,7 +75,7 @@ class Estimate:
         return self.mean
 
     def __str__(self) -> str:
-        return f"{self.label} {number(self.mean)} {interval_text(*self.interval)} n={self.n}"
+        return f"{self.label} {number_text(self.mean)} {interval_text(*self.interval)} n={self.n}"
 
     __repr__ = __str__
 
@@ -88,10 +88,10 @@ def estimate(
     `clusters` has the cluster of each user of the result, averaged or not.
     """
     scale, aggregate = averaged.scale(entry), entry.averaging.aggregate
-    return estimate_of(plan, entry.label, scale, averaged, clusters, aggregate)
+    return estimate_on_scale(plan, entry.label, scale, averaged, clusters, aggregate)
 
 
-def estimate_of(
+def estimate_on_scale(
     setting: Setting,
     label: str,
     scale: tuple[float, float],
@@ -103,14 +103,18 @@ def estimate_of(
     values = averaged.parts
     cluster_ids = None if clusters is None else clusters[averaged.users]
     summary = moments(values)
-    if averaged.state is None and not _on_scale(scale, values):
+    if averaged.state is None and not _are_on_scale(scale, values):
         scale = UNBOUNDED
     if averaged.has_user_values:
-        mean, low, high = _aggregate(values, summary, aggregate, setting, cluster_ids, scale)
+        mean, low, high = _aggregate_with_interval(
+            values, summary, aggregate, setting, cluster_ids, scale
+        )
     else:  # no user has a value on the scale
-        _, *ends = _aggregate(values, summary, aggregate, setting, cluster_ids, UNBOUNDED)
+        _, *ends = _aggregate_with_interval(
+            values, summary, aggregate, setting, cluster_ids, UNBOUNDED
+        )
         mean = averaged.state.value() if averaged.state else math.nan  # without rounding
-        low, high = clip(scale, mean, *ends)
+        low, high = clip_interval(scale, mean, *ends)
     n, _, sd = summary
     return Estimate(label, mean, low, high, sd, n, averaged.undefined, averaged.missing)
 
@@ -134,13 +138,15 @@ def macro_estimate(
         cluster_ids = None if clusters is None else [clusters[part.users] for _, part in defined]
         spread = stratified([part.parts for _, part in defined], cluster_ids)
         scale = defined[0][1].scale(entry)
-        bounded = all(part.has_user_values and _on_scale(scale, part.values) for _, part in defined)
-        if bounded and _bounded(plan, mean, scale) and not math.isnan(spread.se):
+        bounded = all(
+            part.has_user_values and _are_on_scale(scale, part.values) for _, part in defined
+        )
+        if bounded and _has_wilson_interval(plan, mean, scale) and not math.isnan(spread.se):
             se, df, units = spread.se, spread.df, spread.units
             low, high = score_interval(mean, se, df, units, scale, plan.confidence)
         else:
             half = t_quantile(0.5 + 0.5 * plan.confidence, spread.df) * spread.se
-            low, high = clip(scale, mean, mean - half, mean + half)
+            low, high = clip_interval(scale, mean, mean - half, mean + half)
     elif defined:
         ends = np.array([e.interval for e, _ in defined])
         reach = np.sqrt(np.square(ends - means[:, None]).sum(axis=0)) / n
@@ -148,14 +154,16 @@ def macro_estimate(
     return Estimate(entry.label, mean, low, high, sd, n, 0, 0)
 
 
-def clip(scale: tuple[float, float], mean: float, low: float, high: float) -> tuple[float, float]:
+def clip_interval(
+    scale: tuple[float, float], mean: float, low: float, high: float
+) -> tuple[float, float]:
     """Clip an interval to the scale; unchanged if the mean is off the scale."""
     if scale[0] <= mean <= scale[1]:
         return max(low, scale[0]), min(high, scale[1])
     return low, high
 
 
-def _on_scale(scale: tuple[float, float], values: FloatArray) -> bool:
+def _are_on_scale(scale: tuple[float, float], values: FloatArray) -> bool:
     """Whether all values are on the scale; values of NDCG with negative gains can be outside."""
     return bool(
         scale[0] - 1e-9 <= values.min(initial=np.inf)
@@ -163,7 +171,7 @@ def _on_scale(scale: tuple[float, float], values: FloatArray) -> bool:
     )
 
 
-def _aggregate(
+def _aggregate_with_interval(
     values: FloatArray,
     summary: Moments,
     aggregate: str,
@@ -176,7 +184,9 @@ def _aggregate(
         logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
         ends = math.log(GEOMETRIC_FLOOR), math.log(scale[1]) if scale[1] > 0 else math.inf
         summary = moments(logs)
-        mean, low, high = map(math.exp, _aggregate(logs, summary, "mean", setting, clusters, ends))
+        mean, low, high = map(
+            math.exp, _aggregate_with_interval(logs, summary, "mean", setting, clusters, ends)
+        )
         return mean, low, high
     if aggregate == "median":
         confidence = setting.confidence
@@ -211,33 +221,35 @@ def mean_interval(
         )
     if clusters is None:
         return interval_of_moments(summary, setting, scale)
-    if _bounded(setting, summary.mean, scale):
+    if _has_wilson_interval(setting, summary.mean, scale):
         return wilson_interval(values, setting.confidence, scale=scale, clusters=clusters)
     ends = t_interval(values, setting.confidence, clusters=clusters)
-    return _clipped(setting, scale, summary.mean, ends)
+    return _clip_if_wilson(setting, scale, summary.mean, ends)
 
 
 def interval_of_moments(
     summary: Moments, setting: Setting, scale: tuple[float, float]
 ) -> tuple[float, float]:
     """Interval of the mean of independent values, from their moments."""
-    if summary.n < 2 or not _bounded(setting, summary.mean, scale):
-        return _clipped(setting, scale, summary.mean, t_interval_of(summary, setting.confidence))
+    if summary.n < 2 or not _has_wilson_interval(setting, summary.mean, scale):
+        return _clip_if_wilson(
+            setting, scale, summary.mean, t_interval_of(summary, setting.confidence)
+        )
     n, se = summary.n, summary.sd / math.sqrt(summary.n)
     return score_interval(summary.mean, se, n - 1, n, scale, setting.confidence)
 
 
-def _bounded(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
+def _has_wilson_interval(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
     """Whether the setting is Wilson's interval and the mean is on a bounded scale."""
     on = scale[0] <= mean <= scale[1] and math.isfinite(scale[0]) and math.isfinite(scale[1])
     return on and setting.interval == "wilson"
 
 
-def _clipped(
+def _clip_if_wilson(
     setting: Setting, scale: tuple[float, float], mean: float, ends: tuple[float, float]
 ) -> tuple[float, float]:
     """Clip Student's t interval to the scale if the interval of the setting is Wilson's."""
-    return clip(scale, mean, *ends) if setting.interval == "wilson" else ends
+    return clip_interval(scale, mean, *ends) if setting.interval == "wilson" else ends
 
 
 def crossed_estimate(
@@ -249,10 +261,10 @@ def crossed_estimate(
     """
     low, high = crossed_interval(crossed, setting.confidence)
     if not alone:
-        low, high = clip(scale, crossed.mean, low, high)
-    elif _bounded(setting, crossed.mean, scale):
+        low, high = clip_interval(scale, crossed.mean, low, high)
+    elif _has_wilson_interval(setting, crossed.mean, scale):
         confidence = setting.confidence
         low, high = score_interval(crossed.mean, crossed.se, crossed.df, mean.n, scale, confidence)
     else:
-        low, high = _clipped(setting, scale, crossed.mean, (low, high))
+        low, high = _clip_if_wilson(setting, scale, crossed.mean, (low, high))
     return replace(mean, low=low, high=high)

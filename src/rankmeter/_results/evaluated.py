@@ -21,15 +21,15 @@ from rankmeter._results.notes import (
     chance_notes,
     cluster_notes,
     count_clusters,
-    facts_of,
-    notes_of,
-    uninformative,
-    unused_labels,
+    evaluation_facts,
+    notes_on_means,
+    uninformative_intervals,
+    unused_label_notes,
 )
-from rankmeter._results.result import Logged, bootstrap_notes, decimals, plain_mean
+from rankmeter._results.result import Logged, bootstrap_notes, check_digits, mean_as_dict
 from rankmeter._results.segments import part_frame, part_means
 from rankmeter._results.tables import Table
-from rankmeter._results.wording import interval_text, level, number
+from rankmeter._results.wording import interval_text, level_text, number_text
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import refuse_dead_threads
@@ -114,9 +114,9 @@ class Evaluated(Logged):
         >>> result.by_group("side")["segment", "mean"].rows()
         [('head', 1.0), ('tail', 0.375), ('macro', 0.6875)]
         """
-        return self.kind.frame(self.group_rows(self._group(group)))
+        return self.kind.frame(self.group_rows(self._choose_group(group)))
 
-    def _group(self, group: str | None) -> str:
+    def _choose_group(self, group: str | None) -> str:
         """Check the name of a grouping of users; None selects the only grouping."""
         names = [*labels_by_group(self)]
         if not names or (group is None and len(names) > 1):
@@ -149,8 +149,14 @@ class Evaluated(Logged):
         tail   mr      2.0000  [2.0000, 2.0000]        2
         macro  mr      1.5000  [1.5000, 1.5000]        2
         """
-        name = self._group(group)
-        columns = [name, "metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
+        name = self._choose_group(group)
+        columns = [
+            name,
+            "metric",
+            "mean",
+            f"{level_text(self.confidence)} interval",
+            in_words("users"),
+        ]
         rows = [
             [segment or "none", metric, *mean_cells(mean, low, high, n)]
             for segment, metric, mean, low, high, _, n in self.group_rows(name).rows()
@@ -162,12 +168,12 @@ class Evaluated(Logged):
         labels = labels_by_group(self)[name]
         return part_frame(part_means(self.plan, self.scores, labels, self.clusters, macro=True))
 
-    def _content(self) -> dict[str, Any]:
+    def _dict_content(self) -> dict[str, Any]:
         names = labels_by_group(self)
         groups = {name: self.group_rows(name).fill_nan(None).to_dicts() for name in names}
         return {
             "metrics": {
-                label: plain_mean(e)
+                label: mean_as_dict(e)
                 | {"undefined": e.undefined}
                 | ({"random": self.random[label]} if label in self.random else {})
                 for label, e in self.estimates.items()
@@ -208,9 +214,9 @@ class Evaluated(Logged):
         return self._means_table(digits).to_markdown()
 
     def _means_table(self, digits: int = 4) -> Table:
-        digits = decimals(digits)
+        digits = check_digits(digits)
         undefined = any(e.undefined for e in self.estimates.values())
-        columns = ["metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
+        columns = ["metric", "mean", f"{level_text(self.confidence)} interval", in_words("users")]
         rows = [
             [
                 e.label,
@@ -223,7 +229,7 @@ class Evaluated(Logged):
 
     def facts(self) -> Facts:
         """Facts that are needed to read the means: relevance rule, special cases, counts."""
-        return facts_of(self.plan, self.scores, self.read)
+        return evaluation_facts(self.plan, self.scores, self.read)
 
     @property
     def read(self) -> dict[str, int]:
@@ -231,7 +237,7 @@ class Evaluated(Logged):
         later_counts = {"clusters", "effective_clusters", *UNUSED_LABELS, *self.scores.counts}
         return {name: count for name, count in self.counts.items() if name not in later_counts}
 
-    def _clusters(self) -> dict[str, dict[str, int]]:
+    def _cluster_counts(self) -> dict[str, dict[str, int]]:
         """Numbers of clusters of the averaged users, by metric; empty without clusters."""
         if self.clusters is None:
             return {}
@@ -244,18 +250,21 @@ class Evaluated(Logged):
     @in_words_of_result
     def notes(self) -> tuple[str, ...]:
         """The facts, how intervals were made, and which values are not means."""
-        notes = notes_of(
-            self.plan, {"": {**self.facts(), **uninformative(self.estimates.values())}}
+        notes = notes_on_means(
+            self.plan, {"": {**self.facts(), **uninformative_intervals(self.estimates.values())}}
         )
         notes += chance_notes(self.random, self.plan)
-        notes += [*unused_labels(self.counts), *cluster_notes(self._clusters(), "intervals")]
+        notes += [
+            *unused_label_notes(self.counts),
+            *cluster_notes(self._cluster_counts(), "intervals"),
+        ]
         notes += bootstrap_notes(self.plan)
         return (*self.cautions, *notes, *self.remarks)
 
     def _plan_text(self) -> str:
         return self.plan.describe()
 
-    def _logged(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
+    def _numbers_to_log(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
         return (((label,), e.numbers()) for label, e in self.estimates.items())
 
 
@@ -266,4 +275,4 @@ def labels_by_group(result: Evaluated) -> dict[str, pl.Series]:
 
 def mean_cells(mean: float, low: float, high: float, n: int, digits: int = 4) -> list[str]:
     """A mean, its interval and its number of users as text."""
-    return [number(mean, digits), interval_text(low, high, digits), f"{n:,}"]
+    return [number_text(mean, digits), interval_text(low, high, digits), f"{n:,}"]

@@ -13,7 +13,7 @@ import polars as pl
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.result import Result
 from rankmeter._results.tables import Table
-from rankmeter._results.wording import change, number
+from rankmeter._results.wording import change_text, number_text
 from rankmeter.errors._checks import in_words
 
 
@@ -135,7 +135,7 @@ class Explanation(Result):
     notes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
 
-    def _content(self) -> dict[str, Any]:
+    def _dict_content(self) -> dict[str, Any]:
         remarks = {"notes": list(self.notes), "cautions": list(self.cautions)}
         if self.target:
             return {
@@ -181,14 +181,14 @@ class Explanation(Result):
         steps = [
             (
                 f"{step.switch}: {step.before} → {step.after}",
-                number(step.value),
-                change(step.change),
+                number_text(step.value),
+                change_text(step.change),
                 "" if math.isnan(step.share) else f"{step.share:.0%}",
             )
             for step in self._changing_steps()
         ]
         start, end = (
-            (f"as {name}", number(e.mean), "", "")
+            (f"as {name}", number_text(e.mean), "", "")
             for name, e in ((self.first, self.start), (self.second, self.end))
         )
         columns = ("one option at a time", self.metric, "change", "of total")
@@ -208,7 +208,13 @@ class Explanation(Result):
     def user_table(self) -> Table:
         """The users whose value changes most, with the top of their lists."""
         rows = tuple(
-            (str(u.user), number(u.before), number(u.after), str(u.n_relevant), " ".join(u.items))
+            (
+                str(u.user),
+                number_text(u.before),
+                number_text(u.after),
+                str(u.n_relevant),
+                " ".join(u.items),
+            )
             for u in self.users
         )
         return Table(
@@ -256,13 +262,14 @@ class Explanation(Result):
             settings = "; ".join(str(m) for m in self.matches[:3]) or "nothing known"
             return f"{self.metric} = {self.target} is obtained by: {settings}."
         steps = "; ".join(
-            f"{s.switch} {s.before} → {s.after} ({change(s.change)})"
+            f"{s.switch} {s.before} → {s.after} ({change_text(s.change)})"
             for s in self._changing_steps()
         )
         return (
-            f"{self.metric} on the same rankings: {number(self.start.mean)} by the convention of "
-            f"{self.first}, {number(self.end.mean)} by that of {self.second}. The difference "
-            f"comes from: {steps or 'nothing'} (options changed cumulatively, in this order)."
+            f"{self.metric} on the same rankings: {number_text(self.start.mean)} by the convention "
+            f"of {self.first}, {number_text(self.end.mean)} by that of {self.second}. The "
+            f"difference comes from: {steps or 'nothing'} (options changed cumulatively, in this "
+            "order)."
         )
 
     def _tables(self) -> list[Table]:

@@ -17,7 +17,7 @@ from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter._rankings.align import Facts as AlignmentFacts
 from rankmeter._reading.table import Table
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.wording import by_key, number
+from rankmeter._results.wording import group_by_key, number_text
 from rankmeter._statistics.intervals import effective_clusters, skewed
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors._checks import counted, in_words
@@ -68,7 +68,7 @@ MAX_GROUPS = 10
 """Groups of systems with different facts that a note shows; the result counts all of them."""
 
 
-def counts_of(rankings: Table, truth: Table) -> dict[str, int]:
+def counts_of_tables(rankings: Table, truth: Table) -> dict[str, int]:
     """Counts of rows read, dropped or converted; counts of the truth are called ``truth_…``.
 
     Only the truth has gains, so ``assumed_gains`` and ``rounded_gains`` keep their names.
@@ -80,24 +80,28 @@ def counts_of(rankings: Table, truth: Table) -> dict[str, int]:
     return {**rankings.counts, **judged}
 
 
-def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
+def evaluation_facts(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
     """Facts about one evaluation by subject; facts that vary between metrics name the metrics.
 
-    `counts` are the counts of the data from `counts_of`.
+    `counts` are the counts of the data from `counts_of_tables`.
     """
-    facts = {"relevant": by_name({entry.label: _relevance_rule(entry) for entry in plan.metrics})}
+    facts = {
+        "relevant": facts_text({entry.label: _relevance_rule(entry) for entry in plan.metrics})
+    }
     special = {entry.label: _special_cases(entry, scores) for entry in plan.metrics}
     for subject in dict.fromkeys(subject for cases in special.values() for subject in cases):
         by_metric = {label: cases.get(subject, (0, "")) for label, cases in special.items()}
         numbers = {count for count, _ in by_metric.values()}
         if len(numbers) > 1:
-            by_label = {label: _with_rule(f"{n:,}", r) for label, (n, r) in by_metric.items() if n}
-            facts[subject] = _behind_names(by_label)
+            by_label = {
+                label: _count_with_rule(f"{n:,}", r) for label, (n, r) in by_metric.items() if n
+            }
+            facts[subject] = _facts_after_names(by_label)
         elif any(numbers):
-            rule = by_name({label: rule for label, (_, rule) in by_metric.items()})
-            facts[subject] = _with_rule(f"{numbers.pop():,}", rule)
+            rule = facts_text({label: rule for label, (_, rule) in by_metric.items()})
+            facts[subject] = _count_with_rule(f"{numbers.pop():,}", rule)
     ranked = [entry for entry in plan.metrics if entry.spec.of_hits or not entry.spec.of_lists]
-    if none := [entry.label for entry in ranked if _without_hits(scores.facts[entry.alignment])]:
+    if none := [entry.label for entry in ranked if _has_no_hits(scores.facts[entry.alignment])]:
         suffix = f" ({', '.join(none)})" if len(none) < len(ranked) else ""
         facts["relevant items that were ranked"] = f"none{suffix}"
     if labels := [entry.label for entry in plan.metrics if _is_skewed(plan, entry, scores)]:
@@ -110,26 +114,26 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
     return facts
 
 
-def uninformative(estimates: Iterable[Estimate]) -> Facts:
+def uninformative_intervals(estimates: Iterable[Estimate]) -> Facts:
     """Fact that lists the metrics with an interval of zero width; empty without such metrics."""
     labels = [e.label for e in estimates if e.n > 1 and e.low == e.high]
     fact = "identical for all users, so the interval is not informative"
     return {fact: ", ".join(labels)} if labels else {}
 
 
-def uneven_weights(plan: Plan, scores: Scores) -> list[str]:
+def uneven_weight_cautions(plan: Plan, scores: Scores) -> list[str]:
     """Caution for each metric with an effective sample size below a tenth of the relevant items."""
     sizes = {entry.label: scores.effective_size(entry) for entry in plan.metrics}
     return [
         f"{label}: {counted(size[1], 'relevant item')} with these weights vary as much as "
-        f"{number(size[0])} of equal weight, so a few rare items decide: choose `clip`, or a "
+        f"{number_text(size[0])} of equal weight, so a few rare items decide: choose `clip`, or a "
         "smaller `gamma`"
         for label, size in sizes.items()
         if size is not None and size[0] < FEW_WEIGHTS * size[1]
     ]
 
 
-def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
+def notes_on_means(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
     """Notes on the convention and on facts; a fact about some systems names these systems.
 
     ``users without a ranking (svd, knn): 40 (zero)``
@@ -138,7 +142,7 @@ def notes_of(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
     convention = f"convention {plan.convention}, relevant {relevant}"
     wholes = [entry.label for entry in plan.metrics if entry.spec.whole]
     together = [in_words("computed over all lists at once: ") + ", ".join(wholes)] if wholes else []
-    metrics_by_note = _by_fact(
+    metrics_by_note = _names_by_fact(
         {
             entry.label: f"{AGGREGATES[entry.averaging.aggregate]} instead of the mean"
             for entry in plan.metrics
@@ -155,7 +159,9 @@ def fact_notes(by_system: Mapping[str, Facts], left_out: Collection[str] = ()) -
     for subject in dict.fromkeys(itertools.chain(*by_system.values())):
         if subject in left_out:
             continue
-        groups = _by_fact({s: facts[subject] for s, facts in by_system.items() if subject in facts})
+        groups = _names_by_fact(
+            {s: facts[subject] for s, facts in by_system.items() if subject in facts}
+        )
         subject = in_words(subject)  # noqa: PLW2901
         if [*groups.values()] == [[*by_system]]:
             notes.append(f"{subject}: {next(iter(groups))}")
@@ -167,7 +173,7 @@ def fact_notes(by_system: Mapping[str, Facts], left_out: Collection[str] = ()) -
     return notes
 
 
-def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
+def missing_user_sentences(missing: Mapping[str, int], rule: str) -> list[str]:
     """Sentence for each distinct number of users without a ranking.
 
     `missing` is by system, and `rule` says what such a user counts as.
@@ -175,14 +181,14 @@ def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
     singular = {"zero": "counts as an empty ranking", "skip": "is skipped"}.get(rule, rule)
     many = {"zero": "count as empty rankings", "skip": "are skipped"}.get(rule, rule)
     user, users = f"user without a ranking {singular}", f"users without a ranking {many}"
-    groups = _by_fact({name: counted(n, user, users) for name, n in missing.items() if n})
+    groups = _names_by_fact({name: counted(n, user, users) for name, n in missing.items() if n})
     return [
         f"{'All systems' if len(names) == len(missing) else ', '.join(names)}: {n}."
         for n, names in [*groups.items()][:MAX_GROUPS]
     ]
 
 
-def unused_labels(counts: Mapping[str, Any]) -> list[str]:
+def unused_label_notes(counts: Mapping[str, Any]) -> list[str]:
     """Note for each count of missing labels, or of labels without a user of the result."""
     return [
         f"{in_words(text)}: {counts[name]:,}"
@@ -197,7 +203,7 @@ def count_clusters(clusters: IntArray) -> dict[str, int]:
     return {"clusters": sizes.size, "effective_clusters": round(effective_clusters(sizes))}
 
 
-def clusters_by_metric(clusters: IntArray, users: Mapping[str, BoolArray]) -> dict[str, Any]:
+def cluster_counts_by_metric(clusters: IntArray, users: Mapping[str, BoolArray]) -> dict[str, Any]:
     """Numbers of clusters among the users of any metric, and among each metric's own users."""
     return {
         **count_clusters(clusters[np.any([*users.values()], axis=0)]),
@@ -211,16 +217,16 @@ def chance_notes(random: Mapping[str, float], plan: Plan) -> list[str]:
     """A note on the means of random rankings, if the number of candidates is known."""
     if not random:
         return []
-    means = ", ".join(f"{label} {number(value)}" for label, value in random.items())
+    means = ", ".join(f"{label} {number_text(value)}" for label, value in random.items())
     return [f"random: {means} ({counted(plan.n_items or 0, 'candidate')})"]
 
 
 def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], noun: str) -> list[str]:
     """Notes on the numbers of clusters by metric, and on metrics with few clusters."""
-    notes = by_key(
+    notes = group_by_key(
         (note, label)
         for label, counts in by_metric.items()
-        for note in _cluster_notes(counts, noun)
+        for note in _notes_on_cluster_counts(counts, noun)
     )
     return [
         note if len(labels) == len(by_metric) else f"{', '.join(labels)}: {note}"
@@ -228,7 +234,7 @@ def cluster_notes(by_metric: Mapping[str, Mapping[str, int]], noun: str) -> list
     ]
 
 
-def _cluster_notes(counts: Mapping[str, int], noun: str) -> list[str]:
+def _notes_on_cluster_counts(counts: Mapping[str, int], noun: str) -> list[str]:
     n = counts["clusters"]
     if not n:
         return []
@@ -240,21 +246,21 @@ def _cluster_notes(counts: Mapping[str, int], noun: str) -> list[str]:
     return notes
 
 
-def by_name(facts: Mapping[str, str]) -> str:
+def facts_text(facts: Mapping[str, str]) -> str:
     """Format facts: a fact alone if common to all names, else each fact after its names.
 
     ``ndcg@2 zero; precision@2, recall@2 skip``
     """
-    groups = _by_fact(facts)
-    return next(iter(groups)) if len(groups) == 1 else _behind_names(facts)
+    groups = _names_by_fact(facts)
+    return next(iter(groups)) if len(groups) == 1 else _facts_after_names(facts)
 
 
-def _behind_names(facts: Mapping[str, str]) -> str:
-    return "; ".join(f"{', '.join(names)} {fact}" for fact, names in _by_fact(facts).items())
+def _facts_after_names(facts: Mapping[str, str]) -> str:
+    return "; ".join(f"{', '.join(names)} {fact}" for fact, names in _names_by_fact(facts).items())
 
 
-def _by_fact(facts: Mapping[str, str]) -> dict[str, list[str]]:
-    return by_key((fact, name) for name, fact in facts.items())
+def _names_by_fact(facts: Mapping[str, str]) -> dict[str, list[str]]:
+    return group_by_key((fact, name) for name, fact in facts.items())
 
 
 def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:
@@ -265,12 +271,12 @@ def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:
     return averaged.state is None and skewed(averaged.values)
 
 
-def _without_hits(facts: AlignmentFacts) -> bool:
+def _has_no_hits(facts: AlignmentFacts) -> bool:
     """Whether users have relevant items but no ranking has a hit."""
     return facts.n_hits == 0 and bool(facts.n_relevant.any())
 
 
-def _with_rule(count: str, rule: str) -> str:
+def _count_with_rule(count: str, rule: str) -> str:
     return f"{count} ({rule})" if rule else count
 
 
@@ -280,7 +286,10 @@ def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, st
     if averaging.users == "ranked":
         lost = scores.in_rankings & np.isnan(scores.values[entry.label])
         n = int(np.count_nonzero(lost))
-        return {"users without a value": (n, averaging.undefined), **_cases(facts.counts.items())}
+        return {
+            "users without a value": (n, averaging.undefined),
+            **_cases_from_counts(facts.counts.items()),
+        }
     judged, ranked = scores.in_truth, scores.in_rankings
     irrelevant = judged & (facts.n_relevant == 0)
     averaged = judged & ranked if averaging.missing == "skip" else judged
@@ -294,19 +303,19 @@ def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, st
     return {
         **{subject: (int(np.count_nonzero(mask)), rule) for subject, (mask, rule) in users.items()},
         "hits tied in score": (facts.counts["tied_hits"], entry.alignment.ties),
-        **_effective_size(entry, scores),
-        **_cases(facts.counts.items()),
+        **_effective_size_case(entry, scores),
+        **_cases_from_counts(facts.counts.items()),
     }
 
 
-def _effective_size(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+def _effective_size_case(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
     size = scores.effective_size(entry)
     if size is None:
         return {}
     return {"effective sample size": (round(size[0]), f"of {size[1]:,} relevant items")}
 
 
-def _cases(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:
+def _cases_from_counts(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:
     return {name.replace("_", " "): (n, "") for name, n in counts if name not in TIES}
 
 

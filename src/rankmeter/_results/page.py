@@ -15,10 +15,10 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from rankmeter._files import replacing
-from rankmeter._results.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, as_svg
-from rankmeter._results.tables import Table, visible
+from rankmeter._results.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, render_svg
+from rankmeter._results.tables import Table, spell_out_hidden
 from rankmeter._results.walks import item_with_title
-from rankmeter._results.wording import level, number, signed
+from rankmeter._results.wording import level_text, number_text, signed_text
 from rankmeter._version import __version__
 from rankmeter.errors import FileFormatError, MissingDependencyError
 from rankmeter.errors._checks import counted, in_words
@@ -64,21 +64,21 @@ class Drawing:
     svg: str
 
 
-def drawing(chart: Any) -> Drawing:
+def draw_chart(chart: Any) -> Drawing:
     """Draw a chart of `charts` as SVG, with title and subtitle."""
-    spec = _legible(chart.properties(width=WIDTH).to_dict())
+    spec = _spell_out_hidden_in_spec(chart.properties(width=WIDTH).to_dict())
     title = spec.pop("title", "")
     heading = title if isinstance(title, dict) else {"text": title}
-    _describe(spec, [])
-    svg = _clean(as_svg({**spec, "config": CONFIG}), spec["description"])
+    _describe_marks(spec, [])
+    svg = _clean_svg(render_svg({**spec, "config": CONFIG}), spec["description"])
     return Drawing(heading["text"], heading.get("subtitle", ""), svg)
 
 
-def _describe(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+def _describe_marks(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     """Turn tooltips into descriptions of marks, as data: no name is read as an expression."""
     rows = spec.get("data", {}).get("values", rows)
     for layer in spec.get("layer", ()):
-        _describe(layer, rows)
+        _describe_marks(layer, rows)
     if "mark" not in spec:
         return
     tips = spec["encoding"].pop("tooltip", [])
@@ -86,27 +86,30 @@ def _describe(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     if tips:
         field = f"said by {spec['mark']['type']}"
         for row in rows:
-            row[field] = ", ".join(_shown_value(row[tip["field"]], tip) for tip in tips)
+            row[field] = ", ".join(_tooltip_text(row[tip["field"]], tip) for tip in tips)
         spec["encoding"]["description"] = {"field": field, "type": "nominal"}
 
 
-def _shown_value(value: Any, tip: Mapping[str, Any]) -> str:
+def _tooltip_text(value: Any, tip: Mapping[str, Any]) -> str:
     """Format a value of a tooltip, after the title."""
     form = tip.get("format", "").replace("d", ",")
     text = str(value) if value is None or not form else format(value, form)
     return f"{tip['title']} {text}"
 
 
-def _legible(value: Any) -> Any:
+def _spell_out_hidden_in_spec(value: Any) -> Any:
     """Spell out hidden characters in all texts of a chart specification."""
     if isinstance(value, dict):
-        return {_legible(name): _legible(part) for name, part in value.items()}
+        return {
+            _spell_out_hidden_in_spec(name): _spell_out_hidden_in_spec(part)
+            for name, part in value.items()
+        }
     if isinstance(value, list):
-        return [_legible(part) for part in value]
-    return visible(value) if isinstance(value, str) else value
+        return [_spell_out_hidden_in_spec(part) for part in value]
+    return spell_out_hidden(value) if isinstance(value, str) else value
 
 
-def _clean(text: str, description: str) -> str:
+def _clean_svg(text: str, description: str) -> str:
     """Reduce an SVG drawing of Vega to the marks and labels that the page uses."""
     root = ET.fromstring(text)  # noqa: S314 - of our own making
     for parent in [*root.iter()]:
@@ -144,10 +147,10 @@ def _simplify_svg_element(element: ET.Element) -> None:
         element.set("class", " ".join(classes))
     for name in _ROUND:
         if name in element.attrib:
-            element.set(name, re.sub(r"-?\d+\.\d{2,}", _rounded, element.attrib[name]))
+            element.set(name, re.sub(r"-?\d+\.\d{2,}", _round_decimal, element.attrib[name]))
 
 
-def _rounded(digits: re.Match[str]) -> str:
+def _round_decimal(digits: re.Match[str]) -> str:
     return f"{float(digits[0]):.1f}".removesuffix(".0")
 
 
@@ -221,7 +224,7 @@ def _all_are(values: Iterable[Any], kind: Any) -> bool:
     return all(isinstance(value, kind) for value in values)
 
 
-def write(
+def write_page(
     path: str | Path,
     template: str,
     content: Callable[[], Mapping[str, Any]],
@@ -237,14 +240,14 @@ def write(
     """
     require_packages()
     with replacing(path) as file:
-        file.write(render(template, content(), result()).encode())
+        file.write(render_page(template, content(), result()).encode())
 
 
-def render(template: str, content: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """Render the text of a page; `write` describes the content."""
-    style, script = _own("page.css"), _own("page.js")
+def render_page(template: str, content: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    """Render the text of a page; `write_page` describes the content."""
+    style, script = _read_packaged_text("page.css"), _read_packaged_text("page.js")
     popular, systems = content["popularity"], content.get("shown", ())
-    page = _environment().get_template(f"{template}.html.jinja")
+    page = _jinja_environment().get_template(f"{template}.html.jinja")
     return str(
         page.render(
             digest=content,
@@ -252,9 +255,9 @@ def render(template: str, content: Mapping[str, Any], result: Mapping[str, Any])
             labels=[*result["metrics"]],
             n_users=content["n_users"],
             counts=_count_table(content["counts"]),
-            level=level(result["plan"]["confidence"]),
+            level=level_text(result["plan"]["confidence"]),
             version=__version__,
-            policy=_policy(style, script),
+            policy=_content_security_policy(style, script),
             style=style,
             script=script,
             named=item_with_title,
@@ -266,46 +269,54 @@ def render(template: str, content: Mapping[str, Any], result: Mapping[str, Any])
             classes=[(f"p{i}", "■", kind) for i, kind in enumerate(popular[1].classes)]
             if popular
             else [],
-            drawings={kind: _drawn(charts) for kind, charts in content["figures"].items()},
+            drawings={kind: _draw_charts(charts) for kind, charts in content["figures"].items()},
             result_id=RESULT,
-            result=_json(result),
+            result=_json_for_script(result),
         )
     )
 
 
-def _environment() -> Any:
+def _jinja_environment() -> Any:
     import jinja2
 
     environment = jinja2.Environment(
         autoescape=True,
         loader=jinja2.PackageLoader("rankmeter", "_results"),
         undefined=jinja2.StrictUndefined,
-        finalize=_visible,
+        finalize=_spell_out_unless_markup,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(
-        breakable=_breakable, exact=_all_digits, number=number, words=in_words, signed=signed
+        breakable=_mark_line_breaks,
+        exact=_format_all_digits,
+        number=number_text,
+        words=in_words,
+        signed=signed_text,
     )
     return environment
 
 
-def _breakable(name: str) -> Any:
+def _mark_line_breaks(name: str) -> Any:
     """Mark line breaks in the name of a metric: at signs, not within a word."""
     from markupsafe import Markup, escape
 
-    pieces = re.split(r"(?<=[_,])|(?=[@(])", visible(name))
+    pieces = re.split(r"(?<=[_,])|(?=[@(])", spell_out_hidden(name))
     return Markup("<wbr>").join(escape(part) for part in pieces)
 
 
-def _all_digits(value: float) -> str:
+def _format_all_digits(value: float) -> str:
     """Format a number with all digits; an empty string for NaN."""
     return "" if math.isnan(value) else repr(value)
 
 
-def _visible(value: Any) -> Any:
+def _spell_out_unless_markup(value: Any) -> Any:
     """Spell out hidden characters of a text; rankmeter's own markup stays unchanged."""
-    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+    return (
+        spell_out_hidden(value)
+        if isinstance(value, str) and not hasattr(value, "__html__")
+        else value
+    )
 
 
 def require_packages() -> None:
@@ -326,18 +337,18 @@ def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
     return Table(("system", *(in_words(name.replace("_", " ")) for name in names)), rows)
 
 
-def _drawn(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:
+def _draw_charts(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:
     """Draw the charts of one kind, by metric; a chart object of several metrics is drawn once."""
     drawn_ids: set[int] = set()
     drawings = {}
     for label, panels in charts.items():
         fresh = [panel for panel in panels if id(panel) not in drawn_ids]
         drawn_ids.update(map(id, fresh))
-        drawings[label] = [drawing(panel) for panel in fresh]
+        drawings[label] = [draw_chart(panel) for panel in fresh]
     return drawings if any(drawings.values()) else {}
 
 
-def _json(value: Any) -> str:
+def _json_for_script(value: Any) -> str:
     """Encode a value as JSON for a script element, with markup characters escaped."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
@@ -345,11 +356,11 @@ def _json(value: Any) -> str:
     return text
 
 
-def _own(name: str) -> str:
+def _read_packaged_text(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
-def _policy(style: str, script: str) -> str:
+def _content_security_policy(style: str, script: str) -> str:
     """Content security policy: only the page's own script and style, and data URLs for images."""
 
     def digest(text: str) -> str:

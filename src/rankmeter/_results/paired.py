@@ -15,10 +15,10 @@ import numpy as np
 from rankmeter._choices import Setting
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._results.differences import Difference, Heterogeneity
-from rankmeter._results.estimates import Estimate, clip, mean_interval
+from rankmeter._results.estimates import Estimate, clip_interval, mean_interval
 from rankmeter._results.notes import SKEWED
 from rankmeter._results.settings import Settings, Values
-from rankmeter._results.wording import by_key
+from rankmeter._results.wording import group_by_key
 from rankmeter._statistics.all_pairs import heterogeneity, randomized_tukey_hsd, tukey_hsd
 from rankmeter._statistics.intervals import (
     Interval,
@@ -115,54 +115,54 @@ class _Pair:
     settings: Settings
 
     @property
-    def users(self) -> tuple[FloatArray, FloatArray]:
+    def user_values(self) -> tuple[FloatArray, FloatArray]:
         """Values of each user in both systems."""
         return self.group.table[:, self.i], self.group.table[:, self.j]
 
     @property
-    def units(self) -> tuple[FloatArray, FloatArray]:
+    def unit_values(self) -> tuple[FloatArray, FloatArray]:
         """Values of each user, or of each cluster, in both systems."""
         return self.group.units[:, self.i], self.group.units[:, self.j]
 
     @functools.cached_property
-    def differences(self) -> FloatArray:
+    def user_differences(self) -> FloatArray:
         """The differences of users."""
-        return self.users[0] - self.users[1]
+        return self.user_values[0] - self.user_values[1]
 
     @functools.cached_property
-    def changes(self) -> FloatArray:
+    def unit_differences(self) -> FloatArray:
         """The differences of users or clusters."""
-        return self.units[0] - self.units[1]
+        return self.unit_values[0] - self.unit_values[1]
 
     @property
     def names(self) -> tuple[str, str]:
         return self.group.names[self.i], self.group.names[self.j]
 
     @property
-    def runs(self) -> tuple[FloatArray, FloatArray]:
+    def run_values(self) -> tuple[FloatArray, FloatArray]:
         """Values of users × training runs in both systems."""
         return self.group.runs[self.i], self.group.runs[self.j]
 
     @property
-    def span(self) -> float:
+    def value_span(self) -> float:
         """Largest possible difference of two values: by the metric, else the observed range."""
         low, high = self.group.values.scale
         if math.isfinite(high - low):
             return high - low
-        return float(np.ptp(self.users)) if self.differences.size else 0.0
+        return float(np.ptp(self.user_values)) if self.user_differences.size else 0.0
 
     @property
-    def widening(self) -> float:
+    def widening_change(self) -> float:
         """The change by which rare differences widen an interval; 0 for plain Student's t."""
         if self.setting.interval != "wilson" or self.settings.test == "t":
             return 0.0
-        return pseudo_change(self.changes, self.span)
+        return pseudo_change(self.unit_differences, self.value_span)
 
     def crossed_test(self) -> TestResult:
         """Test two systems over users × runs; at least one system has several training runs."""
         confidence = self.setting.confidence
-        result = crossed_test(*self.runs, confidence=confidence, change=self.widening)
-        runs = zip(self.names, self.runs, strict=True)
+        result = crossed_test(*self.run_values, confidence=confidence, change=self.widening_change)
+        runs = zip(self.names, self.run_values, strict=True)
         single = [name for name, values in runs if values.shape[1] == 1]
         if result.note or not single:
             return result
@@ -175,7 +175,7 @@ class _Pair:
 
         For very many users t has the same p as the flips.
         """
-        x, y = self.units
+        x, y = self.unit_values
         changed = np.count_nonzero(x != y)
         if changed > MOST_FLIPPED:
             return paired_t_test(x, y, confidence=self.setting.confidence)
@@ -189,19 +189,21 @@ class _Pair:
 
     def spread(self, span: float) -> Spread:
         """Spread of the differences; without variation, with a pseudo-unit as in an interval."""
-        error = spread(self.differences, self.group.clusters)
-        noise = 8 * np.finfo(np.float64).eps * float(np.abs(self.changes).max(initial=0.0))
+        error = spread(self.user_differences, self.group.clusters)
+        noise = 8 * np.finfo(np.float64).eps * float(np.abs(self.unit_differences).max(initial=0.0))
         return (
-            error if error.se > noise else error.with_pseudo_unit(pseudo_change(self.changes, span))
+            error
+            if error.se > noise
+            else error.with_pseudo_unit(pseudo_change(self.unit_differences, span))
         )
 
     def difference(self, corrected: _Corrected, family: int) -> Difference:
         """Difference of the two systems with its test; `family` is the number of tests."""
         values, result = self.group.values, corrected.result
-        (a, b), (x, y) = self.names, self.users
+        (a, b), (x, y) = self.names, self.user_values
         low, high = self.interval(corrected)
-        margins = self.margins()
-        mean = moments(self.differences).mean
+        margins = self.test_against_margin()
+        mean = moments(self.user_differences).mean
         favored = result.detail.get("direction", mean) * (values.increasing or -1)
         return Difference(
             metric=values.label,
@@ -217,12 +219,12 @@ class _Pair:
             p_adjusted=corrected.p,
             statistic=result.statistic,
             method=result.method,
-            **self.effects(),
-            detectable=self.detectable(corrected),
+            **self.effect_sizes(),
+            detectable=self.detectable_difference(corrected),
             n=x.size,
             significant=bool(corrected.p <= self.settings.alpha),
             increasing=values.increasing,
-            note=result.note or self.note(),
+            note=result.note or self.caution_note(),
             alpha=self.settings.alpha,
             share_of_runs=result.detail.get("share_of_runs", math.nan),
             margin=margins.margin,
@@ -236,21 +238,23 @@ class _Pair:
             confidence=self.setting.confidence,
         )
 
-    def effects(self) -> dict[str, Any]:
+    def effect_sizes(self) -> dict[str, Any]:
         """Effect sizes, wins, ties and losses; per-user effects are NaN or 0 for pooled values."""
-        group, (x, y) = self.group, self.users
+        group, (x, y) = self.group, self.user_values
         better, worse = (x, y) if group.values.increasing else (y, x)
         by_user = not group.values.pooled
         wins, ties, losses = wins_ties_losses(better, worse) if by_user else (0, 0, 0)
         gain = relative_gain(
-            *self.users,
+            *self.user_values,
             confidence=self.setting.confidence,
             clusters=group.clusters,
-            change=self.widening,
+            change=self.widening_change,
         )
         return {
-            "d_z": cohens_dz(*self.units) if by_user else math.nan,
-            "hedges_g": hedges_g(*self.units) if len(group.units) > 2 and by_user else math.nan,
+            "d_z": cohens_dz(*self.unit_values) if by_user else math.nan,
+            "hedges_g": hedges_g(*self.unit_values)
+            if len(group.units) > 2 and by_user
+            else math.nan,
             "superiority": probability_of_superiority(better, worse) if by_user else math.nan,
             "gain": gain.gain,
             "gain_low": gain.interval.low,
@@ -261,28 +265,28 @@ class _Pair:
             "losses": losses,
         }
 
-    def note(self) -> str:
+    def caution_note(self) -> str:
         """Note on few or skewed differences; empty otherwise."""
-        if self.changes.size < FEW_USERS:
+        if self.unit_differences.size < FEW_USERS:
             unit_name = in_words("users" if self.group.clusters is None else "clusters")
-            return f"only {self.changes.size} {unit_name}: treat differences with caution"
+            return f"only {self.unit_differences.size} {unit_name}: treat differences with caution"
         low, high = self.group.values.scale
         by_t = not (self.setting.draws or self.group.values.pooled or math.isfinite(high - low))
-        return f"differences {SKEWED}" if by_t and skewed(self.changes) else ""
+        return f"differences {SKEWED}" if by_t and skewed(self.unit_differences) else ""
 
-    def margins(self) -> Margins:
+    def test_against_margin(self) -> Margins:
         """Test whether x is worse, and whether x is better, by the margin; NaN without a margin."""
         group = self.group
-        margin = self.settings.margin_of(group.values.label)
+        margin = self.settings.margin_for_metric(group.values.label)
         if margin is None:
             return Margins(math.nan, math.nan, math.nan)
         size, relative = margin
         low, high = group.values.scale
         if group.runs:
-            tests = crossed_margin_tests(*self.runs, size, relative=relative, span=high - low)
+            tests = crossed_margin_tests(*self.run_values, size, relative=relative, span=high - low)
         else:
             options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
-            tests = margin_tests(*self.users, size, relative=relative, **options)
+            tests = margin_tests(*self.user_values, size, relative=relative, **options)
         if group.values.increasing:
             return tests
         return Margins(tests.margin, tests.not_higher, tests.not_lower)
@@ -296,32 +300,32 @@ class _Pair:
         if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
             return low, high
         if self.setting.draws:
-            summary = moments(self.differences)
-            return mean_interval(self.differences, summary, self.setting, group.clusters)
-        error = spread(self.differences, group.clusters).with_pseudo_unit(self.widening)
+            summary = moments(self.user_differences)
+            return mean_interval(self.user_differences, summary, self.setting, group.clusters)
+        error = spread(self.user_differences, group.clusters).with_pseudo_unit(self.widening_change)
         steady = self.setting.interval == "wilson" and self.settings.test != "t"
         if error.units < 2 or (steady and error.se == 0.0):  # equal values, on an unknown scale
             return math.nan, math.nan
         half = -t_quantile(0.5 * corrected.interval_level, error.df) * error.se
         ends = error.mean - half, error.mean + half
         low, high = group.values.scale
-        return clip((low - high, high - low), error.mean, *ends) if steady else ends
+        return clip_interval((low - high, high - low), error.mean, *ends) if steady else ends
 
-    def detectable(self, corrected: _Corrected) -> float:
+    def detectable_difference(self, corrected: _Corrected) -> float:
         """Smallest difference detectable with these users at the level of the family, or NaN."""
-        n, _, sd = paired_moments(*self.units)
+        n, _, sd = paired_moments(*self.unit_values)
         level = corrected.test_level
         if n < 2 or level >= POWER:
             return math.nan
         low, high = self.group.values.scale
         method = corrected.result.method
         flips = "randomization" in method or method.startswith(("sign", "Wilcoxon"))
-        changes = np.abs(self.changes)
+        changes = np.abs(self.unit_differences)
         changed = int(np.count_nonzero(changes))
         changes = changes.round(12)
         step = float(changes.max())
         if self.group.runs:
-            crossed = crossed_variance(*self.runs)
+            crossed = crossed_variance(*self.run_values)
             n = int(crossed.df) + 1
             sd = crossed.se * math.sqrt(n)
         least = minimum_detectable_effect(n, power=POWER, alpha=level) * sd
@@ -329,7 +333,7 @@ class _Pair:
         if flips and (2.0 ** (1 - changed) > level or (hits and changed <= MOST_SUMMED)):
             # An exact test counts the users that differ. More would, if the difference were larger.
             share = minimum_detectable_share(n, changed, power=POWER, alpha=level)
-            least = share * (step if hits else self.span)
+            least = share * (step if hits else self.value_span)
         elif flips and hits:  # the steps of the test are of one user
             least += step / n
         return least if 0.0 < least <= high - low else math.nan
@@ -360,7 +364,7 @@ class PairedTests:
                     )
 
     @functools.cached_property
-    def _pairs(self) -> list[tuple[int, int]]:
+    def _column_pairs(self) -> list[tuple[int, int]]:
         """Pairs of columns to compare: each system and the baseline, or all, the earlier first."""
         if self.settings.baseline is None:
             return list(itertools.combinations(range(len(self.names)), 2))
@@ -369,7 +373,7 @@ class PairedTests:
 
     def estimates(self, users: IntArray | None = None) -> dict[tuple[str, str], Estimate]:
         """Means by metric and system, over the common users or over all users of each system."""
-        users = self._everyone if users is None else users
+        users = self._all_user_rows if users is None else users
         common = self.settings.common == "all"
         estimates: dict[tuple[str, str], Estimate] = {}
         for values in self.values:
@@ -387,11 +391,11 @@ class PairedTests:
         return self.settings.correction
 
     @property
-    def _corrects(self) -> bool:
+    def _is_corrected(self) -> bool:
         """Whether p-values are adjusted for a family of tests."""
         return self.correction != "none" or "tukey" in self.settings.test
 
-    def facts(self) -> dict[str, Any]:
+    def settings_facts(self) -> dict[str, Any]:
         """The settings of the comparison, for a result."""
         settings = self.settings
         return {
@@ -415,7 +419,7 @@ class PairedTests:
             return self.settings.test
         if self.settings.correction == "maxt":  # the flips of many users have a normal limit
             return "randomization"
-        n_users = max(int(values.members.any(axis=1).sum()) for values in self.values)
+        n_users = max(int(values.averaged_mask.any(axis=1).sum()) for values in self.values)
         return "randomization" if n_users <= AUTO_LIMIT else "t"
 
     def differences(
@@ -430,21 +434,25 @@ class PairedTests:
         """
         gated = self.settings.gatekeeping
         overall, shares_left = self._compare_groups(
-            self._groups("", self._everyone), single=bool(segments) and gated
+            self._make_groups("", self._all_user_rows), single=bool(segments) and gated
         )
-        groups = [group for name, users in segments.items() for group in self._groups(name, users)]
+        groups = [
+            group for name, users in segments.items() for group in self._make_groups(name, users)
+        ]
         within, _ = self._compare_groups(
             groups, n_segments=max(len(segments), 1), together=not gated
         )
         if gated:
             gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
             within = [
-                self._gate(d, gates[d.metric, d.a, d.b], shares_left[self._family_of(d.metric)])
+                self._apply_gate(
+                    d, gates[d.metric, d.a, d.b], shares_left[self._family_name(d.metric)]
+                )
                 for d in within
             ]
-        return (*overall, *within), tuple(self._heterogeneity(overall, groups))
+        return (*overall, *within), tuple(self._test_heterogeneity(overall, groups))
 
-    def _gate(self, d: Difference, gate: float, share_left: float) -> Difference:
+    def _apply_gate(self, d: Difference, gate: float, share_left: float) -> Difference:
         """Limit the significance of a difference within a segment by `gate` and `share_left`."""
         if math.isnan(d.p_adjusted):
             return d
@@ -454,23 +462,23 @@ class PairedTests:
         p = p if math.isnan(gate) else max(p, gate)
         return replace(d, p_adjusted=p, significant=bool(p <= self.settings.alpha), gate=gate)
 
-    def _family_of(self, metric: str) -> str:
+    def _family_name(self, metric: str) -> str:
         """The name of the family of a metric."""
         return metric if self.settings.family == "metric" else ""
 
     @property
-    def _everyone(self) -> IntArray:
+    def _all_user_rows(self) -> IntArray:
         return np.arange(self.values[0].n_users)
 
-    def _groups(self, segment: str, among: IntArray) -> list[_Group]:
+    def _make_groups(self, segment: str, among: IntArray) -> list[_Group]:
         together = self.settings.common == "all" or "tukey" in self.settings.test
-        all_columns = ([*range(len(self.names))], self._pairs)
-        choices = [all_columns] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
+        all_columns = ([*range(len(self.names))], self._column_pairs)
+        choices = [all_columns] if together else [([i, j], [(0, 1)]) for i, j in self._column_pairs]
         groups = []
         for values in self.values:
             for columns, pairs in choices:
-                users = among[values.members[among][:, columns].all(axis=1)]
-                table = values.over(users, columns)
+                users = among[values.averaged_mask[among][:, columns].all(axis=1)]
+                table = values.values_of_users(users, columns)
                 if values.pooled and np.isnan(table).any():  # a number that these users do not have
                     users, table = users[:0], table[:0]
                 cluster_ids, rows, units = None, users, table
@@ -478,12 +486,12 @@ class PairedTests:
                     cluster_ids = self.clusters[users]
                     rows, units = np.unique(cluster_ids), _scaled_cluster_sums(table, cluster_ids)
                 names = [self.names[i] for i in columns]
-                runs = [values.of_runs(users, i) for i in columns] if values.runs else []
+                runs = [values.values_in_runs(users, i) for i in columns] if values.runs else []
                 data = (table, cluster_ids, rows, units, runs)
                 groups.append(_Group(values, segment, names, pairs, *data))
         return groups
 
-    def _pairs_of(self, group: _Group) -> list[_Pair]:
+    def _system_pairs(self, group: _Group) -> list[_Pair]:
         return [_Pair(group, i, j, self.setting, self.settings) for i, j in group.pairs]
 
     def _compare_groups(
@@ -499,8 +507,8 @@ class PairedTests:
         All groups are one family if they are tested `together`. In a `single` step some of alpha
         can be left: its share by family.
         """
-        families = by_key(
-            ("" if together else self._family_of(group.values.label), index)
+        families = group_by_key(
+            ("" if together else self._family_name(group.values.label), index)
             for index, group in enumerate(groups)
         )
         if together:
@@ -511,11 +519,11 @@ class PairedTests:
             family = [groups[index] for index in indices]
             results, shares_left[name] = self._test_family(family, n_segments, single=single)
             corrected = iter(results)
-            size = _n_tests(family) if self._corrects else 1
+            size = _count_tests(family) if self._is_corrected else 1
             for index in indices:
                 by_group[index] = [
                     pair.difference(next(corrected), size or 1)
-                    for pair in self._pairs_of(groups[index])
+                    for pair in self._system_pairs(groups[index])
                 ]
             if self.settings.margin is not None and self.settings.correction != "none":
                 _correct_margins(by_group, indices)
@@ -526,10 +534,10 @@ class PairedTests:
     ) -> tuple[list[_Corrected], float]:
         """Test one family in order; return the corrected tests, and the share of alpha left."""
         test, method = self._test_name, self.correction
-        size = _n_tests(family)
+        size = _count_tests(family)
         if test == "randomization" and method == "maxt":
-            return self._step_down(family, size, single=single)
-        tested = (self._tests(group, test, n_segments, size) for group in family)
+            return self._test_step_down(family, size, single=single)
+        tested = (self._test_pairs(group, test, n_segments, size) for group in family)
         results = [*itertools.chain(*tested)]
         p = np.array([result.p for result in results])
         if "tukey" in test:  # corrected over the pairs already, but not over segments
@@ -537,27 +545,27 @@ class PairedTests:
         elif method in ("holm", "bonferroni", "benjamini-hochberg"):
             method = "bonferroni" if single and method == "holm" else method
             p = adjust(p, method)  # type: ignore[arg-type]
-        level = self.settings.alpha / (max(size, 1) if self._corrects else 1)
+        level = self.settings.alpha / (max(size, 1) if self._is_corrected else 1)
         alone = 1.0 - self.setting.confidence
         tests = [_Corrected(r, float(q), level, alone) for r, q in zip(results, p, strict=True)]
-        return tests, self._share_left(p[~np.isnan(p)], method)
+        return tests, self._alpha_share_left(p[~np.isnan(p)], method)
 
-    def _share_left(self, p: FloatArray, method: str) -> float:
+    def _alpha_share_left(self, p: FloatArray, method: str) -> float:
         """The share of alpha that a single step leaves to the segments."""
         if method == "bonferroni":
             return float(np.mean(p <= self.settings.alpha)) if p.size else 1.0
         return float(np.all(p <= self.settings.alpha)) if "tukey" in self.settings.test else 1.0
 
-    def _tests(self, group: _Group, test: str, n_segments: int, size: int) -> list[TestResult]:
+    def _test_pairs(self, group: _Group, test: str, n_segments: int, size: int) -> list[TestResult]:
         """Test each pair of one group, before any correction by `adjust`."""
         confidence, alpha = self.setting.confidence, self.settings.alpha
-        table, columns, pairs = group.units, group.pairs, self._pairs_of(group)
+        table, columns, pairs = group.units, group.pairs, self._system_pairs(group)
         # A drawn p is at least 1 / (1 + draws), which a correction multiplies.
         needed = 0 if self.correction in ("none", "maxt") else math.ceil(10 * size / alpha)
         draws = max(self.settings.n_resamples, min(needed, 10**7))
         seeded: dict[str, Any] = {"n_resamples": draws, "seed": self.setting.seed}
         if len(table) < 2:
-            return [paired_t_test(*pair.units) for pair in pairs]
+            return [paired_t_test(*pair.unit_values) for pair in pairs]
         if group.runs:
             return [pair.crossed_test() for pair in pairs]
         if test == "bootstrap" and len(table) < BOOTSTRAP_UNITS:
@@ -569,13 +577,13 @@ class PairedTests:
                 results = tukey_hsd(table, confidence=level)
             else:
                 results = randomized_tukey_hsd(table, confidence=level, **seeded)
-            return _correct_uneven(results, table, columns, level)
+            return _correct_uneven_variances(results, table, columns, level)
         if test == "randomization":
             return randomization_tests(table, columns, **seeded)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankmeterWarning)  # the caution was given once
             results = [
-                paired_test(*pair.units, test, confidence=confidence, **seeded)  # type: ignore[arg-type]
+                paired_test(*pair.unit_values, test, confidence=confidence, **seeded)  # type: ignore[arg-type]
                 for pair in pairs
             ]
         # Where all users differ by the same amount, t has no result, but randomization has one.
@@ -585,7 +593,7 @@ class PairedTests:
             results[i] = replace(result, interval=results[i].interval)
         return results
 
-    def _step_down(
+    def _test_step_down(
         self, family: Sequence[_Group], size: int, *, single: bool
     ) -> tuple[list[_Corrected], float]:
         """Run randomization tests, corrected by the largest statistic of each flip."""
@@ -596,9 +604,9 @@ class PairedTests:
         numbers = itertools.count()
         corrected = []
         for group in family:
-            for pair in self._pairs_of(group):
+            for pair in self._system_pairs(group):
                 if len(group.rows) < 2:
-                    result = paired_t_test(*pair.units)
+                    result = paired_t_test(*pair.unit_values)
                     corrected.append(_Corrected(result, math.nan, *levels))
                     continue
                 number = next(numbers)
@@ -608,7 +616,7 @@ class PairedTests:
         decided = all(test.p <= levels[0] for test in corrected if not math.isnan(test.p))
         return corrected, 1.0 if decided else tested.left
 
-    def _heterogeneity(
+    def _test_heterogeneity(
         self, overall: Iterable[Difference], groups: Sequence[_Group]
     ) -> Iterable[Heterogeneity]:
         """Test each difference over all users for heterogeneity between segments."""
@@ -617,18 +625,20 @@ class PairedTests:
                 pair
                 for group in groups
                 if group.values.label == d.metric and len(group.rows) > 1
-                for pair in self._pairs_of(group)
+                for pair in self._system_pairs(group)
                 if pair.names == (d.a, d.b)
             ]
             if len(pairs) > 1:
-                span = max(pair.span for pair in pairs)
+                span = max(pair.value_span for pair in pairs)
                 q, p = heterogeneity([pair.spread(span) for pair in pairs])
                 yield Heterogeneity(d.metric, d.a, d.b, q, p, len(pairs))
 
 
 def _stack_groups(groups: Sequence[_Group]) -> list[Hypotheses]:
     """Stack groups into tables of disjoint rows: a table per segment, or a table of clusters."""
-    tables = by_key((group.segment if group.clusters is None else "", group) for group in groups)
+    tables = group_by_key(
+        (group.segment if group.clusters is None else "", group) for group in groups
+    )
     hypotheses = []
     for members in tables.values():
         rows = np.unique(np.concatenate([group.rows for group in members]))
@@ -643,7 +653,7 @@ def _stack_groups(groups: Sequence[_Group]) -> list[Hypotheses]:
     return hypotheses
 
 
-def _n_tests(family: Sequence[_Group]) -> int:
+def _count_tests(family: Sequence[_Group]) -> int:
     """Number of comparisons with at least two units, which a test needs."""
     return sum(len(group.pairs) for group in family if len(group.rows) > 1)
 
@@ -659,7 +669,7 @@ def _correct_margins(by_group: dict[int, list[Difference]], indices: Sequence[in
         ]
 
 
-def _correct_uneven(
+def _correct_uneven_variances(
     results: Sequence[TestResult],
     table: FloatArray,
     pairs: Sequence[tuple[int, int]],

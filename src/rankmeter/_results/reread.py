@@ -12,9 +12,9 @@ from rankmeter._engine.memory import Source
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.walk import Place
 from rankmeter._results import charts
-from rankmeter._results.curves import Curve, curves_of, distinct_curves, usual_k
+from rankmeter._results.curves import Curve, compute_curves, default_max_k, first_metrics_of_curves
 from rankmeter._results.evaluated import Evaluated
-from rankmeter._results.shares import first_hits, popularity_shown
+from rankmeter._results.shares import first_hit_shares, popularity_shares
 from rankmeter._results.walkthrough import top_of_list
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterError, UsageError
@@ -35,7 +35,7 @@ def reopen_source(result: Evaluated) -> Source | None:
     return replace(result.source, open=lambda: data) if unchanged else None
 
 
-def no_ranks(_: Plan) -> Mapping[str, Scores]:
+def refuse_without_ranks(_: Plan) -> Mapping[str, Scores]:
     """Raise a UsageError: scores under another plan need the ranks of each user."""
     raise UsageError("this needs the ranks of each user: pass the rankings to rm.compare")
 
@@ -53,17 +53,25 @@ def curves_and_shares(
     `scored` gives the scores of every system under another plan, and charts have some of the
     `systems`. What cannot be computed is left out.
     """
-    first_of = {label: first for label, first in distinct_curves(plan).items() if label in labels}
+    first_of = {
+        label: first for label, first in first_metrics_of_curves(plan).items() if label in labels
+    }
     entries = [plan[first] for first in dict.fromkeys(first_of.values())]
     try:
-        curves = curves_of(plan, entries, scored, usual_k(plan), clusters, read) if entries else {}
+        curves = (
+            compute_curves(plan, entries, scored, default_max_k(plan), clusters, read)
+            if entries
+            else {}
+        )
     except UsageError:  # results without ranks
         curves = {}
-    hits, popular = first_hits(plan, scored), popularity_shown(plan, scored)
+    hits, popular = first_hit_shares(plan, scored), popularity_shares(plan, scored)
     figures = {
-        "curve": {label: charts.curve(label, x.frame, systems) for label, x in curves.items()},
-        "hits": {"": charts.first_hits(hits, systems)} if hits else {},
-        "popularity": {"": charts.popularity(*popular, systems)} if popular else {},
+        "curve": {
+            label: charts.curve_chart(label, x.frame, systems) for label, x in curves.items()
+        },
+        "hits": {"": charts.first_hits_chart(hits, systems)} if hits else {},
+        "popularity": {"": charts.popularity_chart(*popular, systems)} if popular else {},
     }
     return curves, {"hits": hits, "popularity": popular, "figures": figures}
 

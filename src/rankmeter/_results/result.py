@@ -15,8 +15,8 @@ import polars as pl
 from rankmeter._choices import CHOICES, Setting
 from rankmeter._reading.table import to_pandas
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.tables import Table, as_json
-from rankmeter._results.wording import json_value
+from rankmeter._results.tables import Table, escape_json
+from rankmeter._results.wording import to_json_value
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import refuse_dead_threads
@@ -35,7 +35,9 @@ def safe_name(label: str) -> str:
     return re.sub(r"\W+", "_", label.replace("@", "_at_")).strip("_").replace("__", "_") or "_"
 
 
-def flatten(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[str, float]:
+def flatten_numbers(
+    groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]],
+) -> dict[str, float]:
     """Flatten numbers to safe names: ``mean`` under the name alone, other kinds with a suffix.
 
     A group is the parts of a name, and numbers by kind. NaN is left out: a tracker would draw it as
@@ -58,7 +60,9 @@ def flatten(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> di
     return values
 
 
-def send(values: Mapping[str, float], to: Any, *, step: int | None, run_id: str | None) -> None:
+def send_to_tracker(
+    values: Mapping[str, float], to: Any, *, step: int | None, run_id: str | None
+) -> None:
     """Pass numbers to a tracker of any kind in `Summary.log`, without importing trackers."""
     options = {} if step is None else {"step": step}
     client = hasattr(to, "log_metric") and not hasattr(to, "log_metrics")
@@ -125,7 +129,7 @@ class Result(ABC):
         """The result as a table that can be rendered: text, Markdown, LaTeX, HTML."""
 
     @abstractmethod
-    def _content(self) -> dict[str, Any]:
+    def _dict_content(self) -> dict[str, Any]:
         """The content of `to_dict`: mappings, lists, strings and numbers."""
 
     @abstractmethod
@@ -142,14 +146,14 @@ class Result(ABC):
 
         A number that does not exist is None.
         """
-        return {"schema": 1, **json_value(self._content())}
+        return {"schema": 1, **to_json_value(self._dict_content())}
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """`to_dict` as JSON text; a number that does not exist is null."""
         if indent is not None:
             integer("indent", indent, least=0, most=100)
         text = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
-        return as_json(text)
+        return escape_json(text)
 
     def to_pandas(self) -> pd.DataFrame:
         """`to_polars` as a pandas frame, without pyarrow.
@@ -204,7 +208,7 @@ class Logged(Result):
     """A result with means, which an experiment tracker can take."""
 
     @abstractmethod
-    def _logged(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
+    def _numbers_to_log(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
         """Pairs of the parts of a name and numbers by kind, for an experiment tracker."""
 
     def log(
@@ -244,11 +248,13 @@ class Logged(Result):
         rr_n 1.0
         """
         checked = text("prefix", prefix)
-        values = flatten(((checked, *names), numbers) for names, numbers in self._logged())
-        send(values, to, step=step, run_id=run_id)
+        values = flatten_numbers(
+            ((checked, *names), numbers) for names, numbers in self._numbers_to_log()
+        )
+        send_to_tracker(values, to, step=step, run_id=run_id)
 
 
-def plain_mean(e: Estimate) -> dict[str, float]:
+def mean_as_dict(e: Estimate) -> dict[str, float]:
     """Convert a mean to a dictionary for `Result.to_dict`."""
     return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n}
 
@@ -271,7 +277,7 @@ class Name(str):
     __repr__ = str.__str__
 
 
-def written_call(plan: Plan, function: str, data: str, **extra: Any) -> str:
+def python_call(plan: Plan, function: str, data: str, **extra: Any) -> str:
     """Python call that reproduces a result from the same data, or an empty string.
 
     Of the `extra` options, those are written that have a value.
@@ -285,6 +291,6 @@ def written_call(plan: Plan, function: str, data: str, **extra: Any) -> str:
     return f"import rankmeter as rm\n\nrm.{function}({', '.join([data, repr(labels), *words])})"
 
 
-def decimals(digits: int) -> int:
+def check_digits(digits: int) -> int:
     """Check the option `digits` of tables for papers: an integer from 0 to 15."""
     return integer("digits", digits, least=0, most=15)

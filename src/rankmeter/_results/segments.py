@@ -38,7 +38,7 @@ class Population(NamedTuple):
     textual: bool
 
 
-def labels_of(
+def read_user_labels(
     data: object,
     column: Literal["segment", "cluster"],
     scores: Scores | Population,
@@ -57,13 +57,15 @@ def labels_of(
         values = values.fill_null(default)
         label_counts.pop(f"users_without_{column}", None)
     elif averaged is not None:
-        label_counts = unlabeled(values, averaged, label_counts)
+        label_counts = count_unlabeled_users(values, averaged, label_counts)
     if counts is not None:
         counts.update(label_counts)
     return values
 
 
-def unlabeled(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> dict[str, int]:
+def count_unlabeled_users(
+    values: pl.Series, averaged: BoolArray, counts: dict[str, int]
+) -> dict[str, int]:
     """Counts of labels; users without a label are counted only if averaged."""
     n = int((values.is_null().to_numpy() & averaged).sum())
     name = f"users_without_{values.name}"
@@ -94,7 +96,7 @@ def _natural_sort_key(label: str) -> tuple[list[str | int], str]:
     return [int(piece) if index % 2 else piece for index, piece in enumerate(pieces)], label
 
 
-def clusters_of(
+def read_cluster_numbers(
     clusters: object,
     scores: Scores | Population,
     counts: dict[str, int] | None = None,
@@ -102,9 +104,9 @@ def clusters_of(
 ) -> IntArray | None:
     """Cluster number of each user, a new cluster per user without a label; None without data.
 
-    `counts` and `averaged` are as in `labels_of`.
+    `counts` and `averaged` are as in `read_user_labels`.
     """
-    labels = labels_of(clusters, "cluster", scores, counts, averaged)
+    labels = read_user_labels(clusters, "cluster", scores, counts, averaged)
     return None if labels is None else number_labels(labels)
 
 
@@ -165,7 +167,7 @@ def by_activity(
     """
     read = Interactions.read(train, columns=columns)
     counts = read.frame.group_by("user").len("value").sort("user")
-    segments = _binned(counts, bins, "interactions")
+    segments = _bin_users(counts, bins, "interactions")
     if users is not None:
         requested = read_users(users, segments["user"], columns=columns).unique(maintain_order=True)
         cold = requested.filter(~requested.is_in(segments["user"].implode())).to_frame("user")
@@ -216,17 +218,17 @@ def by_popularity(
     rows = judged.frame.with_columns(judged_items).join(popularity, on="item", how="left")
     mean = pl.col("value").fill_null(0).mean()
     users = rows.group_by("user").agg(mean).sort("user")
-    return read.kind.frame(_binned(users, bins, "popularity"))
+    return read.kind.frame(_bin_users(users, bins, "popularity"))
 
 
-def _binned(frame: pl.DataFrame, bins: Bins, unit: str) -> pl.DataFrame:
+def _bin_users(frame: pl.DataFrame, bins: Bins, unit: str) -> pl.DataFrame:
     """Divide users into segments of about equal size, or by edges; ties stay together."""
     value = frame["value"].to_numpy().astype(np.float64)
     names: Sequence[str] = ()
     if isinstance(bins, Mapping | Sequence) and not isinstance(bins, str):
         by_name = bins if isinstance(bins, Mapping) else {}
         names = [f"{text('bins', str(name))}, " for name in by_name]
-        part = np.searchsorted(_edges(bins, value), value, side="right")
+        part = np.searchsorted(_bin_edges(bins, value), value, side="right")
     else:
         bins = integer("bins", bins, least=2)
         # Equal values belong where the first of them falls.
@@ -235,13 +237,13 @@ def _binned(frame: pl.DataFrame, bins: Bins, unit: str) -> pl.DataFrame:
     bins_used = np.unique(part).tolist()
     labels = {
         bin_: f"{position} of {len(bins_used)}: {names[bin_] if names else ''}"
-        f"{_span(value[part == bin_])} {unit}"
+        f"{_span_text(value[part == bin_])} {unit}"
         for position, bin_ in enumerate(bins_used, 1)
     }
     return frame.select("user", segment=pl.Series([labels[i] for i in part.tolist()]))
 
 
-def _edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -> list[float]:
+def _bin_edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -> list[float]:
     """Lower edges of the second and all later segments."""
     lower_edges = bins.values() if isinstance(bins, Mapping) else bins
     edges = [number("bins", edge) for edge in lower_edges]
@@ -254,12 +256,12 @@ def _edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -> li
     return edges[1:]
 
 
-def _span(values: FloatArray) -> str:
+def _span_text(values: FloatArray) -> str:
     low, high = values.min(), values.max()
-    return _edge(low) if low == high else f"{_edge(low)}–{_edge(high)}"
+    return _edge_text(low) if low == high else f"{_edge_text(low)}–{_edge_text(high)}"
 
 
-def _edge(value: float) -> str:
+def _edge_text(value: float) -> str:
     return exact(value) if value.is_integer() else f"{value:.4g}"
 
 
@@ -322,7 +324,7 @@ def gap_frame(
         part = labels.gather(averaged.users)
         labeled = part.is_not_null().to_numpy()
         group = part.drop_nulls().rank("dense").to_numpy()
-        values = gap_values(averaged.values[labeled], group)
+        values = gap_jackknife_values(averaged.values[labeled], group)
         m = moments(values)
         cluster = None if clusters is None else clusters[averaged.users[labeled]]
         low, high = mean_interval(values, m, plan, cluster)
@@ -331,7 +333,7 @@ def gap_frame(
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
-def gap_values(values: FloatArray, group: IntArray) -> FloatArray:
+def gap_jackknife_values(values: FloatArray, group: IntArray) -> FloatArray:
     """Jackknife values of the mean absolute pairwise difference between the means of the groups.
 
     Their mean is the number, and their spread its uncertainty; NaN with fewer than two groups.
@@ -345,16 +347,20 @@ def gap_values(values: FloatArray, group: IntArray) -> FloatArray:
     ascending = np.sort(means)
     below = np.concatenate(([0.0], np.cumsum(ascending)))
 
-    def to_all(mean: FloatArray) -> FloatArray:
+    def distance_to_all_means(mean: FloatArray) -> FloatArray:
         """The sum of the distances of a mean from the means of all groups."""
         n_below = np.searchsorted(ascending, mean)
         sums: FloatArray = (2 * n_below - size.size) * mean + below[-1] - 2 * below[n_below]
         return sums
 
     pairs = size.size * (size.size - 1) / 2
-    gap = float(to_all(means).sum() / (2 * pairs))
+    gap = float(distance_to_all_means(means).sum() / (2 * pairs))
     mean = (total[code] - values) / np.maximum(size[code] - 1, 1)
-    change = to_all(mean) - np.abs(means[code] - mean) - to_all(means)[code]
+    change = (
+        distance_to_all_means(mean)
+        - np.abs(means[code] - mean)
+        - distance_to_all_means(means)[code]
+    )
     without = gap + change / pairs
     without = np.where(size[code] > 1, without, gap)  # a group of one user stays as it is
     jackknifed: FloatArray = gap + (n - 1) * (without.mean() - without)

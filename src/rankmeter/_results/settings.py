@@ -13,7 +13,7 @@ import numpy as np
 from rankmeter._choices import MOST_RESAMPLES, Setting
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
-from rankmeter._results.estimates import Estimate, crossed_estimate, estimate_of
+from rankmeter._results.estimates import Estimate, crossed_estimate, estimate_on_scale
 from rankmeter._statistics.runs import crossed_variance
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
@@ -78,7 +78,7 @@ class Settings:
         if "tukey" in self.test and self.baseline is not None:
             raise UsageError("Tukey's test is for all pairs: leave out the baseline")
 
-    def check(self, names: Sequence[str], *, runs: bool) -> None:
+    def check_systems(self, names: Sequence[str], *, runs: bool) -> None:
         """Refuse systems that these settings cannot compare; `runs`: a system has several runs."""
         clustered = self.clusters is not None
         if runs and (clustered or self.test not in ("auto", "t")):
@@ -100,7 +100,7 @@ class Settings:
             for label in self.margins.keys() - set(labels):
                 raise unknown("metric in `margin`", label, labels)
 
-    def margin_of(self, label: str) -> tuple[float, bool] | None:
+    def margin_for_metric(self, label: str) -> tuple[float, bool] | None:
         """Margin of a metric, and whether the margin is a share of the other mean, or None."""
         return self.margins.get(label) if isinstance(self.margins, dict) else self.margins
 
@@ -108,8 +108,8 @@ class Settings:
     def margins(self) -> dict[str, tuple[float, bool]] | tuple[float, bool] | None:
         """Margins by metric, a single margin for all metrics, or None."""
         if isinstance(self.margin, Mapping):
-            return {label: _margin(value) for label, value in self.margin.items()}
-        return None if self.margin is None else _margin(self.margin)
+            return {label: _parse_margin(value) for label, value in self.margin.items()}
+        return None if self.margin is None else _parse_margin(self.margin)
 
     @property
     def margin_text(self) -> str | dict[str, str] | None:
@@ -123,7 +123,7 @@ def _margin_text(size: float, relative: bool) -> str:
     return f"{100 * size:g}%" if relative else exact(size)
 
 
-def _margin(value: Any) -> tuple[float, bool]:
+def _parse_margin(value: Any) -> tuple[float, bool]:
     """Parse a margin, ``0.005`` or ``"1%"``: the size, and whether a share of the other mean."""
     if not isinstance(value, str):
         return number("margin", value, above=0), False
@@ -154,11 +154,11 @@ class Values:
     runs: Sequence[Sequence[Averaged]] = ()
     """Those of each system, if any has several; `averaged` is then their mean."""
 
-    def paired(self, a: int, b: int, common: str) -> tuple[IntArray, FloatArray, FloatArray]:
+    def paired_values(self, a: int, b: int, common: str) -> tuple[IntArray, FloatArray, FloatArray]:
         """Rows of the users compared in systems a and b, with the values of each system."""
         x, y = self.averaged[a], self.averaged[b]
         rows, i, j = np.intersect1d(x.users, y.users, assume_unique=True, return_indices=True)
-        compared = self.compared(common)[rows]
+        compared = self.compared_mask(common)[rows]
         return rows[compared], x.values[i[compared]], y.values[j[compared]]
 
     @cached_property
@@ -170,81 +170,86 @@ class Values:
         return table
 
     @cached_property
-    def members(self) -> BoolArray:
+    def averaged_mask(self) -> BoolArray:
         """Mask of the averaged values, of shape (n_users, n_systems)."""
         members = np.zeros((self.n_users, len(self.averaged)), dtype=bool)
         for column, averaged in enumerate(self.averaged):
             members[averaged.users, column] = True
         return members
 
-    def over(self, users: IntArray, columns: Sequence[int]) -> FloatArray:
+    def values_of_users(self, users: IntArray, columns: Sequence[int]) -> FloatArray:
         """Values of users under some systems; of a pooled metric, parts whose mean is the value."""
         if not self.pooled:
             return self.table[users].take(columns, axis=1)
-        return self._parts([self.averaged[column] for column in columns], users)
+        return self._stack_parts([self.averaged[column] for column in columns], users)
 
-    def of_runs(self, users: IntArray, system: int) -> FloatArray:
+    def values_in_runs(self, users: IntArray, system: int) -> FloatArray:
         """Values of some users in the runs of a system."""
-        return self._parts(self.runs[system], users)
+        return self._stack_parts(self.runs[system], users)
 
-    def _parts(self, systems: Sequence[Averaged], users: IntArray) -> FloatArray:
+    def _stack_parts(self, systems: Sequence[Averaged], users: IntArray) -> FloatArray:
         return np.stack([averaged.only(users).parts for averaged in systems], axis=1)
 
-    def compared(self, common: str) -> BoolArray:
+    def compared_mask(self, common: str) -> BoolArray:
         """Mask of the compared users: users of all systems, or of at least two systems."""
-        n: IntArray = self.members.sum(axis=1)
+        n: IntArray = self.averaged_mask.sum(axis=1)
         return n >= (len(self.averaged) if common == "all" else 2)
 
     @property
-    def dropped(self) -> int:
+    def n_dropped_users(self) -> int:
         """Number of users averaged for some systems but not for all."""
-        return int((self.members.any(axis=1) & ~self.members.all(axis=1)).sum())
+        return int((self.averaged_mask.any(axis=1) & ~self.averaged_mask.all(axis=1)).sum())
 
     def estimates(
         self, setting: Setting, users: IntArray, clusters: IntArray | None, *, common: bool
     ) -> list[Estimate]:
         """Mean of each system over some users: the common users, or all users of the system."""
         if common:
-            users = users[self.members[users].all(axis=1)]
+            users = users[self.averaged_mask[users].all(axis=1)]
         if self.runs:
             return [
                 self._estimate_of_runs(setting, system, users) for system in range(len(self.runs))
             ]
         return [
-            estimate_of(setting, self.label, self.scale, averaged.only(users), clusters)
+            estimate_on_scale(setting, self.label, self.scale, averaged.only(users), clusters)
             for averaged in self.averaged
         ]
 
     def _estimate_of_runs(self, setting: Setting, system: int, users: IntArray) -> Estimate:
         """Mean of one system over users and training runs."""
         averaged = self.averaged[system].only(users)
-        mean = estimate_of(setting, self.label, self.scale, averaged)
+        mean = estimate_on_scale(setting, self.label, self.scale, averaged)
         if len(self.runs[system]) < 2 or mean.n < 2:
             return mean
-        crossed = crossed_variance(self.of_runs(averaged.users, system))
+        crossed = crossed_variance(self.values_in_runs(averaged.users, system))
         return crossed_estimate(setting, self.scale, mean, crossed, alone=averaged.has_user_values)
 
 
-def values_of(
+def values_by_metric(
     plan: Plan,
     systems: Sequence[Sequence[Scores]],
     n_users: int,
-    places: Callable[[Scores], IntArray] | None = None,
+    shared_rows: Callable[[Scores], IntArray] | None = None,
 ) -> list[Values]:
     """The values of each metric of a plan, over `n_users` rows that all systems share.
 
-    Each system has the scores of its runs; a user counts if every run has a value. `places` gives
-    the shared row of each user of some scores, if it is not the same row.
+    Each system has the scores of its runs; a user counts if every run has a value. `shared_rows`
+    gives the shared row of each user of some scores, if it is not the same row.
     """
     several = any(len(runs) > 1 for runs in systems)
     values = []
     for entry in plan.metrics:
-        runs = [[_at_shared_rows(scores.averaged(entry), scores, places) for scores in system_runs]
-                for system_runs in systems]  # fmt: skip
+        runs = [
+            [
+                _map_to_shared_rows(scores.averaged(entry), scores, shared_rows)
+                for scores in system_runs
+            ]
+            for system_runs in systems
+        ]
         scale = runs[0][0].scale(entry)
         if several:
-            runs = [_common_users(system_runs, n_users) for system_runs in runs]
-        means = [_mean_of_runs(system_runs) if several else system_runs[0] for system_runs in runs]
+            runs = [_restrict_to_common_users(system_runs, n_users) for system_runs in runs]
+        means = [_average_runs(system_runs) if several else system_runs[0] for system_runs in runs]
         spec = entry.spec
         values.append(
             Values(
@@ -255,11 +260,13 @@ def values_of(
     return values
 
 
-def _at_shared_rows(
-    averaged: Averaged, scores: Scores, places: Callable[[Scores], IntArray] | None
+def _map_to_shared_rows(
+    averaged: Averaged, scores: Scores, shared_rows: Callable[[Scores], IntArray] | None
 ) -> Averaged:
-    """Map the users of averaged values to shared rows; unchanged if `places` is None."""
-    return averaged if places is None else replace(averaged, users=places(scores)[averaged.users])
+    """Map the users of averaged values to shared rows; unchanged if `shared_rows` is None."""
+    if shared_rows is None:
+        return averaged
+    return replace(averaged, users=shared_rows(scores)[averaged.users])
 
 
 def mean_of_runs(runs: Sequence[Scores]) -> Scores:
@@ -274,13 +281,13 @@ def mean_of_runs(runs: Sequence[Scores]) -> Scores:
     )
 
 
-def _common_users(runs: Sequence[Averaged], n_users: int) -> list[Averaged]:
+def _restrict_to_common_users(runs: Sequence[Averaged], n_users: int) -> list[Averaged]:
     """Restrict the runs of a system to the users with a value in every run."""
     n_runs = np.bincount(np.concatenate([run.users for run in runs]), minlength=n_users)
     return [run.only(np.flatnonzero(n_runs == len(runs))) for run in runs]
 
 
-def _mean_of_runs(runs: Sequence[Averaged]) -> Averaged:
+def _average_runs(runs: Sequence[Averaged]) -> Averaged:
     """Average the values of a system's runs over the same users."""
     states = tuple(run.state for run in runs if run.state is not None)
     values = np.mean([run.values for run in runs], axis=0)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from rankmeter._choices import TieRule
 from rankmeter._engine.scores import Scores
 from rankmeter._results.estimates import estimate
-from rankmeter._results.wording import number
+from rankmeter._results.wording import number_text
 from rankmeter.conventions._plan import MetricPlan, Plan, resolve
 from rankmeter.errors import RankmeterError
 
@@ -35,16 +35,16 @@ class Shares:
     classes: tuple[str, ...]
     parts: Mapping[str, Sequence[float]]
 
-    def rows(self) -> list[tuple[str, ...]]:
+    def percent_rows(self) -> list[tuple[str, ...]]:
         """The rows of a table: the system, and each share in percent."""
         return [(name, *(f"{y:.1%}" for y in shares)) for name, shares in self.parts.items()]
 
-    def summed(self) -> dict[str, list[float]]:
+    def cumulative_shares(self) -> dict[str, list[float]]:
         """Cumulative shares of the parts, by system."""
         return {name: [*itertools.accumulate(shares)] for name, shares in self.parts.items()}
 
 
-def first_hits(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Shares | None:
+def first_hit_shares(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Shares | None:
     """Shares of users by the rank of the first hit, for the first metric of hits.
 
     None without such a metric, or where the rankings cannot be read again.
@@ -52,13 +52,15 @@ def first_hits(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Sh
     entry = next((e for e in plan.metrics if e.spec.of_hits), None)
     if entry is None:
         return None
-    means = _means(plan, scored, [f"hr@{k}" for k in RANKS], entry, averaging=True)
+    means = _means_by_system(plan, scored, [f"hr@{k}" for k in RANKS], entry, averaging=True)
     if means is None:
         return None
-    growing = (i for rates in means.values() for i in range(len(RANKS)) if _grows(rates, i))
+    growing = (i for rates in means.values() for i in range(len(RANKS)) if _grows_at(rates, i))
     last = max(growing, default=0)
     ranks = RANKS[: last + 1]
-    classes = [_span(low + 1, high) for low, high in zip((0, *ranks), ranks, strict=False)]
+    classes = [
+        _rank_span_text(low + 1, high) for low, high in zip((0, *ranks), ranks, strict=False)
+    ]
     shares = {}
     for name, rates in means.items():
         edges = [0.0, *rates[: last + 1], 1.0]
@@ -66,7 +68,7 @@ def first_hits(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Sh
     return Shares((*classes, "none"), shares)
 
 
-def popularity_shown(
+def popularity_shares(
     plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]
 ) -> tuple[int, Shares] | None:
     """First cutoff of the plan, else 10, and popularity shares of the items within this cutoff.
@@ -76,7 +78,7 @@ def popularity_shown(
     k = next((entry.metric.k for entry in plan.metrics if entry.metric.k), 10)
     tails = [f"tail_share(head=items,size={size:g},cold=other)@{k}" for size in POPULAR]
     known_tail = f"tail_share(head=items,size={POPULAR[0]:g},cold=tail)@{k}"
-    means = _means(plan, scored, [*tails, known_tail], plan.metrics[0], averaging=False)
+    means = _means_by_system(plan, scored, [*tails, known_tail], plan.metrics[0], averaging=False)
     if means is None:
         return None
     edges = [f"{100 * size:g} %" for size in POPULAR]
@@ -89,7 +91,7 @@ def popularity_shown(
     return k, Shares(tuple(classes), shares)
 
 
-def _means(
+def _means_by_system(
     plan: Plan,
     scored: Callable[[Plan], Mapping[str, Scores]],
     metrics: Sequence[str],
@@ -112,24 +114,24 @@ def _means(
     return None if any(map(math.isnan, itertools.chain(*means.values()))) else means
 
 
-def _grows(means: Sequence[float], i: int) -> bool:
+def _grows_at(means: Sequence[float], i: int) -> bool:
     return means[i] > (means[i - 1] if i else 0.0)
 
 
-def _span(low: int, high: int) -> str:
+def _rank_span_text(low: int, high: int) -> str:
     return f"{low}" if low == high else f"{low}–{high}"
 
 
-def tie_bounds(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -> str:
+def tie_bounds_note(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -> str:
     """Note with the share of tied targets, and the bounds of the means.
 
     `score` gives the scores of another plan for the same data, of whose `n` targets `tied` are
     tied.
     """
-    last = _means_of_rule(plan, score, "pessimistic")
-    first = _means_of_rule(plan, score, "optimistic")
+    last = _means_under_tie_rule(plan, score, "pessimistic")
+    first = _means_under_tie_rule(plan, score, "optimistic")
     bounds = [
-        f"{label} {number(min(mean, first[label]))}–{number(max(mean, first[label]))}"
+        f"{label} {number_text(min(mean, first[label]))}–{number_text(max(mean, first[label]))}"
         for label, mean in last.items()
         if mean != first[label]
     ]
@@ -137,7 +139,9 @@ def tie_bounds(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -
     return text + (f"; ranked last or first: {', '.join(bounds)}" if bounds else "")
 
 
-def _means_of_rule(plan: Plan, score: Callable[[Plan], Scores], rule: TieRule) -> dict[str, float]:
+def _means_under_tie_rule(
+    plan: Plan, score: Callable[[Plan], Scores], rule: TieRule
+) -> dict[str, float]:
     entries = tuple(
         replace(entry, alignment=replace(entry.alignment, ties=rule)) for entry in plan.metrics
     )

@@ -19,10 +19,10 @@ from rankmeter._reading.table import Table as Read
 from rankmeter._results import charts
 from rankmeter._results.estimates import Estimate, estimate
 from rankmeter._results.evaluated import Evaluated
-from rankmeter._results.notes import count_clusters, counts_of, uneven_weights
+from rankmeter._results.notes import count_clusters, counts_of_tables, uneven_weight_cautions
 from rankmeter._results.result import UnavailableMethod
-from rankmeter._results.segments import gap_frame, labels_of, part_frame, part_means
-from rankmeter._results.verdicts import histogram_of
+from rankmeter._results.segments import gap_frame, part_frame, part_means, read_user_labels
+from rankmeter._results.verdicts import bin_values
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import refuse_dead_threads, warn
@@ -141,10 +141,15 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         ndcg@2 = dcg / ideal = 0.6309 / 3.6309 = 0.1738
         convention rankmeter, relevant >0 · ties item
         """
-        from rankmeter._results.walkthrough import Walkthrough, entries_of, plan_notes, walk_user
+        from rankmeter._results.walkthrough import (
+            Walkthrough,
+            plan_notes,
+            select_metrics,
+            trace_user,
+        )
 
-        entries = entries_of(self.plan, metrics)
-        walks = walk_user(self.source, self.scores, user, entries)
+        entries = select_metrics(self.plan, metrics)
+        walks = trace_user(self.source, self.scores, user, entries)
         pairs = tuple(("", walk) for walk in walks)
         return Walkthrough(user, pairs, plan_notes(self.plan, self.facts()), self.words)
 
@@ -169,7 +174,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         DataError
             If no user has a label, a user has two, or labels mix text, numbers and booleans.
         """
-        labels = self._segments(segments)
+        labels = self._segment_labels(segments)
         means = part_means(self.plan, self.scores, labels, self.clusters)
         return self.kind.frame(part_frame(means))
 
@@ -206,12 +211,12 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         >>> result.gap({"ann": "new", "bob": "new", "cat": "old"})["gap"].to_list()
         [0.5]
         """
-        labels = self._segments(segments)
+        labels = self._segment_labels(segments)
         return self.kind.frame(gap_frame(self.plan, self.scores, labels, self.clusters))
 
-    def _segments(self, segments: object) -> pl.Series:
+    def _segment_labels(self, segments: object) -> pl.Series:
         """Segment of each user, null for users without a segment."""
-        labels = labels_of(segments, "segment", self.scores)
+        labels = read_user_labels(segments, "segment", self.scores)
         if labels is None:
             raise refused("segments", "a label for each user, such as {user: segment}", segments)
         return labels
@@ -273,12 +278,14 @@ class Summary(Evaluated, Mapping[str, Estimate]):
             If the kind is unknown.
         """
         if choice("kind", kind, ("means", "distribution")) == "means":
-            return charts.side_by_side([charts.means(list(self.values()), self.confidence)])
+            return charts.place_side_by_side(
+                [charts.means_chart(list(self.values()), self.confidence)]
+            )
         shares = [
-            charts.distribution(entry.label, *histogram_of(self.scores.averaged(entry).values))
+            charts.value_histogram(entry.label, *bin_values(self.scores.averaged(entry).values))
             for entry in self.plan.metrics
         ]
-        return charts.side_by_side(shares)
+        return charts.place_side_by_side(shares)
 
     @in_words_of_result
     def report(self, path: str | Path, *, segments: object = None) -> None:
@@ -316,10 +323,10 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         '<!doctype html>'
         """
         refuse_dead_threads()
-        from rankmeter._results.page import write
-        from rankmeter._results.summary_page import page_of
+        from rankmeter._results.page import write_page
+        from rankmeter._results.summary_page import page_content
 
-        write(path, "summary", lambda: page_of(self, segments), self.to_dict)
+        write_page(path, "summary", lambda: page_content(self, segments), self.to_dict)
 
 
 def summarize(
@@ -334,13 +341,13 @@ def summarize(
 
     `clusters` has the cluster of each user, and `unused` the counts of labels without effect.
     """
-    random, perfect = by_chance(plan, scores, truth)
-    doubts = uneven_weights(plan, scores)
+    random, perfect = random_and_perfect_means(plan, scores, truth)
+    doubts = uneven_weight_cautions(plan, scores)
     warn(*doubts)
     return average_scores(
         plan,
         scores,
-        {**counts_of(rankings, truth), **(unused or {})},
+        {**counts_of_tables(rankings, truth), **(unused or {})},
         clusters=clusters,
         cautions=(*truth.origin.cautions, *rankings.origin.cautions, *doubts),
         kind=rankings.origin.kind,
@@ -367,7 +374,7 @@ def average_scores(
     return Summary(plan, scores, counts, estimates, clusters, **attributes)
 
 
-def with_metrics(result: Summary, labels: Collection[str]) -> Summary:
+def restrict_to_metrics(result: Summary, labels: Collection[str]) -> Summary:
     """Restrict a result to some metrics, in the order of `labels`."""
     entries = tuple(result.plan[label] for label in labels)
     if entries == result.plan.metrics:
@@ -381,7 +388,7 @@ def with_metrics(result: Summary, labels: Collection[str]) -> Summary:
     )
 
 
-def with_names_of(first: Summary, result: Summary) -> Summary:
+def rename_metrics_as_in(first: Summary, result: Summary) -> Summary:
     """Rename the metrics of `result` as in `first` where the metrics are equal."""
     by_metric = {entry.requested: entry.label for entry in first.plan.metrics}
     names = {e.label: by_metric.get(e.requested, e.label) for e in result.plan.metrics}
@@ -410,7 +417,9 @@ def with_names_of(first: Summary, result: Summary) -> Summary:
     )
 
 
-def by_chance(plan: Plan, scores: Scores, truth: Read) -> tuple[dict[str, float], dict[str, float]]:
+def random_and_perfect_means(
+    plan: Plan, scores: Scores, truth: Read
+) -> tuple[dict[str, float], dict[str, float]]:
     """Means of random and of perfect rankings over the users of the result, where both exist."""
     means: tuple[dict[str, float], dict[str, float]] = {}, {}
     entries = [entry for entry in plan.metrics if entry.averaging.aggregate == "mean"]

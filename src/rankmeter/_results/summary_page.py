@@ -9,19 +9,24 @@ from rankmeter._engine.scores import Scores
 from rankmeter._results import charts
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.evaluated import Evaluated, labels_by_group
-from rankmeter._results.reread import curves_and_shares, no_ranks, reopen_source, tops_of_lists
-from rankmeter._results.result import Name, written_call
-from rankmeter._results.segments import labels_of, part_means
+from rankmeter._results.reread import (
+    curves_and_shares,
+    refuse_without_ranks,
+    reopen_source,
+    tops_of_lists,
+)
+from rankmeter._results.result import Name, python_call
+from rankmeter._results.segments import part_means, read_user_labels
 from rankmeter._results.tables import MeanCell, Table
 from rankmeter._results.verdicts import (
     Spread,
-    drawn_of,
-    headline_of,
-    histogram_of,
-    spread_of,
+    bin_values,
+    compute_quantiles,
+    mean_headline,
+    metrics_with_charts,
     worst_and_best_users,
 )
-from rankmeter._results.wording import number
+from rankmeter._results.wording import number_text
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors._checks import in_words
 
@@ -29,29 +34,31 @@ OWN = "rankings"
 """What the rankings of one evaluation are called."""
 
 
-def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
+def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
     """Content of the evaluation page, by variable name of the template."""
     plan, scores = result.plan, result.scores
     spreads = {
-        e.label: spread_of(scores.averaged(e).values, increasing=e.spec.increasing)
+        e.label: compute_quantiles(scores.averaged(e).values, increasing=e.spec.increasing)
         for e in plan.metrics
         if not e.spec.whole
     }
-    charted, left_out = drawn_of([*result.estimates])
+    charted, left_out = metrics_with_charts([*result.estimates])
     by_user = [plan[label] for label in charted if label in spreads]
-    bins = {e.label: histogram_of(scores.averaged(e).values) for e in by_user}
-    extremes = {entry.label: _worst_and_best(scores, entry) for entry in by_user}
+    bins = {e.label: bin_values(scores.averaged(e).values) for e in by_user}
+    extremes = {entry.label: _worst_and_best_rows(scores, entry) for entry in by_user}
     source, tables = reopen_source(result), _means_by_part(result, segments)
     first = plan.metrics[0].label
     random = result.random.get(first)
 
     def scored(plan: Plan) -> Mapping[str, Scores]:
-        return {OWN: source.open().run(plan)[source.system]} if source else no_ranks(plan)
+        return (
+            {OWN: source.open().run(plan)[source.system]} if source else refuse_without_ranks(plan)
+        )
 
     nameless = {"": (source, scores)}
     _, reread = curves_and_shares(plan, scored, charted, [OWN], None, {OWN: result.read})
     return {
-        "headline": headline_of(
+        "headline": mean_headline(
             result.estimates[first], spreads.get(first), result.confidence, random
         ),
         "estimates": result.estimates,
@@ -67,7 +74,7 @@ def page_of(result: Evaluated, segments: object = None) -> dict[str, Any]:
         "lists": {e.label: tops_of_lists(nameless, e, extremes[e.label]) for e in by_user},
         "figures": {
             "distribution": {
-                label: [charts.distribution(label, *shape)] if sum(shape[0]) else []
+                label: [charts.value_histogram(label, *shape)] if sum(shape[0]) else []
                 for label, shape in bins.items()
             },
             **reread["figures"],
@@ -93,7 +100,7 @@ def _part_charts(
 ) -> dict[str, list[Any]]:
     """Charts of the means by part of the users, for each metric."""
     by_part = {label: {(part, OWN): row[label] for part, row in means.items()} for label in labels}
-    return {label: charts.segments(label, by_part[label], [OWN]) for label in labels}
+    return {label: charts.segments_chart(label, by_part[label], [OWN]) for label in labels}
 
 
 def _python_call(result: Evaluated) -> str:
@@ -101,13 +108,13 @@ def _python_call(result: Evaluated) -> str:
     if result.source is None or not result.source.system:
         return ""  # of scores, ranks or batches
     clusters = None if result.clusters is None else Name("clusters")
-    return written_call(result.plan, "evaluate", "rankings, truth", clusters=clusters)
+    return python_call(result.plan, "evaluate", "rankings, truth", clusters=clusters)
 
 
 def _means_by_part(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
     """Means by grouping of the users, part and metric."""
     ways = labels_by_group(result)
-    segment_labels = labels_of(segments, "segment", result.scores)
+    segment_labels = read_user_labels(segments, "segment", result.scores)
     if segment_labels is not None:
         ways["segment"] = segment_labels
     means = {
@@ -120,7 +127,7 @@ def _means_by_part(result: Evaluated, segments: object) -> dict[str, dict[str, A
     }
 
 
-def _worst_and_best(scores: Scores, entry: MetricPlan) -> dict[str, list[tuple[str, str]]]:
+def _worst_and_best_rows(scores: Scores, entry: MetricPlan) -> dict[str, list[tuple[str, str]]]:
     """Table rows of the users with the worst values and with the best values."""
     averaged = scores.averaged(entry)
     users = scores.users.gather(averaged.users)
@@ -131,7 +138,7 @@ def _spread_table(spreads: Mapping[str, Spread]) -> Table:
     rows = [
         (
             label,
-            *map(number, (spread.worst, *spread.quartiles)),
+            *map(number_text, (spread.worst, *spread.quartiles)),
             f"{spread.at_worst:,}",
             f"{spread.n:,}",
         )

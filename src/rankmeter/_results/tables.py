@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.wording import interval_text, number
+from rankmeter._results.wording import interval_text, number_text
 from rankmeter.errors import LONGEST_NAME, shortened
 
 # Line breaks, control characters of a terminal, and characters that change the direction of text.
@@ -33,34 +33,34 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 }
 
 
-def one_line(text: str) -> str:
+def to_one_line(text: str) -> str:
     """Replace newlines and other control characters by spaces."""
     return _CONTROL.sub(" ", text)
 
 
-def visible(text: str) -> str:
+def spell_out_hidden(text: str) -> str:
     """Spell out control characters other than newlines and tabs, as ⟨U+202E⟩."""
-    return _escaped(text, lambda c: c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩")
+    return _replace_control_characters(text, lambda c: c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩")
 
 
-def as_json(text: str) -> str:
+def escape_json(text: str) -> str:
     """Escape the control characters of a terminal in JSON text, without changing values.
 
     JSON escapes the first 32 characters itself; those that are left are between its values.
     """
-    return _escaped(text, lambda c: c if c < " " else f"\\u{ord(c):04x}")
+    return _replace_control_characters(text, lambda c: c if c < " " else f"\\u{ord(c):04x}")
 
 
-def _escaped(text: str, escape: Callable[[str], str]) -> str:
+def _replace_control_characters(text: str, escape: Callable[[str], str]) -> str:
     """Replace each control character of a text by the result of `escape`."""
     return _CONTROL.sub(lambda characters: "".join(map(escape, characters[0])), text)
 
 
-def as_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Escape text for Markdown: no markup, no link, no end of a cell, no quotation."""
     import html
 
-    escaped = re.sub("(?<!^)&gt;", ">", html.escape(one_line(text), quote=False))
+    escaped = re.sub("(?<!^)&gt;", ">", html.escape(to_one_line(text), quote=False))
     return re.sub(r"[\\`|]|(?<=\])\(", r"\\\g<0>", escaped)
 
 
@@ -99,9 +99,9 @@ class Table:
     def to_text(self) -> str:
         """Render for a terminal or a log: aligned columns, a rule, notes.
 
-        A line of the table is one line of text, as `tame_cells` says.
+        A line of the table is one line of text, as `safe_text_cells` says.
         """
-        grid = self.tame_cells()
+        grid = self.safe_text_cells()
         widths = [max(len(row[i]) for row in grid) for i in range(len(self.columns))]
 
         def line(row: Sequence[str]) -> str:
@@ -112,16 +112,16 @@ class Table:
             return "  ".join(cells).rstrip()
 
         rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
-        notes = [one_line(" · ".join(self.notes))] if self.notes else []
+        notes = [to_one_line(" · ".join(self.notes))] if self.notes else []
         return "\n".join([line(grid[0]), rule, *map(line, grid[1:]), *notes])
 
-    def tame_cells(self) -> list[list[str]]:
+    def safe_text_cells(self) -> list[list[str]]:
         """Cells of the header and of the rows for tables of text, safe for any names.
 
         Control characters become spaces; names of more than 80 characters, in the first column or
         above the others, get an … in their middle. Values are not shortened.
         """
-        titles, *rows = ([*map(one_line, row)] for row in (self.columns, *self.rows))
+        titles, *rows = ([*map(to_one_line, row)] for row in (self.columns, *self.rows))
         brief = [[shortened(row[0], LONGEST_NAME), *row[1:]] for row in rows]
         return [[shortened(title, LONGEST_NAME) for title in titles], *brief]
 
@@ -129,10 +129,10 @@ class Table:
         """Render as a pipe table, with the notes as a line below; no name is read as markup."""
 
         def line(row: Sequence[str]) -> str:
-            return "| " + " | ".join(map(as_markdown, row)) + " |"
+            return "| " + " | ".join(map(escape_markdown, row)) + " |"
 
         align = "|" + ":--|" * self.left + "--:|" * (len(self.columns) - self.left)
-        notes = ["", as_markdown(" · ".join(self.notes))] if self.notes else []
+        notes = ["", escape_markdown(" · ".join(self.notes))] if self.notes else []
         return "\n".join([line(self.columns), align, *map(line, self.rows), *notes])
 
     def to_latex(self, caption: str = "", label: str = "") -> str:
@@ -151,7 +151,7 @@ class Table:
             r"\bottomrule",
             r"\end{tabular}",
         ]
-        return floated(lines, self.notes, caption, label)
+        return latex_with_notes(lines, self.notes, caption, label)
 
     def to_html(self) -> str:
         """Render as an HTML table in the reader's own colors; all text is escaped.
@@ -164,16 +164,19 @@ class Table:
         left, right = (f' style="text-align:{side}"' for side in ("left", "right"))
 
         def line(row: Sequence[str], tag: str, index: int = -1) -> str:
+            texts = [html.escape(spell_out_hidden(cell)) for cell in row]
             cells = [
                 f"<{tag}{left if i < self.left else right if tag == 'th' else ''}>"
-                f"{_emphasized(html.escape(visible(cell)), self.styles.get((index, i), ()))}"
+                f"{_emphasize_number(text, self.styles.get((index, i), ()))}"
                 f"</{tag}>"
-                for i, cell in enumerate(row)
+                for i, text in enumerate(texts)
             ]
             return f"<tr>{''.join(cells)}</tr>"
 
         notes = (
-            f"<small>{html.escape(visible(' · '.join(self.notes)))}</small>" if self.notes else ""
+            f"<small>{html.escape(spell_out_hidden(' · '.join(self.notes)))}</small>"
+            if self.notes
+            else ""
         )
         return (
             '<table cellpadding="6" style="border-collapse:collapse;text-align:right;'
@@ -200,7 +203,7 @@ class MeanCell:
     beats: int | None = None
 
     def __str__(self) -> str:
-        return f"{number(self.estimate.mean)} {self.mark}".rstrip()
+        return f"{number_text(self.estimate.mean)} {self.mark}".rstrip()
 
     @property
     def styles(self) -> tuple[Style, ...]:
@@ -212,16 +215,16 @@ _OF_RANK: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
 _OF_MARK: dict[str, tuple[Style, ...]] = {"▲": ("better",), "▼": ("worse",)}
 
 
-def _emphasized(cell: str, styles: Collection[Style]) -> str:
+def _emphasize_number(cell: str, styles: Collection[Style]) -> str:
     """Emphasize the number of a cell in HTML, without the marker after the number."""
     tag = "b" if "best" in styles else "u" if "second" in styles else ""
     value, space, mark = cell.partition(" ")
     return f"<{tag}>{value}</{tag}>{space}{mark}" if tag else cell
 
 
-def floated(tabular: Sequence[str], notes: Sequence[str], caption: str, label: str) -> str:
+def latex_with_notes(tabular: Sequence[str], notes: Sequence[str], caption: str, label: str) -> str:
     """Put notes as comments above a ``tabular``, in a ``table`` given a caption or a label."""
-    lines = (" ".join(one_line(note).split()) for note in notes)
+    lines = (" ".join(to_one_line(note).split()) for note in notes)
     comments = [f"% {line}".replace("▲", "+").replace("▼", "-") for line in lines]
     if not (caption or label):
         return "\n".join([*comments, *tabular])
@@ -230,16 +233,16 @@ def floated(tabular: Sequence[str], notes: Sequence[str], caption: str, label: s
     return "\n".join([*comments, *head, *tabular, r"\end{table}"])
 
 
-def as_latex(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Escape the text of a cell for LaTeX."""
-    cell = re.sub(r"(?<!\S)-(?=\d)|(?<=\[)-(?=\d)", "−", " ".join(one_line(text).split()))
+    cell = re.sub(r"(?<!\S)-(?=\d)|(?<=\[)-(?=\d)", "−", " ".join(to_one_line(text).split()))
     cell = re.sub("|".join(map(re.escape, _LATEX)), lambda sign: _LATEX[sign[0]], cell)
     # A bracket or a star at the start would be read as an argument of the preceding \\\\.
     return f"{{{cell}}}" if cell.startswith(("[", "*")) else cell
 
 
 def _latex_row(row: Sequence[str]) -> str:
-    return " & ".join(map(as_latex, row)) + r" \\"
+    return " & ".join(map(escape_latex, row)) + r" \\"
 
 
 _SIGNS = {"▲": "+", "▼": "-"}
@@ -274,39 +277,42 @@ class Means:
         Cutoffs of one metric are under one head. What the marks mean is below the last rule.
         """
         aligned = f"l{'r' * len(self.metrics)}"
-        lines = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", *self._heads(), r"\midrule"]
+        lines = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", *self._header_rows(), r"\midrule"]
         lines += [
-            " & ".join([as_latex(title), *self._cells(row, _latex_cell)]) + r" \\"
+            " & ".join([escape_latex(title), *self._format_cells(row, _latex_cell)]) + r" \\"
             for title, row in self.rows.items()
         ]
         lines += [r"\bottomrule", *self._footnote_rows(), r"\end{tabular}"]
-        return floated(lines, self.notes, caption, label)
+        return latex_with_notes(lines, self.notes, caption, label)
 
     def _footnote_rows(self) -> list[str]:
         """LaTeX rows that explain the marks, wrapped to about the width of the table."""
         if not any(cell.mark for row in self.rows.values() for cell in row):
             return []
-        rows = [[title, *self._cells(row, _plain_cell)] for title, row in self.rows.items()]
+        rows = [[title, *self._format_cells(row, _plain_cell)] for title, row in self.rows.items()]
         columns = zip(*[["", *self.metrics], *rows], strict=True)
         width = sum(max(map(len, column)) + 2 for column in columns)
         lines = textwrap.wrap(self.meaning, max(40, width))
-        escaped = (" ".join(map(as_latex, line.split())) for line in lines)
+        escaped = (" ".join(map(escape_latex, line.split())) for line in lines)
         all_columns = rf"\multicolumn{{{1 + len(self.metrics)}}}{{@{{}}l@{{}}}}"
         return [rf"{all_columns}{{\footnotesize {line}}} \\" for line in escaped]
 
-    def _heads(self) -> list[str]:
+    def _header_rows(self) -> list[str]:
         """LaTeX header of metric names, in two lines if cutoffs of one metric follow each other."""
-        runs = [(base, [*labels]) for base, labels in itertools.groupby(self.metrics, _base)]
+        runs = [
+            (base, [*labels])
+            for base, labels in itertools.groupby(self.metrics, _name_without_cutoff)
+        ]
         if all(len(labels) == 1 for _, labels in runs):
-            return [" & ".join(["system", *map(as_latex, self.metrics)]) + r" \\"]
+            return [" & ".join(["system", *map(escape_latex, self.metrics)]) + r" \\"]
         upper, rules, lower, column = [""], "", ["system"], 2
         for base, labels in runs:
             n = len(labels)
             if n == 1:
                 upper.append("")
-                lower.append(as_latex(labels[0]))
+                lower.append(escape_latex(labels[0]))
             else:
-                upper.append(rf"\multicolumn{{{n}}}{{c}}{{{as_latex(base)}}}")
+                upper.append(rf"\multicolumn{{{n}}}{{c}}{{{escape_latex(base)}}}")
                 rules += rf"\cmidrule(lr){{{column}-{column + n - 1}}}"
                 lower += [label.removeprefix(base) for label in labels]
             column += n
@@ -315,22 +321,23 @@ class Means:
     def to_markdown(self) -> str:
         """Render as a pipe table, with the notes as a line below."""
         lines = [
-            " | ".join(["| system", *map(as_markdown, self.metrics)]) + " |",
+            " | ".join(["| system", *map(escape_markdown, self.metrics)]) + " |",
             "|:--|" + "--:|" * len(self.metrics),
         ]
         lines += [
-            " | ".join([f"| {as_markdown(title)}", *self._cells(row, _markdown_cell)]) + " |"
+            " | ".join([f"| {escape_markdown(title)}", *self._format_cells(row, _markdown_cell)])
+            + " |"
             for title, row in self.rows.items()
         ]
-        return "\n".join([*lines, "", as_markdown(" · ".join(self.notes))])
+        return "\n".join([*lines, "", escape_markdown(" · ".join(self.notes))])
 
-    def _cells(
+    def _format_cells(
         self, row: Sequence[MeanCell], write: Callable[[str, str, str, int], str]
     ) -> list[str]:
         """Format the cells of a system with `write`: mean, interval, mark and rank."""
         return [
             write(
-                number(cell.estimate.mean, self.digits),
+                number_text(cell.estimate.mean, self.digits),
                 interval_text(*cell.estimate.interval, self.digits) if self.intervals else "",
                 cell.mark,
                 cell.rank,
@@ -339,17 +346,17 @@ class Means:
         ]
 
 
-def _base(label: str) -> str:
+def _name_without_cutoff(label: str) -> str:
     """Name of the metric in a label, without the cutoff."""
     name, separator, k = label.rpartition("@")
     return name if separator and k.isdigit() else label
 
 
 def _latex_cell(mean: str, interval: str, mark: str, rank: int) -> str:
-    text = {1: rf"\textbf{{{mean}}}", 2: rf"\underline{{{mean}}}"}.get(rank, as_latex(mean))
+    text = {1: rf"\textbf{{{mean}}}", 2: rf"\underline{{{mean}}}"}.get(rank, escape_latex(mean))
     letters = rf"\mathrm{{{mark}}}"
     raised = f"$^{{{_SIGNS.get(mark, letters)}}}$" if mark else ""
-    return f"{text}{raised}" + (rf" {{\scriptsize {as_latex(interval)}}}" if interval else "")
+    return f"{text}{raised}" + (rf" {{\scriptsize {escape_latex(interval)}}}" if interval else "")
 
 
 def _plain_cell(mean: str, interval: str, mark: str, rank: int) -> str:

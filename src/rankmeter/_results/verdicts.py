@@ -10,9 +10,15 @@ import numpy as np
 import polars as pl
 
 from rankmeter._evidence.hits import FloatArray
-from rankmeter._results.differences import Difference, seen_from
+from rankmeter._results.differences import Difference, difference_seen_from
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.wording import by_key, level, number, p_text, signed
+from rankmeter._results.wording import (
+    group_by_key,
+    level_text,
+    number_text,
+    p_equation,
+    signed_text,
+)
 from rankmeter.errors._checks import counted, in_words
 
 MAX_SYSTEMS = 10
@@ -54,30 +60,32 @@ class Verdict:
         return self.ranked[0]
 
     @property
-    def sure(self) -> bool:
+    def is_sure(self) -> bool:
         """Whether the lead of the best system is significant."""
         d = self.difference
         return d is not None and d.significant and d.better == self.best
 
     @property
-    def loses(self) -> bool:
+    def is_worse_than_rival(self) -> bool:
         """Whether the best of some systems is significantly worse than its rival."""
         d = self.difference
         return d is not None and d.significant and d.better != self.best
 
     @property
-    def lead(self) -> str:
+    def lead_text(self) -> str:
         """Lead of the best system and the name of its rival, as text."""
         d = self.difference
         if d is None or math.isnan(d.difference):
             return "no difference to show"
         if d.gain > FACTOR:
             return f"{1 + d.gain:,.3g} times {d.b}"
-        gain = signed(d.difference) if math.isnan(d.gain) else f"{d.gain:+.1%}".replace("-", "−")
+        gain = (
+            signed_text(d.difference) if math.isnan(d.gain) else f"{d.gain:+.1%}".replace("-", "−")
+        )
         return f"{gain} against {d.b}"
 
 
-def verdict(
+def find_best_system(
     metric: str,
     means: Mapping[str, Estimate],
     differences: Sequence[Difference],
@@ -93,25 +101,25 @@ def verdict(
     value = {name: -e.mean if increasing else e.mean for name, e in means.items()}
     ranked = sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
     best = ranked[0]
-    of_best = [seen_from(d, best) for d in differences if best in (d.a, d.b)]
+    of_best = [difference_seen_from(d, best) for d in differences if best in (d.a, d.b)]
     # The baseline first, then the others by rank.
     ranks = {name: rank for rank, name in enumerate(ranked)}
     of_best.sort(key=lambda d: (d.b != baseline, ranks.get(d.b, len(ranked))))
     beaten = sum(d.significant and d.better == best for d in of_best)
     mean = means[best].mean
-    first = leaders(means, increasing=increasing)
+    first = leading_systems(means, increasing=increasing)
     return Verdict(
         metric, ranked, first, mean, of_best[0] if of_best else None, beaten, len(of_best)
     )
 
 
-def near_the_best(means: Mapping[str, Estimate], best: str) -> list[str]:
+def systems_near_best(means: Mapping[str, Estimate], best: str) -> list[str]:
     """Best system, and systems with a mean inside the interval of the best system's mean."""
     low, high = means[best].low, means[best].high
     return [name for name, e in means.items() if name == best or low <= e.mean <= high]
 
 
-def printed_ranks(means: Sequence[str], *, increasing: bool) -> list[int]:
+def rank_printed_means(means: Sequence[str], *, increasing: bool) -> list[int]:
     """Rank printed means: 1 for the best, 2 for the second of at least three, else 0.
 
     Equal means have equal ranks; if all means are equal, every rank is 0.
@@ -124,14 +132,16 @@ def printed_ranks(means: Sequence[str], *, increasing: bool) -> list[int]:
     return [0 if value is None else ranks.get(value, 0) for value in values]
 
 
-def leaders(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
+def leading_systems(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
     """Systems with the best printed mean, several in case of ties."""
     with_mean = [name for name, e in means.items() if not math.isnan(e.mean)]
-    ranks = printed_ranks([number(means[name].mean) for name in with_mean], increasing=increasing)
+    ranks = rank_printed_means(
+        [number_text(means[name].mean) for name in with_mean], increasing=increasing
+    )
     return [name for name, rank in zip(with_mean, ranks, strict=True) if rank == 1] or with_mean
 
 
-def pairs_shown(
+def differences_in_chart(
     differences: Sequence[Difference], best: str, limit: int = MAX_PAIRS
 ) -> list[Difference]:
     """The differences that a chart shows, from the largest to the smallest.
@@ -155,7 +165,7 @@ class Histogram:
     equal: int
 
 
-def histogram(x: FloatArray, y: FloatArray) -> Histogram:
+def bin_differences(x: FloatArray, y: FloatArray) -> Histogram:
     """Bin the per-user differences x - y behind a mean difference."""
     differences = (x - y)[x != y]
     reach = float(np.abs(differences).max(initial=0.0)) or 1.0
@@ -170,7 +180,7 @@ def histogram(x: FloatArray, y: FloatArray) -> Histogram:
     return Histogram(edges.tolist(), sides.tolist(), int(x.size - differences.size))
 
 
-def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
+def count_users_per_point(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
     """Round both values of each user to a grid of 21 × 21 points, and count users per point.
 
     Equal values stay equal, and the smallest and the largest value are exact.
@@ -183,7 +193,7 @@ def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
     return list(zip(first, second, n.tolist(), strict=True))
 
 
-def drawn_of(labels: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+def metrics_with_charts(labels: Sequence[str]) -> tuple[Sequence[str], list[str]]:
     """Metrics that get charts and lists, and a note if other metrics are left out."""
     note = (
         f"{len(labels)} metrics: the charts and the lists show the first {MAX_METRICS}, the tables "
@@ -192,13 +202,13 @@ def drawn_of(labels: Sequence[str]) -> tuple[Sequence[str], list[str]]:
     return labels[:MAX_METRICS], [note] if len(labels) > MAX_METRICS else []
 
 
-def histogram_of(values: FloatArray) -> tuple[list[int], list[float]]:
+def bin_values(values: FloatArray) -> tuple[list[int], list[float]]:
     """Bin values; return the counts and the edges of the bins."""
     counts, edges = np.histogram(values, BINS)
     return counts.tolist(), edges.tolist()
 
 
-def extremes(
+def extreme_user_rows(
     users: pl.Series, x: FloatArray, y: FloatArray, d: Difference
 ) -> dict[str, list[tuple[str, ...]]]:
     """Rows of the users with the largest differences in favor of each system.
@@ -211,7 +221,7 @@ def extremes(
     for name, gain in ((d.a, gains), (d.b, -gains)):
         order = np.argsort(-gain, kind="stable")[:MAX_USERS]
         for i in order[gain[order] > 0].tolist():
-            row = (str(users[i]), f"{x[i]:.4f}", f"{y[i]:.4f}", signed(x[i] - y[i]))
+            row = (str(users[i]), f"{x[i]:.4f}", f"{y[i]:.4f}", signed_text(x[i] - y[i]))
             rows.setdefault(f"{name} is better for them", []).append(row)
     return rows
 
@@ -242,7 +252,7 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
     else:
         del by_answer["no difference shown"]
     answers = [
-        f"{verb} in {_some_names(names) if len(names) < len(within) else f'all {len(names)}'}"
+        f"{verb} in {_join_names(names) if len(names) < len(within) else f'all {len(names)}'}"
         for verb, names in by_answer.items()
         if names
     ]
@@ -250,14 +260,14 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
     return ": ".join(filter(None, [start, ", ".join(answers)]))
 
 
-def _some_names(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     """Join names; beyond `MAX_NAMED`, count the remaining names."""
     n_named = MAX_NAMED if len(names) > MAX_NAMED + 1 else len(names)
     suffix = f" and {len(names) - n_named} more" if len(names) > n_named else ""
     return ", ".join(names[:n_named]) + suffix
 
 
-def headline(
+def comparison_headline(
     verdict: Verdict, baseline: str, correction: str, segments: tuple[str, str] = ("", "")
 ) -> Headline:
     """The answer in one line, with sentences on its size and certainty.
@@ -273,7 +283,7 @@ def headline(
         return Headline(f"{d.a} and {d.b} have the same {metric}", (d.sentence(),))
     if baseline and verdict.best == baseline:
         title = f"No system beats {baseline} on {metric}"
-    elif verdict.sure and (baseline or verdict.beaten == verdict.others):
+    elif verdict.is_sure and (baseline or verdict.beaten == verdict.others):
         title = f"{verdict.best} beats {d.b} on {metric}{_gain_text(d)}"
     elif d.verdict == "equivalent":
         title = f"{d.a} and {d.b} are equivalent on {metric} within ±{d.margin:.4f}"
@@ -288,16 +298,16 @@ def headline(
         title += f"; {clause}" if system in title else f"; {system}: {clause}"
     size = (
         f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a "
-        f"{'mean ' if d.per_user else ''}difference of {signed(d.difference)}"
-        f"{in_words(' per user') if d.per_user else ''}, with an interval from {signed(d.low)} to "
-        f"{signed(d.high)}."
+        f"{'mean ' if d.per_user else ''}difference of {signed_text(d.difference)}"
+        f"{in_words(' per user') if d.per_user else ''}, with an interval from "
+        f"{signed_text(d.low)} to {signed_text(d.high)}."
     )
     if d.per_user:
         size += (
             f" {d.a} is better for {counted(d.wins, 'user')}, equal for {d.ties:,}, worse for "
             f"{d.losses:,}."
         )
-    sentences = [size, *_certainty_sentences(d, correction, sure=verdict.sure)]
+    sentences = [size, *_certainty_sentences(d, correction, sure=verdict.is_sure)]
     if verdict.others > 1:
         beaten = f"{verdict.beaten or 'none'} {'is' if verdict.beaten <= 1 else 'are'}"
         sentences.append(
@@ -307,14 +317,14 @@ def headline(
     return Headline(title, tuple(sentences))
 
 
-def by_segment(
+def segment_sentence(
     metric: str, best: Mapping[str, Sequence[str]], difference: str, p: float, alpha: float
 ) -> str:
     """Name the best systems of each segment, and say whether `difference` varies.
 
     `best` is by segment; `p` is that of equal differences, NaN if they were not tested.
     """
-    by_leaders = by_key((", ".join(names), segment) for segment, names in best.items())
+    by_leaders = group_by_key((", ".join(names), segment) for segment, names in best.items())
     if len(by_leaders) == 1:
         (name,) = by_leaders
         has = "has" if all(len(names) == 1 for names in best.values()) else "have"
@@ -328,7 +338,7 @@ def by_segment(
     if math.isnan(p):
         return best_in
     verb = "differs" if p < alpha else "is not shown to differ"
-    return f"{best_in} The difference {difference} {verb} between segments ({p_text(p)})."
+    return f"{best_in} The difference {difference} {verb} between segments ({p_equation(p)})."
 
 
 def _gain_text(d: Difference) -> str:
@@ -346,7 +356,7 @@ def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[
     alone = correction == "none" or d.family == 1
     corrected = "" if alone else f" after correction ({correction}, {family})"
     p = "p < 0.0001" if d.p_adjusted < 0.0001 else f"p = {d.p_adjusted:.4f}"
-    by_chance = f"By chance alone, a difference like this appears in {_odds(d.p_adjusted)}"
+    by_chance = f"By chance alone, a difference like this appears in {_odds_text(d.p_adjusted)}"
     undecided = "" if sure else f": the data do not decide. {d.outlook()}"
     return [
         f"{by_chance}{undecided or '.'}",
@@ -354,7 +364,7 @@ def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[
     ]
 
 
-def _odds(p: float) -> str:
+def _odds_text(p: float) -> str:
     """Express a p-value as a number of experiments."""
     if p < 0.0001:
         return "fewer than 1 of 10,000 experiments"
@@ -384,7 +394,7 @@ class Spread:
     quartiles: tuple[float, ...]
 
 
-def spread_of(values: FloatArray, *, increasing: bool) -> Spread:
+def compute_quantiles(values: FloatArray, *, increasing: bool) -> Spread:
     """Compute quantiles of values; NaN without values."""
     if not values.size:
         return Spread(0, 0, math.nan, (math.nan,) * 3)
@@ -407,13 +417,13 @@ def worst_and_best_users(
     worst = worst[~np.isin(worst, best)]
     sides = {"worst": worst.tolist(), "best": best.tolist()}
     return {
-        side: [(str(users[i]), number(values[i])) for i in rows]
+        side: [(str(users[i]), number_text(values[i])) for i in rows]
         for side, rows in sides.items()
         if rows
     }
 
 
-def headline_of(
+def mean_headline(
     e: Estimate, spread: Spread | None, confidence: float, random: float | None
 ) -> Headline:
     """Headline with the mean, and sentences on its interval and on the spread of the values."""
@@ -421,17 +431,17 @@ def headline_of(
         return Headline(f"{e.label} has no mean", (in_words("No user has a value."),))
     sentences = []
     if not math.isnan(e.low):
-        level_text = level(confidence)
-        sentences.append(f"The {level_text} interval is from {number(e.low)} to {number(e.high)}.")
+        ends = f"from {number_text(e.low)} to {number_text(e.high)}"
+        sentences.append(f"The {level_text(confidence)} interval is {ends}.")
     if spread is not None and spread.n > 1:
         _, half, high = spread.quartiles
         sentences.append(
             f"{counted(spread.at_worst, 'user')} of {spread.n:,} "
-            f"{'has' if spread.at_worst == 1 else 'have'} the worst value, {number(spread.worst)}. "
-            f"Half of the {in_words('users')} have at most {number(half)}, "
-            f"three quarters at most {number(high)}."
+            f"{'has' if spread.at_worst == 1 else 'have'} the worst value, "
+            f"{number_text(spread.worst)}. Half of the {in_words('users')} have at most "
+            f"{number_text(half)}, three quarters at most {number_text(high)}."
         )
     if random is not None:
-        sentences.append(f"Random rankings of all candidates reach {number(random)}.")
+        sentences.append(f"Random rankings of all candidates reach {number_text(random)}.")
     over = "all lists" if spread is None else counted(e.n, "user")
-    return Headline(f"{e.label} is {number(e.mean)} over {over}", tuple(sentences))
+    return Headline(f"{e.label} is {number_text(e.mean)} over {over}", tuple(sentences))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from rankmeter._engine.walk import Grid, Line, Place, Walk
 from rankmeter._results.tables import Table
-from rankmeter._results.wording import number
+from rankmeter._results.wording import number_text
 from rankmeter.errors import shortened
 from rankmeter.errors._checks import exact, in_words
 
@@ -37,37 +37,39 @@ class Heading(str):
     __slots__ = ()
 
 
-def parts_of(walk: Walk, whose: str) -> Iterator[str | Table]:
+def walk_parts(walk: Walk, whose: str) -> Iterator[str | Table]:
     """Headings, tables and lines, in reading order."""
-    yield Heading(f"{walk.label} of {whose} = {_plain(walk.value)}")
+    yield Heading(f"{walk.label} of {whose} = {_plain_number(walk.value)}")
     yield ", ".join(walk.facts)
-    yield _table(walk.ranking, walk.k)
+    yield _position_table(walk.ranking, walk.k)
     if math.isnan(walk.value):
-        yield f"{walk.label} is undefined for this {in_words('user')}: {_meaning(walk)}"
+        yield f"{walk.label} is undefined for this {in_words('user')}: {_counted_value_text(walk)}"
         return
     if walk.ideal.places:
         yield "the perfect ranking:"
-        yield _table(walk.ideal, walk.k, end=_counting(walk.ideal, walk.k))
+        yield _position_table(walk.ideal, walk.k, end=_n_positions_with_terms(walk.ideal, walk.k))
     if walk.categories.places:
-        yield _table(walk.categories, None, kind="category")
-    yield from (_sentence(line, walk.label) for line in walk.lines if line.name or line.text)
+        yield _position_table(walk.categories, None, kind="category")
+    yield from (_equation(line, walk.label) for line in walk.lines if line.name or line.text)
     if not walk.whole and not math.isclose(walk.value, walk.counted, rel_tol=1e-12):
-        yield _meaning(walk)
+        yield _counted_value_text(walk)
 
 
-def _meaning(walk: Walk) -> str:
+def _counted_value_text(walk: Walk) -> str:
     left_out = math.isnan(walk.counted)
-    counts = "left out of the mean" if left_out else f"counts as {_plain(walk.counted)}"
+    counts = "left out of the mean" if left_out else f"counts as {_plain_number(walk.counted)}"
     return f"{counts} ({walk.rule})"
 
 
-def _counting(perfect: Grid, k: int | None) -> int:
+def _n_positions_with_terms(perfect: Grid, k: int | None) -> int:
     """Number of positions of an ideal ranking up to the last with a term, at least k."""
     adds = [i for i, position in enumerate(perfect.places) if position.numbers.get("term", 1.0)]
     return max(k or 0, 1 + max(adds, default=-1))
 
 
-def _table(grid: Grid, k: int | None, *, kind: str = "item", end: int | None = None) -> Table:
+def _position_table(
+    grid: Grid, k: int | None, *, kind: str = "item", end: int | None = None
+) -> Table:
     """Table of the positions that matter, up to `end`, with a row for positions left out."""
     named_items = any(position.item is not None for position in grid.places)
     first = ["rank", *[in_words("item")] * named_items, "gain"] if kind == "item" else [kind]
@@ -78,22 +80,22 @@ def _table(grid: Grid, k: int | None, *, kind: str = "item", end: int | None = N
         item = item_with_title(position)
         cells = [item]
         if kind == "item":
-            cells = [position.rank or "–", *[item] * named_items, _gain(position)]
-        row = [*cells, *(_plain(position.numbers.get(c)) for c in grid.columns)]
-        is_first, adds = i < min(k or FIRST, FIRST), _adds(position)
+            cells = [position.rank or "–", *[item] * named_items, _gain_text(position)]
+        row = [*cells, *(_plain_number(position.numbers.get(c)) for c in grid.columns)]
+        is_first, adds = i < min(k or FIRST, FIRST), _adds_to_value(position)
         counts = adds or (position.relevant and in_vain < _MOST_IN_VAIN)
         in_vain += position.relevant and not (is_first or adds)
         if (end is None or i < end) and (is_first or (counts and len(rows) < _MOST)):
-            rows += [*_hidden_row(hidden, relevant), row]
+            rows += [*_merge_hidden_rows(hidden, relevant), row]
             hidden, relevant = [], 0
         else:
             hidden.append(row)
             relevant += position.relevant and kind == "item" and end is None
-    last = _hidden_row(hidden, relevant)
+    last = _merge_hidden_rows(hidden, relevant)
     return Table([*first, *grid.columns], [*rows, *last], left=min(2, len(first)))
 
 
-def _hidden_row(hidden: Sequence[list[str]], relevant: int) -> Sequence[list[str]]:
+def _merge_hidden_rows(hidden: Sequence[list[str]], relevant: int) -> Sequence[list[str]]:
     """Replace two or more hidden rows by a single row that counts all and relevant rows."""
     if len(hidden) < 2:
         return hidden
@@ -101,13 +103,13 @@ def _hidden_row(hidden: Sequence[list[str]], relevant: int) -> Sequence[list[str
     return [["…", count, *[""] * (len(hidden[0]) - 2)][: len(hidden[0])]]
 
 
-def _adds(position: Place) -> bool:
+def _adds_to_value(position: Place) -> bool:
     """Whether a position adds to the value: by a term or hit, or by any number without terms."""
     terms = [position.numbers[name] for name in ("term", "hit") if name in position.numbers]
     return any(terms or position.numbers.values())
 
 
-def _gain(position: Place) -> str:
+def _gain_text(position: Place) -> str:
     """Format the gain, in parentheses for an item judged not relevant; empty for NaN."""
     if math.isnan(position.gain):
         return ""
@@ -122,28 +124,28 @@ def has_parentheses(part: str | Table) -> bool:
     return any(row[gain].startswith("(") for row in part.rows)
 
 
-def _sentence(line: Line, label: str) -> str:
+def _equation(line: Line, label: str) -> str:
     """Write a line as an equation: ``ndcg@10 = dcg / ideal = 1.0178 / 2.1309 = 0.4776``."""
     numbers = re.sub(r"[a-z_]\w*", lambda word: _number_or_word(line, word[0]), line.text)
-    name = label if line.name == label else _split_formula(line.name)
-    texts = [name, _split_formula(line.text), _split_formula(numbers), _plain(line.value)]
+    name = label if line.name == label else _replace_signs(line.name)
+    texts = [name, _replace_signs(line.text), _replace_signs(numbers), _plain_number(line.value)]
     return " = ".join(dict.fromkeys(filter(None, texts)))
 
 
 def _number_or_word(line: Line, word: str) -> str:
-    return _plain(line.parts[word]) if word in line.parts else word
+    return _plain_number(line.parts[word]) if word in line.parts else word
 
 
-def _split_formula(text: str) -> str:
+def _replace_signs(text: str) -> str:
     for sign, better in _SIGNS:
         text = text.replace(sign, better)
     return text
 
 
-def _plain(value: float | None) -> str:
+def _plain_number(value: float | None) -> str:
     """Format a number with four decimals, or without decimals if integer; empty for None."""
     if value is None:
         return ""
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    return f"{value:,.0f}" if value.is_integer() else number(value)
+    return f"{value:,.0f}" if value.is_integer() else number_text(value)

@@ -12,10 +12,10 @@ import polars as pl
 from rankmeter._engine.memory import Source
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.walk import Grid, Place, Walk, ranking_of, walk_metrics
-from rankmeter._results.notes import Facts, notes_of
+from rankmeter._results.notes import Facts, notes_on_means
 from rankmeter._results.result import Result
-from rankmeter._results.tables import Table, as_markdown, one_line, visible
-from rankmeter._results.walks import Heading, has_parentheses, parts_of
+from rankmeter._results.tables import Table, escape_markdown, spell_out_hidden, to_one_line
+from rankmeter._results.walks import Heading, has_parentheses, walk_parts
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import (
@@ -58,11 +58,11 @@ class Walkthrough(Result):
     @in_words_of_result
     def parts(self) -> list[str | Table]:
         """Headings, tables and lines, in reading order."""
-        whose = f"{in_words('user')} {one_line(str(self.user))}"
+        whose = f"{in_words('user')} {to_one_line(str(self.user))}"
         blocks = [
             part
             for system, walk in self.walks
-            for part in parts_of(walk, f"{system}, {whose}" if system else whose)
+            for part in walk_parts(walk, f"{system}, {whose}" if system else whose)
         ]
         explained = any(map(has_parentheses, blocks))
         notes = [*self.notes, *["in parentheses: judged, not relevant"] * explained]
@@ -77,23 +77,23 @@ class Walkthrough(Result):
         rows = [
             {"system": system, "metric": walk.label, **row, "item": str(row["item"])}
             for system, walk in self.walks
-            for row in _rows(walk.ranking)
+            for row in _item_rows(walk.ranking)
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def _tables(self) -> list[Table]:
         return [part for part in self.parts() if isinstance(part, Table)]
 
-    def _content(self) -> dict[str, Any]:
+    def _dict_content(self) -> dict[str, Any]:
         content: dict[str, Any] = {}
         for system, walk in self.walks:
             numbers = {
                 "value": walk.value,
                 "counts_as": walk.counted,
                 "rule": walk.rule,
-                "ranking": _rows(walk.ranking),
-                "ideal": _rows(walk.ideal),
-                "categories": _rows(walk.categories),
+                "ranking": _item_rows(walk.ranking),
+                "ideal": _item_rows(walk.ideal),
+                "categories": _item_rows(walk.categories),
                 "steps": [vars(line) for line in walk.lines if line.name],
             }
             (content.setdefault(system, {}) if system else content)[walk.label] = numbers
@@ -106,7 +106,7 @@ class Walkthrough(Result):
             if isinstance(part, Table):
                 lines += [part.to_text(), ""]
             else:
-                lines += [*([""] if lines and isinstance(part, Heading) else []), one_line(part)]
+                lines += [*([""] if lines and isinstance(part, Heading) else []), to_one_line(part)]
         return "\n".join(lines)
 
     def to_markdown(self) -> str:
@@ -114,24 +114,25 @@ class Walkthrough(Result):
         return "\n\n".join(
             part.to_markdown()
             if isinstance(part, Table)
-            else "### " * isinstance(part, Heading) + as_markdown(part)
+            else "### " * isinstance(part, Heading) + escape_markdown(part)
             for part in self.parts()
         )
 
     def _repr_html_(self) -> str:
         return "".join(
-            part.to_html() if isinstance(part, Table) else _paragraph(part) for part in self.parts()
+            part.to_html() if isinstance(part, Table) else _html_paragraph(part)
+            for part in self.parts()
         )
 
 
-def _paragraph(text: str) -> str:
+def _html_paragraph(text: str) -> str:
     import html
 
-    escaped = html.escape(visible(text))
+    escaped = html.escape(spell_out_hidden(text))
     return f"<p><b>{escaped}</b></p>" if isinstance(text, Heading) else f"<p>{escaped}</p>"
 
 
-def _rows(grid: Grid) -> list[dict[str, Any]]:
+def _item_rows(grid: Grid) -> list[dict[str, Any]]:
     return [
         {
             "rank": p.rank,
@@ -145,7 +146,7 @@ def _rows(grid: Grid) -> list[dict[str, Any]]:
     ]
 
 
-def entries_of(plan: Plan, metrics: str | Iterable[str] | None) -> list[MetricPlan]:
+def select_metrics(plan: Plan, metrics: str | Iterable[str] | None) -> list[MetricPlan]:
     """Metrics of a plan by any of their names; None selects all metrics."""
     if metrics is None:
         return list(plan.metrics)
@@ -157,10 +158,13 @@ def entries_of(plan: Plan, metrics: str | Iterable[str] | None) -> list[MetricPl
 def plan_notes(plan: Plan, facts: Facts) -> tuple[str, ...]:
     """Notes on the convention, the threshold and the rule for ties."""
     ties = dict.fromkeys(entry.alignment.ties for entry in plan.metrics)
-    return (*notes_of(plan, {"": {"relevant": facts["relevant"]}}), f"ties {', '.join(ties)}")
+    return (
+        *notes_on_means(plan, {"": {"relevant": facts["relevant"]}}),
+        f"ties {', '.join(ties)}",
+    )
 
 
-def walk_user(
+def trace_user(
     source: Source | None, scores: Scores, user: object, entries: Iterable[MetricPlan]
 ) -> list[Walk]:
     """Trace the values of some metrics for one user.
@@ -177,7 +181,7 @@ def walk_user(
             "show() needs the ranks of each user, which neither keep='moments' nor the mean of "
             "several training runs has: accumulate with keep='values', or evaluate one run"
         )
-    row = _row_of(scores.users, user)
+    row = _find_user_row(scores.users, user)
     user = scores.users[row]
     block = source.open().of_user(user, source.system)
     walks = []
@@ -194,12 +198,12 @@ def walk_user(
 
 def top_of_list(source: Source, scores: Scores, user: str, entry: MetricPlan) -> list[Place]:
     """The first items of a user's list, and the relevant items that are missing or further down."""
-    block = source.open().of_user(scores.users[_row_of(scores.users, user)], source.system)
+    block = source.open().of_user(scores.users[_find_user_row(scores.users, user)], source.system)
     places = ranking_of(block, source.system, entry.alignment).places
     return [p for i, p in enumerate(places) if i < TOP or p.relevant][:MOST]
 
 
-def _row_of(users: pl.Series, user: object) -> int:
+def _find_user_row(users: pl.Series, user: object) -> int:
     """Row index of a user; the id may also be given as text."""
     try:
         text = str(user).encode().decode()

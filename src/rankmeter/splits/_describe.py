@@ -120,7 +120,7 @@ class Description(Result):
         facts = [f"{name} {text}" for name, text in self._facts()]
         return Table(("", *_COLUMNS), self._spreads(), (self._headline(), *facts))
 
-    def _content(self) -> dict[str, Any]:
+    def _dict_content(self) -> dict[str, Any]:
         return asdict(self)
 
     def __repr__(self) -> str:
