@@ -33,7 +33,7 @@ from rankmeter._engine.memory import Memory
 from rankmeter._rankings.spark import gather, judged_or_counted
 from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.table import unify_all
+from rankmeter._reading.table import unify_all_id_types
 from rankmeter.conventions._plan import resolve
 from rankmeter.errors import NotEnoughMemoryError
 
@@ -131,11 +131,11 @@ def equal_by_rules(session, folder):
         seed = CASES.index((order, words))
         rankings, truth = many(seed, order, words=words)
         plan = resolve(RULES)
-        judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
+        judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
         wanted = Memory().open(judged, tables).run(plan)[""]
         table = open_spark(read(session, folder, rankings))
         table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
-        judged, tables = unify_all(judged, {"": table})
+        judged, tables = unify_all_id_types(judged, {"": table})
         gathered = {"": gather(tables[""], judged, [*plan.alignments()], memory_limit=2**30)}
         assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
         equal += len(plan.metrics)

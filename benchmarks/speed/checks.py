@@ -20,15 +20,18 @@ GROUPS = {
         r"_rankings\.pairs\.unique_\w+",
     ),
     "types of ids and numbers": (
-        r"_reading\.ids\.ids",
-        r"_reading\.numbers\.numbers",
-        r"_reading\.lists\._(read|type)",
+        r"_reading\.ids\.to_ids",
+        r"_reading\.numbers\.to_numbers",
+        r"_reading\.lists\._(read_containers|common_id_type)",
     ),
     "missing, infinite and odd numbers": (
-        r"_reading\.read\._settle_scores",
-        r"_reading\.numbers\.(ranks|gains)",
+        r"_reading\.read\._resolve_missing_scores",
+        r"_reading\.numbers\.check_(ranks|gains)",
     ),
-    "ids that cannot match": (r"_reading\.table\.unify_all", r"_engine\.scores\.check_whole"),
+    "ids that cannot match": (
+        r"_reading\.table\.unify_all_id_types",
+        r"_engine\.scores\.check_whole",
+    ),
     "data that look wrong": (
         r"_reading\.doubts\.\w+_caution",
         r"_reading\.\w+\.refuse_\w+",

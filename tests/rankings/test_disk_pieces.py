@@ -26,7 +26,7 @@ from rankmeter._files import listening, with_progress
 from rankmeter._rankings.pieces import Repeats, Sizes, collect_judged
 from rankmeter._reading.pieces import CanonicalPieces, InPieces
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.table import unify_all
+from rankmeter._reading.table import unify_all_id_types
 from rankmeter.conventions import convention_names
 from rankmeter.conventions._plan import resolve
 from rankmeter.errors import (
@@ -100,7 +100,7 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
     metrics = [*METRICS, "rr(ties=pessimistic)@9", "hr(score_type=float32,ties=text)@2"]
     chosen = rules(chance)
     plan = resolve(metrics, choices=chosen)
-    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
+    judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
     whole = tables[""]
     try:
         wanted = Memory().open(judged, tables).run(plan)[""]
@@ -288,7 +288,7 @@ class Changing(CanonicalPieces):
 )
 def test_rows_that_change_between_the_passes_are_refused(change):
     rankings, truth = some()
-    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
+    judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
     pieces = Changing.cut(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=change)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
@@ -351,7 +351,7 @@ def test_progress_has_speed_and_time_left():
 
 def test_all_metrics_share_the_two_passes():
     rankings, truth = some()
-    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
+    judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
     pieces = Changing.cut(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=lambda rows: rows)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))

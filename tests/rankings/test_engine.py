@@ -28,7 +28,7 @@ from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.ties import assign_ranks
 from rankmeter._reading.by_user import IdSeries, InFrame
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.table import Table, unify_all
+from rankmeter._reading.table import Table, unify_all_id_types
 from rankmeter.conventions._plan import resolve
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import METRICS, register, unregister
@@ -171,7 +171,7 @@ def test_what_a_metric_refuses_is_told_alike_for_every_cut(metric, data, engine)
 def test_merged_blocks_have_the_same_bits_for_every_metric(seed, ties):
     rankings, truth = cases.batch(seed, n_users=60, ties=True)
     plan = resolve([*METRICS_OF_ALL, "precision(aggregate=micro)@3"], choices={"ties": ties})
-    judged, tables = unify_all(read_truth(truth), {"r": read_rankings(rankings)})
+    judged, tables = unify_all_id_types(read_truth(truth), {"r": read_rankings(rankings)})
     whole = Memory().open(judged, tables).run(plan)["r"]
     for blocks in CUTS:
         merged = Memory(blocks).open(judged, tables).run(plan)["r"]
@@ -260,7 +260,7 @@ def test_a_rule_that_needs_the_order_of_ties_says_so_where_none_is_known():
 
 def scores_of(metrics=("ndcg@2", "precision(aggregate=micro)@2", "err(max_gain=1)"), ids=True):
     plan = resolve(metrics)
-    judged, tables = unify_all(read_truth(CLASH), {"r": read_rankings(TWICE)})
+    judged, tables = unify_all_id_types(read_truth(CLASH), {"r": read_rankings(TWICE)})
     found = Block(judged, tables).score(plan)["r"]
     return found if ids else dataclasses.replace(found, ids=None)
 
@@ -286,7 +286,7 @@ def test_what_does_not_belong_together_is_not_merged():
 
 
 def test_a_block_and_its_scores_can_be_sent_to_another_process():
-    judged, tables = unify_all(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
+    judged, tables = unify_all_id_types(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
     plan = resolve(["ndcg@2", "rr(relevant=2)"], like="trec_eval")
     block, plan = pickle.loads(pickle.dumps((Block(judged, tables), plan)))
     scores = pickle.loads(pickle.dumps(block.score(plan)["r"]))
@@ -294,7 +294,7 @@ def test_a_block_and_its_scores_can_be_sent_to_another_process():
 
 
 def test_users_are_coded_in_the_order_of_their_ids():
-    judged, tables = unify_all(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
+    judged, tables = unify_all_id_types(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
     users = Codes.of_tables(judged, *tables.values()).users
     assert Codes(users).encode(users).tolist() == list(range(len(users)))
 
@@ -441,5 +441,5 @@ def test_containers_are_one_block(monkeypatch):
     listed = {user: {"a": 1.0, "b": 0.5} for user in range(40)}
     truth, rankings = read_truth({user: ["a"] for user in listed}), read_rankings(listed)
     for table, n in ((rankings, 1), (rankings.with_rows(rankings.frame), 3)):
-        judged, tables = unify_all(truth, {"a": table})
+        judged, tables = unify_all_id_types(truth, {"a": table})
         assert len(Memory().open(judged, tables).blocks) == n

@@ -11,17 +11,17 @@ from test_order import sets, slow, written
 
 from rankmeter._rankings.counts import Candidates, order_within
 from rankmeter._rankings.pairs import Groups
-from rankmeter._reading.by_user import Objects, places, places_of
+from rankmeter._reading.by_user import Objects, id_sort_keys, joint_id_sort_keys
 
 
 @given(sets)
 @example(["-1", "-12", "-15", "-2", "0", "9", "10", "9" * 30, "1" + "0" * 30, "007", "-0", "+7"])
 def test_places_order_ids_as_their_definition_does(found):
-    by = places(pl.Series(found)).to_list()
-    assert places_of([Objects(found[:1]), Objects(found[1:])]).tolist() == by
+    by = id_sort_keys(pl.Series(found)).to_list()
+    assert joint_id_sort_keys([Objects(found[:1]), Objects(found[1:])]).tolist() == by
     assert [found[at] for at in np.argsort(by)] == sorted(found, key=slow)
-    by = places(pl.Series(found), text=True).to_list()
-    assert places_of([Objects(found)], text=True).tolist() == by
+    by = id_sort_keys(pl.Series(found), text=True).to_list()
+    assert joint_id_sort_keys([Objects(found)], text=True).tolist() == by
     assert [found[at] for at in np.argsort(by)] == sorted(found, key=written)
 
 
@@ -29,10 +29,12 @@ def test_places_order_ids_as_their_definition_does(found):
 def test_integers_and_their_text_have_the_same_order(numbers):
     for text in (False, True):
         orders = [
-            np.argsort(places(column, text=text).to_numpy()).tolist()
+            np.argsort(id_sort_keys(column, text=text).to_numpy()).tolist()
             for column in (pl.Series(numbers), pl.Series(list(map(str, numbers))))
         ]
-        orders.append(np.argsort(places_of([Objects(numbers, "Int64")], text=text)).tolist())
+        orders.append(
+            np.argsort(joint_id_sort_keys([Objects(numbers, "Int64")], text=text)).tolist()
+        )
         assert orders[0] == orders[1] == orders[2]
 
 

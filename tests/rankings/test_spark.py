@@ -34,8 +34,8 @@ from rankmeter._rankings.spark import beyond, gather, judged_or_counted, precedi
 from rankmeter._rankings.ties import ORDERED
 from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.spark import _query_errors
-from rankmeter._reading.table import unify_all
+from rankmeter._reading.spark import _translate_query_errors
+from rankmeter._reading.table import unify_all_id_types
 from rankmeter.conventions._plan import resolve
 from rankmeter.errors import (
     ColumnError,
@@ -161,11 +161,11 @@ def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
     seed = CASES.index((order, words))
     rankings, truth = many(seed, order, words=words)
     plan = resolve(metrics(seed))
-    judged, tables = unify_all(read_truth(truth), {"": read_rankings(rankings)})
+    judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
     wanted = Memory().open(judged, tables).run(plan)[""]
     table = open_spark(in_spark(spark, rankings, 1 + 3 * seed))
     table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
-    judged, tables = unify_all(judged, {"": table})
+    judged, tables = unify_all_id_types(judged, {"": table})
     room = 3 * SMALL_ROOM if words else 2**30  # two parts
     asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
     gathered = {"": gather(tables[""], judged, asked, memory_limit=room)}
@@ -478,7 +478,7 @@ def test_missing_memory_is_found_at_the_root_of_the_causes(root, said):
     error = RuntimeError("An error occurred while calling o103.getResult.\n")
     error.java_exception = Java("Exception thrown in awaitResult", Java("Job aborted", Java(root)))
     missing = pytest.raises(NotEnoughMemoryError, match="Spark has not enough memory")
-    with missing as caught, _query_errors("rows"):
+    with missing as caught, _translate_query_errors("rows"):
         raise error
     assert said in str(caught.value)
 
@@ -568,7 +568,7 @@ def test_frames_of_spark_are_made_when_they_are_asked_for(spark, tmp_path, monke
     def made(kind, frame):
         raise AssertionError(f"a frame of {type(kind)} with {frame.columns}")
 
-    monkeypatch.setattr("rankmeter._reading.spark._InSpark.frame", made)
+    monkeypatch.setattr("rankmeter._reading.spark._SparkKind.frame", made)
     frame, segments = in_spark(spark, rankings), {user: "xy"[user % 2] for user in range(60)}
     found = rm.evaluate(frame, truth)
     found.report(tmp_path / "one.html", segments=segments)
@@ -691,7 +691,9 @@ def test_rankings_are_not_moved(spark, tmp_path, capsys):
 
 def test_metrics_and_cutoffs_share_the_passes(spark):
     rankings, truth = some(3000)
-    judged, tables = unify_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
+    judged, tables = unify_all_id_types(
+        read_truth(truth), {"": open_spark(in_spark(spark, rankings))}
+    )
     asked = []
     query = tables[""].rows.query
     collect = type(query).collect
@@ -718,7 +720,9 @@ def test_metrics_and_cutoffs_share_the_passes(spark):
 @pytest.mark.once
 def test_what_is_broadcast_has_parts_if_it_is_large(spark):
     rankings, truth = some(3000)
-    judged, tables = unify_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
+    judged, tables = unify_all_id_types(
+        read_truth(truth), {"": open_spark(in_spark(spark, rankings))}
+    )
     query, sent = tables[""].rows.query, []
     send = type(query).send
 
@@ -742,7 +746,11 @@ def test_what_is_broadcast_has_parts_if_it_is_large(spark):
     found = Memory().open(judged, {"": table}).run(resolve("ndcg(ties=item)@5"))[""]
     assert len(sent) > n + 3  # tied items
     tables = {"": read_rankings(rankings)}
-    wanted = Memory().open(*unify_all(read_truth(truth), tables)).run(resolve("ndcg(ties=item)@5"))
+    wanted = (
+        Memory()
+        .open(*unify_all_id_types(read_truth(truth), tables))
+        .run(resolve("ndcg(ties=item)@5"))
+    )
     np.testing.assert_array_equal(found.matrix, wanted[""].matrix)
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from rankmeter._reading.columns import SYNONYMS, plain
+from rankmeter._reading.columns import SYNONYMS, normalize_name
 from rankmeter._reading.read import read_interactions, read_rankings, read_truth
 from rankmeter.errors import ColumnError, InvalidValueError, UsageError
 
@@ -85,7 +85,7 @@ def test_the_time_goes_by_many_names(name):
 
 def test_synonyms_are_stored_as_they_are_compared():
     for names in SYNONYMS.values():
-        assert {plain(name) for name in names} == names
+        assert {normalize_name(name) for name in names} == names
 
 
 def test_a_score_is_no_gain_and_a_gain_is_no_score():

@@ -176,7 +176,11 @@ def test_a_folder_without_a_value_has_no_id(tmp_path):
 
 def has(monkeypatch, free):
     monkeypatch.setattr(_memory, "_LITTLE", 0)
-    for name in ("_machine", "_groups", "_own"):
+    for name in (
+        "_free_memory_of_machine",
+        "_free_memory_of_groups",
+        "_free_address_space",
+    ):
         monkeypatch.setattr(_memory, name, lambda: iter([free]))
 
 
@@ -226,14 +230,14 @@ def test_no_more_is_decompressed_than_there_is_memory_for(tmp_path, monkeypatch)
 
 
 def test_memory_is_what_the_least_of_the_limits_leaves(tmp_path, monkeypatch):
-    monkeypatch.setattr(_memory, "_machine", lambda: iter([9 * GB]))
-    monkeypatch.setattr(_memory, "_groups", lambda: iter([8 * GB, 3 * GB]))
-    monkeypatch.setattr(_memory, "_own", lambda: iter(()))
-    assert _memory.available() == 3 * GB
-    monkeypatch.setattr(_memory, "_groups", lambda: iter(()))
-    assert _memory.available() == 9 * GB
-    monkeypatch.setattr(_memory, "_machine", lambda: iter(()))
-    assert _memory.available() is None
+    monkeypatch.setattr(_memory, "_free_memory_of_machine", lambda: iter([9 * GB]))
+    monkeypatch.setattr(_memory, "_free_memory_of_groups", lambda: iter([8 * GB, 3 * GB]))
+    monkeypatch.setattr(_memory, "_free_address_space", lambda: iter(()))
+    assert _memory.available_memory() == 3 * GB
+    monkeypatch.setattr(_memory, "_free_memory_of_groups", lambda: iter(()))
+    assert _memory.available_memory() == 9 * GB
+    monkeypatch.setattr(_memory, "_free_memory_of_machine", lambda: iter(()))
+    assert _memory.available_memory() is None
     _memory.check_memory(10**15, "This")  # not known is not refused
 
 
@@ -256,7 +260,7 @@ def test_a_control_group_leaves_its_limit_without_what_is_used(version, tmp_path
     places = {"/sys/fs/cgroup": tmp_path / "fs/cgroup", "/proc/self/cgroup": tmp_path / "self"}
     monkeypatch.setattr(_memory, "Path", lambda path: places[path])
 
-    assert min(_memory._groups()) == 5000 - 1500 + 500
+    assert min(_memory._free_memory_of_groups()) == 5000 - 1500 + 500
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ulimit -v is of Linux")

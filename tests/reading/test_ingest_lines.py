@@ -26,7 +26,7 @@ from rankmeter._reading import memory as _memory
 from rankmeter._reading import text as _text
 from rankmeter._reading.lines import SPAN, Lines, Spans
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.text import Text, state_of
+from rankmeter._reading.text import Text, file_state
 from rankmeter.errors import FileFormatError, NotEnoughMemoryError, RankmeterError
 
 COMPILES = shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists()
@@ -283,7 +283,7 @@ def test_documents_stay_in_the_text(content, part, monkeypatch):
 def large(path, content, encoding="utf-8", read=None, size=None):
     """A file that is not in memory, and what asks for its content."""
     path.write_bytes(content)
-    state = state_of(path) if size is None else (size, 0, 0)
+    state = file_state(path) if size is None else (size, 0, 0)
     text = Text(str(path), content[:4], encoding, read or (lambda: content), state)
     return Lines.of(text, RUN, ["qid", "docid", "score"])
 
@@ -349,7 +349,7 @@ def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeyp
     run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
     run.write_bytes(PLAIN_FILES["spaces"])
     qrels.write_bytes(b"q 0 b 1\n")
-    large = _files.large
+    large = _files.large_text
 
     def gone(path, *more):
         given = large(path, *more)
@@ -358,8 +358,8 @@ def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeyp
         return given
 
     if when == "at once":
-        monkeypatch.setattr(_text, "state_of", lambda _: Path("/no/such").stat())
-        monkeypatch.setattr(_files, "state_of", lambda _: Path("/no/such").stat())
+        monkeypatch.setattr(_text, "file_state", lambda _: Path("/no/such").stat())
+        monkeypatch.setattr(_files, "file_state", lambda _: Path("/no/such").stat())
     elif when == "last":
         lines_of_scan = _lines._Scan.lines
 
@@ -370,8 +370,8 @@ def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeyp
 
         monkeypatch.setattr(_lines._Scan, "lines", lines_before)
     else:
-        monkeypatch.setattr(_files, "large", gone)
-        monkeypatch.setattr("rankmeter._cli._trec_eval._files.large", gone)
+        monkeypatch.setattr(_files, "large_text", gone)
+        monkeypatch.setattr("rankmeter._cli._trec_eval._files.large_text", gone)
     call = evaluated if name == "evaluate" else lambda *of: [*report(*map(str, of[::-1]))]
     with pytest.raises(FileFormatError, match=r"a\.(run|qrels) cannot be read: No such file"):
         call(run, qrels)
@@ -381,7 +381,7 @@ def test_a_large_file_that_becomes_empty_is_said_to_be(tmp_path, monkeypatch):
     monkeypatch.setattr(_files, "_LARGE", 1)
     run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
     qrels.write_bytes(b"q 0 b 1\n")
-    large = _files.large
+    large = _files.large_text
 
     def emptied(path, *more):
         given = large(path, *more)
@@ -389,8 +389,8 @@ def test_a_large_file_that_becomes_empty_is_said_to_be(tmp_path, monkeypatch):
             run.write_bytes(b" \n")
         return given
 
-    monkeypatch.setattr(_files, "large", emptied)
-    monkeypatch.setattr("rankmeter._cli._trec_eval._files.large", emptied)
+    monkeypatch.setattr(_files, "large_text", emptied)
+    monkeypatch.setattr("rankmeter._cli._trec_eval._files.large_text", emptied)
     for call in (lambda: evaluated(run, qrels), lambda: [*report(str(qrels), str(run))]):
         run.write_bytes(PLAIN_FILES["spaces"])
         with pytest.raises(FileFormatError, match=r"a\.run is empty"):
@@ -432,7 +432,7 @@ def test_a_large_file_is_refused_if_its_lines_do_not_fit(tmp_path, monkeypatch):
     monkeypatch.setattr(_memory, "_LITTLE", 0)
     path = tmp_path / "a.run"
     path.write_bytes(PLAIN_FILES["spaces"] * 9)
-    monkeypatch.setattr(_memory, "available", lambda: 9 * 3 * 24 - 1)
+    monkeypatch.setattr(_memory, "available_memory", lambda: 9 * 3 * 24 - 1)
     with pytest.raises(NotEnoughMemoryError, match=r"a\.run \(27 lines\) needs at least 648 bytes"):
         read_rankings(path)
 
@@ -730,7 +730,7 @@ def test_topics_are_not_cut():
     content = b"".join(b"%d 0 d%d 1\n" % (topic, i) for topic in range(5) for i in range(topic + 1))
     starts = [content.index(b"%d 0 d0" % topic) for topic in range(5)]
     with Text("run", content).opened() as piece:
-        cuts = [_lines._cut(piece, at, len(content)) for at in range(1, len(content))]
+        cuts = [_lines._next_topic_start(piece, at, len(content)) for at in range(1, len(content))]
     assert cuts == sorted(cuts)
     assert {*cuts} <= {*starts, len(content)}
     assert all(cut >= at for at, cut in enumerate(cuts, start=1))
@@ -754,7 +754,9 @@ TOPICS_IN_PIECES = [  # a content, and where its second whole topic begins
 @pytest.mark.parametrize(("content", "second"), TOPICS_IN_PIECES)
 def test_where_topics_begin_in_a_piece(content, second):
     with Text("run", content).opened() as piece:
-        assert _lines._cut(piece, 1, len(content)) == (len(content) if second < 0 else second)
+        assert _lines._next_topic_start(piece, 1, len(content)) == (
+            len(content) if second < 0 else second
+        )
 
 
 @pytest.mark.parametrize("size", [1, 15, 16, 17, 4096])

@@ -22,7 +22,7 @@ from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.ground_truth import prepare
 from rankmeter._reading import lists as _lists
 from rankmeter._reading.by_user import InFrame, Objects
-from rankmeter._reading.forms import find
+from rankmeter._reading.forms import read_columns
 from rankmeter._reading.lists import Lists
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter.errors import (
@@ -183,7 +183,7 @@ def outcome_of(data):
 
 @needs_compiled
 def test_compiled_code_reads_plain_dictionaries(monkeypatch):
-    monkeypatch.delattr(_lists, "_read")
+    monkeypatch.delattr(_lists, "_read_containers")
     for data in (IN_PLACE["scores"], {1: defaultdict(float, {7: 1})}, IN_PLACE["lists"]):
         assert isinstance(read_rankings(data).rows, Lists)
     assert isinstance(read_truth({"u": {"a", "b"}, "v": frozenset("a")}).rows, Lists)
@@ -367,7 +367,7 @@ def test_plain_containers_are_read_as_any_others(data, read, monkeypatch):
         with pytest.raises(DataError, match="a set has no order"):
             read(data)
         return
-    assert find(data, "truth").lists is not None
+    assert read_columns(data, "truth").lists is not None
     plain = read(data)
     monkeypatch.setattr(Lists, "of", lambda *_: None)
     any_ = read(data)

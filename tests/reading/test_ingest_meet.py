@@ -17,7 +17,13 @@ from scipy import sparse
 
 from rankmeter._reading.by_user import IdSeries, InFrame
 from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
-from rankmeter._reading.table import Origin, Table, unify_all, unify_types, whole_numbers
+from rankmeter._reading.table import (
+    Origin,
+    Table,
+    integers_from_text,
+    unify_all_id_types,
+    unify_id_types,
+)
 from rankmeter.errors import DataError, IdTypeError
 
 FLAT_TRUTHS = {
@@ -41,7 +47,7 @@ MANY_RANKINGS = {
 @pytest.mark.parametrize("rankings", MANY_RANKINGS.values(), ids=MANY_RANKINGS)
 def test_one_item_per_user_written_flat_is_not_taken_for_one_user(rankings, truth):
     with pytest.raises(DataError) as caught:
-        unify_types(read_rankings(rankings), read_truth(truth))
+        unify_id_types(read_rankings(rankings), read_truth(truth))
     for word in ("collection of 3 items", "rankings side", "3 users", "[[5], [7], [9]]"):
         assert word in str(caught.value)
 
@@ -62,14 +68,16 @@ def test_one_item_for_each_user_is_not_taken_for_the_numbers_of_one_user(many, s
     rankings, truth = (ONE_TO_ONE, many) if swap else (many, ONE_TO_ONE)
     sides = read_rankings(rankings), read_truth(truth)
     with pytest.raises(DataError) as caught:
-        unify_types(*sides)
+        unify_id_types(*sides)
     assert "write {5: [1], 7: [1], 9: [2]}. If" in str(caught.value)
     assert ": {5: 1, 7: 1, 9: 2}}." in str(caught.value)
 
 
 def test_numbers_that_are_no_ids_have_one_reading():
     with pytest.raises(DataError) as caught:
-        unify_types(read_rankings(NAMED_RANKINGS["dict"]), read_truth({5: 0.5, 7: 1, 8: 1, 9: 2}))
+        unify_id_types(
+            read_rankings(NAMED_RANKINGS["dict"]), read_truth({5: 0.5, 7: 1, 8: 1, 9: 2})
+        )
     assert "each user" not in str(caught.value)
     assert "name their user: {5: {5: 0.5, 7: 1, 8: 1, …}}." in str(caught.value)
 
@@ -77,13 +85,13 @@ def test_numbers_that_are_no_ids_have_one_reading():
 @pytest.mark.parametrize("many", NAMED_RANKINGS.values(), ids=NAMED_RANKINGS)
 def test_a_flat_list_is_not_taken_for_the_items_of_a_named_user(many):
     with pytest.raises(DataError, match=r"flat collection of 2 items, .* \[1, 2\]\}"):
-        unify_types(read_rankings(many), read_truth([1, 2]))
+        unify_id_types(read_rankings(many), read_truth([1, 2]))
 
 
 def test_the_only_user_may_be_an_item_too():
     with pytest.raises(DataError, match=r"write \{0: \[5\]\}\. If these .* \{0: \{0: 5\}\}"):
-        unify_types(read_rankings({0: [0, 5]}), read_truth({0: 5}))
-    left, right = unify_types(read_rankings({0: 2, 5: 1}), read_truth({0: 5}))
+        unify_id_types(read_rankings({0: [0, 5]}), read_truth({0: 5}))
+    left, right = unify_id_types(read_rankings({0: 2, 5: 1}), read_truth({0: 5}))
     assert left.frame.rows() == [(0, 0, 2.0), (0, 5, 1.0)]
     assert right.frame.rows() == [(0, 0, 5.0)]
 
@@ -92,19 +100,19 @@ def test_a_flat_ranking_beside_many_truths_is_refused_too():
     with pytest.raises(
         DataError, match=r"The rankings side \(list\) is a flat collection.* \[\[5\]\]"
     ):
-        unify_types(read_rankings([5]), read_truth([[5], [7]]))
+        unify_id_types(read_rankings([5]), read_truth([[5], [7]]))
 
 
 def test_a_flat_list_in_a_file_is_one_user_too(tmp_path):
     (tmp_path / "truth.json").write_text("[5, 7]")
     with pytest.raises(DataError, match="flat"):
-        unify_types(read_rankings([[5, 7], [7, 5]]), read_truth(tmp_path / "truth.json"))
+        unify_id_types(read_rankings([[5, 7], [7, 5]]), read_truth(tmp_path / "truth.json"))
 
 
 @pytest.mark.parametrize("rankings", [[5, 7], [[5, 7]], np.array([[5, 7]]), {0: [5, 7]}])
 @pytest.mark.parametrize("truth", [[5], {5}, [[5]], np.array([5]), {0: [5]}, {5: 1}])
 def test_one_user_may_be_written_flat_or_not(rankings, truth):
-    left, right = unify_types(read_rankings(rankings), read_truth(truth))
+    left, right = unify_id_types(read_rankings(rankings), read_truth(truth))
 
     assert left.frame.rows() == [(0, 5), (0, 7)]
     assert right.frame.rows() == [(0, 5, 1.0)]
@@ -144,7 +152,7 @@ def test_ids_meet_where_no_id_changes_its_meaning(
         columns = {"user": ["u", "v"], "item": ["a", "b"], role: ids}
         return table(columns["user"], columns["item"], textual=textual)
 
-    rankings, truth = unify_types(side(left, left_textual), side(right, right_textual))
+    rankings, truth = unify_id_types(side(left, left_textual), side(right, right_textual))
 
     assert (rankings.frame[role].to_list(), truth.frame[role].to_list()) == expected
     assert rankings.frame[role].dtype == truth.frame[role].dtype
@@ -165,7 +173,7 @@ def test_ids_that_cannot_meet_are_shown(left, left_textual, right, right_textual
     rankings = table(["u"] * len(left), left, textual=left_textual)
     truth = table(["u"] * len(right), right, textual=right_textual)
     with pytest.raises(IdTypeError) as caught:
-        unify_types(rankings, truth)
+        unify_id_types(rankings, truth)
     for word in ["The item ids", rankings.source, truth.source, "cast(pl.String)", *words]:
         assert word in str(caught.value)
 
@@ -173,29 +181,29 @@ def test_ids_that_cannot_meet_are_shown(left, left_textual, right, right_textual
 def test_users_without_items_meet_too():
     rankings = table(["1"], ["a"], textual=True, empty=["2"])
     truth = table([1], ["a"], empty=[3])
-    met = unify_types(rankings, truth)
+    met = unify_id_types(rankings, truth)
 
     assert met[0].empty_users.to_list() == [2]
     assert met[0].frame["user"].to_list() == [1]
     assert met[1].empty_users.to_list() == [3]
     assert rankings.empty_users.to_list() == ["2"]
     with pytest.raises(IdTypeError, match="user ids"):
-        unify_types(table(["1"], ["a"], textual=True, empty=["x"]), truth)
+        unify_id_types(table(["1"], ["a"], textual=True, empty=["x"]), truth)
 
 
 def test_a_side_without_any_id_takes_the_type_of_the_other():
     only_empty = read_rankings({"u": [], "v": []})
-    met = unify_types(only_empty, read_truth({"u": ["a"]}))
+    met = unify_id_types(only_empty, read_truth({"u": ["a"]}))
     assert met[0].frame.schema == {"user": pl.String, "item": pl.String}
     assert met[0].empty_users.to_list() == ["u", "v"]
 
-    met = unify_types(read_rankings({"u": ["a"]}), read_truth({"u": []}))
+    met = unify_id_types(read_rankings({"u": ["a"]}), read_truth({"u": []}))
     assert met[1].frame.schema["item"] == pl.String
 
 
 def test_no_rows_at_all_take_the_types_of_the_other_side():
     nothing = Table(InFrame(pl.DataFrame(schema={"user": pl.Int64, "item": pl.Int64})))
-    met = unify_types(nothing, table(["u"], ["a"]))
+    met = unify_id_types(nothing, table(["u"], ["a"]))
 
     assert met[0].frame.schema == {"user": pl.String, "item": pl.String}
     assert met[0].empty_users.type == "String"
@@ -203,36 +211,36 @@ def test_no_rows_at_all_take_the_types_of_the_other_side():
 
 def test_a_table_made_by_hand_gets_empty_users_of_the_right_type():
     by_hand = Table(InFrame(pl.DataFrame({"user": ["u"], "item": ["a"]})))
-    assert unify_types(by_hand, table(["u"], ["a"]))[0].empty_users.type == "String"
+    assert unify_id_types(by_hand, table(["u"], ["a"]))[0].empty_users.type == "String"
 
 
 def test_wide_unsigned_ids_meet_the_others():
     wide, narrow = table([1], [2**64 - 1]), table([1], [5])
-    for met in (unify_types(wide, narrow), unify_types(narrow, wide)):
+    for met in (unify_id_types(wide, narrow), unify_id_types(narrow, wide)):
         assert {side.frame["item"].dtype for side in met} == {pl.UInt64}
     assert wide.frame["item"].dtype == pl.UInt64
 
 
 def test_wide_unsigned_ids_do_not_meet_negative_ones():
     with pytest.raises(IdTypeError, match=r"side \[2\] has negative ones \(-5\)"):
-        unify_types(table([1], [2**64 - 1]), table([2], [-5]))
+        unify_id_types(table([1], [2**64 - 1]), table([2], [-5]))
 
 
 def test_text_meets_wide_unsigned_ids_only_where_it_fits():
     wide = table(["u"], [2**64 - 1])
-    assert unify_types(table(["u"], ["7"], textual=True), wide)[0].frame["item"].to_list() == [7]
+    assert unify_id_types(table(["u"], ["7"], textual=True), wide)[0].frame["item"].to_list() == [7]
     assert (
-        unify_types(table(["u"], [str(2**64 - 1)], textual=True), wide)[0]
+        unify_id_types(table(["u"], [str(2**64 - 1)], textual=True), wide)[0]
         .frame["item"]
         .equals(wide.frame["item"])
     )
     with pytest.raises(IdTypeError, match="not written as integers: '-7'"):
-        unify_types(table(["u"], ["-7"], textual=True), wide)
+        unify_id_types(table(["u"], ["-7"], textual=True), wide)
 
 
 def test_tables_that_agree_are_passed_on_as_they_are():
     rankings, truth = table([1], ["a"]), table([1], ["b"])
-    met = unify_types(rankings, truth)
+    met = unify_id_types(rankings, truth)
 
     assert met[0] is rankings
     assert met[1] is truth
@@ -242,7 +250,7 @@ def test_tables_that_agree_are_passed_on_as_they_are():
 def test_the_ids_of_all_systems_meet_those_of_one_truth_in_any_order(names):
     tables = {"A": table([1], [7], textual=True), "B": table([1], [8]), "C": table([1], [9])}
     run = table(["1"], ["7"], textual=True)
-    truth, systems = unify_all(run, {name: tables[name] for name in names})
+    truth, systems = unify_all_id_types(run, {name: tables[name] for name in names})
 
     assert truth.frame.rows() == [(1, 7)]
     assert {name: systems[name].frame.rows() for name in "ABC"} == {
@@ -254,8 +262,8 @@ def test_the_ids_of_all_systems_meet_those_of_one_truth_in_any_order(names):
 
 def test_one_system_and_its_truth_meet_as_any_two_tables():
     left, right = table(["1", "x"], [7, 8], textual=True), table([1, 2], [7, 8], textual=True)
-    rankings, judged = unify_types(left, right)
-    truth, systems = unify_all(right, {"A": left})
+    rankings, judged = unify_id_types(left, right)
+    truth, systems = unify_all_id_types(right, {"A": left})
 
     assert truth.frame.equals(judged.frame)
     assert systems["A"].frame.equals(rankings.frame)
@@ -266,9 +274,9 @@ def test_a_system_that_cannot_have_the_types_of_the_others_is_named(names):
     tables = {"A": table(["u"], [7]), "B": table(["u"], ["x"])}
     systems = {name: tables[name] for name in names}
     with pytest.raises(IdTypeError, match=r"item ids"):
-        unify_all(table(["u"], ["7"]), systems)
+        unify_all_id_types(table(["u"], ["7"]), systems)
     with pytest.raises(IdTypeError, match=r"The item ids of A .* are String .* Int64") as caught:
-        unify_all(
+        unify_all_id_types(
             table(["u"], ["7"], textual=True), {"A": table(["u"], ["x"]), "B": table(["u"], [7])}
         )
     assert tables["A"].source in str(caught.value)
@@ -280,13 +288,13 @@ def test_a_csv_file_meets_a_frame_and_a_run_meets_a_dict(tmp_path):
     strings, integers = read_truth({"7": ["1"]}), read_truth({7: [1]})
     for name in ("a.csv", "a.run"):
         for truth in (strings, integers):
-            met = unify_types(read_rankings(tmp_path / name), truth)
+            met = unify_id_types(read_rankings(tmp_path / name), truth)
             assert met[0].frame.select("user", "item").rows() == truth.frame.drop("gain").rows()
 
 
 @given(st.lists(st.one_of(st.integers(-(2**63), 2**63 - 1).map(str), st.text(max_size=3))))
 def test_text_is_whole_numbers_only_if_writing_them_back_gives_the_text(values):
-    read = whole_numbers(pl.Series(values, dtype=pl.String))
+    read = integers_from_text(pl.Series(values, dtype=pl.String))
 
     def canonical(value):
         try:

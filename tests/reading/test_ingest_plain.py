@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from rankmeter._reading.text import Text, _any_rows, _plain_rows
-from rankmeter._reading.trec import _any_lines, _plain_lines
+from rankmeter._reading.text import Text, _read_any_rows, _read_plain_rows
+from rankmeter._reading.trec import _read_any_lines, _read_plain_lines
 
 RUN = (["qid", "Q0", "docid", "rank", "score", "tag"], ["qid", "docid", "score"])
 QRELS = (["qid", "0", "docid", "rel"], ["qid", "docid", "rel"])
@@ -96,9 +96,9 @@ def without_mark(text):
 @given(text=files([" ", " ", "\t"], [4, 4, 6, 6, 5]).map(without_mark).filter(str.strip))
 def test_plain_lines_of_trec_files_are_read_as_any_others(form, exact, encoding, text):
     file = Text("a", text.encode(), encoding)
-    found = _plain_lines(file, *form)
+    found = _read_plain_lines(file, *form)
     if found is not None:
-        rows, n_rounded = _any_lines(file, *form, exact=exact)
+        rows, n_rounded = _read_any_lines(file, *form, exact=exact)
         assert_frame_equal(found, rows, check_exact=True)
         assert n_rounded == 0
 
@@ -108,9 +108,9 @@ def test_plain_lines_of_trec_files_are_read_as_any_others(form, exact, encoding,
 )
 def test_the_numbers_of_plain_lines_are_those_of_any_others(number):
     file = Text("a", f"q 0 d {number}\n".encode())
-    found = _plain_lines(file, *QRELS)
+    found = _read_plain_lines(file, *QRELS)
     if found is not None:
-        assert_frame_equal(found, _any_lines(file, *QRELS, exact=True)[0], check_exact=True)
+        assert_frame_equal(found, _read_any_lines(file, *QRELS, exact=True)[0], check_exact=True)
 
 
 @pytest.mark.parametrize("separator", [",", "\t"])
@@ -123,19 +123,19 @@ def test_plain_rows_of_tables_are_read_as_any_others(separator, data):
         ).encode(),
     )
     width = file.head.partition("\n")[0].count(separator) + 1
-    found = _plain_rows(file, separator, width)
+    found = _read_plain_rows(file, separator, width)
     if found is not None:
-        assert_frame_equal(found, _any_rows(file, separator, width))
+        assert_frame_equal(found, _read_any_rows(file, separator, width))
 
 
 def test_plain_files_do_take_the_quicker_way():
     for separator in " \t":
         text = "q Q0 d 1 0.5 t\nr Q0 é 2 -inf t\n".replace(" ", separator)
-        found = _plain_lines(Text("a", text.encode()), *RUN)
+        found = _read_plain_lines(Text("a", text.encode()), *RUN)
         assert found is not None
         assert found.rows() == [("q", "d", 0.5), ("r", "é", float("-inf"))]
-    assert _plain_lines(Text("a", b"q 0 d 1\nq 0 e 0"), *QRELS).height == 2
-    assert _plain_rows(Text("a", b"user,item\na,b\n"), ",", 2).equals(
+    assert _read_plain_lines(Text("a", b"q 0 d 1\nq 0 e 0"), *QRELS).height == 2
+    assert _read_plain_rows(Text("a", b"user,item\na,b\n"), ",", 2).equals(
         pl.DataFrame({"user": ["a"], "item": ["b"]})
     )
 
@@ -154,26 +154,26 @@ def test_plain_files_do_take_the_quicker_way():
     ],
 )
 def test_other_files_do_not(text):
-    assert _plain_lines(Text("a", text.encode()), *RUN) is None
+    assert _read_plain_lines(Text("a", text.encode()), *RUN) is None
 
 
 def test_bytes_beyond_ascii_are_characters_only_in_utf_8():
     content = "q Q0 é 1 0.5 t\n".encode()
-    assert _plain_lines(Text("a", content), *RUN) is not None
-    assert _plain_lines(Text("a", content, "latin-1"), *RUN) is None
+    assert _read_plain_lines(Text("a", content), *RUN) is not None
+    assert _read_plain_lines(Text("a", content, "latin-1"), *RUN) is None
 
 
 @pytest.mark.parametrize("odd", ["q 0 d", "q 0 d 1 x", "q 0 d 1 x\nq 0 d", "q 0 d 1 x\nq 0"])
 def test_a_line_with_other_fields_is_found_wherever_it_is(odd):
     """Polars compares only the first lines with the fields that are expected."""
     content = "q 0 d 1\n" * 1000 + odd + "\n" + "q 0 d 1\n" * 1000
-    assert _plain_lines(Text("a", content.encode()), *QRELS) is None
+    assert _read_plain_lines(Text("a", content.encode()), *QRELS) is None
 
 
 @pytest.mark.parametrize("at", [2**18 - 1, 2**18, 2**18 + 1])
 @pytest.mark.parametrize("ending", ["\n", ""])
 def test_white_space_is_found_between_the_parts_that_are_checked_at_once(at, ending):
     line = f"q 0 {'d' * at} 1"
-    assert _plain_lines(Text("a", (line + ending).encode()), *QRELS).height == 1
+    assert _read_plain_lines(Text("a", (line + ending).encode()), *QRELS).height == 1
     for odd in (f"{line[:at]} {line[at:]}", f"{line[:at]}\n\n{line}", f"{line[:at]}  1"):
-        assert _plain_lines(Text("a", (odd + ending).encode()), *QRELS) is None
+        assert _read_plain_lines(Text("a", (odd + ending).encode()), *QRELS) is None

@@ -7,12 +7,12 @@ import pytest
 
 import rankmeter as rm
 from rankmeter._cli._trec_eval._report import report
-from rankmeter._reading.json import _flat_rows
+from rankmeter._reading.json import _read_flat_rows
 from rankmeter._reading.keyed import read_users
 from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
-from rankmeter._reading.table import unify_types
+from rankmeter._reading.table import unify_id_types
 from rankmeter._reading.text import Text
-from rankmeter._reading.trec import looks_like_trec
+from rankmeter._reading.trec import detect_trec_format
 from rankmeter.errors import (
     DataError,
     FileFormatError,
@@ -104,7 +104,7 @@ def test_a_key_twice_in_one_row_is_refused_in_every_json_file(line, before, tmp_
 )
 def test_rows_of_different_keys_take_the_quick_way(rows):
     text = "\n\n".join(map(json.dumps, rows)) + "\n"
-    found = _flat_rows(Text("a.jsonl", text.encode()))
+    found = _read_flat_rows(Text("a.jsonl", text.encode()))
     assert found is not None
     columns = found.fetch(["user", "item"])
     assert [list(columns[name]) for name in columns] == [
@@ -211,10 +211,10 @@ def test_an_id_that_matches_only_without_its_white_space_is_refused(items, truth
         for n, (read, ids) in enumerate([(read_rankings, items), (read_truth, truth)])
     ]
     if stray is None:
-        assert unify_types(*sides)[0].frame["item"].to_list() == items
+        assert unify_id_types(*sides)[0].frame["item"].to_list() == items
     else:
         with pytest.raises(InvalidValueError, match=f"white space at their ends.*{stray}"):
-            unify_types(*sides)
+            unify_id_types(*sides)
 
 
 def test_a_field_of_20_million_characters_is_an_id(tmp_path):
@@ -254,7 +254,7 @@ LOOKS = {
 @pytest.mark.parametrize("name", LOOKS)
 def test_trec_files_are_told_from_tables_of_ratings(name):
     text, kind = LOOKS[name]
-    assert looks_like_trec(Text("a", text.encode()), "truth") == kind
+    assert detect_trec_format(Text("a", text.encode()), "truth") == kind
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.txt", "a"])

@@ -14,12 +14,11 @@ from rankmeter._rankings.kind import Kind
 from rankmeter._rankings.pieces import collect_judged
 from rankmeter._rankings.spark import gather
 from rankmeter._reading.by_user import AnyRows
-from rankmeter._reading.memory import at_most, size
-from rankmeter._reading.memory import available as available_memory
-from rankmeter._reading.opened import needed_memory, open_rankings, open_spark
+from rankmeter._reading.memory import available_memory, format_bytes, limit_text_memory
+from rankmeter._reading.opened import estimate_memory, open_rankings, open_spark
 from rankmeter._reading.pieces import InPieces
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.spark import InSpark, in_spark, is_spark
+from rankmeter._reading.spark import InSpark, is_spark, open_in_spark
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import NotEnoughMemoryError, UsageError
@@ -74,13 +73,16 @@ class Reading:
         if self.engine == "memory" or (self.engine == "auto" and isinstance(data, dict | list)):
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         memory_limit = self.memory or _SHARE * (available_memory() or float("inf"))
-        if self.engine == "auto" and needed_memory(data, memory_limit) <= memory_limit:
-            with suppress(NotEnoughMemoryError), at_most(memory_limit):  # else it is read in pieces
+        if self.engine == "auto" and estimate_memory(data, memory_limit) <= memory_limit:
+            with (
+                suppress(NotEnoughMemoryError),
+                limit_text_memory(memory_limit),
+            ):  # else it is read in pieces
                 return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         rows = min(self.limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
         in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=plan.bad_scores)
         if in_pieces is not None:
-            description = f"disk: rankings are read in pieces, {size(self.limit)} of memory"
+            description = f"disk: rankings are read in pieces, {format_bytes(self.limit)} of memory"
             return replace(in_pieces, origin=replace(in_pieces.origin, engine=description))
         name = data if isinstance(data, str | PathLike) else type(data).__name__
         why = (
@@ -94,8 +96,8 @@ class Reading:
             )
         if self.memory is not None:
             raise NotEnoughMemoryError(
-                f"{name} takes more than memory={size(self.memory)}, and cannot be read {why} row "
-                f"for each item, or give it more `memory`."
+                f"{name} takes more than memory={format_bytes(self.memory)}, and cannot be read "
+                f"{why} row for each item, or give it more `memory`."
             )
         table = read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         description = f"memory: {table.source} cannot be read in pieces"
@@ -118,7 +120,7 @@ class Reading:
 
     def open(self, data: object) -> object:
         """Open data of the engine ``spark`` as a Spark DataFrame; return other data unchanged."""
-        return in_spark(data) if self.engine == "spark" else data
+        return open_in_spark(data) if self.engine == "spark" else data
 
     @staticmethod
     def describe(tables: Iterable[Table]) -> str:
@@ -172,7 +174,7 @@ def _parse_bytes(memory: Any) -> int | None:
     if n is None or n <= 0:
         raise refused("memory", "a number of bytes such as '2GiB' or '500MB'", memory)
     if n >= _MOST:
-        raise refused("memory", f"at most {size(_MOST)}", memory)
+        raise refused("memory", f"at most {format_bytes(_MOST)}", memory)
     if n < _LEAST:
-        raise refused("memory", f"at least {size(_LEAST)}", memory)
+        raise refused("memory", f"at least {format_bytes(_LEAST)}", memory)
     return int(n)

@@ -29,8 +29,8 @@ from rankmeter._rankings.counts import Candidates
 from rankmeter._rankings.ground_truth import counted_gains, gains_of
 from rankmeter._rankings.listing import Listing, list_first
 from rankmeter._rankings.pairs import Groups, bit_width, merged_judgements, sort_keys
-from rankmeter._reading.by_user import as_ids, series
-from rankmeter._reading.table import Table, refuse
+from rankmeter._reading.by_user import as_ids, to_series
+from rankmeter._reading.table import Table, refuse_values
 from rankmeter.errors import NoOverlapError
 from rankmeter.metrics import SIDE_DATA, require
 from rankmeter.metrics.popularity import Border, at_border
@@ -238,12 +238,16 @@ class SideTables:
         if not self.truth.by_subtopic:
             return None
         judged = self.truth.frame
-        refuse(judged["subtopic"].is_null(), "subtopics", self.truth.source, "missing", "Add them.")
+        refuse_values(
+            judged["subtopic"].is_null(), "subtopics", self.truth.source, "missing", "Add them."
+        )
         user = users.find(as_ids(judged["user"]))
-        judged = merged_judgements(judged.filter(series(user >= 0)), choices)
+        judged = merged_judgements(judged.filter(to_series(user >= 0)), choices)
         user = users.find(as_ids(judged["user"]))
         gain = counted_gains(user, judged["gain"].to_numpy(), users.n, choices)
-        judged = judged.with_columns(gain=series(gain)).filter(series(choices.is_relevant(gain)))
+        judged = judged.with_columns(gain=to_series(gain)).filter(
+            to_series(choices.is_relevant(gain))
+        )
         user, names = users.find(as_ids(judged["user"])), Codes(judged["subtopic"].unique().sort())
         pairs = user * self.items.n + self.items.encode(judged["item"])
         pair, row = np.unique(pairs, return_inverse=True)
@@ -285,7 +289,7 @@ class SideTables:
         if table is None:
             return None
         user = users.find(table.users)
-        frame, user = table.frame.filter(series(user >= 0)), user[user >= 0]
+        frame, user = table.frame.filter(to_series(user >= 0)), user[user >= 0]
         groups = Groups.of(user, users.n)
         candidates = Candidates.of(frame, user, groups, table.order, choices.score_type)
         no_items = np.zeros(0, dtype=np.int64)

@@ -32,7 +32,7 @@ from rankmeter._rankings.known_ranks import count_lists, count_samples, read_ran
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.rank_counts import Queries, RankCounts
 from rankmeter._rankings.scores import count_scores
-from rankmeter._reading.ids import ids as read_ids
+from rankmeter._reading.ids import to_ids as read_ids
 from rankmeter._results.estimates import Estimate, interval_of_moments
 from rankmeter._results.summary import Summary
 from rankmeter._statistics.vectors import ExactSums

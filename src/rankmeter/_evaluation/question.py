@@ -18,7 +18,7 @@ from rankmeter._rankings.kind import Kind, plan_of, truth_of
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
 from rankmeter._reading.doubts import label_caution, swap_caution, threshold_caution
 from rankmeter._reading.read import is_records
-from rankmeter._reading.table import Table, no_judgments, unify_all
+from rankmeter._reading.table import Table, make_empty_truth, unify_all_id_types
 from rankmeter._results.result import Result
 from rankmeter._results.summary import Summary, rename_metrics_as_in
 from rankmeter.conventions import translate_all
@@ -239,12 +239,12 @@ class Question:
                 )
         tables = self._rankings(systems, by_side["rankings"], plan)
         if truth is None:
-            judged = no_judgments(next(iter(tables.values())))
+            judged = make_empty_truth(next(iter(tables.values())))
         else:
             judged = self.reading.read_truth(truth, by_side["truth"])
         columns = by_side["truth"]
         unused = columns.check() if isinstance(columns, SharedColumns) else ()
-        judged, tables = unify_all(judged.doubted(label_caution(judged)), tables)
+        judged, tables = unify_all_id_types(judged.doubted(label_caution(judged)), tables)
         if plan.assumes_relevance:
             judged = judged.doubted(threshold_caution(judged))
         tables = {name: self.reading.load_judged(t, judged, plan) for name, t in tables.items()}

@@ -15,8 +15,8 @@ from rankmeter._choices import Setting, checked_choice, takes_aliases
 from rankmeter._engine.scores import Averaged
 from rankmeter._evaluation.compare import Systems, compare_by_user
 from rankmeter._evaluation.question import check_options, named_results, with_equal_names
-from rankmeter._reading.columns import named
-from rankmeter._reading.forms import find
+from rankmeter._reading.columns import names_for_role
+from rankmeter._reading.forms import read_columns
 from rankmeter._reading.per_user import read_per_user
 from rankmeter._results.comparison import ValueComparison
 from rankmeter._results.result import Result
@@ -181,10 +181,10 @@ def is_per_user_table(data: object) -> bool:
     if not (hasattr(type(data), "columns") or isinstance(data, str | PathLike)):
         return False
     try:
-        names = find(data, "users").names
+        names = read_columns(data, "users").names
     except RankmeterError:
         return False
-    return bool(named("user", names)) and not named("item", names)
+    return bool(names_for_role("user", names)) and not names_for_role("item", names)
 
 
 def _with_equal_spellings(frame: pl.DataFrame) -> pl.DataFrame:

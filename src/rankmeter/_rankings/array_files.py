@@ -14,15 +14,20 @@ import polars as pl
 
 from rankmeter._rankings.arrays import asarray, host
 from rankmeter._reading.columns import Column, Columns, frame_kind
-from rankmeter._reading.files import is_text, read_text, reader_of, unpacked_name
-from rankmeter._reading.forms import find
-from rankmeter._reading.frames import expand_home, made_by, numpy_column
-from rankmeter._reading.ids import ids
-from rankmeter._reading.json import read_json, read_json_lines, read_rows
-from rankmeter._reading.keyed import as_text, column_of
-from rankmeter._reading.numbers import typed
+from rankmeter._reading.files import (
+    choose_reader,
+    is_text_file,
+    name_without_compression,
+    read_text,
+)
+from rankmeter._reading.forms import read_columns
+from rankmeter._reading.frames import class_test, column_from_numpy, expand_home
+from rankmeter._reading.ids import to_ids
+from rankmeter._reading.json import read_json, read_json_lines, read_json_rows
+from rankmeter._reading.keyed import find_column, labels_to_text
+from rankmeter._reading.numbers import to_typed_series
 from rankmeter._reading.table import Kind
-from rankmeter._reading.text import read_lines
+from rankmeter._reading.text import read_user_lines
 from rankmeter._reading.trec import is_number
 from rankmeter.errors import ColumnError, DataError, FileFormatError
 from rankmeter.errors._checks import counted, near
@@ -100,7 +105,7 @@ def is_path(data: Any) -> bool:
 
 def is_table(data: Any) -> bool:
     """Whether the data are a frame or a path."""
-    return is_path(data) or made_by("polars", "LazyFrame")(data) or hasattr(data, "columns")
+    return is_path(data) or class_test("polars", "LazyFrame")(data) or hasattr(data, "columns")
 
 
 def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
@@ -119,7 +124,7 @@ def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
         except (OSError, ValueError) as error:
             raise FileFormatError(f"{data} cannot be read as ranks: {reason(error)}") from error
     read = _columns(data)
-    by_role = {role: column_of(read, role, names, first=True) for role, names in ROLES.items()}
+    by_role = {role: find_column(read, role, names, first=True) for role, names in ROLES.items()}
     roles = {role: name for role, name in by_role.items() if name}
     if "ranks" not in roles:
         hint = near("rank", read.names) or f".{read.hint}"
@@ -137,16 +142,20 @@ def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
 
 def _columns(data: Any) -> Columns:
     """Find the columns of a table; a text file without a header has the column ``rank``."""
-    if not is_path(data) or not is_text(path := expand_home(data)):
-        return find(data, "users")
+    if not is_path(data) or not is_text_file(path := expand_home(data)):
+        return read_columns(data, "users")
     text = read_text(path)
     first = text.head.strip().partition("\n")[0].strip()
-    reader = reader_of(text, path, "users")
-    if unpacked_name(path).suffix == ".txt" or reader is read_lines or is_number(first):
-        lines = read_lines(text, "users").fetch(["user"])["user"]
+    reader = choose_reader(text, path, "users")
+    if (
+        name_without_compression(path).suffix == ".txt"
+        or reader is read_user_lines
+        or is_number(first)
+    ):
+        lines = read_user_lines(text, "users").fetch(["user"])["user"]
         titled = first.lower() in ROLES["ranks"]
         return Columns.of({"rank": lines[1:] if titled else lines}, str(path), untyped=True)
-    return read_rows(text) if reader in (read_json, read_json_lines) else reader(text, "users")
+    return read_json_rows(text) if reader in (read_json, read_json_lines) else reader(text, "users")
 
 
 def _fetched(read: Columns) -> dict[str, Column]:
@@ -154,7 +163,7 @@ def _fetched(read: Columns) -> dict[str, Column]:
     columns = read.fetch(read.names)
     if not read.untyped:
         return dict(columns)
-    return {name: typed(column, name, untyped=True) for name, column in columns.items()}
+    return {name: to_typed_series(column, name, untyped=True) for name, column in columns.items()}
 
 
 def _is_text(column: Column) -> bool:
@@ -173,7 +182,7 @@ def row_ids(data: Any, n_rows: int, counts: Counter[str]) -> pl.Series:
     IdTypeError
         If they are neither all integers nor all strings.
     """
-    return ids(row_column(data, "users", n_rows), "user", "users=", counts)
+    return to_ids(row_column(data, "users", n_rows), "user", "users=", counts)
 
 
 def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
@@ -186,7 +195,7 @@ def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
     IdTypeError
         If they are neither all text nor all numbers, all booleans or all times.
     """
-    labels = as_text(row_column(data, name, n_rows), "label", f"{name}=")
+    labels = labels_to_text(row_column(data, name, n_rows), "label", f"{name}=")
     missing = labels.is_null().arg_true()
     if len(missing):
         raise DataError(
@@ -206,7 +215,7 @@ def row_column(data: Any, name: str, n_rows: int) -> Column:
     elif hasattr(data, "to_list") and not hasattr(data, "ndim"):
         column = data.to_list()
     else:
-        column = numpy_column(np.ravel(host(asarray(data, name))))
+        column = column_from_numpy(np.ravel(host(asarray(data, name))))
     if len(column) != n_rows:
         raise DataError(
             f"`{name}` must have one label for each of {counted(n_rows, 'row')}, got {len(column)}"

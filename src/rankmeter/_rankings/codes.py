@@ -15,7 +15,7 @@ import polars as pl
 
 from rankmeter._evidence.hits import IntArray
 from rankmeter._files import with_progress
-from rankmeter._reading.by_user import Ids, IdSeries, Objects, as_ids, series
+from rankmeter._reading.by_user import Ids, IdSeries, Objects, as_ids, to_series
 from rankmeter._reading.pieces import Pieces
 from rankmeter._reading.table import Table
 
@@ -152,7 +152,7 @@ def distinct(columns: Sequence[Ids]) -> Ids:
         present = np.zeros(ends[1] - ends[0] + 1, dtype=bool)
         for ids in filled:
             present[_offsets(ids, ends[0])] = True
-        return IdSeries(series(np.flatnonzero(present) + ends[0]).cast(dtype))
+        return IdSeries(to_series(np.flatnonzero(present) + ends[0]).cast(dtype))
     return _unique([_collapse_runs(ids)[0].cast(dtype) for ids in all_series])
 
 

@@ -22,7 +22,7 @@ from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.tally import Marks, Tally, by_text
 from rankmeter._rankings.ties import ORDERED
-from rankmeter._reading.by_user import Ids, IdSeries, places
+from rankmeter._reading.by_user import Ids, IdSeries, id_sort_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,4 +273,4 @@ def _is_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
 
 def item_sort_key(item: pl.Series, ties: TieRule) -> pl.Series:
     """Ascending sort key of tied items, for a tie rule that compares items."""
-    return places(item, text=by_text(ties, str(item.dtype)))
+    return id_sort_keys(item, text=by_text(ties, str(item.dtype)))

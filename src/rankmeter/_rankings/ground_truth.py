@@ -13,7 +13,7 @@ from rankmeter._choices import Alignment, same_grade
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.pairs import Pairs, Refused, offsets_of, unique_judgements
-from rankmeter._reading.by_user import AnyRows, ByUser, Ids, InFrame, series
+from rankmeter._reading.by_user import AnyRows, ByUser, Ids, InFrame, to_series
 from rankmeter._reading.table import Table
 
 
@@ -38,8 +38,8 @@ class Judged:
         """Frame of the judgments with the columns ``item``, ``gain`` and ``code`` of the user."""
         columns = {
             "item": self.items.series(),
-            "gain": series(self.gain),
-            "code": series(self.code),
+            "gain": to_series(self.gain),
+            "code": to_series(self.code),
         }
         return pl.DataFrame(columns)
 

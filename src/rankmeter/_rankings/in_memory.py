@@ -18,7 +18,7 @@ from rankmeter._rankings.pairs import Groups, Pairs, best_of, is_self
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.tally import Marks
 from rankmeter._rankings.ties import tie_order
-from rankmeter._reading.by_user import ByUser, Ids, IdSeries, Objects, series
+from rankmeter._reading.by_user import ByUser, Ids, IdSeries, Objects, to_series
 from rankmeter._reading.pieces import Rest
 from rankmeter._reading.table import Table
 from rankmeter.errors import UsageError
@@ -98,8 +98,8 @@ class Kept(Rows):
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
         users = self.codes.users.series()
-        rows = {"user": users.gather(series(marks.user)), "item": marks.item.series()}
-        rows["number"] = series(marks.row)
+        rows = {"user": users.gather(to_series(marks.user)), "item": marks.item.series()}
+        rows["number"] = to_series(marks.row)
         counts = self.rest.count(pl.DataFrame(rows), marks.value, tie_order(ties), self.score_type)
         n_ranked = self._by_code(self.rest.users, self.rest.n_rows).astype(np.int64)
         return super().tally(marks, ties) + RankCounts(marks.user, marks.gain, *counts, n_ranked)
@@ -112,7 +112,7 @@ class Kept(Rows):
                 option="engine",
             )
         frame, code = self.rest.tops, self.codes.find(self.rest.tops["user"])
-        frame, code = frame.filter(series(code >= 0)), code[code >= 0]
+        frame, code = frame.filter(to_series(code >= 0)), code[code >= 0]
         groups = Groups.of(code, self.n_users)
         first = Candidates.of(frame, code, groups, self.order, self.score_type)
         top = leave_out(first, removed)

@@ -17,8 +17,8 @@ from rankmeter._rankings.known_ranks import count_samples, read_ranks
 from rankmeter._rankings.matrix import CandidateCells, MatrixRows, read_matrix
 from rankmeter._rankings.rank_counts import CountedRows, Queries
 from rankmeter._rankings.scores import CountRequest
-from rankmeter._reading.by_user import Ids, IdSeries, InFrame, series
-from rankmeter._reading.ids import ids
+from rankmeter._reading.by_user import Ids, IdSeries, InFrame, to_series
+from rankmeter._reading.ids import to_ids
 from rankmeter._reading.table import Origin, Table
 from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
@@ -128,7 +128,7 @@ class _CountedQueries(Kind):
     def read(self, plan: Plan) -> Table:
         """Read the queries as users whose only known item is 0."""
         n, tolerance = self.queries.n, load_convention(plan.tool).tolerance
-        frame = self._frame_of_items(series(np.zeros(n), "score"))
+        frame = self._frame_of_items(to_series(np.zeros(n), "score"))
         rows = CountedRows(frame, lambda single: self.count(single=single, tolerance=tolerance))
         facts = {name: n for name, n in self.queries.facts.items() if name == "mean_ranks"}
         counts = {"rows": n, **facts, **self._facts}
@@ -137,11 +137,11 @@ class _CountedQueries(Kind):
 
     def judged(self) -> Table:
         """Judgments with item 0 of each query as relevant."""
-        frame = self._frame_of_items(series(np.ones(self.queries.n), "gain"))
+        frame = self._frame_of_items(to_series(np.ones(self.queries.n), "gain"))
         return _judgments(frame, self.users.series().head(0), type(self).__name__)
 
     def _frame_of_items(self, numbers: pl.Series) -> pl.DataFrame:
-        item = series(np.zeros(self.queries.n, dtype=np.int64), "item")
+        item = to_series(np.zeros(self.queries.n, dtype=np.int64), "item")
         return pl.DataFrame([self.users.series().alias("user"), item, numbers])
 
     def counted(self) -> Queries:
@@ -295,8 +295,8 @@ class Grades(Kind):
 
     def read(self, plan: Plan) -> Table:  # noqa: ARG002
         """Read the lists as rows; items are named by their gains."""
-        frame = pl.DataFrame([self._users_of(self.row), series(self._names(), "item")])
-        empty = IdSeries(self.users.filter(series(self.lengths == 0)))
+        frame = pl.DataFrame([self._users_of(self.row), to_series(self._names(), "item")])
+        empty = IdSeries(self.users.filter(to_series(self.lengths == 0)))
         cautions = () if self.is_complete else (UNKNOWN,)
         origin = Origin("Grades", counts={"rows": self.row.size}, cautions=cautions)
         return Table(InFrame(frame), "list", empty, origin)
@@ -308,12 +308,14 @@ class Grades(Kind):
         nth = np.arange(user.size) - (np.cumsum(absent) - absent)[user] + self.listed[user]
         row, item = np.append(self.row, user), np.append(self._names(), nth)
         gain = np.append(self.gains, np.ones(user.size))
-        frame = pl.DataFrame([self._users_of(row), series(item, "item"), series(gain, "gain")])
+        frame = pl.DataFrame(
+            [self._users_of(row), to_series(item, "item"), to_series(gain, "gain")]
+        )
         without = np.bincount(row, minlength=self.lengths.size) == 0
-        return _judgments(frame, self.users.filter(series(without)), "Grades")
+        return _judgments(frame, self.users.filter(to_series(without)), "Grades")
 
     def _users_of(self, row: IntArray) -> pl.Series:
-        return self.users.gather(series(row)).alias("user")
+        return self.users.gather(to_series(row)).alias("user")
 
     def _names(self) -> IntArray:
         """Number that names each item of the lists.
@@ -380,7 +382,7 @@ def _different_ids(data: Any, n: int, counts: Counter[str], role: str = "user") 
     if data is None:
         return pl.Series(role, np.arange(n))
     column = row_column(_load(data), f"{role}s", n)
-    checked = ids(column, role, f"{role}s=", counts)
+    checked = to_ids(column, role, f"{role}s=", counts)
     if checked.n_unique() < len(checked):
         repeated = checked.filter(checked.is_duplicated())[0]
         raise DuplicateError(f"duplicate {role} {brief(repeated)} in {role}s=")

@@ -14,7 +14,7 @@ from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.counts import Candidates, item_sort_key, order_within
 from rankmeter._rankings.pairs import Groups, offsets_of
 from rankmeter._rankings.ties import ORDERED
-from rankmeter._reading.by_user import Ids, series
+from rankmeter._reading.by_user import Ids, to_series
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ def _untie(rows: IntArray, equals_next: BoolArray, item: Ids, choices: Alignment
     index = np.flatnonzero(np.append(equals_next, False) | np.append(False, equals_next))
     run = np.cumsum(np.append(True, ~equals_next))[index]
     key = item_sort_key(item.take(rows[index]).series(), choices.ties)
-    frame = pl.DataFrame({"run": series(run), "key": key, "position": series(rows[index])})
+    frame = pl.DataFrame({"run": to_series(run), "key": key, "position": to_series(rows[index])})
     descending = "descending" in choices.ties
     ordered = frame.sort("run", "key", "position", descending=[False, descending, False])
     result = rows.copy()

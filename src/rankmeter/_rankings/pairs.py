@@ -14,7 +14,7 @@ from rankmeter import _native
 from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.codes import are_dense
-from rankmeter._reading.by_user import series
+from rankmeter._reading.by_user import to_series
 from rankmeter._reading.table import Table
 from rankmeter.errors._checks import brief
 
@@ -136,7 +136,7 @@ def _match_by_table(
         return None
     row, judgment = row[:n], judgment[:n]
     if not width and not item.dtype.is_integer():  # hashes
-        is_equal = item.gather(series(row)) == judged_item.gather(series(judgment))
+        is_equal = item.gather(to_series(row)) == judged_item.gather(to_series(judgment))
         if not is_equal.all():
             return None
     return Pairs(row, judgment, groups, repeated=False)
@@ -146,8 +146,8 @@ def _match_by_join(
     user: IntArray, item: pl.Series, n_users: int, code: IntArray, judged_item: pl.Series
 ) -> Pairs:
     """Find the pairs by a join of the rows and the judgments."""
-    rows = pl.DataFrame({"user": series(user), "item": item})
-    judged = pl.DataFrame({"user": series(code), "item": judged_item}).with_row_index("judgment")
+    rows = pl.DataFrame({"user": to_series(user), "item": item})
+    judged = pl.DataFrame({"user": to_series(code), "item": judged_item}).with_row_index("judgment")
     pairs = rows.with_row_index("row").join(judged, on=["user", "item"]).sort("user", "row")
     row, judgment = (pairs[name].cast(pl.Int64).to_numpy() for name in ("row", "judgment"))
     return Pairs(row, judgment, Groups.of(user, n_users), bool(rows.is_duplicated().any()))

@@ -22,7 +22,7 @@ from rankmeter._rankings.pairs import BITS, Keys, bit_width, is_self
 from rankmeter._rankings.remainder import RereadCandidates, needs
 from rankmeter._rankings.tally import search
 from rankmeter._reading.by_user import IdSeries
-from rankmeter._reading.memory import size as shown
+from rankmeter._reading.memory import format_bytes as shown
 from rankmeter._reading.pieces import InPieces, KeptRows, Pieces
 from rankmeter._reading.table import Table
 from rankmeter.errors import DataError

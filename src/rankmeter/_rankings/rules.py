@@ -22,7 +22,7 @@ from rankmeter._rankings.listing import Listing, list_first
 from rankmeter._rankings.pairs import Refused, is_self
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.tally import Marks, search
-from rankmeter._reading.by_user import series
+from rankmeter._reading.by_user import to_series
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief
 
@@ -110,7 +110,7 @@ class _Rules:
         """Apply the rule for repeated rows: refuse, count each, or make only the best a mark."""
         rule, n = self.judged.choices.duplicates, worse.row.size
         if rule in ("error", "unchecked"):
-            users = self.judged.codes.users.series().gather(series(worse.user))
+            users = self.judged.codes.users.series().gather(to_series(worse.user))
             return Refused.of(n, pl.DataFrame({"user": users, "item": worse.item.series()}))
         notes["duplicate_items_counted" if rule == "each" else "duplicate_items_dropped"] = n
         if rule != "each":
@@ -127,7 +127,9 @@ class _Rules:
         if rows.row.size:
             notes["excluded_items"] = rows.row.size
         items, codes = self.judged.items, self.judged.codes
-        self.is_own = is_self(codes.users.series().gather(series(self.judged.code)), items.series())
+        self.is_own = is_self(
+            codes.users.series().gather(to_series(self.judged.code)), items.series()
+        )
         self.marks, self.holders = (
             marks.only(~self.is_own[marks.position]) for marks in (self.marks, self.holders)
         )

@@ -23,7 +23,7 @@ from rankmeter._rankings.pairs import Groups, is_self
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.remainder import Counts, Order, Remainder, changed_error, needs
 from rankmeter._rankings.tally import Marks
-from rankmeter._reading.by_user import IdSeries, series
+from rankmeter._reading.by_user import IdSeries, to_series
 from rankmeter._reading.pieces import KeptRows
 from rankmeter._reading.spark import InSpark, Query
 from rankmeter._reading.table import Table
@@ -63,7 +63,7 @@ def gather(
     if repeats and (extra := _repeated_rows(rows)) is not None:
         extra = extra.join(pairs, on=_PAIR, how="anti").select(frame.columns)
         if with_self:
-            extra = extra.filter(~series(is_self(extra["user"], extra["item"])))
+            extra = extra.filter(~to_series(is_self(extra["user"], extra["item"])))
         frame = pl.concat([frame, extra])
     if not some_judged:
         extra = _examples(rows, pairs).select(frame.columns)
@@ -280,7 +280,7 @@ class Clustered(Remainder):
         dropped = first.users["missing"] if rows.bad_scores == "drop" else 0
         n = (first.users["rows"] - dropped).to_numpy()
         has_rows = n > 0
-        users, end = users.filter(series(has_rows)), kept_rows.height
+        users, end = users.filter(to_series(has_rows)), kept_rows.height
         super().__init__(kept_rows, users, n[has_rows], order=rows.order, end=end, **kwargs)
 
     def last_ranks(self) -> pl.DataFrame:
@@ -362,7 +362,7 @@ class Clustered(Remainder):
         """Count the rows of the table at the targets."""
         codes = Codes(targets.user.unique().sort())
         code = codes.find(self.kept_rows["user"])
-        frame, code = self.kept_rows.filter(series(code >= 0)), code[code >= 0]
+        frame, code = self.kept_rows.filter(to_series(code >= 0)), code[code >= 0]
         candidates = Candidates.of(frame, code, Groups.of(code, codes.n), self.order, kind)
         # Rows outside of all others: each is counted as equal to itself, and before no equal one.
         row = np.full(len(targets.user), -1)
@@ -379,7 +379,7 @@ class _Targets(NamedTuple):
     item: pl.Series
 
     def only(self, rows: IntArray) -> _Targets:
-        user, item = (column.gather(series(rows)) for column in (self.user, self.item))
+        user, item = (column.gather(to_series(rows)) for column in (self.user, self.item))
         return _Targets(user, self.value[rows], item)
 
 
@@ -424,7 +424,7 @@ def _tally(rows: Query, targets: _Targets, kind: str, memory_limit: int) -> _Tal
     upto = np.cumsum(n)
     first = groups["user"].is_first_distinct().to_numpy()
     start = np.maximum.accumulate(np.where(first, upto - n, 0))
-    groups = groups.with_columns(series(upto - start - tied, "above"), series(tied, "equal"))
+    groups = groups.with_columns(to_series(upto - start - tied, "above"), to_series(tied, "equal"))
     at_targets = values.join(groups, on=["user", "value"], how="left", maintain_order="left")
     row_counts = row_counts.join(marks.select("place", "mark_user"), on="place", how="left")
     row_counts = row_counts.select(

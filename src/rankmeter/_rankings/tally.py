@@ -19,7 +19,7 @@ from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._rankings.arrays import Parallel, joined
 from rankmeter._rankings.pairs import offsets_of
-from rankmeter._reading.by_user import Ids, places_of
+from rankmeter._reading.by_user import Ids, joint_id_sort_keys
 
 _AT_ONCE = 2**15  # numbers, so that the steps of a search stay in the cache
 
@@ -150,7 +150,7 @@ def _count_preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
 
 def _item_order(ids: Sequence[Ids], ties: TieRule) -> _Pair:
     """Integers in the order of the items, for both lists of ids."""
-    key = places_of(ids, text=by_text(ties, ids[0].type))
+    key = joint_id_sort_keys(ids, text=by_text(ties, ids[0].type))
     if "descending" in ties:
         key = ~key
     return key[: len(ids[0])], key[len(ids[0]) :]

@@ -18,7 +18,7 @@ _SHORT = 1000
 _TYPES = {"int64": "Int64", "float64": "Float64", "bool": "Boolean"}
 
 
-def series(values: npt.NDArray[Any], name: str = "") -> pl.Series:
+def to_series(values: npt.NDArray[Any], name: str = "") -> pl.Series:
     """Convert an array to a series; a short array via a list.
 
     Polars imports ``numpy.ma`` to read an array, which takes longer than a small evaluation.
@@ -84,7 +84,7 @@ class Objects(Ids):
     def series(self) -> pl.Series:
         if self.type == "String":
             return pl.Series(map(str.__str__, self.values), dtype=pl.String)
-        return series(self.integers())
+        return to_series(self.integers())
 
     def to_list(self) -> list[Any]:
         return [*map(str.__str__ if self.type == "String" else int, self.values)]
@@ -111,7 +111,7 @@ class IdSeries(Ids):
         return cast("int", self.ids.min()), cast("int", self.ids.max())
 
     def take(self, indices: npt.NDArray[np.int64]) -> IdSeries:
-        return IdSeries(self.ids.gather(series(indices)))
+        return IdSeries(self.ids.gather(to_series(indices)))
 
     def series(self) -> pl.Series:
         return self.ids
@@ -122,7 +122,7 @@ def as_ids(ids: Ids | pl.Series) -> Ids:
     return ids if isinstance(ids, Ids) else IdSeries(ids)
 
 
-def few(ids: Ids) -> Ids:
+def to_objects_or_series(ids: Ids) -> Ids:
     """Convert ids to Python objects if few, otherwise to a series."""
     return Objects(ids.to_list(), ids.type) if len(ids) <= _FEW else IdSeries(ids.series())
 
@@ -220,7 +220,7 @@ class InFrame(Stored):
 
     def tied(self, numbers: npt.NDArray[np.float64]) -> int:
         """Number of rows with the same user and number as another row."""
-        return int(self.rows.select("user", number=series(numbers)).is_duplicated().sum())
+        return int(self.rows.select("user", number=to_series(numbers)).is_duplicated().sum())
 
     def cast(self, role: str, dtype: pl.DataType) -> Self:
         return replace(self, rows=self.rows.with_columns(pl.col(role).cast(dtype)))
@@ -310,7 +310,7 @@ class ByUser(Stored):
         return np.repeat(of_users, self.lengths)
 
     def sizes(self) -> pl.Series:
-        return series(self.lengths)
+        return to_series(self.lengths)
 
     def tied(self, numbers: npt.NDArray[np.float64]) -> int:
         user = self.by_row(np.arange(len(self.users)))
@@ -325,7 +325,7 @@ class ByUser(Stored):
 
     def frame(self) -> pl.DataFrame:
         users = self.users.series()[np.repeat(np.arange(len(self.users)), self.lengths)]
-        numbers = [] if self.numbers is None else [series(self.numbers, self.column)]
+        numbers = [] if self.numbers is None else [to_series(self.numbers, self.column)]
         return pl.DataFrame([users.alias("user"), self.items().series().alias("item"), *numbers])
 
 
@@ -338,7 +338,7 @@ _FEW_TO_ORDER = 10_000  # ids that are ordered in less time than it takes to imp
 _NAME = 2**40  # longer than any text
 
 
-def places(ids: pl.Series, *, text: bool = False) -> pl.Series:
+def id_sort_keys(ids: pl.Series, *, text: bool = False) -> pl.Series:
     """Integers with the order and the equalities of the ids.
 
     Integers in their shortest form come first and are ordered by value, whether they are numbers
@@ -350,26 +350,26 @@ def places(ids: pl.Series, *, text: bool = False) -> pl.Series:
         return ids
     written = ids.cast(pl.String).alias("id")
     distinct = written.unique().to_frame()
-    keys = [pl.col("id")] if text else [_digits(), _reading()]
+    keys = [pl.col("id")] if text else [_signed_length_expression(), _sortable_text_expression()]
     ordered = distinct.sort(keys).with_row_index("place")
     return written.to_frame().join(ordered, on="id", how="left", maintain_order="left")["place"]
 
 
-def places_of(columns: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.int64]:
-    """Integers for the ids of all columns, with the order of `places`; columns are concatenated."""
+def joint_id_sort_keys(columns: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.int64]:
+    """Sort keys of the ids of all columns, concatenated, as in `id_sort_keys`."""
     if columns[0].type != "String" and not text:
         return np.concatenate([text_of.integers() for text_of in columns])
     if sum(map(len, columns)) > _FEW_TO_ORDER:
         together = pl.concat([text_of.series() for text_of in columns])
-        return places(together, text=text).to_numpy().astype(np.int64)
+        return id_sort_keys(together, text=text).to_numpy().astype(np.int64)
     written = [str(text_of) for part in columns for text_of in part]
-    ordered = sorted({*written}, key=None if text else _key)
+    ordered = sorted({*written}, key=None if text else _id_sort_key)
     rank = {text_of: n for n, text_of in enumerate(ordered)}
     return np.array([rank[text_of] for text_of in written], dtype=np.int64)
 
 
-def _key(text: str) -> tuple[int, str]:
-    """Sort key of one id, equal to the keys from `_digits` and `_reading`."""
+def _id_sort_key(text: str) -> tuple[int, str]:
+    """Sort key of one id, equal to those from the two expressions below."""
     if not re.fullmatch(_WHOLE, text):
         return _NAME, text
     return (-len(text), text.translate(_TURNED)) if text[0] == "-" else (len(text), text)
@@ -378,14 +378,14 @@ def _key(text: str) -> tuple[int, str]:
 _TURNED = str.maketrans("0123456789", "9876543210")
 
 
-def _digits() -> pl.Expr:
+def _signed_length_expression() -> pl.Expr:
     """Length of an integer, negated if negative; for other text a constant above all lengths."""
     length = pl.col("id").str.len_bytes().cast(pl.Int64)
     signed = pl.when(pl.col("id").str.starts_with("-")).then(-length).otherwise(length)
     return pl.when(pl.col("id").str.contains(_WHOLE)).then(signed).otherwise(_NAME)
 
 
-def _reading() -> pl.Expr:
+def _sortable_text_expression() -> pl.Expr:
     """Text of the id; digits of negative numbers are complemented: -15 sorts before -12."""
     negative = pl.col("id").str.contains(_WHOLE) & pl.col("id").str.starts_with("-")
     digits = [str(digit) for digit in range(10)]

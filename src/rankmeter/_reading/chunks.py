@@ -23,16 +23,16 @@ from rankmeter._files import temporary, writing_temporary
 from rankmeter._reading.columns import Columns, resolve_roles
 from rankmeter._reading.files import (
     as_text,
-    packing,
-    read_first,
-    reader_of,
-    refuse_misnamed,
-    unpacked,
+    choose_reader,
+    detect_compression,
+    open_decompressed,
+    read_first_bytes,
+    refuse_misnamed_compression,
 )
 from rankmeter._reading.json import read_json
-from rankmeter._reading.memory import size
+from rankmeter._reading.memory import format_bytes
 from rankmeter._reading.numbers import refuse_unused_numbers
-from rankmeter._reading.table import reading, whole_numbers
+from rankmeter._reading.table import integers_from_text, translate_file_errors
 from rankmeter._reading.text import read_delimited
 from rankmeter._reading.trec import read_run
 from rankmeter.errors import DataError, NotEnoughMemoryError
@@ -76,14 +76,15 @@ class Spool:
         """Do nothing: no other process can change the file."""
 
 
-def check_space(needed: int, task: str) -> None:
+def check_disk_space(needed: int, task: str) -> None:
     """Refuse work that needs more temporary disk space than is free."""
     folder = tempfile.gettempdir()
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise DataError(
-            f"{task} needs about {size(needed)} in the folder for temporary files, {folder}, where "
-            f"{size(free)} are free. Set TMPDIR to a folder with more space, or free some."
+            f"{task} needs about {format_bytes(needed)} in the folder for temporary files, "
+            f"{folder}, where {format_bytes(free)} are free. Set TMPDIR to a folder with more "
+            f"space, or free some."
         )
 
 
@@ -107,35 +108,35 @@ def read_chunks(path: Path, columns: Mapping[str, str] | None, n_bytes: int) -> 
 
     The number of a line in an error is that in its chunk, which the error names.
     """
-    with reading(path):
-        start = read_first(path, 4)
-        refuse_misnamed(path, start)
-        n_unpacked = path.stat().st_size * (_ZIPPED if packing(start) else 1)
-        check_space(n_unpacked // 2, f"Reading {path} ({size(n_unpacked)}) in pieces")
-        with path.open("rb") as file, unpacked(file, path) as content:
-            return _read(path, content, columns, n_bytes)
+    with translate_file_errors(path):
+        start = read_first_bytes(path, 4)
+        refuse_misnamed_compression(path, start)
+        n_unpacked = path.stat().st_size * (_ZIPPED if detect_compression(start) else 1)
+        check_disk_space(n_unpacked // 2, f"Reading {path} ({format_bytes(n_unpacked)}) in pieces")
+        with path.open("rb") as file, open_decompressed(file, path) as content:
+            return _read_file_in_chunks(path, content, columns, n_bytes)
 
 
-def _read(
+def _read_file_in_chunks(
     path: Path, file: IO[bytes], columns: Mapping[str, str] | None, n_bytes: int
 ) -> Chunks | None:
     start = file.read(n_bytes)
     blocks = chain((start,), iter(partial(file.read, n_bytes), b""))
     if b"\n" not in start:
         if file.read(1) and not start.lstrip().startswith((b"{", b"[")):
-            raise _endless(path, 1, n_bytes)
+            raise _endless_line_error(path, 1, n_bytes)
         return None
     start = start[: start.rindex(b"\n") + 1]
-    read = reader_of(as_text(start, path), path, "rankings")
+    read = choose_reader(as_text(start, path), path, "rankings")
     if read is read_json:
         return None
     if read is read_run:
         read = partial(read_run, in_rows=True)
     table = isinstance(read, partial) and read.func is read_delimited
-    header = _first_line(start) if table else b""
-    spool, ids, counts = Spool(), _Ids(), Counter[str]()
+    header = _first_nonblank_line(start) if table else b""
+    spool, ids, counts = Spool(), _IdSample(), Counter[str]()
     first: Columns | None = None
-    for line, content in _chunks(path, blocks, n_bytes, quoted=table):
+    for line, content in _blocks_of_whole_lines(path, blocks, n_bytes, quoted=table):
         name = path if line == 1 else Path(f"{path} (from line {line:,})")
         chunk = read(as_text(content if line == 1 else header + content, name), "rankings")
         if first is None:
@@ -145,7 +146,7 @@ def _read(
             if not roles.keys() & {"score", "rank"}:
                 refuse_unused_numbers(chunk, "rankings", roles.values())
             first = replace(chunk, source=str(path), counts=Counter())
-        frame = _frame(chunk, list(dict.fromkeys(roles.values())), name)
+        frame = _chunk_to_frame(chunk, list(dict.fromkeys(roles.values())), name)
         ids.add({role: frame[roles[role]] for role in ("user", "item")}, first, name)
         first = replace(first, trimmed=first.trimmed and chunk.trimmed)
         counts.update(chunk.counts)
@@ -155,7 +156,7 @@ def _read(
     return Chunks(spool, first, ids.examples(first), counts)
 
 
-def _chunks(
+def _blocks_of_whole_lines(
     path: Path, blocks: Iterable[bytes], n_bytes: int, *, quoted: bool
 ) -> Iterator[tuple[int, bytes]]:
     """Yield blocks of whole lines with the number of the first; `quoted` fields may span lines."""
@@ -164,7 +165,7 @@ def _chunks(
         content = unfinished + block
         cut = _end_of_last_line(content) if quoted and b'"' in content else content.rfind(b"\n") + 1
         if not cut and len(content) > _LONGEST * n_bytes:
-            raise _endless(path, line, len(content))
+            raise _endless_line_error(path, line, len(content))
         unfinished = content[cut:]
         if content[:cut].strip():
             yield line, content[:cut]
@@ -173,14 +174,15 @@ def _chunks(
         yield line, unfinished
 
 
-def _endless(path: Path, line: int, n: int) -> NotEnoughMemoryError:
+def _endless_line_error(path: Path, line: int, n: int) -> NotEnoughMemoryError:
     return NotEnoughMemoryError(
-        f"Line {line:,} of {path} does not end within {size(n)}, and no more of it can be held in "
-        f"memory. Is it a text file with a row on each line, and is a quotation mark left open?"
+        f"Line {line:,} of {path} does not end within {format_bytes(n)}, and no more of it can be "
+        f"held in memory. Is it a text file with a row on each line, and is a quotation mark left "
+        f"open?"
     )
 
 
-def _first_line(content: bytes) -> bytes:
+def _first_nonblank_line(content: bytes) -> bytes:
     """First line that is not blank."""
     content = content.lstrip(b"\r\n")
     end = content.find(b"\n") + 1
@@ -197,15 +199,15 @@ def _end_of_last_line(content: bytes) -> int:
     return int(outside[-1]) + 1 if outside.size else 0
 
 
-def _frame(chunk: Columns, names: list[str], name: Path) -> pl.DataFrame:
+def _chunk_to_frame(chunk: Columns, names: list[str], name: Path) -> pl.DataFrame:
     try:
         columns = chunk.fetch(names)
         return pl.DataFrame([pl.Series(column, columns[column]) for column in names])
     except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
-        raise _differs(name) from error
+        raise _inconsistent_lines_error(name) from error
 
 
-def _differs(name: Path) -> DataError:
+def _inconsistent_lines_error(name: Path) -> DataError:
     return DataError(
         f"{name}: the lines differ in their fields, or in the types of these, from those before. "
         f"Such a file cannot be read in pieces: write it as Parquet or CSV, or choose "
@@ -213,7 +215,7 @@ def _differs(name: Path) -> DataError:
     )
 
 
-class _Ids:
+class _IdSample:
     """Sample of ids that decides the type of all ids of a column, and the match with the truth.
 
     The sample has the first ids, the first non-integers, and all with white space at an end.
@@ -230,11 +232,11 @@ class _Ids:
             if role not in self.kept:
                 self.kept[role] = ids.head(_SHOWN)
             if ids.dtype != self.kept[role].dtype:
-                raise _differs(name)
+                raise _inconsistent_lines_error(name)
             if ids.dtype != pl.String:
                 continue
             examples = [self.kept[role]]
-            if whole_numbers(ids) is None:
+            if integers_from_text(ids) is None:
                 if self.whole[role]:
                     names = ids.cast(pl.Int64, strict=False).cast(pl.String).ne_missing(ids)
                     examples.append(ids.filter(names).unique(maintain_order=True).head(_SHOWN))

@@ -14,12 +14,12 @@ import polars as pl
 from rankmeter._reading.by_user import AnyRows, IdSeries
 from rankmeter._reading.chunks import Spool
 from rankmeter._reading.columns import Columns
-from rankmeter._reading.forms import find, is_accepted
-from rankmeter._reading.ids import ids
-from rankmeter._reading.keyed import column_of, keyed
+from rankmeter._reading.forms import has_accepted_form, read_columns
+from rankmeter._reading.ids import to_ids
+from rankmeter._reading.keyed import find_column, read_keyed
 from rankmeter._reading.pieces import CanonicalPieces, InPieces
 from rankmeter._reading.spark import InSpark, Query
-from rankmeter._reading.table import Table, few
+from rankmeter._reading.table import Table, format_few
 from rankmeter.errors import ColumnError, DataError, DuplicateError
 from rankmeter.errors._checks import brief, counted, refused
 
@@ -38,7 +38,7 @@ class Collapse:
 
     def __call__(self, rankings: Table) -> Table:
         """Replace the items of rankings by whole items, each at the rank of its best part."""
-        return _collapsed(rankings.rows, rankings, self)
+        return _collapse_rankings(rankings.rows, rankings, self)
 
     def renamed(self, frame: pl.DataFrame, rankings: Table) -> pl.DataFrame:
         """Rename items to whole items, with the original items in the column ``part``."""
@@ -55,7 +55,7 @@ class Collapse:
         wholes = frame.join(table, on="item", how="left", maintain_order="left")
         if lost := wholes["whole"].null_count():
             unknown = wholes.filter(pl.col("whole").is_null())["item"].unique(maintain_order=True)
-            raise _lacking(unknown, len(unknown), lost, rankings.source)
+            raise _missing_parts_error(unknown, len(unknown), lost, rankings.source)
         return wholes.with_columns(item="whole").drop("whole")
 
     def parts_like(self, item: pl.Series, rankings: Table) -> pl.DataFrame:
@@ -66,34 +66,36 @@ class Collapse:
             return table
         if not rankings.textual and pl.String in (table["item"].dtype, item.dtype):
             raise DataError(
-                f"collapse= has {_type_of_ids(table['item'])} parts, and {rankings.source} has "
-                f"{_type_of_ids(item)} items, so they would never match. Convert one of the two."
+                f"collapse= has {_id_type_name(table['item'])} parts, and {rankings.source} has "
+                f"{_id_type_name(item)} items, so they would never match. Convert one of the two."
             )
         return table.with_columns(pl.col("item").cast(item.dtype, strict=False)).drop_nulls()
 
 
-def _type_of_ids(column: pl.Series) -> str:
+def _id_type_name(column: pl.Series) -> str:
     return "text" if column.dtype == pl.String else "integer"
 
 
-def _lacking(unknown: Sequence[object] | pl.Series, n: int, lost: int, source: str) -> DataError:
+def _missing_parts_error(
+    unknown: Sequence[object] | pl.Series, n: int, lost: int, source: str
+) -> DataError:
     return DataError(
         f"collapse= lacks {counted(n, 'item')} of {source} in {counted(lost, 'row')}: "
-        f"{few(unknown)}. Add them; an item that is not a part is its own whole."
+        f"{format_few(unknown)}. Add them; an item that is not a part is its own whole."
     )
 
 
-def _repeating(source: str, user: object, part: object) -> DuplicateError:
+def _repeated_part_error(source: str, user: object, part: object) -> DuplicateError:
     return DuplicateError(
         f"{source} repeats parts of items, for example user {brief(user)} item {brief(part)}. "
         f"Remove them: which of their places counts is not certain."
     )
 
 
-def best_parts(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
+def keep_best_parts(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
     """Keep the best part of each whole item, ordered by row; close gaps in given ranks."""
     if (repeated := rows.select("user", "part").is_duplicated()).any():
-        raise _repeating(source, *rows.filter(repeated).select("user", "part").row(0))
+        raise _repeated_part_error(source, *rows.filter(repeated).select("user", "part").row(0))
     rows = rows.drop("part").with_row_index("place")
     if order != "list":
         rows = rows.sort(order, descending=order == "score", maintain_order=True)
@@ -104,16 +106,16 @@ def best_parts(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
 
 
 @singledispatch
-def _collapsed(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
+def _collapse_rankings(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
     """Collapse rankings, by the kind of their rows."""
     frame = collapse.renamed(rankings.frame, rankings)
-    rows = best_parts(frame, rankings.order, rankings.source)
+    rows = keep_best_parts(frame, rankings.order, rankings.source)
     counts = Counter(rankings.counts) + Counter(collapsed_items=frame.height - rows.height)
     return replace(rankings.with_rows(rows), origin=replace(rankings.origin, counts=dict(counts)))
 
 
-@_collapsed.register
-def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table:
+@_collapse_rankings.register
+def _collapse_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table:
     """Collapse pieces: group the rows by user into files, which become the new pieces."""
     pieces = examples.pieces
     types = {role: rankings.dtype(role) for role in ("user", "item")}
@@ -131,7 +133,7 @@ def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table
     wholes = Spool()
     for spool in by_user:
         rows = pl.concat([spool.read(n) for n in range(len(spool))])
-        wholes.write(best_parts(rows, rankings.order, rankings.source))
+        wholes.write(keep_best_parts(rows, rankings.order, rankings.source))
     n_parts = sum(sum(spool.heights) for spool in by_user)
     counts["collapsed_items"] = n_parts - sum(wholes.heights)
     renamed = collapse.renamed(examples.rows, rankings).drop("part")
@@ -140,11 +142,11 @@ def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table
     return replace(rankings, rows=collapsed, origin=origin, empty_users=IdSeries(pl.concat(empty)))
 
 
-@_collapsed.register
-def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
+@_collapse_rankings.register
+def _collapse_in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
     """Collapse in Spark, grouped by user and whole item."""
     rows, renamed = examples.query, collapse.renamed(examples.rows, rankings).drop("part")
-    joined = _named_in_spark(rankings, rows, collapse)
+    joined = _rename_to_wholes_in_spark(rankings, rows, collapse)
     sums = [
         "count(1) AS rows",
         "count_if(part IS NULL) AS no_item",
@@ -160,12 +162,12 @@ def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
         unknown = rows.grouped(joined.where("item IS NULL"), ["part"], "count(1) AS n")
         n = rows.collect(rows.grouped(unknown, [], "count(1) AS n")).item()
         few = rows.collect(unknown.orderBy("part").limit(4))["part"]
-        raise _lacking(few, n, totals["lost"], rankings.source)
+        raise _missing_parts_error(few, n, totals["lost"], rankings.source)
     ranked = joined.where(f"{rows.usable} IS NOT NULL")
     repeated = rows.grouped(ranked, ["user", "part"], "count(1) AS n").where("n > 1")
     example = rows.collect(repeated.select("user", "part").orderBy("user", "part").limit(1))
     if example.height:
-        raise _repeating(rankings.source, *example.row(0))
+        raise _repeated_part_error(rankings.source, *example.row(0))
     n_parts = totals["rows"] - (totals["missing"] if rows.bad_scores == "drop" else 0)
     best_of = "max" if rows.order == "score" else "min"
     wholes = rows.grouped(joined, ["user", "item"], f"{best_of}({rows.usable}) AS {rows.order}")
@@ -179,7 +181,7 @@ def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
     return replace(rankings, rows=InSpark(renamed, rows.instead(wholes, merged)))
 
 
-def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
+def _rename_to_wholes_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
     """Rename items in Spark to whole items, with the original items in the column ``part``."""
     frame = rows.all.withColumnRenamed("item", "part")
     if collapse.before is not None:
@@ -218,7 +220,7 @@ def read_collapse(data: object) -> Collapse | None:
             _parse_rule(*rule.groups()),
             before=rule[2] if rule[1] == "before" else None,
         )
-    table, source = _table(data)
+    table, source = _read_part_table(data)
     if (repeated := table["item"].is_duplicated()).any():
         raise DataError(
             f"{brief(table.filter(repeated)['item'][0])} of {source} is part of two items."
@@ -226,25 +228,25 @@ def read_collapse(data: object) -> Collapse | None:
     return Collapse(f"chunks are grouped by {source}; the best chunk counts", table=table)
 
 
-def _table(data: object) -> tuple[pl.DataFrame, str]:
+def _read_part_table(data: object) -> tuple[pl.DataFrame, str]:
     """Read the table of items and their wholes; return the table and its source."""
     if isinstance(data, Mapping):
         read = Columns.of({"part": [*data], "document": [*data.values()]}, "a mapping")
-    elif is_accepted(data) and not isinstance(data, list | tuple):
-        read = find(data, "items")
+    elif has_accepted_form(data) and not isinstance(data, list | tuple):
+        read = read_columns(data, "items")
     else:
         expected = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
         raise refused("collapse", expected, data)
     roles = {}
     for role, names in (("part", _PARTS), ("whole", _WHOLES)):
-        roles[role] = column_of(read, f"{role} of collapse=", names)
+        roles[role] = find_column(read, f"{role} of collapse=", names)
         if not roles[role]:
             raise ColumnError(
                 f"{read.source} has 0 columns for the {role} of collapse=; it needs one of "
-                f"{few(names, 4)}. Its columns are {few(read.names, 12)}."
+                f"{format_few(names, 4)}. Its columns are {format_few(read.names, 12)}."
             )
-    rows = keyed(read, {"item": roles["part"], "whole": roles["whole"]})
-    whole_ids = ids(rows.columns["whole"], "item", rows.source, untyped=rows.untyped)
+    rows = read_keyed(read, {"item": roles["part"], "whole": roles["whole"]})
+    whole_ids = to_ids(rows.columns["whole"], "item", rows.source, untyped=rows.untyped)
     table = pl.DataFrame([rows.keys, whole_ids.alias("whole")])
     return table.unique(maintain_order=True), rows.source
 

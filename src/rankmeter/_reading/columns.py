@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from rankmeter._reading.by_user import ByUser
-from rankmeter._reading.table import POLARS, Kind, Shape, few
+from rankmeter._reading.table import POLARS, Kind, Shape, format_few
 from rankmeter.errors import ColumnError, UsageError
 from rankmeter.errors._caution import refuse_dead_threads
 from rankmeter.errors._checks import RETRIEVAL, USERS, Words, brief, near, refused
@@ -93,7 +93,7 @@ class Columns:
 
 VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": "rating"}
 
-# As `plain` leaves them: lower case, without underscores, hyphens and spaces.
+# As `normalize_name` leaves them: lower case, without underscores, hyphens and spaces.
 _NAMES = {
     "user": "user userid uid queryid qid topicid session sessionid",
     "item": "item itemid iid doc docid docno document movie movieid product productid corpusid "
@@ -187,29 +187,29 @@ def _is_list(value: object) -> bool:
     return sized and not isinstance(value, str | bytes | tuple)
 
 
-def plain(name: object) -> str:
+def normalize_name(name: object) -> str:
     """Normalize a column name for comparison with synonyms."""
     return "".join(str(name).split()).replace("_", "").replace("-", "").lower()
 
 
-def named(role: str, names: Sequence[object]) -> list[str]:
+def names_for_role(role: str, names: Sequence[object]) -> list[str]:
     """Names of the columns that could have a role."""
     synonyms = SYNONYMS.get(role, {role})
     texts = [*map(str, names)]
     # All at once first: the names may be the ids of many users.
-    if set(synonyms).isdisjoint(plain("\0".join(texts)).split("\0")):
+    if set(synonyms).isdisjoint(normalize_name("\0".join(texts)).split("\0")):
         return []
-    possible = [text for text in texts if plain(text) in synonyms]
+    possible = [text for text in texts if normalize_name(text) in synonyms]
     second = _SECOND.get(role, frozenset())
-    return [text for text in possible if plain(text) not in second] or possible
+    return [text for text in possible if normalize_name(text) not in second] or possible
 
 
-def words_of(read: Columns) -> Words:
+def vocabulary_of(read: Columns) -> Words:
     """Vocabulary for users and items, by the form or its column names."""
     if read.roles is not None:
         return read.words
-    users = named("user", read.names)
-    return RETRIEVAL if users and all(plain(name) in _QUERIES for name in users) else USERS
+    users = names_for_role("user", read.names)
+    return RETRIEVAL if users and all(normalize_name(name) in _QUERIES for name in users) else USERS
 
 
 _QUERIES = frozenset({"query", "queryid", "qid", "topicid"})
@@ -245,7 +245,7 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
     if unknown := [key for key in named_columns if key not in SYNONYMS]:
         raise UsageError(
             f"unknown role {brief(unknown[0])} in columns=; the roles are "
-            f"{few(SYNONYMS, len(SYNONYMS))}{near(unknown[0], SYNONYMS) or '.'}"
+            f"{format_few(SYNONYMS, len(SYNONYMS))}{near(unknown[0], SYNONYMS) or '.'}"
         )
     absent: Mapping[str, ColumnError] = {}
     if read.roles is not None:
@@ -253,23 +253,23 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
         by_form = {value if role == "value" else role: name for role, name in read.roles.items()}
         roles = {role: by_form[role] for role in ROLES[side] if role in by_form}
     else:
-        roles, absent = _named_columns(named_columns, side, read, columns)
+        roles, absent = _find_named_columns(named_columns, side, read, columns)
         if len(set(roles.values())) < len(roles):
             raise UsageError(
                 f"columns={brief(roles)} names one column for two roles; each needs its own."
             )
         for role in ROLES[side]:
-            if role not in roles and (name := _by_synonym(role, read, roles, side)):
+            if role not in roles and (name := _find_column_by_synonym(role, read, roles, side)):
                 roles[role] = name
         _add_tool_roles(read, side, roles)
     if missing := [role for role in ROLES[side][:2] if role not in roles]:
-        raise absent.get(missing[0]) or _missing_error(missing, read, side)
-    if "rank" not in named_columns and ("score" in named_columns or _is_run(roles)):
+        raise absent.get(missing[0]) or _missing_columns_error(missing, read, side)
+    if "rank" not in named_columns and ("score" in named_columns or _is_trec_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
 
 
-def _named_columns(
+def _find_named_columns(
     named_columns: Mapping[str, str], side: Side, read: Columns, columns: Mapping[str, str] | None
 ) -> tuple[dict[str, str], dict[str, ColumnError]]:
     """Find the columns named for the roles of a side; return these and errors for absent columns.
@@ -279,7 +279,7 @@ def _named_columns(
     roles, absent = {}, {}
     for role in (role for role in ROLES[side] if role in named_columns):
         try:
-            roles[role] = _named_column(role, named_columns[role], read)
+            roles[role] = _find_named_column(role, named_columns[role], read)
         except ColumnError as error:
             if not isinstance(columns, SharedColumns) or named_columns[role] in read.names:
                 raise
@@ -291,20 +291,20 @@ def _named_columns(
     return roles, absent
 
 
-def _named_column(role: str, name: str, read: Columns) -> str:
+def _find_named_column(role: str, name: str, read: Columns) -> str:
     count = list(read.names).count(name)
     if count == 1:
         return name
     wrong = (
         f"{count} columns of {read.source}, which are all called {brief(name)}. Rename all but one."
         if count
-        else f"a column that {read.source} does not have. {_names(read)}"
+        else f"a column that {read.source} does not have. {_column_names_sentence(read)}"
         f"{near(name, read.names) or '.'}"
     )
     raise ColumnError(f"columns={{{role!r}: {brief(name)}}} names {wrong}")
 
 
-def _is_run(roles: Mapping[str, str]) -> bool:
+def _is_trec_run(roles: Mapping[str, str]) -> bool:
     """Whether the columns are those of a TREC run in PyTerrier, which is ordered by score."""
     return [roles.get(role) for role in ("user", "item", "score")] == ["qid", "docno", "score"]
 
@@ -313,22 +313,27 @@ def _add_tool_roles(read: Columns, side: Side, roles: dict[str, str]) -> None:
     """Add the columns whose names have their role only next to certain other columns."""
     if side != "truth":
         return
-    if "subtopic" not in roles and plain(roles.get("user")) in ("qid", "queryid"):
-        roles |= [("subtopic", name) for name in read.names if plain(name) == "iteration"]
+    if "subtopic" not in roles and normalize_name(roles.get("user")) in ("qid", "queryid"):
+        roles |= [("subtopic", name) for name in read.names if normalize_name(name) == "iteration"]
     if "gain" in roles:
         return
-    scores = [name for name in read.names if plain(name) == "score"]
-    if scores and [plain(roles.get(role)) for role in ("user", "item")] == ["queryid", "corpusid"]:
-        roles["gain"] = _named_column("gain", scores[0], read)  # the judgments of BEIR
+    scores = [name for name in read.names if normalize_name(name) == "score"]
+    if scores and [normalize_name(roles.get(role)) for role in ("user", "item")] == [
+        "queryid",
+        "corpusid",
+    ]:
+        roles["gain"] = _find_named_column("gain", scores[0], read)  # the judgments of BEIR
 
 
-def _by_synonym(role: str, read: Columns, roles: Mapping[str, str], side: Side) -> str | None:
-    candidates = [name for name in named(role, read.names) if name not in roles.values()]
+def _find_column_by_synonym(
+    role: str, read: Columns, roles: Mapping[str, str], side: Side
+) -> str | None:
+    candidates = [name for name in names_for_role(role, read.names) if name not in roles.values()]
     if {*candidates} == {"docid", "docno"} and "qid" in read.names:  # docid is PyTerrier's own
         return "docno"
     if not candidates and read.nested and (role == "item" or roles.get("item") in read.nested):
         synonyms = LIST_NAMES.get(side, {}).get(role, frozenset())
-        candidates = [name for name in read.names if plain(name) in synonyms]
+        candidates = [name for name in read.names if normalize_name(name) in synonyms]
         if role == "item":
             candidates = [name for name in candidates if name in read.nested]
     if role == "subtopic" and len(candidates) > 1:
@@ -341,12 +346,12 @@ def _by_synonym(role: str, read: Columns, roles: Mapping[str, str], side: Side) 
             choose = "Rename"
         raise ColumnError(
             f"{read.source} has {len(candidates)} columns that could be the {role}: "
-            f"{few(candidates, 9)}. {choose} the others."
+            f"{format_few(candidates, 9)}. {choose} the others."
         )
     return candidates[0] if candidates else None
 
 
-def _missing_error(roles: Sequence[str], read: Columns, side: Side) -> ColumnError:
+def _missing_columns_error(roles: Sequence[str], read: Columns, side: Side) -> ColumnError:
     names = " and ".join(map(repr, roles))
     column, it = ("columns", "them") if len(roles) > 1 else ("column", "it")
     remedy = f"Rename the {column} to {names}."
@@ -354,10 +359,10 @@ def _missing_error(roles: Sequence[str], read: Columns, side: Side) -> ColumnErr
         choice = ", ".join(f"{role!r}: ..." for role in roles)
         remedy = f"Name the {column} with columns={{{choice}}}, or rename {it} to {names}."
     return ColumnError(
-        f"{read.source} has no column for the {' and none for the '.join(roles)}. {_names(read)}. "
-        f"{remedy}{read.hint}"
+        f"{read.source} has no column for the {' and none for the '.join(roles)}. "
+        f"{_column_names_sentence(read)}. {remedy}{read.hint}"
     )
 
 
-def _names(read: Columns) -> str:
-    return f"Its columns are {few(read.names, 12)}" if read.names else "It has no columns"
+def _column_names_sentence(read: Columns) -> str:
+    return f"Its columns are {format_few(read.names, 12)}" if read.names else "It has no columns"

@@ -22,20 +22,26 @@ from rankmeter._reading.columns import (
     Columns,
     Side,
     holds_lists,
-    named,
-    plain,
+    names_for_role,
+    normalize_name,
 )
-from rankmeter._reading.frames import describe_type, is_bundle, made_by, numpy_column, predictions
-from rankmeter._reading.ids import refuse_rounded
+from rankmeter._reading.frames import (
+    class_test,
+    column_from_numpy,
+    describe_type,
+    is_mteb_predictions,
+    pick_mteb_predictions,
+)
+from rankmeter._reading.ids import refuse_rounded_ids
 from rankmeter._reading.lists import Lists
-from rankmeter._reading.search_engines import by_query
-from rankmeter._reading.table import few
+from rankmeter._reading.search_engines import read_search_engine
+from rankmeter._reading.table import format_few
 from rankmeter._reading.values import (
-    are_scored,
-    is_only_hit,
+    are_items_with_numbers,
+    is_hit_without_user,
     is_pair,
-    items_of_all,
-    refuse_twice,
+    read_items_of_users,
+    refuse_repeated_users,
 )
 from rankmeter.errors import ColumnError, DataError
 from rankmeter.errors._checks import brief
@@ -65,21 +71,21 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
     if side in OF_USERS:
         if not data:
             raise DataError(f"{source} is empty: there is nothing to evaluate.")
-        if not _all_fields_named(data, side):  # then users are the keys
+        if not _names_all_roles(data, side):  # then users are the keys
             return _user_columns((data.keys(), data.values()), side, source)
         is_row = any(map(_is_scalar, data.values()))
-        return from_item_rows([data], side, source) if is_row else _columns(data, source)
-    if is_bundle(data):
-        data = predictions(data, "", source)
-    data = by_query(data, side, source)
+        return from_item_rows([data], side, source) if is_row else _from_columns(data, source)
+    if is_mteb_predictions(data):
+        data = pick_mteb_predictions(data, "", source)
+    data = read_search_engine(data, side, source)
     row = _row_shape(data)
     if row == "item" and not any(map(_is_scalar, data.values())):
-        return _columns(data, source)
+        return _from_columns(data, source)
     if row:
         return _READERS[row]([data], side, source)
     if data and all(isinstance(value, int | float | np.number) for value in data.values()):
-        return replace(_flatten(range(1), [data], side, source), shape="pairs")
-    return _flatten(data.keys(), list(data.values()), side, source)
+        return replace(_flatten_lists(range(1), [data], side, source), shape="pairs")
+    return _flatten_lists(data.keys(), list(data.values()), side, source)
 
 
 def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> Columns:
@@ -91,18 +97,20 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
     values = list(data)
     if not values:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
-    if side in OF_USERS and (users := _users_of_listing(values, side, source)):
+    if side in OF_USERS and (users := _from_user_listing(values, side, source)):
         return users
     if row := _row_shape(values[0]):
-        return _READERS[row](list(map(_fields, values)), side, source)
+        return _READERS[row](list(map(_row_as_mapping, values)), side, source)
     if all(map(_is_scalar, values)):
         items = data if isinstance(data, AbstractSet) else values
-        return replace(_flatten(range(1), [items], side, source), shape="flat")
-    if is_only_hit(values[0], side) or (is_pair(values[0]) and are_scored(values, has_user=False)):
-        read = _flatten(range(1), [values], side, source)
+        return replace(_flatten_lists(range(1), [items], side, source), shape="flat")
+    if is_hit_without_user(values[0], side) or (
+        is_pair(values[0]) and are_items_with_numbers(values, has_user=False)
+    ):
+        read = _flatten_lists(range(1), [values], side, source)
         return replace(read, shape="pairs" if "value" in (read.roles or ()) else "flat")
-    _refuse_tuples(values, side, source)
-    read = _flatten(range(len(values)), values, side, source)
+    _refuse_ambiguous_tuples(values, side, source)
+    read = _flatten_lists(range(len(values)), values, side, source)
     return replace(read, shape="rows" if len(values) > 1 else "")
 
 
@@ -118,12 +126,12 @@ def from_pandas_series(data: Any, side: Side) -> Columns:
             "users in the index. Pass .tolist() if these are the items of one user, or "
             ".reset_index() if the index holds more."
         )
-    return replace(_flatten(data.index.tolist(), values, side, "pandas Series"), pandas=data)
+    return replace(_flatten_lists(data.index.tolist(), values, side, "pandas Series"), pandas=data)
 
 
 def starts_with_record(data: object) -> bool:
     """Whether the data, or the first element of a list, is a record of rankings and truth."""
-    if made_by("ragas", "EvaluationDataset")(data):
+    if class_test("ragas", "EvaluationDataset")(data):
         return True
     names = set(map(str, getattr(data, "columns", ())))
     if any({keys["rankings"], keys["truth"]} <= names for keys in RECORDS):
@@ -131,11 +139,11 @@ def starts_with_record(data: object) -> bool:
     return _row_shape(data[0] if isinstance(data, list | tuple) and data else data) == "record"
 
 
-def records_of(read: Columns, side: Side) -> Columns | None:
+def from_record_columns(read: Columns, side: Side) -> Columns | None:
     """Read the records of a frame with columns for both sides; None for other frames."""
     for keys in RECORDS:
         if read.roles is None and side in keys and {*keys.values()} <= {*read.names}:
-            columns = read.fetch([keys[side], *named("user", read.names)])
+            columns = read.fetch([keys[side], *names_for_role("user", read.names)])
             rows = (
                 column if isinstance(column, list) else column.to_list()
                 for column in columns.values()
@@ -152,7 +160,7 @@ def _is_scalar(value: object) -> bool:
     return not (hasattr(value, "__len__") or isinstance(value, Iterator))
 
 
-def _columns(data: Mapping[Any, Any], source: str) -> Columns:
+def _from_columns(data: Mapping[Any, Any], source: str) -> Columns:
     columns: dict[str, Column] = {str(key): list(value) for key, value in data.items()}
     if len({len(column) for column in columns.values()}) > 1:
         lengths = ", ".join(f"{name}: {len(column)}" for name, column in columns.items())
@@ -171,27 +179,27 @@ def _row_shape(value: object) -> Literal["record", "item", ""]:
     ``{"user": 1, "item": 7}``, one of each, or one user with a list of items. Single values under
     the name of a user, but no item, are refused: they are no {item: number}.
     """
-    value = _fields(value)
+    value = _row_as_mapping(value)
     if not isinstance(value, Mapping):
         return ""
     if any(key in value for key in _RECORD_KEYS):
         return "record"
     texts = {*map(type, value)} == {str}  # the keys may be the ids of many users
     keys = [*value] if texts else [key for key in value if isinstance(key, str)]
-    if not named("user", keys):
+    if not names_for_role("user", keys):
         return ""
-    if named("item", keys) or _lists_in({key: value[key] for key in keys}):
+    if names_for_role("item", keys) or _names_of_list_fields({key: value[key] for key in keys}):
         return "item"
     if all(map(_is_scalar, value.values())):
         raise ColumnError(
             f"{brief(value)} names a user but no item. Name the item as one of "
-            f"{few(sorted(SYNONYMS['item']), 4)}; if these are items with their numbers, name "
-            f"their user: {{user: {{item: number}}}}."
+            f"{format_few(sorted(SYNONYMS['item']), 4)}; if these are items with their numbers, "
+            f"name their user: {{user: {{item: number}}}}."
         )
     return ""
 
 
-def _fields(row: object) -> object:
+def _row_as_mapping(row: object) -> object:
     """Convert a named tuple or an object with record fields to a mapping; else return the row."""
     if isinstance(row, tuple):
         return row._asdict() if hasattr(row, "_asdict") else row
@@ -222,26 +230,28 @@ def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
     first = {name: _field_value(name, rows[0]) for name in names}
     lists = fetch([name for name in names if first[name] is None or holds_lists([first[name]])])
     nested = frozenset(name for name, column in lists.items() if holds_lists(column))
-    return Columns(names, fetch, source, nested=nested | _lists_in(rows[0]))
+    return Columns(names, fetch, source, nested=nested | _names_of_list_fields(rows[0]))
 
 
-def _lists_in(row: Mapping[Any, Any]) -> frozenset[str]:
+def _names_of_list_fields(row: Mapping[Any, Any]) -> frozenset[str]:
     """Names of the fields that are named like a list of items and hold no number."""
     numbers = int | float
     return frozenset(
-        str(key) for key in row if plain(key) in _LISTS and not isinstance(row[key], numbers)
+        str(key)
+        for key in row
+        if normalize_name(key) in _LISTS and not isinstance(row[key], numbers)
     )
 
 
 def _field_value(name: str, row: Mapping[Any, Any]) -> Any:
     """Value of a field; a tuple becomes a list if the field holds lists, else stays an id."""
     value = row.get(name)
-    return list(value) if isinstance(value, tuple) and plain(name) in _OF_LISTS else value
+    return list(value) if isinstance(value, tuple) and normalize_name(name) in _OF_LISTS else value
 
 
 def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
     """Read each record's data of the side; users without names are numbered."""
-    first = _fields(records[0])
+    first = _row_as_mapping(records[0])
     keys_of = next(keys for keys in RECORDS if any(key in first for key in keys.values()))  # type: ignore[operator]
     key = keys_of[side]
     for number, record in enumerate(records, start=1):
@@ -251,21 +261,21 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
                 f"{{{keys_of['rankings']!r}: [...], {keys_of['truth']!r}: {{...}}}}."
             )
     values = [record[key] for record in records]
-    keys = [named("user", list(record)) for record in records]
+    keys = [names_for_role("user", list(record)) for record in records]
     if not any(keys):
-        return _flatten(range(len(records)), values, side, source)
+        return _flatten_lists(range(len(records)), values, side, source)
     for number, (record, names) in enumerate(zip(records, keys, strict=True), start=1):
         if len(names) != 1:
-            problem = f"has {len(names)} users, {few(names)}" if names else "has no user"
+            problem = f"has {len(names)} users, {format_few(names)}" if names else "has no user"
             raise DataError(
                 f"Record {number} of {source} {problem}: {brief(record)}, while other records name "
                 f"theirs. Name one user in each record, or in none."
             )
     users = [record[name] for record, (name,) in zip(records, keys, strict=True)]
-    return _flatten(users, values, side, source)
+    return _flatten_lists(users, values, side, source)
 
 
-def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
+def _refuse_ambiguous_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
     """Refuse tuples of two to four fields each, which may be table rows or lists of items."""
     first = rows[0]
     if not isinstance(first, tuple) or len(first) not in (2, 3, 4):
@@ -288,9 +298,9 @@ _READERS = {"record": _from_records, "item": from_item_rows}
 # Users, or users with a label each
 
 
-def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | None:
+def _from_user_listing(values: list[Any], side: Side, source: str) -> Columns | None:
     """Read rows, pairs, or users alone; None if the users are the row numbers."""
-    if _all_fields_named(values[0], side):
+    if _names_all_roles(values[0], side):
         return from_item_rows(values, side, source)
     if side == "users":
         return _user_columns([values], side, source) if all(map(_is_scalar, values)) else None
@@ -303,8 +313,8 @@ def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | N
     return _user_columns(zip(*values, strict=True), side, source)
 
 
-def _all_fields_named(row: object, side: Side) -> bool:
-    return isinstance(row, Mapping) and all(named(role, list(row)) for role in ROLES[side])
+def _names_all_roles(row: object, side: Side) -> bool:
+    return isinstance(row, Mapping) and all(names_for_role(role, list(row)) for role in ROLES[side])
 
 
 def _user_columns(values: Iterable[Iterable[Any]], side: Side, source: str) -> Columns:
@@ -316,7 +326,9 @@ def _user_columns(values: Iterable[Iterable[Any]], side: Side, source: str) -> C
 # One value per user
 
 
-def _flatten(keys: Collection[Any], values: Sequence[Any], side: Side, source: str) -> Columns:
+def _flatten_lists(
+    keys: Collection[Any], values: Sequence[Any], side: Side, source: str
+) -> Columns:
     """Flatten to long columns ``user``, ``item`` and, if any value has numbers, ``value``.
 
     Users that are a range are numbers of rows, and those that are keys differ. Values are lists of
@@ -327,13 +339,13 @@ def _flatten(keys: Collection[Any], values: Sequence[Any], side: Side, source: s
     if not users:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if side != "interactions" and not isinstance(keys, range | KeysView):
-        refuse_twice(users, source)
+        refuse_repeated_users(users, source)
     unordered = side == "rankings" and {set, frozenset} & set(map(type, values))
     if side in ("rankings", "truth") and not unordered:
         lists = Lists.of(users, values)  # which become columns only if these are fetched
         if lists is not None:
             return Columns.by_user(lists, source)
-    lengths, items, numbers = items_of_all(users, values, side, source)
+    lengths, items, numbers = read_items_of_users(users, values, side, source)
     columns: dict[str, Column] = {
         "user": pl.Series(np.repeat(np.arange(len(users)), lengths))
         if isinstance(users, range)
@@ -352,11 +364,11 @@ def from_array(data: Any, side: Side) -> Columns:
     A structured array has columns. Masked cells are padding: they hold no item and are counted.
     """
     source = describe_type(data)
-    array = data if isinstance(data, np.ma.MaskedArray) else _numpy(data, source)
+    array = data if isinstance(data, np.ma.MaskedArray) else _to_numpy(data, source)
     if array.dtype == object and array.ndim == 1:
         return from_listing(array.tolist(), side, source)
     if array.dtype.names and array.ndim == 1:
-        columns = {name: numpy_column(array[name]) for name in array.dtype.names}
+        columns = {name: column_from_numpy(array[name]) for name in array.dtype.names}
         return Columns.of(columns, source)
     if array.dtype.kind == "V" or array.ndim not in (1, 2) or array.shape[0] == 0:
         raise DataError(
@@ -370,8 +382,8 @@ def from_array(data: Any, side: Side) -> Columns:
     counts = Counter({"masked_cells": int(keep.size - keep.sum())})
     values = np.ma.getdata(table)[keep]
     if array.dtype == np.float16:  # a column of them may be wider
-        refuse_rounded(values.tolist(), array.dtype, source)
-    items = numpy_column(values)
+        refuse_rounded_ids(values.tolist(), array.dtype, source)
+    items = column_from_numpy(values)
     return _array_columns(source, keep.sum(axis=1), {"item": items}, counts, ndim=array.ndim)
 
 
@@ -393,14 +405,17 @@ def from_ids_and_scores(data: Any, side: Side) -> Columns:
     source = "pair of ids and scores"
     if side != "rankings":
         raise DataError(f"A {source} holds rankings, so it has no {side}.")
-    ids, scores = (_numpy(array, source) for array in data)
+    ids, scores = (_to_numpy(array, source) for array in data)
     padding = np.ma.getmaskarray(data[0]) | (scores == np.finfo(scores.dtype).min)
-    columns = {"item": numpy_column(ids[~padding]), "value": numpy_column(scores[~padding])}
+    columns = {
+        "item": column_from_numpy(ids[~padding]),
+        "value": column_from_numpy(scores[~padding]),
+    }
     counts = Counter({"masked_cells": int(padding.sum())})
     return _array_columns(source, (~padding).sum(axis=1), columns, counts, ndim=2)
 
 
-def _numpy(data: Any, source: str) -> Any:
+def _to_numpy(data: Any, source: str) -> Any:
     """Convert data to a NumPy array; detach tensors and copy them to the CPU first."""
     if hasattr(data, "detach") and hasattr(data, "cpu"):
         data = data.detach().cpu()
@@ -425,7 +440,7 @@ def from_sparse(data: Any, side: Side) -> Columns:
         rows.sum_duplicates()
     if rows.shape[0] == 0:
         raise DataError(f"The {source} has no rows: there is nothing to evaluate.")
-    columns = {"item": numpy_column(rows.indices), "value": numpy_column(rows.data)}
+    columns = {"item": column_from_numpy(rows.indices), "value": column_from_numpy(rows.data)}
     return _array_columns(source, np.diff(rows.indptr), columns, Counter(), ndim=data.ndim)
 
 

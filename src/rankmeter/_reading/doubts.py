@@ -12,7 +12,7 @@ import polars as pl
 
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._reading.columns import Side
-from rankmeter._reading.table import Table, few
+from rankmeter._reading.table import Table, format_few
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import exact
 
@@ -26,7 +26,7 @@ _GRADES = range(-10, 11)
 """Integers that may be grades of items where they are repeated."""
 
 
-def instead_of_values(side: Side) -> str:
+def hint_to_pass_ids(side: Side) -> str:
     """Build a hint on what to pass instead of scores or labels of all items."""
     if side == "rankings":
         return (
@@ -67,8 +67,8 @@ def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -
     if labels:
         raise DataError(
             f"{'Every' if n > 1 else 'The'} list of {first} values of {source} repeats some of "
-            f"them: {few(items, 6)}; ids of items would not. "
-            f"{instead_of_values(side) if n > 1 else _OF_ONE_USER} If a value fills empty places, "
+            f"them: {format_few(items, 6)}; ids of items would not. "
+            f"{hint_to_pass_ids(side) if n > 1 else _OF_ONE_USER} If a value fills empty places, "
             f"mask it: np.ma.masked_equal(ids, filler)."
         )
 
@@ -78,7 +78,7 @@ def threshold_caution(truth: Table) -> str:
     gains = truth.gains
     if "assumed_gains" in truth.counts or (gains <= 0).any():
         return ""
-    grades = _values(gains)
+    grades = _distinct_gains(gains)
     if not 4 <= len(grades) <= _MANY_GRADES or any(2 * grade % 1 for grade in grades):
         return ""
     low, *_, high = sorted(grades)
@@ -99,7 +99,9 @@ def label_caution(truth: Table) -> str:
     """
     if "assumed_gains" not in truth.counts or len(truth.empty_users):
         return ""
-    if not truth.dtype("item").is_integer() or not _are_small(items := truth.frame["item"]):
+    if not truth.dtype("item").is_integer() or not _are_small_integers(
+        items := truth.frame["item"]
+    ):
         return ""
     sizes = truth.frame["user"].value_counts()["count"]
     low, high = sizes.min(), sizes.max()
@@ -108,8 +110,8 @@ def label_caution(truth: Table) -> str:
         return ""
     return (
         f"the items of the ground truth ({truth.source}) are small integers, such as "
-        f"{_shown(items)}; if these are labels or gains of all items, pass the ids of the relevant "
-        f"items instead, or {{item: gain}} for each user"
+        f"{_format_first_values(items)}; if these are labels or gains of all items, pass the ids "
+        f"of the relevant items instead, or {{item: gain}} for each user"
     )
 
 
@@ -126,26 +128,28 @@ def swap_caution(rankings: Table, truth: Table) -> str:
     no_gains = "assumed_gains" in truth.counts
     if rankings.order == "score" and _are_grades(rankings.scores):
         gains = ""
-        if _are_scores(truth):
+        if _gains_look_like_scores(truth):
             gains = (
                 f"the gains of the ground truth ({truth.source}) differ for most items of a user, "
-                f"such as {_shown(truth.gains)}"
+                f"such as {_format_first_values(truth.gains)}"
             )
-        elif no_gains and (n := _length_of_lists(truth)):
+        elif no_gains and (n := _common_list_length(truth)):
             gains = f"the ground truth ({truth.source}) has {n} items for each user"
-        if gains and _many_ties(rankings, rankings.scores):
+        if gains and _has_many_ties(rankings, rankings.scores):
             return (
                 f"{look} the scores of the rankings ({rankings.source}) are grades with many ties, "
-                f"such as {_shown(rankings.scores)}, and {gains}"
+                f"such as {_format_first_values(rankings.scores)}, and {gains}"
             )
-    if rankings.origin.shape == truth.origin.shape == "pairs" and _are_pairs(truth, rankings):
+    if rankings.origin.shape == truth.origin.shape == "pairs" and _look_like_user_item_pairs(
+        truth, rankings
+    ):
         return (
             f"rankings ({rankings.source}) and ground truth ({truth.source}) are read as the items "
             f"of one user with numbers; if they are one item for each user, write lists: "
             f"{{{truth.frame['item'][0]}: [{exact(truth.frame['gain'][0])}]}}"
         )
-    n = _longer_lists(rankings, truth)
-    if n and (no_gains or _are_scores(truth)):
+    n = _list_length_above_rankings(rankings, truth)
+    if n and (no_gains or _gains_look_like_scores(truth)):
         return (
             f"{look} the ground truth ({truth.source}) has {n} items for each user, and the "
             f"rankings ({rankings.source}) differ in length and are all shorter"
@@ -153,16 +157,16 @@ def swap_caution(rankings: Table, truth: Table) -> str:
     return ""
 
 
-def _shown(values: pl.Series | FloatArray) -> str:
+def _format_first_values(values: pl.Series | FloatArray) -> str:
     return ", ".join(f"{value:g}" for value in values[:3])
 
 
-def _are_small(items: pl.Series) -> bool:
+def _are_small_integers(items: pl.Series) -> bool:
     low, high = 0 if items.dtype.is_unsigned_integer() else _GRADES[0], _GRADES[-1]
     return all(part.is_between(low, high).all() for part in (items.head(100), items))
 
 
-def _values(gains: FloatArray) -> list[float]:
+def _distinct_gains(gains: FloatArray) -> list[float]:
     """Distinct values; only some of the distinct values if too many for grades."""
     first = {*gains[:1000].tolist()}
     if gains.size <= 1000 or len(first) > _MANY_GRADES or np.isin(gains, [*first]).all():
@@ -178,12 +182,12 @@ def _are_grades(values: FloatArray) -> bool:
     )
 
 
-def _many_ties(table: Table, numbers: FloatArray) -> bool:
+def _has_many_ties(table: Table, numbers: FloatArray) -> bool:
     """Whether at least half of three or more numbers repeat a number of their user."""
     return numbers.size >= 3 and 2 * table.rows.tied(numbers) >= numbers.size
 
 
-def _are_scores(truth: Table) -> bool:
+def _gains_look_like_scores(truth: Table) -> bool:
     """Whether gains are not counts or grades, and have many or mostly distinct values per user."""
     gains = truth.gains
     if "assumed_gains" in truth.counts or len(gains) < 3 or _are_grades(gains):
@@ -192,10 +196,10 @@ def _are_scores(truth: Table) -> bool:
     several = len(gains) >= 2 * truth.frame["user"].n_unique()
     if are_counts or not several:
         return False
-    return len(_values(gains)) > _MANY_GRADES or not _many_ties(truth, gains)
+    return len(_distinct_gains(gains)) > _MANY_GRADES or not _has_many_ties(truth, gains)
 
 
-def _are_pairs(truth: Table, rankings: Table) -> bool:
+def _look_like_user_item_pairs(truth: Table, rankings: Table) -> bool:
     """Whether both sides have the same integer items, and the gains are integers, some above 10."""
     gains, items = truth.gains, truth.frame["item"]
     if not items.dtype.is_integer() or set(items) != set(rankings.frame["item"]):
@@ -203,7 +207,7 @@ def _are_pairs(truth: Table, rankings: Table) -> bool:
     return bool((gains % 1 == 0).all() and (gains > 10).any())
 
 
-def _length_of_lists(truth: Table) -> int:
+def _common_list_length(truth: Table) -> int:
     """Number of judgments of each user if constant and at least 10, else 0."""
     if truth.height < 2 * _LONG_LIST:
         return 0
@@ -212,9 +216,9 @@ def _length_of_lists(truth: Table) -> int:
     return n if n >= _LONG_LIST and len(judged) > 1 and judged.n_unique() == 1 else 0
 
 
-def _longer_lists(rankings: Table, truth: Table) -> int:
-    """Return `_length_of_lists` if all rankings are shorter and differ in length, else 0."""
+def _list_length_above_rankings(rankings: Table, truth: Table) -> int:
+    """Return `_common_list_length` if all rankings are shorter and differ in length, else 0."""
     if rankings.order != "list" or truth.height <= rankings.rows.n_rows:
         return 0
-    n, lengths = _length_of_lists(truth), rankings.rows.sizes()
+    n, lengths = _common_list_length(truth), rankings.rows.sizes()
     return n if lengths.n_unique() > 1 and (lengths < n).all() else 0

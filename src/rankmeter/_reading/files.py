@@ -18,19 +18,25 @@ from typing import IO, Any
 from rankmeter._reading.columns import Columns, Side
 from rankmeter._reading.containers import starts_with_record
 from rankmeter._reading.frames import (
+    beir_judgments_path,
     expand_home,
     from_database,
-    is_beir,
-    is_database,
-    judged_in,
-    split_part,
+    is_beir_folder,
+    is_duckdb_file,
+    split_path_from_part,
 )
 from rankmeter._reading.json import read_json, read_json_lines
-from rankmeter._reading.memory import PER_TEXT_BYTE, TextNeeds, available, check_memory, size
-from rankmeter._reading.parquet import PARQUET, matching, read_parquet
-from rankmeter._reading.table import reading
-from rankmeter._reading.text import START, Text, read_delimited, read_lines, state_of
-from rankmeter._reading.trec import looks_like_trec, read_qrels, read_run
+from rankmeter._reading.memory import (
+    PER_TEXT_BYTE,
+    TextNeeds,
+    available_memory,
+    check_memory,
+    format_bytes,
+)
+from rankmeter._reading.parquet import PARQUET, matching_files, read_parquet
+from rankmeter._reading.table import translate_file_errors
+from rankmeter._reading.text import START, Text, file_state, read_delimited, read_user_lines
+from rankmeter._reading.trec import detect_trec_format, read_qrels, read_run
 from rankmeter.errors import FileFormatError, MissingDependencyError, RankmeterError
 from rankmeter.errors._checks import brief, near
 
@@ -59,32 +65,32 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
         raise FileFormatError(
             "The path is empty. Name a file, or a folder of Parquet files; '.' is this folder."
         )
-    path, part = split_part(data)
+    path, part = split_path_from_part(data)
     if "://" in str(data):
         raise FileFormatError(
             f"{data} is an address on the network; rankmeter reads local files. Pass the "
             f"frame that polars.scan_parquet or polars.read_csv makes of it."
         )
-    with reading(path):
-        if is_beir(path):
-            return from_path(judged_in(path, part, side), side)
-        if is_database(path):
+    with translate_file_errors(path):
+        if is_beir_folder(path):
+            return from_path(beir_judgments_path(path, part, side), side)
+        if is_duckdb_file(path):
             return from_database(path, part, side)
         if part:
-            return _part_of_json(path, part, side)
+            return _read_part_of_json(path, part, side)
         if is_parquet(path):
             return read_parquet(path)
         if not path.exists():
-            raise _missing(path)
+            raise _missing_file_error(path)
         if path.is_file():
-            refuse_misnamed(path, read_first(path, 4))
+            refuse_misnamed_compression(path, read_first_bytes(path, 4))
     text = read_text(path)
-    return reader_of(text, path, side)(text, side)
+    return choose_reader(text, path, side)(text, side)
 
 
-def _part_of_json(path: Path, part: str, side: Side) -> Columns:
+def _read_part_of_json(path: Path, part: str, side: Side) -> Columns:
     text = as_text(read_content(path), path)
-    if reader_of(text, path, side) is not read_json:
+    if choose_reader(text, path, side) is not read_json:
         raise FileFormatError(f"{path} is one table, so there is no part {brief(part)} of it.")
     return read_json(text, side, part)
 
@@ -92,9 +98,9 @@ def _part_of_json(path: Path, part: str, side: Side) -> Columns:
 def is_parquet(path: Path) -> bool:
     """Whether a path names a Parquet file, a folder, or a pattern of Parquet files."""
     if not path.exists():
-        files = matching(path)
+        files = matching_files(path)
         for file in files:
-            if _extension(file) not in PARQUET and read_first(file, 4) != b"PAR1":
+            if _extension(file) not in PARQUET and read_first_bytes(file, 4) != b"PAR1":
                 raise FileFormatError(
                     f"{path} matches {file.name}, which is not a Parquet file; only Parquet "
                     f"files can be read by a pattern. Pass one file, or "
@@ -104,21 +110,21 @@ def is_parquet(path: Path) -> bool:
     if _extension(path) in PARQUET and path.is_file() and path.stat().st_size == 0:
         raise FileFormatError(f"{path} is empty. Was it written completely?")
     if path.is_dir() or _extension(path) in PARQUET:
-        return not is_beir(path)
+        return not is_beir_folder(path)
     # A pipe can be read only once, so it is text.
-    return path.is_file() and read_first(path, 4) == b"PAR1"
+    return path.is_file() and read_first_bytes(path, 4) == b"PAR1"
 
 
-def is_text(path: Path) -> bool:
+def is_text_file(path: Path) -> bool:
     """Whether a path names a text file."""
-    return path.is_file() and not is_parquet(path) and not is_database(path)
+    return path.is_file() and not is_parquet(path) and not is_duckdb_file(path)
 
 
 def holds_records(data: str | PathLike[str]) -> bool:
     """Whether a JSON or JSON Lines file starts with a record of rankings, truth or both."""
     path = expand_home(data)
     try:
-        if not path.is_file() or _start(path)[:1] not in (b"{", b"["):
+        if not path.is_file() or _first_decompressed_bytes(path)[:1] not in (b"{", b"["):
             return False
         text = as_text(read_content(path), path).text
         first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
@@ -128,23 +134,23 @@ def holds_records(data: str | PathLike[str]) -> bool:
     return starts_with_record(first)
 
 
-def _start(path: Path) -> bytes:
+def _first_decompressed_bytes(path: Path) -> bytes:
     """First bytes of the decompressed content, without leading white space."""
-    with path.open("rb") as file, unpacked(file, path) as content:
+    with path.open("rb") as file, open_decompressed(file, path) as content:
         return content.read(4096).lstrip(BOM + b" \t\r\n")
 
 
-def read_first(path: Path, n: int) -> bytes:
+def read_first_bytes(path: Path, n: int) -> bytes:
     """First `n` bytes of a file."""
     with path.open("rb") as file:
         return file.read(n)
 
 
 def _extension(path: Path) -> str:
-    return unpacked_name(path).suffix
+    return name_without_compression(path).suffix
 
 
-def _missing(path: Path) -> FileFormatError:
+def _missing_file_error(path: Path) -> FileFormatError:
     if not path.parent.is_dir():
         return FileFormatError(f"{path} does not exist, nor does its folder {path.parent}.")
     if re.fullmatch(r"[A-Za-z][\w.]*(\(.*\))?@[\d,]+", path.name):
@@ -166,17 +172,18 @@ def read_content(path: Path) -> bytes | bytearray:
 
     The content is decompressed in pieces: a few bytes can hold more text than fits into memory.
     """
-    with reading(path):
+    with translate_file_errors(path):
         n = path.stat().st_size
-        check_memory(n * PER_TEXT_BYTE, f"{path} ({size(n)})")
+        check_memory(n * PER_TEXT_BYTE, f"{path} ({format_bytes(n)})")
         content = path.read_bytes()
-    if not packing(content[:4]):
+    if not detect_compression(content[:4]):
         return content
-    text, free, needs = bytearray(), available(), TextNeeds()
-    with unpacked(BytesIO(content), path) as file:
+    text, free, needs = bytearray(), available_memory(), TextNeeds()
+    with open_decompressed(BytesIO(content), path) as file:
         while piece := file.read(_PIECE):
             text += piece
-            subject = f"{path} ({size(len(content))} that hold {size(len(text))} or more of text)"
+            packed, held = format_bytes(len(content)), format_bytes(len(text))
+            subject = f"{path} ({packed} that hold {held} or more of text)"
             check_memory(len(text) * PER_TEXT_BYTE, subject, free)
             needs.refuse(text, subject)
     return text
@@ -185,35 +192,35 @@ def read_content(path: Path) -> bytes | bytearray:
 _PIECE = 2**22
 
 
-def start_of(path: Path) -> bytes:
+def start_of_large_file(path: Path) -> bytes:
     """First bytes of a large uncompressed file; empty for any other file."""
-    with reading(path):
+    with translate_file_errors(path):
         if not path.is_file() or path.stat().st_size < _LARGE:
             return b""
-        start = read_first(path, START)
-    return b"" if packing(start[:4]) else start
+        start = read_first_bytes(path, START)
+    return b"" if detect_compression(start[:4]) else start
 
 
 _LARGE = 2**22  # bytes
 
 
-def large(
+def large_text(
     name: str | Path,
     start: bytes | bytearray,
     read: Callable[[], bytes | bytearray],
     encoding: str = "utf-8",
 ) -> Text:
     """Text of a large file, read in pieces unless its lines need a closer look."""
-    with reading(name):
-        return Text(str(name), start, encoding, read, state_of(name))
+    with translate_file_errors(name):
+        return Text(str(name), start, encoding, read, file_state(name))
 
 
 def read_text(path: Path) -> Text:
     """Text of a file; a large file is not read yet if its start is plain ASCII."""
-    start = start_of(path)
+    start = start_of_large_file(path)
     if b"\n" not in start or not start.isascii() or not start.strip():
         return as_text(read_content(path), path)
-    return large(path, start, lambda: as_text(read_content(path), path).content)
+    return large_text(path, start, lambda: as_text(read_content(path), path).content)
 
 
 def as_text(content: bytes | bytearray, path: Path) -> Text:
@@ -242,13 +249,13 @@ def as_text(content: bytes | bytearray, path: Path) -> Text:
     return text
 
 
-def reader_of(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Columns]:
+def choose_reader(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Columns]:
     """Choose the reader of a text by the file extension and the start of the text."""
     extension = _extension(path)
     if extension in TEXT_FORMATS and extension != ".tsv":
         return TEXT_FORMATS[extension]
     # TREC files have any extension, .tsv among others.
-    if kind := looks_like_trec(text, side):
+    if kind := detect_trec_format(text, side):
         return read_run if kind == "run" else read_qrels
     if extension == ".tsv":
         return TEXT_FORMATS[".tsv"]
@@ -262,7 +269,7 @@ def reader_of(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Colu
         if separator in header:
             return partial(read_delimited, separator=separator)
     if side == "users":
-        return read_lines
+        return read_user_lines
     raise FileFormatError(
         f"The format of {path} is not known: its name does not say it, and its first line is "
         f"{brief(header)}. Accepted are {ACCEPTED}."
@@ -276,43 +283,43 @@ _MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 _SUFFIXES = {".gz": "gzip", ".zst": "zstd"}
 
 
-def packing(start: bytes) -> str:
+def detect_compression(start: bytes) -> str:
     """Compression of content with these first four bytes: "gzip", "zstd", or "" for none."""
     return next((name for name, magic in _MAGIC.items() if start.startswith(magic)), "")
 
 
-def refuse_misnamed(path: Path, start: bytes) -> None:
+def refuse_misnamed_compression(path: Path, start: bytes) -> None:
     """Refuse a file whose extension names a compression that the file does not have."""
     claimed = _SUFFIXES.get(path.suffix.lower(), "")
-    if claimed and claimed != packing(start):
+    if claimed and claimed != detect_compression(start):
         raise FileFormatError(
             f"{path} ends in {path.suffix} but is not compressed with {claimed}. Compress or "
             f"rename it."
         )
 
 
-def unpacked_name(path: Path) -> Path:
+def name_without_compression(path: Path) -> Path:
     """File name in lower case, without the extension of the compression."""
     name = Path(path.name.lower())
     return Path(name.stem) if name.suffix in _SUFFIXES else name
 
 
 @contextmanager
-def unpacked(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
+def open_decompressed(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
     """Yield the content of an open file, decompressed while being read."""
-    compression = packing(file.read(4))
+    compression = detect_compression(file.read(4))
     file.seek(0)
     try:
-        yield _stream(file, compression, path)
+        yield _decompressed_stream(file, compression, path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _incomplete(path, compression, error) from error
+        raise _incomplete_file_error(path, compression, error) from error
     except OSError as error:
         if compression != "zstd" or error.errno is not None:  # pyarrow's have no number
             raise
-        raise _incomplete(path, compression, error) from error
+        raise _incomplete_file_error(path, compression, error) from error
 
 
-def _stream(file: IO[bytes], compression: str, path: Path) -> Any:
+def _decompressed_stream(file: IO[bytes], compression: str, path: Path) -> Any:
     if compression == "zstd":
         try:
             import pyarrow as pa
@@ -324,7 +331,7 @@ def _stream(file: IO[bytes], compression: str, path: Path) -> Any:
     return gzip.GzipFile(fileobj=file) if compression else file
 
 
-def _incomplete(path: Path, compression: str, error: Exception) -> FileFormatError:
+def _incomplete_file_error(path: Path, compression: str, error: Exception) -> FileFormatError:
     return FileFormatError(
         f"{path} is not a complete {compression} file: {error}. It may be truncated; copy or "
         f"compress it again."

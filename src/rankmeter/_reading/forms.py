@@ -16,27 +16,27 @@ from rankmeter._reading.containers import (
     from_listing,
     from_mapping,
     from_pandas_series,
+    from_record_columns,
     from_sparse,
     is_ids_and_scores,
-    records_of,
 )
 from rankmeter._reading.files import from_path
 from rankmeter._reading.frames import (
     class_names,
+    class_test,
     describe_type,
     from_arrow,
-    from_dataset,
     from_duckdb,
     from_duckdb_result,
-    from_lazy,
+    from_lazy_frame,
     from_pandas,
     from_polars,
+    from_pyarrow_dataset,
     is_duckdb_connection,
     is_sparse,
-    made_by,
 )
 from rankmeter._reading.spark import from_spark, is_spark
-from rankmeter._reading.table import reason
+from rankmeter._reading.table import short_message
 from rankmeter.errors import DataError, MissingDependencyError, RankmeterError
 from rankmeter.errors._checks import brief
 
@@ -49,11 +49,11 @@ class Form(NamedTuple):
     read: Callable[[Any, Side], Columns]
 
 
-def _is(*kinds: type) -> Callable[[Any], bool]:
+def _instance_test(*kinds: type) -> Callable[[Any], bool]:
     return lambda data: isinstance(data, kinds)
 
 
-def _has(name: str) -> Callable[[Any], bool]:
+def _attribute_test(name: str) -> Callable[[Any], bool]:
     return lambda data: hasattr(data, name)
 
 
@@ -74,7 +74,7 @@ def _from_series(data: pl.Series, side: Side) -> Columns:
 # Objects of retrieval libraries, which are recognized without importing these
 
 
-def _of_ir_dataset(data: Any, side: Side) -> Any:
+def _rows_of_ir_dataset(data: Any, side: Side) -> Any:
     name = "scoreddocs" if side == "rankings" else "qrels"
     if not getattr(data, f"has_{name}")():
         raise DataError(f"The dataset of ir_datasets has no {name}, so it has no {side}.")
@@ -84,7 +84,7 @@ def _of_ir_dataset(data: Any, side: Side) -> Any:
 _FOREIGN: Mapping[tuple[str, str], Callable[[Any, Side], Any]] = {
     ("ranx", "Run"): lambda run, _: run.to_dict(),
     ("ranx", "Qrels"): lambda qrels, _: qrels.to_dict(),
-    ("ir_datasets", "Dataset"): _of_ir_dataset,
+    ("ir_datasets", "Dataset"): _rows_of_ir_dataset,
     ("sentence_transformers", "InformationRetrievalEvaluator"): lambda data, _: data.relevant_docs,
     ("ragas", "EvaluationDataset"): lambda dataset, _: dataset.samples,
 }
@@ -93,7 +93,7 @@ _JUDGMENTS = frozenset({"Qrels", "InformationRetrievalEvaluator"})
 """Classes of objects without rankings."""
 
 
-def _from_foreign(data: Any, side: Side) -> Columns:
+def _from_foreign_object(data: Any, side: Side) -> Columns:
     """Read the data of the side from an object of another library."""
     names, source = class_names(type(data).__mro__), describe_type(data)
     kind = next(kind for kind in _FOREIGN if kind in names)
@@ -108,7 +108,7 @@ _IRDS = "irds:"
 """How the name of a data set of ir_datasets begins."""
 
 
-def _from_irds(data: str, side: Side) -> Columns:
+def _from_ir_datasets(data: str, side: Side) -> Columns:
     """Read the data of the side from a data set of ir_datasets, by name."""
     try:
         import ir_datasets
@@ -122,11 +122,11 @@ def _from_irds(data: str, side: Side) -> Columns:
             "the names, such as irds:beir/scifact/test."
         ) from None
     try:
-        return from_listing(_of_ir_dataset(dataset, side), side, describe_type(dataset))
+        return from_listing(_rows_of_ir_dataset(dataset, side), side, describe_type(dataset))
     except RankmeterError:
         raise
     except Exception as error:  # it downloads, verifies and extracts
-        raise DataError(f"ir_datasets cannot read {data}: {reason(error)}") from error
+        raise DataError(f"ir_datasets cannot read {data}: {short_message(error)}") from error
 
 
 # ---------------------------------------------------------------------------------------------
@@ -138,45 +138,47 @@ FORMS = (
     Form(
         "irds:NAME of ir_datasets",
         lambda data: isinstance(data, str) and data.startswith(_IRDS),
-        _from_irds,
+        _from_ir_datasets,
     ),
-    Form("a path", _is(str, PathLike), from_path),
-    Form("a Polars DataFrame", made_by("polars", "DataFrame"), from_polars),
-    Form("a Polars LazyFrame", made_by("polars", "LazyFrame"), from_lazy),
-    Form("a Polars Series", made_by("polars", "Series"), _from_series),
-    Form("a pandas DataFrame", made_by("pandas", "DataFrame"), from_pandas),
-    Form("a pandas Series of lists", made_by("pandas", "Series"), from_pandas_series),
+    Form("a path", _instance_test(str, PathLike), from_path),
+    Form("a Polars DataFrame", class_test("polars", "DataFrame"), from_polars),
+    Form("a Polars LazyFrame", class_test("polars", "LazyFrame"), from_lazy_frame),
+    Form("a Polars Series", class_test("polars", "Series"), _from_series),
+    Form("a pandas DataFrame", class_test("pandas", "DataFrame"), from_pandas),
+    Form("a pandas Series of lists", class_test("pandas", "Series"), from_pandas_series),
     Form("a SciPy sparse matrix (users × items)", is_sparse, from_sparse),
     Form(
         "an object of ranx, ir_datasets, sentence-transformers or ragas",
         lambda data: not class_names(type(data).__mro__).isdisjoint(_FOREIGN),
-        _from_foreign,
+        _from_foreign_object,
     ),
-    Form("a dict {user: [items]} or {user: {item: number}}", _is(Mapping), from_mapping),
-    Form("a DuckDB relation", made_by("duckdb", "DuckDBPyRelation"), from_duckdb),
+    Form("a dict {user: [items]} or {user: {item: number}}", _instance_test(Mapping), from_mapping),
+    Form("a DuckDB relation", class_test("duckdb", "DuckDBPyRelation"), from_duckdb),
     Form("a DuckDB connection after execute()", is_duckdb_connection, from_duckdb_result),
     Form("a Spark DataFrame", is_spark, from_spark),
-    Form("a pyarrow dataset", made_by("pyarrow", "Dataset"), from_dataset),
+    Form("a pyarrow dataset", class_test("pyarrow", "Dataset"), from_pyarrow_dataset),
     Form(
-        "an Arrow table (anything with __arrow_c_stream__)", _has("__arrow_c_stream__"), from_arrow
+        "an Arrow table (anything with __arrow_c_stream__)",
+        _attribute_test("__arrow_c_stream__"),
+        from_arrow,
     ),
     Form("a pair (ids, scores) of arrays (users × k)", is_ids_and_scores, from_ids_and_scores),
     Form("a list of lists", _is_listing, from_listing),
-    Form("an array of item ids (users × k)", _has("__array__"), from_array),
+    Form("an array of item ids (users × k)", _attribute_test("__array__"), from_array),
 )
 
 
-def is_accepted(data: object) -> bool:
+def has_accepted_form(data: object) -> bool:
     """Whether the data have an accepted form."""
     return any(form.recognize(data) for form in FORMS)
 
 
-def find(data: object, side: Side) -> Columns:
+def read_columns(data: object, side: Side) -> Columns:
     """Read data with the first form that recognizes them, up to unchecked columns."""
     for form in FORMS:
         if form.recognize(data):
             read = form.read(data, side)
-            return records_of(read, side) or read
+            return from_record_columns(read, side) or read
     subject = "None" if data is None else f"{brief(data)} ({type(data).__name__})"
     accepted = "; ".join(form.name for form in FORMS)
     raise DataError(f"{subject} cannot be read as {side}. Accepted: {accepted}.")

@@ -14,8 +14,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._reading.columns import Column, Columns, Side, holds_lists, named
-from rankmeter._reading.table import few, polars_errors, reading, reason
+from rankmeter._reading.columns import Column, Columns, Side, holds_lists, names_for_role
+from rankmeter._reading.table import (
+    format_few,
+    polars_errors,
+    short_message,
+    translate_file_errors,
+)
 from rankmeter.errors import DataError, FileFormatError, RankmeterError
 from rankmeter.errors._checks import brief
 
@@ -25,7 +30,7 @@ def describe_type(data: object) -> str:
     return f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
 
 
-def made_by(package: str, name: str) -> Callable[[Any], bool]:
+def class_test(package: str, name: str) -> Callable[[Any], bool]:
     """Return a test for objects of a package's class or subclass, without importing the package."""
     return lambda data: (package, name) in class_names(type(data).__mro__)
 
@@ -47,33 +52,33 @@ def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame"
     lists = {name for name in objects if holds_lists(data.get_column(name).to_list())}
     return Columns(
         data.columns,
-        lambda names: {name: _storage(data.get_column(name)) for name in names},
+        lambda names: {name: _to_storage_type(data.get_column(name)) for name in names},
         source,
-        nested=nested_in(data.schema) | lists,
+        nested=names_of_list_columns(data.schema) | lists,
     )
 
 
-def nested_in(schema: Mapping[str, Any]) -> frozenset[str]:
+def names_of_list_columns(schema: Mapping[str, Any]) -> frozenset[str]:
     """Names of the columns of a Polars frame that hold lists."""
     return frozenset(name for name, dtype in schema.items() if dtype in (pl.List, pl.Array))
 
 
-def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") -> Columns:
+def from_lazy_frame(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") -> Columns:
     """Read a Polars query; only the needed columns are computed."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         # The in-memory engine keeps the row order that a ranking without scores relies on.
-        with query_errors(source):
+        with translate_query_errors(source):
             frame = data.select(names).collect(engine="in-memory")
         return from_polars(frame, side).fetch(names)
 
-    with query_errors(source):
+    with translate_query_errors(source):
         schema = data.collect_schema()
-    return Columns(schema.names(), fetch, source, nested=nested_in(schema))
+    return Columns(schema.names(), fetch, source, nested=names_of_list_columns(schema))
 
 
 @contextmanager
-def query_errors(source: str) -> Iterator[None]:
+def translate_query_errors(source: str) -> Iterator[None]:
     """Turn any error in a query of another package into an error that names the query."""
     try:
         yield
@@ -81,15 +86,15 @@ def query_errors(source: str) -> Iterator[None]:
         raise
     except (Exception, *polars_errors()) as error:
         raise DataError(
-            f"The {source} cannot be computed: {type(error).__name__}: {reason(error)}. Run the "
-            f"query by itself to see more."
+            f"The {source} cannot be computed: {type(error).__name__}: {short_message(error)}. Run "
+            f"the query by itself to see more."
         ) from error
 
 
 def from_arrow(data: Any, side: Side) -> Columns:
     """Read any object that exports an Arrow stream: pyarrow, Spark 4.3 or later, and many more."""
     source = describe_type(data)
-    halves = _half_floats(data)
+    halves = _names_of_half_floats(data)
     try:
         # Not pl.from_arrow: Polars 2 makes it a Series for objects that only have the capsule.
         if halves:
@@ -99,22 +104,22 @@ def from_arrow(data: Any, side: Side) -> Columns:
         frame = pl.DataFrame(data)
     except (TypeError, ValueError, *polars_errors()) as error:
         raise DataError(
-            f"The Arrow data of {source} cannot be read as a table: {reason(error)}. Pass an "
-            f"object that exports a table with a column for the user and one for the item."
+            f"The Arrow data of {source} cannot be read as a table: {short_message(error)}. Pass "
+            f"an object that exports a table with a column for the user and one for the item."
         ) from error
     if not halves:
         return from_polars(frame, side, source)
     columns = dict(from_polars(frame, side).fetch(frame.columns))
     for name in halves:
-        columns[name] = numpy_column(frame.get_column(name).to_numpy().astype(np.float16))
+        columns[name] = column_from_numpy(frame.get_column(name).to_numpy().astype(np.float16))
     return Columns.of(columns, source)
 
 
-def from_dataset(data: Any, side: Side) -> Columns:
+def from_pyarrow_dataset(data: Any, side: Side) -> Columns:
     """Read a pyarrow dataset; only the needed columns are read."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
-        with query_errors("pyarrow Dataset"):
+        with translate_query_errors("pyarrow Dataset"):
             table = data.to_table(columns=list(names))
         return from_arrow(table, side).fetch(names)
 
@@ -122,7 +127,7 @@ def from_dataset(data: Any, side: Side) -> Columns:
     return Columns(data.schema.names, fetch, "pyarrow Dataset", nested=nested)
 
 
-def _half_floats(data: Any) -> list[str]:
+def _names_of_half_floats(data: Any) -> list[str]:
     """Names of half-precision pyarrow columns, which Polars 1 would widen or misread."""
     if hasattr(pl, "Float16") or not describe_type(data).startswith("pyarrow "):
         return []
@@ -133,11 +138,11 @@ def from_duckdb(data: Any, side: Side, source: str = "DuckDB relation") -> Colum
     """Read a DuckDB relation; only the needed columns are computed."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
-        with query_errors(source):
-            query = data.project(", ".join(map(_quoted, names)))
+        with translate_query_errors(source):
+            query = data.project(", ".join(map(_quote_identifier, names)))
             if hasattr(query, "__arrow_c_stream__"):
                 return from_polars(pl.DataFrame(query), side).fetch(names)
-            return {name: numpy_column(values) for name, values in query.fetchnumpy().items()}
+            return {name: column_from_numpy(values) for name, values in query.fetchnumpy().items()}
 
     types = zip(data.columns, map(str, data.types), strict=True)
     nested = frozenset(name for name, kind in types if kind.endswith("]"))
@@ -146,7 +151,7 @@ def from_duckdb(data: Any, side: Side, source: str = "DuckDB relation") -> Colum
 
 def is_duckdb_connection(data: object) -> bool:
     """Whether the data are a DuckDB connection; DuckDB before version 2 has another module name."""
-    return any(made_by(package, "DuckDBPyConnection")(data) for package in ("duckdb", "_duckdb"))
+    return any(class_test(package, "DuckDBPyConnection")(data) for package in ("duckdb", "_duckdb"))
 
 
 def from_duckdb_result(data: Any, side: Side) -> Columns:
@@ -161,7 +166,7 @@ def from_duckdb_result(data: Any, side: Side) -> Columns:
             f"The DuckDB connection has no result that can be read as {side}. Pass a relation, "
             f"con.sql('SELECT …'), or con.execute('SELECT …') before its rows are fetched."
         )
-    return Columns.of({name: numpy_column(values) for name, values in rows.items()}, source)
+    return Columns.of({name: column_from_numpy(values) for name, values in rows.items()}, source)
 
 
 def from_pandas(data: Any, side: Side) -> Columns:
@@ -173,10 +178,10 @@ def from_pandas(data: Any, side: Side) -> Columns:
     names = [str(name) for name in data.columns]
 
     def fetch(requested: Sequence[str]) -> Mapping[str, Column]:
-        return {name: _pandas_column(data.iloc[:, names.index(name)]) for name in requested}
+        return {name: _column_from_pandas(data.iloc[:, names.index(name)]) for name in requested}
 
     levels = [str(name) for name in data.index.names if name is not None]
-    in_index = [name for role in ("user", "item") for name in named(role, levels)]
+    in_index = [name for role in ("user", "item") for name in names_for_role(role, levels)]
     hint = f" {in_index[0]!r} is in the index: call .reset_index() first." if in_index else ""
     lists = [_holds_lists(data.iloc[:, n]) for n in range(len(names))]
     nested = frozenset(name for name, held in zip(names, lists, strict=True) if held)
@@ -186,10 +191,10 @@ def from_pandas(data: Any, side: Side) -> Columns:
 def _has_users_in_index(data: Any) -> bool:
     """Whether only the index can hold the users: by its name, or as text next to one column."""
     index = data.index
-    if index.nlevels > 1 or named("user", [str(name) for name in data.columns]):
+    if index.nlevels > 1 or names_for_role("user", [str(name) for name in data.columns]):
         return False
     if index.name is not None:
-        return bool(named("user", [str(index.name)]))
+        return bool(names_for_role("user", [str(index.name)]))
     return len(data.columns) == 1 and all(isinstance(label, str) for label in index)
 
 
@@ -199,7 +204,7 @@ def _holds_lists(series: Any) -> bool:
     return str(series.dtype).startswith(("list<", "large_list<", "fixed_size_list<"))
 
 
-def _storage(column: pl.Series) -> Column:
+def _to_storage_type(column: pl.Series) -> Column:
     """Convert an extension type to its storage type, and Python objects to a list."""
     if column.dtype == pl.Object:
         return column.to_list()
@@ -208,12 +213,12 @@ def _storage(column: pl.Series) -> Column:
     return column
 
 
-def _pandas_column(series: Any) -> Column:
+def _column_from_pandas(series: Any) -> Column:
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
-        return numpy_column(series.to_numpy())
+        return column_from_numpy(series.to_numpy())
     if dtype.name == "category":
-        return _pandas_category(series)
+        return _column_from_category(series)
     if str(dtype).startswith(("period[", "interval[")):  # Arrow has its number, or a struct
         return list(series)
     if _holds_lists(series):  # Polars 1.30 crashes where it hashes text out of such lists
@@ -221,13 +226,13 @@ def _pandas_column(series: Any) -> Column:
     try:
         import pyarrow as pa
 
-        return _storage(pl.Series(pl.from_arrow(pa.array(series, from_pandas=True))))
+        return _to_storage_type(pl.Series(pl.from_arrow(pa.array(series, from_pandas=True))))
     except (ImportError, TypeError, ValueError, NotImplementedError):
         return list(series)
 
 
-def _pandas_category(series: Any) -> Column:
-    categories = _pandas_column(series.cat.categories.to_series())
+def _column_from_category(series: Any) -> Column:
+    categories = _column_from_pandas(series.cat.categories.to_series())
     codes = series.cat.codes.to_numpy()
     if isinstance(categories, pl.Series):
         positions = pl.Series(codes.astype(np.int64))
@@ -235,10 +240,10 @@ def _pandas_category(series: Any) -> Column:
     return [categories[code] if code >= 0 else None for code in codes]
 
 
-def numpy_column(values: Any) -> Column:
+def column_from_numpy(values: Any) -> Column:
     """Convert a 1-D array; types unknown to Polars become the next wider type or Python objects."""
     if isinstance(values, np.ma.MaskedArray):
-        return values.tolist() if values.mask.any() else numpy_column(values.data)
+        return values.tolist() if values.mask.any() else column_from_numpy(values.data)
     if values.dtype == np.float16 and not hasattr(pl, "Float16"):
         return list(values)  # scalars, which keep their precision
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
@@ -257,12 +262,12 @@ def expand_home(data: str | PathLike[str]) -> Path:
     """Expand ``~`` in a path to the home folder."""
     # Path.expanduser raises where there is no such user; then the name can be a file.
     path = Path(os.path.expanduser(data))  # noqa: PTH111
-    with reading(path):
+    with translate_file_errors(path):
         path.exists()  # an error if the name is too long, for example
     return path
 
 
-def split_part(data: str | PathLike[str]) -> tuple[Path, str]:
+def split_path_from_part(data: str | PathLike[str]) -> tuple[Path, str]:
     """Split a path from the part named after ``#``, unless the whole text is the path of a file."""
     base, _, part = os.fspath(data).rpartition("#")
     if base and not expand_home(data).exists() and expand_home(base).exists():
@@ -274,19 +279,19 @@ def _pick_part(names: Sequence[str], part: str, source: str, noun: str) -> str:
     """Return the named part, or the only part if no part is named."""
     if part in names or (not part and len(names) == 1):
         return part or names[0]
-    listed = few(sorted(names), 12) if names else "none"
+    listed = format_few(sorted(names), 12) if names else "none"
     if part:
         raise DataError(f"{source} has no {noun} {brief(part)}. It has: {listed}.")
     example = f" Name one, such as '{source}#{min(names)}'." if names else ""
     raise DataError(f"{source} has {len(names)} {noun}s: {listed}.{example}")
 
 
-def is_bundle(data: object) -> bool:
+def is_mteb_predictions(data: object) -> bool:
     """Whether the data are predictions written by MTEB."""
     return isinstance(data, Mapping) and "mteb_model_meta" in data
 
 
-def predictions(data: Mapping[str, Any], part: str, source: str) -> Mapping[str, Any]:
+def pick_mteb_predictions(data: Mapping[str, Any], part: str, source: str) -> Mapping[str, Any]:
     """Rankings of one subset and split of MTEB predictions: query → {document: score}."""
     by_part = {
         f"{subset}/{split}": rankings
@@ -300,12 +305,12 @@ def predictions(data: Mapping[str, Any], part: str, source: str) -> Mapping[str,
     return rankings
 
 
-def is_beir(path: Path) -> bool:
+def is_beir_folder(path: Path) -> bool:
     """Whether a path is a BEIR folder, with the judgments of each split in ``qrels``."""
     return path.is_dir() and any((path / "qrels").glob("*.tsv"))
 
 
-def judged_in(path: Path, split: str, side: Side) -> Path:
+def beir_judgments_path(path: Path, split: str, side: Side) -> Path:
     """Path of the judgments of one split in a BEIR folder."""
     if side == "rankings":
         raise FileFormatError(
@@ -316,7 +321,7 @@ def judged_in(path: Path, split: str, side: Side) -> Path:
     return files[_pick_part([*files], split, str(path), "split")]
 
 
-def is_database(path: Path) -> bool:
+def is_duckdb_file(path: Path) -> bool:
     """Whether a file is a DuckDB database."""
     if not path.is_file():
         return False
@@ -334,7 +339,7 @@ def from_database(path: Path, table: str, side: Side) -> Columns:
         connection = duckdb.connect(str(path), read_only=True)
         names = [row[0] for row in connection.execute(_TABLES).fetchall()]
         name = _pick_part(names, table, str(path), "table")
-        relation = connection.table(".".join(map(_quoted, name.split("."))))
+        relation = connection.table(".".join(map(_quote_identifier, name.split("."))))
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         raise FileFormatError(f"{path} cannot be read by DuckDB: {reason}") from error
@@ -353,5 +358,5 @@ _TABLES = """
 """
 
 
-def _quoted(name: str) -> str:
+def _quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

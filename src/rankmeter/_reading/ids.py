@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._reading.columns import Column
-from rankmeter._reading.table import refuse, whole_numbers
+from rankmeter._reading.table import integers_from_text, refuse_values
 from rankmeter.errors import IdTypeError, InvalidValueError
 from rankmeter.errors._checks import brief
 
@@ -37,7 +37,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def ids(
+def to_ids(
     column: Column,
     role: str,
     source: str,
@@ -54,7 +54,7 @@ def ids(
     """
     counts = Counter() if counts is None else counts
     if isinstance(column, list):
-        series = _from_python(column, role, source, counts, otherwise)
+        series = _ids_from_python(column, role, source, counts, otherwise)
     else:
         series = column
     if series.dtype.is_float() and series.is_nan().any():
@@ -62,24 +62,28 @@ def ids(
     if series.null_count():
         needed = "an item" if role == "item" else "a user"
         remedy = f"Every row needs {needed}: fill or drop these rows."
-        refuse(series.is_null(), f"{role} ids", source, "missing (null, None or NaN)", remedy)
+        refuse_values(
+            series.is_null(), f"{role} ids", source, "missing (null, None or NaN)", remedy
+        )
     if series.dtype.is_float() or series.dtype.is_decimal():
         counts[f"float_{role}_ids"] += len(series)
-        series = _whole_numbers(series, role, source, otherwise or "Is this the right column?")
-    return _canonical(series, role, source, untyped=untyped, otherwise=otherwise).alias(role)
+        series = _floats_to_integer_ids(
+            series, role, source, otherwise or "Is this the right column?"
+        )
+    return _to_canonical_ids(series, role, source, untyped=untyped, otherwise=otherwise).alias(role)
 
 
-def _canonical(
+def _to_canonical_ids(
     series: pl.Series, role: str, source: str, *, untyped: bool, otherwise: str
 ) -> pl.Series:
     dtype = series.dtype
     if dtype == pl.String:
-        read = whole_numbers(series) if untyped else None
+        read = integers_from_text(series) if untyped else None
         return series if read is None else read
     if dtype == pl.Int64:
         return series
     if dtype.is_integer():
-        return _integers(series, role, source)
+        return _to_integer_ids(series, role, source)
     if dtype in (pl.Categorical, pl.Enum):
         return series.cast(pl.String)
     if len(series) == 0 and dtype == pl.Null:
@@ -93,16 +97,16 @@ def _canonical(
     )
 
 
-def _integers(series: pl.Series, role: str, source: str) -> pl.Series:
+def _to_integer_ids(series: pl.Series, role: str, source: str) -> pl.Series:
     for dtype in (pl.Int64, pl.UInt64):
         fitting = series.cast(dtype, strict=False)
         if fitting.null_count() == 0:
             return fitting
     outside = series.filter(series.cast(pl.Int64, strict=False).is_null())
-    raise _too_wide(role, source, outside[0])
+    raise _too_large_ids_error(role, source, outside[0])
 
 
-def _whole_numbers(series: pl.Series, role: str, source: str, otherwise: str) -> pl.Series:
+def _floats_to_integer_ids(series: pl.Series, role: str, source: str, otherwise: str) -> pl.Series:
     """Convert floats or decimals to integers; refuse values that are not integers."""
     is_float = series.dtype.is_float()
     exact = series.cast(pl.Float64) if is_float else series
@@ -110,29 +114,29 @@ def _whole_numbers(series: pl.Series, role: str, source: str, otherwise: str) ->
     if is_float:
         broken |= series.is_infinite()
     wrong, remedy = "not integers", f"Ids are integers or strings. {otherwise}"
-    refuse(broken, f"{role} ids", source, wrong, remedy, values=series, error=IdTypeError)
+    refuse_values(broken, f"{role} ids", source, wrong, remedy, values=series, error=IdTypeError)
     if series.dtype.is_decimal():
         return series.cast(pl.Int128)
-    _refuse_inexact(series, str(series.dtype), role, source)
+    _refuse_inexact_floats(series, str(series.dtype), role, source)
     return series.cast(pl.Int64)
 
 
-def _refuse_inexact(series: pl.Series, kind: str, role: str, source: str) -> None:
+def _refuse_inexact_floats(series: pl.Series, kind: str, role: str, source: str) -> None:
     wide = series.filter(series.is_finite() & (series.abs() >= _EXACT[kind.lower()]))
     if len(wide):
-        raise _rounded(role, source, wide[0], kind)
+        raise _rounded_ids_error(role, source, wide[0], kind)
 
 
-def refuse_rounded(items: list[Any], dtype: object, source: str) -> None:
+def refuse_rounded_ids(items: list[Any], dtype: object, source: str) -> None:
     """Refuse items of a narrow float type that are too large for exact integers."""
     kind = str(dtype).rpartition(".")[2].lower()  # torch.float16, Float32
     if kind in _NARROW:
         for item in items:
             if isinstance(item, float) and abs(item) >= _EXACT[kind]:
-                raise _rounded("item", source, item, kind)
+                raise _rounded_ids_error("item", source, item, kind)
 
 
-def _rounded(role: str, source: str, value: object, kind: str) -> IdTypeError:
+def _rounded_ids_error(role: str, source: str, value: object, kind: str) -> IdTypeError:
     return IdTypeError(
         f"The {role} ids of {source} are floats of {_EXACT[kind.lower()]} or more, for example "
         f"{brief(value)}, where {kind} cannot hold every integer: some ids may already be wrong. "
@@ -140,7 +144,7 @@ def _rounded(role: str, source: str, value: object, kind: str) -> IdTypeError:
     )
 
 
-def _too_wide(role: str, source: str, value: object) -> IdTypeError:
+def _too_large_ids_error(role: str, source: str, value: object) -> IdTypeError:
     return IdTypeError(
         f"The {role} ids of {source} hold {brief(value)}, which no 64-bit integer can hold "
         f"together with the others. Cast the ids to strings."
@@ -159,16 +163,16 @@ def is_null(value: object) -> bool:
     return missing or type(value).__name__ in _NULLS
 
 
-def kinds(values: Sequence[object]) -> set[str]:
+def type_names(values: Sequence[object]) -> set[str]:
     """Kinds of the values, in words; NaN among other values is null."""
-    types = {_kind(kind) for kind in set(map(type, values))}
-    floats = (value for value in values if _kind(type(value)) == "float")
+    types = {_type_name(kind) for kind in set(map(type, values))}
+    floats = (value for value in values if _type_name(type(value)) == "float")
     if "float" in types and len(types) > 1 and all(map(is_null, floats)):
         types = types - {"float"} | {"null"}
     return types
 
 
-def _kind(kind: type) -> str:
+def _type_name(kind: type) -> str:
     if kind.__name__ in _NULLS:
         return "null"
     return next((word for word, types in _KINDS.items() if issubclass(kind, types)), kind.__name__)
@@ -183,15 +187,15 @@ def convert_all(
     return list(map(convert, values))
 
 
-def floats(values: Sequence[Any], types: set[str]) -> pl.Series:
+def to_floats(values: Sequence[Any], types: set[str]) -> pl.Series:
     """Convert numbers to Float64; integers beyond the range become infinite, as in text."""
     try:
         return pl.Series(convert_all(values, types, float), dtype=pl.Float64)
     except (OverflowError, ValueError):
-        return pl.Series(convert_all(values, types, _float), dtype=pl.Float64)
+        return pl.Series(convert_all(values, types, _to_float), dtype=pl.Float64)
 
 
-def _float(number: Any) -> float:
+def _to_float(number: Any) -> float:
     if is_null(number):
         return float("nan")
     try:
@@ -200,34 +204,34 @@ def _float(number: Any) -> float:
         return float("inf") if number > 0 else float("-inf")
 
 
-def _from_python(
+def _ids_from_python(
     values: list[Any], role: str, source: str, counts: Counter[str], otherwise: str
 ) -> pl.Series:
-    types = kinds(values)
+    types = type_names(values)
     present = types - {"null"}
     if present == {"integer"}:
-        return _python_integers(convert_all(values, types, int), role, source)
+        return _ids_from_integers(convert_all(values, types, int), role, source)
     if present == {"string"}:  # a member of an enumeration of strings is its value
-        return strings(convert_all(values, types, str.__str__), role, source)
+        return to_strings(convert_all(values, types, str.__str__), role, source)
     if present == {"UUID"}:
-        return strings(convert_all(values, types, str), role, source)
+        return to_strings(convert_all(values, types, str), role, source)
     if present in ({"float"}, {"integer", "float"}):
-        return _python_floats(values, types, role, source, counts)
+        return _ids_from_floats(values, types, role, source, counts)
     if not present:
         return pl.Series([None] * len(values), dtype=pl.Null)
-    raise _refused(values, present, role, source, otherwise)
+    raise _refused_ids_error(values, present, role, source, otherwise)
 
 
-def _python_integers(integers: list[int | None], role: str, source: str) -> pl.Series:
+def _ids_from_integers(integers: list[int | None], role: str, source: str) -> pl.Series:
     for dtype in (pl.Int64, pl.UInt64):
         try:
             return pl.Series(integers, dtype=dtype)
         except (OverflowError, TypeError, pl.exceptions.PolarsError):
             continue
-    raise _too_wide(role, source, max(integers, key=lambda value: abs(value or 0)))
+    raise _too_large_ids_error(role, source, max(integers, key=lambda value: abs(value or 0)))
 
 
-def _python_floats(
+def _ids_from_floats(
     values: list[Any], kinds_of: set[str], role: str, source: str, counts: Counter[str]
 ) -> pl.Series:
     """Convert floats to ids: decimals exactly, others as exactly as the narrowest float type."""
@@ -236,10 +240,10 @@ def _python_floats(
         integers = [None if is_null(value) else as_integer(value) for value in values]
         if integers.count(None) == sum(map(is_null, values)):
             counts[f"float_{role}_ids"] += len(values)
-            return _python_integers(integers, role, source)
-    series = floats(values, kinds_of)
+            return _ids_from_integers(integers, role, source)
+    series = to_floats(values, kinds_of)
     for kind in {type_.__name__ for type_ in types} & _NARROW:
-        _refuse_inexact(series, kind, role, source)
+        _refuse_inexact_floats(series, kind, role, source)
     return series
 
 
@@ -252,7 +256,7 @@ def as_integer(value: Any) -> int | None:
     return integer if integer == value else None
 
 
-def strings(values: list[str | None], role: str, source: str) -> pl.Series:
+def to_strings(values: list[str | None], role: str, source: str) -> pl.Series:
     """Convert texts to a series; half of a surrogate pair is refused."""
     try:
         return pl.Series(values, dtype=pl.String)
@@ -265,19 +269,19 @@ def strings(values: list[str | None], role: str, source: str) -> pl.Series:
         ) from error
 
 
-def examples(values: Sequence[object]) -> list[str]:
+def example_of_each_type(values: Sequence[object]) -> list[str]:
     """First value of each kind in words, missing values skipped: ``integer 1 in row 1``."""
     first: dict[str, tuple[int, object]] = {}
     for row, value in enumerate(values, start=1):
         if not is_null(value):
-            first.setdefault(_kind(type(value)), (row, value))
+            first.setdefault(_type_name(type(value)), (row, value))
     return [f"{kind} {brief(first[kind][1])} in row {first[kind][0]}" for kind in sorted(first)]
 
 
-def _refused(
+def _refused_ids_error(
     values: list[object], present: set[str], role: str, source: str, otherwise: str
 ) -> IdTypeError:
-    first = examples(values)
+    first = example_of_each_type(values)
     if len(present) > 1:
         return IdTypeError(
             f"The {role} ids of {source} mix types: {'; '.join(first)}. 7 and '7' would be two "

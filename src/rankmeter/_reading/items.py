@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._reading.columns import Columns, plain, resolve_roles
-from rankmeter._reading.forms import find, is_accepted
+from rankmeter._reading.columns import Columns, normalize_name, resolve_roles
+from rankmeter._reading.forms import has_accepted_form, read_columns
 from rankmeter._reading.frames import is_sparse
-from rankmeter._reading.ids import ids
-from rankmeter._reading.keyed import Keyed, keyed, refuse_repeated
-from rankmeter._reading.numbers import typed
-from rankmeter._reading.table import few
+from rankmeter._reading.ids import to_ids
+from rankmeter._reading.keyed import Keyed, read_keyed, refuse_repeated_items
+from rankmeter._reading.numbers import to_typed_series
+from rankmeter._reading.table import format_few
 from rankmeter.errors import DataError, InvalidValueError
 from rankmeter.errors._checks import brief, counted
 
@@ -69,14 +69,16 @@ def read_items(data: object) -> Items:
     if isinstance(data, Mapping):
         if not data:
             raise DataError("items= is empty: pass the categories or features of the items")
-        lists = [[value] if isinstance(value, str) else _listed(value) for value in data.values()]
+        lists = [
+            [value] if isinstance(value, str) else _list_of_values(value) for value in data.values()
+        ]
         if all(isinstance(value, str) for of_item in lists for value in of_item):
-            item = ids([*data], "item", "items=")
+            item = to_ids([*data], "item", "items=")
             column = pl.Series("category", lists, dtype=pl.List(pl.String))
-            return _with_categories(Keyed(item, {}, "items="), column)
-        _refuse_lengths({*map(len, lists)}, "items=")
-        return _of_pair([*data], lists, "items", expected, ndim=2)
-    return _pair_or_table(data, "items", expected, ndim=2)
+            return _items_from_categories(Keyed(item, {}, "items="), column)
+        _refuse_unequal_lengths({*map(len, lists)}, "items=")
+        return _items_from_pair([*data], lists, "items", expected, ndim=2)
+    return _read_pair_or_table(data, "items", expected, ndim=2)
 
 
 def read_item_numbers(data: object, option: str) -> Items:
@@ -88,8 +90,8 @@ def read_item_numbers(data: object, option: str) -> Items:
     expected = "a mapping from item to number, a pair (ids, numbers), or a frame or file with the "
     expected += "item and one column of numbers"
     if isinstance(data, Mapping):
-        return _of_pair([*data], [*data.values()], option, expected, ndim=1)
-    items = _pair_or_table(data, option, expected, ndim=1)
+        return _items_from_pair([*data], [*data.values()], option, expected, ndim=1)
+    items = _read_pair_or_table(data, option, expected, ndim=1)
     if items.features is None or items.features.shape[1] != 1:
         raise DataError(f"{option}= must be {expected}: {items.source} has other columns")
     return items
@@ -102,40 +104,40 @@ def read_item_ids(data: object, option: str) -> Keyed:
     if isinstance(data, Mapping | set | frozenset | list | tuple | range | np.ndarray):
         data = list(data)
     if isinstance(data, list | pl.Series):
-        rows = Keyed(ids(data, "item", f"{option}="), {}, f"{option}=")
+        rows = Keyed(to_ids(data, "item", f"{option}="), {}, f"{option}=")
     else:
-        rows = _read(find(data, "items"))
+        rows = _read_item_table(read_columns(data, "items"))
     return rows._replace(keys=rows.keys.unique(maintain_order=True))
 
 
-def _read(read: Columns, *, all_columns: bool = False) -> Keyed:
+def _read_item_table(read: Columns, *, all_columns: bool = False) -> Keyed:
     """Read the items of a table and, with `all_columns`, all other columns by name."""
     name = resolve_roles(read, "items", None)["item"]
     other_columns = {other: other for other in read.names if other != name}
-    return keyed(read, {"item": name, **(other_columns if all_columns else {})})
+    return read_keyed(read, {"item": name, **(other_columns if all_columns else {})})
 
 
-def _pair_or_table(data: Any, option: str, expected: str, *, ndim: int) -> Items:
+def _read_pair_or_table(data: Any, option: str, expected: str, *, ndim: int) -> Items:
     """Read items from a pair (ids, array), from an array alone, or from a table."""
     if isinstance(data, tuple) and len(data) == 2 and (ndim == 1 or _is_matrix(data[1])):
-        return _of_pair(*data, option, expected, ndim=ndim)
+        return _items_from_pair(*data, option, expected, ndim=ndim)
     if _is_matrix(data) if ndim == 2 else isinstance(data, np.ndarray) and data.ndim:
-        return _of_pair(np.arange(data.shape[0]), data, option, expected, ndim=ndim)
-    if not is_accepted(data) or isinstance(data, list | tuple):
+        return _items_from_pair(np.arange(data.shape[0]), data, option, expected, ndim=ndim)
+    if not has_accepted_form(data) or isinstance(data, list | tuple):
         raise DataError(f"{option}= must be {expected}, got {brief(data)}")
-    return _of_columns(_read(find(data, "items"), all_columns=True))
+    return _items_from_columns(_read_item_table(read_columns(data, "items"), all_columns=True))
 
 
 def _is_matrix(data: object) -> bool:
     return len(getattr(data, "shape", ())) == 2 and not hasattr(data, "columns")
 
 
-def _of_pair(names: Any, values: Any, option: str, expected: str, *, ndim: int) -> Items:
+def _items_from_pair(names: Any, values: Any, option: str, expected: str, *, ndim: int) -> Items:
     """Read items from ids and their features: matrix rows, or numbers if `ndim` is 1."""
     source = f"{option}="
     column = pl.Series(names) if isinstance(names, np.ndarray) else names
     column = column if isinstance(column, pl.Series) else list(column)
-    item = ids(column, "item", source)
+    item = to_ids(column, "item", source)
     sparse = is_sparse(values)
     matrix: Any = values.tocsr() if sparse else np.asarray(values)
     if matrix.ndim != ndim or matrix.dtype.kind not in "fiub" or not len(item):
@@ -145,14 +147,14 @@ def _of_pair(names: Any, values: Any, option: str, expected: str, *, ndim: int) 
             f"{source} has {counted(len(item), 'id')} and a matrix of "
             f"{counted(matrix.shape[0], 'row')}: each id needs a row"
         )
-    refuse_repeated(item, source)
+    refuse_repeated_items(item, source)
     matrix = matrix.astype(np.float64) if sparse else np.ascontiguousarray(matrix, np.float64)
     if ndim == 1:
         return Items(item, None, matrix[:, None], source)
-    return Items(item, None, _finite(matrix, source), source)
+    return Items(item, None, _check_features(matrix, source), source)
 
 
-def _listed(value: object) -> list[Any]:
+def _list_of_values(value: object) -> list[Any]:
     try:
         return [*value]  # type: ignore[misc]
     except TypeError:
@@ -162,77 +164,80 @@ def _listed(value: object) -> list[Any]:
         ) from None
 
 
-def _refuse_lengths(lengths: set[int | None], source: str) -> None:
+def _refuse_unequal_lengths(lengths: set[int | None], source: str) -> None:
     if None in lengths or len(lengths) > 1:
         raise DataError(
             f"the vectors of {source} have different lengths, for example "
-            f"{few(sorted(lengths, key=str))}: categories are text, and vectors have one length"
+            f"{format_few(sorted(lengths, key=str))}: categories are text, and vectors have one "
+            f"length"
         )
 
 
-def _of_columns(rows: Keyed) -> Items:
+def _items_from_columns(rows: Keyed) -> Items:
     """Read the columns besides the item as a title, and as categories or features."""
-    series = {n: typed(rows.columns[n], n, untyped=rows.untyped) for n in rows.columns}
-    titled = [n for n in series if plain(n) in _TITLES and series[n].dtype == pl.String]
+    series = {n: to_typed_series(rows.columns[n], n, untyped=rows.untyped) for n in rows.columns}
+    titled = [n for n in series if normalize_name(n) in _TITLES and series[n].dtype == pl.String]
     if not titled:
-        return _described(rows, series)
-    title = min(titled, key=lambda n: _TITLES.index(plain(n)))
+        return _describe_items(rows, series)
+    title = min(titled, key=lambda n: _TITLES.index(normalize_name(n)))
     table = pl.DataFrame([rows.keys, series.pop(title).alias("title")])
     titles = table.unique("item", keep="first", maintain_order=True)
     if series:
-        return replace(_described(rows, series), titles=titles)
+        return replace(_describe_items(rows, series), titles=titles)
     return Items(titles["item"], None, None, rows.source, rows.textual, titles=titles)
 
 
-def _described(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
+def _describe_items(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
     """Read the categories or features of the items from some columns."""
     item, source = rows.keys, rows.source
     text, numbers, vectors, other = (
-        {name: column for name, column in columns.items() if _kind(column.dtype) == kind}
+        {name: column for name, column in columns.items() if _kind_of_column(column.dtype) == kind}
         for kind in ("text", "number", "vector", "other")
     )
-    categories = {name: column for name, column in text.items() if plain(name) in _CATEGORIES}
+    categories = {
+        name: column for name, column in text.items() if normalize_name(name) in _CATEGORIES
+    }
     if len(text) > 1 and len(categories) == 1:
         text = categories
     if len(text) > 1 or len(vectors) > 1 or (vectors and numbers):
         raise DataError(
             f"{source} has several columns that could describe the items: "
-            f"{few([*text, *numbers, *vectors, *other], 12)}. Keep the item and one column of "
-            "categories, or one vector, or columns of numbers."
+            f"{format_few([*text, *numbers, *vectors, *other], 12)}. Keep the item and one column "
+            f"of categories, or one vector, or columns of numbers."
         )
     if not (text or vectors or numbers):
         raise DataError(
             f"{source} has no column with categories or features of the items: its columns are "
-            f"{few([item.name, *columns], 12)}"
+            f"{format_few([item.name, *columns], 12)}"
         )
     features: Any = None
     if vectors or (numbers and not text):
-        refuse_repeated(item, source)
+        refuse_repeated_items(item, source)
         if vectors:
-            features = _stacked(next(iter(vectors.values())), source)
+            features = _stack_vectors(next(iter(vectors.values())), source)
         else:
             table = pl.DataFrame(list(numbers.values())).cast(pl.Float64)
-            features = _finite(table.to_numpy(), source)
+            features = _check_features(table.to_numpy(), source)
     if text:
-        return _of_text(
+        return _items_from_text(
             rows, *next(iter(text.items())), [name for name in columns if name not in text]
         )
-    notes = (f"{source}: not used: {few(other, 6)}",) if other else ()
+    notes = (f"{source}: not used: {format_few(other, 6)}",) if other else ()
     return Items(item, None, features, source, rows.textual, notes)
 
 
-def _of_text(rows: Keyed, name: str, values: pl.Series, unused: list[str]) -> Items:
+def _items_from_text(rows: Keyed, name: str, values: pl.Series, unused: list[str]) -> Items:
     """Read categories from a column of lists or of text; text is split at ``|``."""
     split = values.dtype == pl.String and values.str.contains("|", literal=True).any()
     notes: tuple[str, ...] = ()
     if split or unused:
         split_note = ", split at |" if split else ""
-        unused_note = f"; not used: {few(unused, 6)}" if unused else ""
+        unused_note = f"; not used: {format_few(unused, 6)}" if unused else ""
         notes = (f"{rows.source}: categories are in {name!r}{split_note}{unused_note}",)
-    return _with_categories(rows, values.str.split("|") if split else values, notes)
+    return _items_from_categories(rows, values.str.split("|") if split else values, notes)
 
 
-def _with_categories(rows: Keyed, column: pl.Series, notes: tuple[str, ...] = ()) -> Items:
+def _items_from_categories(rows: Keyed, column: pl.Series, notes: tuple[str, ...] = ()) -> Items:
     table = pl.DataFrame([rows.keys, column.alias("category")])
     if column.dtype == pl.List:
         table = table.explode("category")
@@ -243,7 +248,7 @@ def _with_categories(rows: Keyed, column: pl.Series, notes: tuple[str, ...] = ()
     return Items(items, pairs, None, rows.source, rows.textual, notes)
 
 
-def _kind(dtype: pl.DataType) -> str:
+def _kind_of_column(dtype: pl.DataType) -> str:
     if dtype in (pl.List, pl.Array):
         inner = dtype.inner  # type: ignore[attr-defined]
         return "text" if inner in (pl.String, pl.Categorical) else "vector"
@@ -252,15 +257,15 @@ def _kind(dtype: pl.DataType) -> str:
     return "number" if dtype.is_numeric() or dtype == pl.Boolean else "other"
 
 
-def _stacked(vectors: pl.Series, source: str) -> np.ndarray[Any, Any]:
+def _stack_vectors(vectors: pl.Series, source: str) -> np.ndarray[Any, Any]:
     """Stack the vectors of a column as the rows of a matrix."""
     values = vectors.arr.to_list() if vectors.dtype == pl.Array else vectors
-    _refuse_lengths({*values.list.len()}, source)
+    _refuse_unequal_lengths({*values.list.len()}, source)
     flat = values.explode().cast(pl.Float64).to_numpy()
-    return np.ascontiguousarray(_finite(flat.reshape(len(values), -1), source))
+    return np.ascontiguousarray(_check_features(flat.reshape(len(values), -1), source))
 
 
-def _finite(features: Any, source: str) -> Any:
+def _check_features(features: Any, source: str) -> Any:
     """Refuse missing or infinite features, and vectors whose squares overflow or underflow."""
     values = features.data if hasattr(features, "tocsr") else features
     if not np.isfinite(values).all():

@@ -12,9 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from rankmeter._reading.columns import Columns, Side, named
+from rankmeter._reading.columns import Columns, Side, names_for_role
 from rankmeter._reading.containers import from_item_rows, from_listing, from_mapping
-from rankmeter._reading.frames import is_bundle, predictions
+from rankmeter._reading.frames import is_mteb_predictions, pick_mteb_predictions
 from rankmeter._reading.table import polars_errors
 from rankmeter._reading.text import Text
 from rankmeter.errors import FileFormatError
@@ -24,7 +24,7 @@ from rankmeter.errors._checks import brief
 def read_json(file: Text, side: Side, part: str = "") -> Columns:
     """Read a JSON value: an object user → list or {item: number}, or an array of rows or lists."""
     try:
-        data = _parse(file.text, file.name)
+        data = _parse_json(file.text, file.name)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and file.text.lstrip()[0] in "{[":
             return read_json_lines(file, side)
@@ -32,10 +32,10 @@ def read_json(file: Text, side: Side, part: str = "") -> Columns:
             f"{file.name} is not valid JSON: {error.msg} in line {error.lineno}, column "
             f"{error.colno}. Was it written completely?"
         ) from error
-    if part and not is_bundle(data):
+    if part and not is_mteb_predictions(data):
         raise FileFormatError(f"{file.name} has no parts, so {brief(part)} cannot be read of it.")
-    if is_bundle(data):
-        data = predictions(data, part, file.name)
+    if is_mteb_predictions(data):
+        data = pick_mteb_predictions(data, part, file.name)
     if isinstance(data, Mapping):
         read = from_mapping(data, side, file.name)
     elif isinstance(data, list):
@@ -49,16 +49,16 @@ def read_json(file: Text, side: Side, part: str = "") -> Columns:
 
 def read_json_lines(file: Text, side: Side) -> Columns:
     """Read one JSON value per line: a row, a user with a list of items, a record, or a list."""
-    read = _flat_rows(file) or from_listing(_parse_lines(file), side, file.name)
+    read = _read_flat_rows(file) or from_listing(_parse_json_lines(file), side, file.name)
     return replace(read, textual=True)
 
 
-def read_rows(file: Text) -> Columns:
+def read_json_rows(file: Text) -> Columns:
     """Read objects whose keys are columns of any meaning, one per line or in an array."""
     if file.head.lstrip().startswith("["):
-        values = _parse(file.text, file.name)
+        values = _parse_json(file.text, file.name)
     else:
-        values = _parse_lines(file)
+        values = _parse_json_lines(file)
     if not values:
         raise FileFormatError(f"{file.name} has no rows. Was it written completely?")
     return from_item_rows(values, "users", file.name)
@@ -67,7 +67,7 @@ def read_rows(file: Text) -> Columns:
 _CHANGED = re.compile(r"\\u[dD][89a-fA-F]|:\s*(?:true|false)\b")
 
 
-def _parse(text: str, location: str) -> Any:
+def _parse_json(text: str, location: str) -> Any:
     """Parse a JSON value and refuse repeated keys; `location` begins the error message."""
 
     def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -95,13 +95,13 @@ def _parse(text: str, location: str) -> Any:
         ) from error
 
 
-def _parse_lines(file: Text) -> list[Any]:
+def _parse_json_lines(file: Text) -> list[Any]:
     values = []
     for number, line in enumerate(file.text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
-            values.append(_parse(line, f"{file.name}, line {number}"))
+            values.append(_parse_json(line, f"{file.name}, line {number}"))
         except json.JSONDecodeError as error:
             raise FileFormatError(
                 f"{file.name}, line {number} is not valid JSON ({error.msg}, column "
@@ -110,7 +110,7 @@ def _parse_lines(file: Text) -> list[Any]:
     return values
 
 
-def _flat_rows(file: Text) -> Columns | None:
+def _read_flat_rows(file: Text) -> Columns | None:
     """Read rows of plain values fast; None where this could change a value.
 
     Polars reads the integer 7 in a column with strings as ``"7"``. So a column of strings that
@@ -124,7 +124,9 @@ def _flat_rows(file: Text) -> Columns | None:
     first = file.head.lstrip().partition("\n")[0]
     try:
         row = json.loads(first)
-        if not isinstance(row, dict) or not (named("user", list(row)) and named("item", list(row))):
+        if not isinstance(row, dict) or not (
+            names_for_role("user", list(row)) and names_for_role("item", list(row))
+        ):
             return None
         # Not read_ndjson: Polars 1.30 takes its columns from the first 100 rows alone.
         lazy = pl.scan_ndjson(BytesIO(file.content), infer_schema_length=None)
@@ -140,7 +142,7 @@ def _flat_rows(file: Text) -> Columns | None:
                 return None
         elif column.dtype not in (pl.Int64, pl.Null):
             return None
-    _refuse_twice(file, frame)
+    _refuse_repeated_keys(file, frame)
     return Columns.of(frame.to_dict(), file.name)
 
 
@@ -148,7 +150,7 @@ _COLON = re.compile(r"\\u003[aA]")
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 
 
-def _refuse_twice(file: Text, frame: pl.DataFrame) -> None:
+def _refuse_repeated_keys(file: Text, frame: pl.DataFrame) -> None:
     """Refuse an object with a repeated key, where Polars would read only the first.
 
     Outside strings every colon belongs to a key, so a row with more colons than values has an
@@ -167,4 +169,4 @@ def _refuse_twice(file: Text, frame: pl.DataFrame) -> None:
         values = frame.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
         lines = lines.filter(keys != values)
     for n, line in lines.iter_rows():
-        _parse(line, f"{file.name}, line {n}")
+        _parse_json(line, f"{file.name}, line {n}")

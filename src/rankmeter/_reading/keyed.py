@@ -8,16 +8,32 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from rankmeter._reading.columns import SYNONYMS, Column, Columns, Side, named, plain, resolve_roles
-from rankmeter._reading.forms import find, is_accepted
-from rankmeter._reading.frames import made_by
-from rankmeter._reading.ids import as_integer, convert_all, examples, ids, is_null, kinds, strings
-from rankmeter._reading.numbers import typed
-from rankmeter._reading.table import Table, few
+from rankmeter._reading.columns import (
+    SYNONYMS,
+    Column,
+    Columns,
+    Side,
+    names_for_role,
+    normalize_name,
+    resolve_roles,
+)
+from rankmeter._reading.forms import has_accepted_form, read_columns
+from rankmeter._reading.frames import class_test
+from rankmeter._reading.ids import (
+    as_integer,
+    convert_all,
+    example_of_each_type,
+    is_null,
+    to_ids,
+    to_strings,
+    type_names,
+)
+from rankmeter._reading.numbers import to_typed_series
+from rankmeter._reading.table import Table, format_few
 from rankmeter.errors import ColumnError, DataError, IdTypeError, UsageError
 from rankmeter.errors._checks import brief, counted
 
-_is_series, _is_frame = made_by("pandas", "Series"), made_by("pandas", "DataFrame")
+_is_series, _is_frame = class_test("pandas", "Series"), class_test("pandas", "DataFrame")
 
 
 Kind: TypeAlias = Literal["segment", "cluster"]
@@ -37,7 +53,7 @@ class Keyed(NamedTuple):
         return fit_ids(self.keys, role, table, self.source, textual=self.textual)
 
 
-def keyed(read: Columns, roles: Mapping[str, str]) -> Keyed:
+def read_keyed(read: Columns, roles: Mapping[str, str]) -> Keyed:
     """Read the columns of `roles` (role or name → column); the first role is the key.
 
     If the key is the only role, users without a row of their own follow.
@@ -45,32 +61,32 @@ def keyed(read: Columns, roles: Mapping[str, str]) -> Keyed:
     key, *other_roles = roles
     columns = read.fetch([*roles.values()])
     column = columns[roles[key]] if other_roles else read.everyone(columns[roles[key]])
-    keys = ids(column, key, read.source, untyped=read.untyped)
+    keys = to_ids(column, key, read.source, untyped=read.untyped)
     other_columns = {role: columns[roles[role]] for role in other_roles}
     return Keyed(keys, other_columns, read.source, read.textual, read.untyped)
 
 
-def column_of(read: Columns, role: str, names: Sequence[str], *, first: bool = False) -> str:
+def find_column(read: Columns, role: str, names: Sequence[str], *, first: bool = False) -> str:
     """Name of the only column with one of `names`, or ""; `first` prefers earlier names."""
-    candidates = [name for name in read.names if plain(name) in names]
+    candidates = [name for name in read.names if normalize_name(name) in names]
     if first and candidates:
-        best = min(names.index(plain(name)) for name in candidates)
-        candidates = [name for name in candidates if plain(name) == names[best]]
+        best = min(names.index(normalize_name(name)) for name in candidates)
+        candidates = [name for name in candidates if normalize_name(name) == names[best]]
     if len(candidates) > 1:
         raise ColumnError(
-            f"{read.source} has {len(candidates)} columns for the {role}: {few(candidates)}. "
-            f"Rename or remove all but one."
+            f"{read.source} has {len(candidates)} columns for the {role}: "
+            f"{format_few(candidates)}. Rename or remove all but one."
         )
     return candidates[0] if candidates else ""
 
 
-def refuse_repeated(keys: pl.Series, source: str) -> None:
+def refuse_repeated_items(keys: pl.Series, source: str) -> None:
     """Refuse item ids that occur several times."""
     repeated = keys.filter(keys.is_duplicated()).unique()
     if len(repeated):
         raise DataError(
             f"{counted(len(repeated), 'item')} of {source} occur several times, for example "
-            f"{few(repeated)}: an item has one row"
+            f"{format_few(repeated)}: an item has one row"
         )
 
 
@@ -100,20 +116,20 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
     text.
     """
     side: Side = "segments" if column == "segment" else "clusters"
-    if not is_accepted(data):
+    if not has_accepted_form(data):
         raise UsageError(
             f"`{side}` must be a mapping from user to label, or a frame or file with the columns "
             f"user and {column}, got {brief(data)}"
         )
-    read = find(data, side)
-    roles = _two_columns(read, column) or resolve_roles(read, side, None)
-    rows = keyed(read, {role: roles[role] for role in ("user", column)})
-    labels = as_text(rows.columns[column], column, rows.source).alias(column)
+    read = read_columns(data, side)
+    roles = _match_two_columns(read, column) or resolve_roles(read, side, None)
+    rows = read_keyed(read, {role: roles[role] for role in ("user", column)})
+    labels = labels_to_text(rows.columns[column], column, rows.source).alias(column)
     if column == "segment" and (empty := rows.keys.filter(labels.cast(pl.String) == "")).len():
         raise DataError(
             f"{counted(len(empty), 'user')} of {rows.source} have the empty text as their segment, "
-            f"for example {few(empty)}, and that is how a comparison writes all users. Name this "
-            f"segment, or write null for users without one."
+            f"for example {format_few(empty)}, and that is how a comparison writes all users. Name "
+            f"this segment, or write null for users without one."
         )
     table = pl.DataFrame([rows.keys, labels]).drop_nulls(column).unique()
     if repeated := table.filter(pl.col("user").is_duplicated()).sort("user", column).head(2).rows():
@@ -122,7 +138,7 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
             f"User {brief(user)} of {rows.source} has two {side}, {brief(label)} and "
             f"{brief(other)}. Give each user one."
         )
-    fitting = _fitted(table["user"], users, textual=textual or rows.textual)
+    fitting = _cast_ids_safely(table["user"], users, textual=textual or rows.textual)
     if fitting is None:
         raise _incompatible_ids_error(rows.source, rows.keys, "the result", users)
     table = table.with_columns(fitting).drop_nulls("user")
@@ -132,58 +148,61 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
     if without == len(values):
         raise DataError(
             f"No user of the result is in any {column}: {rows.source} has the users "
-            f"{few(rows.keys)}, the result has {few(users)}."
+            f"{format_few(rows.keys)}, the result has {format_few(users)}."
         )
     n_others = len(fitting) - (len(values) - without)
     counts = {f"users_without_{column}": without, f"{side}_of_other_users": n_others}
-    order = _order(rows.columns[column], data, roles[column])
+    order = _label_order(rows.columns[column], data, roles[column])
     if set(values.drop_nulls()) <= set(order):
         values = values.cast(pl.Enum(order))
     return Labels(values, {name: n for name, n in counts.items() if n})
 
 
-def _two_columns(read: Columns, column: str) -> dict[str, str] | None:
+def _match_two_columns(read: Columns, column: str) -> dict[str, str] | None:
     """Match user and label to two columns if only one has a known name; None otherwise."""
-    clear = [(role, name) for role in ("user", column) for name in named(role, read.names)]
-    unnamed = [name for name in read.names if not any(named(role, [name]) for role in SYNONYMS)]
-    unnamed = [name for name in unnamed if not named(column, [name])]
+    clear = [(role, name) for role in ("user", column) for name in names_for_role(role, read.names)]
+    unnamed = [
+        name for name in read.names if not any(names_for_role(role, [name]) for role in SYNONYMS)
+    ]
+    unnamed = [name for name in unnamed if not names_for_role(column, [name])]
     if read.roles is not None or len(read.names) != 2 or len(clear) != 1 or len(unnamed) != 1:
         return None
     ((role, name),) = clear
     return {role: name, column if role == "user" else "user": unnamed[0]}
 
 
-def _order(column: Column, data: Any, name: str) -> list[str]:
+def _label_order(column: Column, data: Any, name: str) -> list[str]:
     """Labels in the order of an Enum or an ordered pandas Categorical; [] for unordered types."""
     if isinstance(column, pl.Series) and isinstance(column.dtype, pl.Enum):
         return column.dtype.categories.to_list()
     if _is_series(data) or _is_frame(data):
         dtype = data[name].dtype if hasattr(data, "columns") else data.dtype
         if getattr(dtype, "ordered", False):
-            return as_text(list(dtype.categories), "segment", "the categories").to_list()
+            return labels_to_text(list(dtype.categories), "segment", "the categories").to_list()
     return []
 
 
-def as_text(column: Column, kind: str, source: str) -> pl.Series:
+def labels_to_text(column: Column, kind: str, source: str) -> pl.Series:
     """Convert labels to text, null if missing: 1 and 1.0 are one label; 1 and "1" are refused.
 
     Intervals of ``pandas.cut``, and periods, are written as pandas writes them.
     """
     if isinstance(column, list):
-        types = kinds(column)
+        types = type_names(column)
         present = types - {"null"}
         if present <= {"integer", "float"}:
-            return _written(column, _number)
+            return _convert_to_text(column, _number_to_text)
         if len(present) > 1:
             raise IdTypeError(
-                f"The {kind}s of {source} mix types: {'; '.join(examples(column))}. 7 and '7' "
-                f"would be two different {kind}s: convert all of them to numbers or all to strings."
+                f"The {kind}s of {source} mix types: {'; '.join(example_of_each_type(column))}. 7 "
+                f"and '7' would be two different {kind}s: convert all of them to numbers or all to "
+                f"strings."
             )
         if present == {"string"}:
-            return strings(convert_all(column, types, str.__str__), kind, source)
+            return to_strings(convert_all(column, types, str.__str__), kind, source)
         if present in ({"Interval"}, {"Period"}):
-            return _written(column, str)
-    labels = typed(column, kind)
+            return _convert_to_text(column, str)
+    labels = to_typed_series(column, kind)
     if labels.dtype.is_nested() or labels.dtype in (pl.Object, pl.Binary):
         raise DataError(
             f"The {kind}s of {source} are of type {labels.dtype}, for example "
@@ -195,11 +214,11 @@ def as_text(column: Column, kind: str, source: str) -> pl.Series:
     return text.str.replace(r"\.0+$", "") if labels.dtype.is_numeric() else text
 
 
-def _written(values: Sequence[Any], text_of: Callable[[Any], str]) -> pl.Series:
+def _convert_to_text(values: Sequence[Any], text_of: Callable[[Any], str]) -> pl.Series:
     return pl.Series([None if is_null(x) else text_of(x) for x in values], dtype=pl.String)
 
 
-def _number(value: Any) -> str:
+def _number_to_text(value: Any) -> str:
     integer = as_integer(value)
     return repr(float(value)) if integer is None else str(integer)
 
@@ -217,12 +236,12 @@ def read_users(
     may name it), or a text with one user per line. A user may occur several times. `source` names
     the data in messages. An id that cannot be of that type raises `IdTypeError`.
     """
-    read = find(data, "users")
+    read = read_columns(data, "users")
     read = replace(read, source=source or read.source)
     name = (columns or {}).get("user")
     roles = resolve_roles(read, "users", {"user": name} if name and name in read.names else None)
-    rows = keyed(read, roles)
-    fitting = _fitted(rows.keys, train, textual=read.textual)
+    rows = read_keyed(read, roles)
+    fitting = _cast_ids_safely(rows.keys, train, textual=read.textual)
     if fitting is None or fitting.null_count():
         raise _incompatible_ids_error(
             read.source, _unconvertible_ids(rows.keys, fitting), "train", train
@@ -245,14 +264,14 @@ def fit_ids(ids: pl.Series, role: str, table: Table, source: str, *, textual: bo
     if not table.height:
         return ids
     target = pl.Series(role, [], table.dtype(role))
-    fitting = _fitted(ids, target, textual=textual or table.textual)
+    fitting = _cast_ids_safely(ids, target, textual=textual or table.textual)
     if fitting is None or fitting.null_count():
         side, misfits = f"The {role} column of {source}", _unconvertible_ids(ids, fitting)
         raise _incompatible_ids_error(side, misfits, table.source, table.frame[role])
     return fitting.alias(role)
 
 
-def in_one_type(
+def to_common_id_type(
     ids: pl.Series, other_ids: pl.Series, source: str, whose: str, *, textual: bool
 ) -> tuple[pl.Series, pl.Series]:
     """Cast two columns of ids to a common type; text that is not from a file is refused."""
@@ -263,7 +282,7 @@ def in_one_type(
     return ids.cast(pl.String), other_ids.cast(pl.String)
 
 
-def _fitted(ids: pl.Series, target: pl.Series, *, textual: bool) -> pl.Series | None:
+def _cast_ids_safely(ids: pl.Series, target: pl.Series, *, textual: bool) -> pl.Series | None:
     """Cast ids to the type of `target`, as in `unify_types`; None if no cast is safe.
 
     Null where `target` has integers and the id is a name, or a number that is not written in the

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter import _native
-from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, few
+from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, to_objects_or_series
 from rankmeter._reading.memory import PER_LINE, check_memory
 from rankmeter._reading.text import Piece, Text
 
@@ -147,7 +147,7 @@ class _Scan:
         """Divide the file into one part for each thread; a small file is one part."""
         n = max(1, min(_THREADS, file.size // _PER_THREAD))
         with file.opened() as piece:
-            cuts = [_cut(piece, file.size * i // n, file.size) for i in range(1, n)]
+            cuts = [_next_topic_start(piece, file.size * i // n, file.size) for i in range(1, n)]
         return cls(file, form, [*pairwise([*sorted({0, *cuts, file.size})])])
 
     def lines(self) -> Lines | None:
@@ -168,11 +168,11 @@ class _Scan:
         if len(n) < len(self.parts):
             return None
         lines, of_topics = zip(*n, strict=True)
-        items, numbers = (_joined(array, room, lines) for array in arrays[:2])
-        topics, first = (_joined(array, room, of_topics) for array in arrays[2:])
+        items, numbers = (_join_filled_parts(array, room, lines) for array in arrays[:2])
+        topics, first = (_join_filled_parts(array, room, of_topics) for array in arrays[2:])
         before = np.repeat(np.cumsum([0, *lines[:-1]]), of_topics)
         spans = Spans(id_bytes, items, self.file.encoding)
-        users = few(replace(spans, places=topics))
+        users = to_objects_or_series(replace(spans, places=topics))
         if not items.size:
             return None
         if isinstance(users, Objects):
@@ -230,7 +230,7 @@ class _Scan:
             return [*pool.map(work, range(len(self.parts)))]
 
 
-def _cut(piece: Piece, start: int, end: int) -> int:
+def _next_topic_start(piece: Piece, start: int, end: int) -> int:
     """Position after `start` where a topic begins, or the end."""
     size = 2**16
     while True:
@@ -247,7 +247,7 @@ def _cut(piece: Piece, start: int, end: int) -> int:
         size *= 4
 
 
-def _joined(
+def _join_filled_parts(
     array: npt.NDArray[Any], room: Sequence[int], filled: Sequence[int]
 ) -> npt.NDArray[Any]:
     """Concatenate the filled parts of an array; return the array if all parts are full."""

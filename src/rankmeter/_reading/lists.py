@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter import _native
-from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, few
+from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, to_objects_or_series
 from rankmeter.errors import DataError
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
@@ -40,21 +40,21 @@ class Lists(ByUser):
     def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> Lists | None:
         """Create lists by user; None if a user, container or value needs a closer look."""
         kinds, native = set(map(type, containers)), _native.native
-        user_type = _type(list(users))
+        user_type = _common_id_type(list(users))
         if user_type is None or not (kinds <= _DICTS or kinds <= _PLAIN):
             return None
-        lengths = _sizes(containers)
+        lengths = _container_lengths(containers)
         full = [container for container in containers if container]
         offsets = np.concatenate(([0], np.cumsum(lengths[lengths > 0])))
         numbers = np.empty(offsets[-1]) if kinds <= _DICTS else None
         try:
             item_type = None if native is None else _KINDS[native.read(numbers, full)]
-            item_type = item_type or _read(full, numbers)
+            item_type = item_type or _read_containers(full, numbers)
         except (RuntimeError, ValueError) as error:  # of iterators, and of sums of lengths
             raise DataError(CHANGED) from error
         if item_type is None:
             return None
-        everyone = few(Objects([*users], user_type))
+        everyone = to_objects_or_series(Objects([*users], user_type))
         return cls(
             users=everyone.where(lengths > 0),
             empty_users=everyone.where(lengths == 0),
@@ -76,7 +76,7 @@ class Lists(ByUser):
 
     @property
     def changed(self) -> bool:
-        return not np.array_equal(_sizes(self.containers), self.lengths)
+        return not np.array_equal(_container_lengths(self.containers), self.lengths)
 
     def take(self, places: npt.NDArray[np.int64]) -> Objects:
         result: list[Any] = []
@@ -110,22 +110,22 @@ class Lists(ByUser):
         return np.array(looked_up, dtype=np.float64)
 
 
-def _sizes(containers: Sequence[Any]) -> npt.NDArray[np.int64]:
+def _container_lengths(containers: Sequence[Any]) -> npt.NDArray[np.int64]:
     return np.fromiter(map(len, containers), np.int64, len(containers))
 
 
-def _type(ids: list[Any]) -> IdType | None:
+def _common_id_type(ids: list[Any]) -> IdType | None:
     """Return the type if all ids are plain String or Int64 ids, else None."""
     types = [*map(type, ids)]
     if types.count(str) == len(ids) or {*types} <= _TEXT:
         text = "".join(ids)
-        return "String" if text.isascii() or _is_text(text) else None
+        return "String" if text.isascii() or _is_valid_unicode(text) else None
     if {*types} <= _WHOLE and min(ids) >= -(2**63) and max(ids) < 2**63:
         return "Int64"
     return None
 
 
-def _is_text(text: str) -> bool:
+def _is_valid_unicode(text: str) -> bool:
     """Whether the text is without lone surrogates."""
     try:
         text.encode()
@@ -137,9 +137,11 @@ def _is_text(text: str) -> bool:
 _KINDS: tuple[IdType | None, ...] = (None, "String", "Int64")
 
 
-def _read(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> IdType | None:
+def _read_containers(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> IdType | None:
     """Type of the items, after filling `numbers`; None if a value needs a closer look."""
-    item_type = _type([item for container in full for item in container]) if full else None
+    item_type = (
+        _common_id_type([item for container in full for item in container]) if full else None
+    )
     if item_type is None:
         return None
     if numbers is None:

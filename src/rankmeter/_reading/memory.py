@@ -41,18 +41,18 @@ def check_memory(needed: int, subject: str, free: int | None = None) -> None:
     """Refuse work that needs more than `free` (default: now) bytes; `subject` names the work."""
     if needed < _LITTLE:
         return
-    free = available() if free is None else free
+    free = available_memory() if free is None else free
     if free is not None and needed > free:
         raise NotEnoughMemoryError(
-            f"{subject} needs at least {size(needed)} of memory, and {size(free)} are available. "
-            f"Evaluate fewer users at a time (a mean over all users is the mean of the parts, "
-            f"weighted by their users), keep only the top of each ranking, or use a machine or a "
-            f"limit with more memory."
+            f"{subject} needs at least {format_bytes(needed)} of memory, and {format_bytes(free)} "
+            f"are available. Evaluate fewer users at a time (a mean over all users is the mean of "
+            f"the parts, weighted by their users), keep only the top of each ranking, or use a "
+            f"machine or a limit with more memory."
         )
 
 
 @contextmanager
-def at_most(allowed: float | None) -> Iterator[None]:
+def limit_text_memory(allowed: float | None) -> Iterator[None]:
     """Refuse, inside the context, decompressed text that needs more memory than `allowed`."""
     token = _allowed.set(allowed)
     try:
@@ -88,12 +88,12 @@ class TextNeeds:
             return
         if (needed := self.of(text, len(text))) > allowed:
             raise NotEnoughMemoryError(
-                f"{subject} takes about {size(needed)} of memory or more, and {size(allowed)} are "
-                "allowed."
+                f"{subject} takes about {format_bytes(needed)} of memory or more, and "
+                f"{format_bytes(allowed)} are allowed."
             )
 
 
-def text_needs(path: Path, limit: float) -> int:
+def estimate_text_memory(path: Path, limit: float) -> int:
     """Estimate the bytes of memory for measuring a text file, given the file on disk.
 
     Where that could exceed `limit`, the first 16 MB show how short its rows are.
@@ -108,17 +108,26 @@ def text_needs(path: Path, limit: float) -> int:
 _LOOKED_AT = 2**24
 
 
-def available() -> int | None:
+def available_memory() -> int | None:
     """Bytes that the process can still use, by the machine, control groups and process limits.
 
     None where the system does not report it.
     """
     return min(
-        (free for free in (*_machine(), *_groups(), *_own()) if free is not None), default=None
+        (
+            free
+            for free in (
+                *_free_memory_of_machine(),
+                *_free_memory_of_groups(),
+                *_free_address_space(),
+            )
+            if free is not None
+        ),
+        default=None,
     )
 
 
-def size(n: float) -> str:
+def format_bytes(n: float) -> str:
     """Format a number of bytes for messages: ``1.5 GB``."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if n < 1000:
@@ -127,7 +136,7 @@ def size(n: float) -> str:
     return f"{n:.4g} TB"
 
 
-def _machine() -> Iterator[int]:
+def _free_memory_of_machine() -> Iterator[int]:
     with suppress(OSError, ValueError, KeyError):
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
         values = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
@@ -137,7 +146,7 @@ def _machine() -> Iterator[int]:
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def _groups() -> Iterator[int]:
+def _free_memory_of_groups() -> Iterator[int]:
     """Yield the bytes left in each control group above the process, for both versions."""
     lines: list[str] = []
     with suppress(OSError):
@@ -163,7 +172,7 @@ _LAYOUTS = (
 """Folder, limit, usage and what could be freed of it: control groups of version 2, of version 1."""
 
 
-def _own() -> Iterator[int]:
+def _free_address_space() -> Iterator[int]:
     """Yield the bytes left under the limit of the address space (``ulimit -v``)."""
     with suppress(ImportError, OSError, ValueError):
         import resource

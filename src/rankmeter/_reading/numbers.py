@@ -13,9 +13,22 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._reading.columns import SYNONYMS, VALUE, Column, Columns, Side, holds_lists, plain
-from rankmeter._reading.ids import floats, is_null, kinds
-from rankmeter._reading.table import few, refuse, rows, whole_numbers
+from rankmeter._reading.columns import (
+    SYNONYMS,
+    VALUE,
+    Column,
+    Columns,
+    Side,
+    holds_lists,
+    normalize_name,
+)
+from rankmeter._reading.ids import is_null, to_floats, type_names
+from rankmeter._reading.table import (
+    format_few,
+    format_row_numbers,
+    integers_from_text,
+    refuse_values,
+)
 from rankmeter.errors import ColumnError, InvalidValueError
 from rankmeter.errors._checks import brief
 
@@ -25,23 +38,23 @@ _WORDS = {
     "disliked notliked",
 }
 BINARY = {word: number for number, words in _WORDS.items() for word in words.split()}
-"""Words that are gains of 1 and 0, as `letters_of` leaves them."""
+"""Words that are gains of 1 and 0, as `normalize_words` leaves them."""
 
 
-def letters_of(words: pl.Series) -> pl.Series:
+def normalize_words(words: pl.Series) -> pl.Series:
     """Normalize words to lower case, without spaces, hyphens and underscores."""
     return words.str.to_lowercase().str.replace_all(r"[\s_-]+", "")
 
 
-def _of_words(text: pl.Series) -> pl.Series | None:
+def _gains_from_words(text: pl.Series) -> pl.Series | None:
     """Convert gains that are all yes or no words to 1 and 0; None for any other word or null."""
-    if letters_of(text.head(1)).to_list()[:1] not in [[word] for word in BINARY]:
+    if normalize_words(text.head(1)).to_list()[:1] not in [[word] for word in BINARY]:
         return None
-    read = letters_of(text).replace_strict(BINARY, default=None, return_dtype=pl.Float64)
+    read = normalize_words(text).replace_strict(BINARY, default=None, return_dtype=pl.Float64)
     return None if read.null_count() else read
 
 
-def numbers(
+def to_numbers(
     column: Column,
     role: str,
     source: str,
@@ -54,30 +67,32 @@ def numbers(
 
     NaN and missing values are both null. Gains and ratings may all be words, of `BINARY`. `untyped`
     text must mean numbers; a `textual` column with true and false must have no other values;
-    `counts` gets ``rounded_scores`` (ranks, gains, ratings), as `count_rounded` counts them.
+    `counts` gets ``rounded_scores`` (ranks, gains, ratings), as `count_rounded_values` counts them.
     """
     series = (
-        _from_python(column, role, source, textual=textual) if isinstance(column, list) else column
+        _numbers_from_python(column, role, source, textual=textual)
+        if isinstance(column, list)
+        else column
     )
     dtype, is_gain = series.dtype, role in ("gain", "rating")
     if dtype in (pl.String, pl.Categorical, pl.Enum) and is_gain:
         series = series.cast(pl.String)
-        if (words := _of_words(series)) is not None:
+        if (words := _gains_from_words(series)) is not None:
             return words.alias(role)
     if untyped:
-        values = _from_text(series, role, source)
+        values = _numbers_from_text(series, role, source)
     elif dtype.is_numeric() or dtype == pl.Null or (dtype == pl.Boolean and is_gain):
         values = series.cast(pl.Float64)
     else:
         first = next((value for value in series if value is not None), None)
-        raise _not_a_number(role, source, first, series.is_not_null().arg_true())
+        raise _not_a_number_error(role, source, first, series.is_not_null().arg_true())
     values = values.fill_nan(None).alias(role)
     if counts is not None:
-        counts[f"rounded_{role}s"] += count_rounded(column, values)
+        counts[f"rounded_{role}s"] += count_rounded_values(column, values)
     return values
 
 
-def count_rounded(column: Column, values: pl.Series) -> int:
+def count_rounded_values(column: Column, values: pl.Series) -> int:
     """Number of values in a column that are integers without an exact float64.
 
     `values` are the floats that were read from them. Decimals are not counted unless they are
@@ -91,10 +106,10 @@ def count_rounded(column: Column, values: pl.Series) -> int:
     if isinstance(column, pl.Series) and column.dtype.is_integer():
         return int(values.cast(column.dtype, strict=False).ne_missing(column).sum())
     large_rows = large.arg_true().to_list()
-    return sum(_changes(column[row], values[row]) for row in large_rows)
+    return sum(_is_rounded(column[row], values[row]) for row in large_rows)
 
 
-def _changes(written: Any, value: float) -> bool:
+def _is_rounded(written: Any, value: float) -> bool:
     """Whether a float differs from the integer as written; False if no integer was written."""
     if isinstance(written, str):
         written = written.strip()
@@ -104,22 +119,24 @@ def _changes(written: Any, value: float) -> bool:
     return isinstance(written, Integral) and int(written) != value
 
 
-def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
+def check_ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
     """Check that ranks are integers ≥ 1; `rounded` ranks were above 2^53 as written."""
     other = "columns={'score': ...}"
     bad = values.is_null() | values.is_infinite() | (values < 1)
     hint = "Ranks start at 1: add 1 to ranks that start at 0. " if values.min() == 0 else ""
     remedy = f"{hint}To order by the score instead, pass {other}."
-    refuse(bad, "ranks", source, "not finite numbers ≥ 1", remedy, values=values)
+    refuse_values(bad, "ranks", source, "not finite numbers ≥ 1", remedy, values=values)
     remedy = "If they mark items that were not ranked, drop these rows; if higher is better, it "
     remedy += f"is a score: {other}."
     large = values >= 2**53 if rounded else values > 2**53
-    refuse(large, "ranks", source, "above 2^53", remedy, values=values)
+    refuse_values(large, "ranks", source, "above 2^53", remedy, values=values)
     remedy = f"If higher is better, it is a score: {other}."
-    refuse(values != values.floor(), "ranks", source, "not integers ≥ 1", remedy, values=values)
+    refuse_values(
+        values != values.floor(), "ranks", source, "not integers ≥ 1", remedy, values=values
+    )
 
 
-def missing_scores(
+def missing_scores_error(
     n: int, n_all: int, source: str, pairs: Iterable[tuple[Any, ...]], location: str = ""
 ) -> InvalidValueError:
     """Build the error for missing or NaN scores, with the users and items of the first."""
@@ -135,7 +152,7 @@ LOOKED_AT = 1000
 """Rows of which scores are compared with the ranks that are used."""
 
 
-def rank_conflicts(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
+def count_rank_conflicts(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
     """Number of the first scores higher than the score at the next better rank of their user."""
     if not scores.dtype.is_numeric():
         return 0
@@ -154,16 +171,16 @@ def rank_conflicts(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int
     return int(pairs.select(conflict.sum()).item())
 
 
-def gains(values: npt.NDArray[np.float64], source: str) -> None:
+def check_gains(values: npt.NDArray[np.float64], source: str) -> None:
     """Check that gains are finite; NaN counts as missing."""
     if not np.isfinite(values).all():
         gains = pl.Series(values, nan_to_null=True)
         remedy = "A gain is a finite number: fill or drop these judgments."
         bad = ~gains.is_finite().fill_null(value=False)
-        refuse(bad, "gains", source, "missing or infinite", remedy, values=gains)
+        refuse_values(bad, "gains", source, "missing or infinite", remedy, values=gains)
 
 
-def typed(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
+def to_typed_series(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
     """Convert an extra column to a series; `untyped` text gets the type that fits all values.
 
     So `untyped` text becomes Int64, Float64 or, if its name is ``time`` and it holds ISO dates,
@@ -174,12 +191,12 @@ def typed(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
     else:
         series = pl.Series([None if is_null(value) else value for value in column], strict=False)
     if untyped and series.null_count() < len(series):
-        read = whole_numbers(series)
-        series = _read_or_kept(series, name) if read is None else read
+        read = integers_from_text(series)
+        series = _parse_numbers_or_times(series, name) if read is None else read
     return series.alias(name)
 
 
-def _read_or_kept(text: pl.Series, name: str) -> pl.Series:
+def _parse_numbers_or_times(text: pl.Series, name: str) -> pl.Series:
     if text.str.contains(r"^[-+]?0\d").any():
         return text  # 007 is a name
     read = text.cast(pl.Float64, strict=False)
@@ -191,36 +208,36 @@ def _read_or_kept(text: pl.Series, name: str) -> pl.Series:
     return text if read.null_count() > text.null_count() else read
 
 
-def _from_text(series: pl.Series, role: str, source: str) -> pl.Series:
+def _numbers_from_text(series: pl.Series, role: str, source: str) -> pl.Series:
     text = series.str.strip_chars()
     values = text.cast(pl.Float64, strict=False)
     bad = (values.is_null() & text.is_not_null() & (text != "")).arg_true()
     if len(bad):
-        raise _not_a_number(role, source, series[int(bad[0])], bad)
+        raise _not_a_number_error(role, source, series[int(bad[0])], bad)
     return values
 
 
-def _from_python(values: list[Any], role: str, source: str, *, textual: bool) -> pl.Series:
+def _numbers_from_python(values: list[Any], role: str, source: str, *, textual: bool) -> pl.Series:
     allowed = {"integer", "float", "null"}
-    types = kinds(values)
+    types = type_names(values)
     if role in ("gain", "rating") and not (textual and types & {"integer", "float"}):
         allowed.add("boolean")
-        if types == {"string"} and all(plain(value) in BINARY for value in values):
-            return pl.Series([BINARY[plain(value)] for value in values])
+        if types == {"string"} and all(normalize_name(value) in BINARY for value in values):
+            return pl.Series([BINARY[normalize_name(value)] for value in values])
     if not types <= allowed:
-        bad_rows = [row for row, value in enumerate(values) if not kinds([value]) <= allowed]
-        raise _not_a_number(role, source, values[bad_rows[0]], bad_rows)
-    return floats(values, types)
+        bad_rows = [row for row, value in enumerate(values) if not type_names([value]) <= allowed]
+        raise _not_a_number_error(role, source, values[bad_rows[0]], bad_rows)
+    return to_floats(values, types)
 
 
-def _not_a_number(
+def _not_a_number_error(
     role: str, source: str, value: object, bad_rows: pl.Series | list[int]
 ) -> InvalidValueError:
     words = " (or all to words: yes, no)" if role == "gain" else ""
     return InvalidValueError(
         f"The {role} {brief(value)} of {source} is not a number ({type(value).__name__}), first at "
-        f"{rows(bad_rows)}. Convert the {role}s to numbers{words}, or choose another column: "
-        f"columns={{{role!r}: ...}}."
+        f"{format_row_numbers(bad_rows)}. Convert the {role}s to numbers{words}, or choose another "
+        f"column: columns={{{role!r}: ...}}."
     )
 
 
@@ -250,7 +267,9 @@ def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> N
     the name of an id or a time are allowed unless they hold fractions, and so is an index of the
     rows in front; `used` are the columns that have a role.
     """
-    unused = [name for name in read.names if name not in used and plain(name) not in _HAVE_ROLES]
+    unused = [
+        name for name in read.names if name not in used and normalize_name(name) not in _HAVE_ROLES
+    ]
     if read.roles is not None or not unused:
         return
     if repeated := [name for name, n in Counter(unused).items() if n > 1]:
@@ -270,11 +289,11 @@ def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> N
         )
     ]
     if numeric:
-        raise _unused(read.source, side, numeric, "numbers")
+        raise _unused_columns_error(read.source, side, numeric, "numbers")
     if side == "truth":
         labels = [name for name in unused if _holds_labels(columns[name], alone=len(unused) == 1)]
         if labels:
-            raise _unused(read.source, side, labels, "labels")
+            raise _unused_columns_error(read.source, side, labels, "labels")
 
 
 def _holds_labels(column: Column, *, alone: bool) -> bool:
@@ -282,13 +301,13 @@ def _holds_labels(column: Column, *, alone: bool) -> bool:
     if isinstance(column, list):
         lists = [value for value in column if holds_lists([value])]
         values = [word for value in lists for word in value] or column
-        column = _as_text([x if isinstance(x, str) else None for x in values])
+        column = _texts_from_python([x if isinstance(x, str) else None for x in values])
     elif column.dtype == pl.List:
         column = column.explode()
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return False
     text = column.drop_nulls().cast(pl.String)
-    words = letters_of(text.head(_LOOKED_AT))
+    words = normalize_words(text.head(_LOOKED_AT))
     labels = words.is_in(_LABELS) | words.str.contains(_STARS)
     two = alone and len(text) > 2 == words.n_unique() == text.n_unique()
     return two or 2 * int(labels.sum()) > len(words)
@@ -296,16 +315,20 @@ def _holds_labels(column: Column, *, alone: bool) -> bool:
 
 def _lists_hold_numbers(name: str, column: Column, items: Column) -> bool:
     """Whether lists of numbers, not times, match the lists of items in length wherever present."""
-    if plain(name).removesuffix("s") in SYNONYMS["time"]:
+    if normalize_name(name).removesuffix("s") in SYNONYMS["time"]:
         return False
-    if any(n not in (m, None) for n, m in zip(_lengths(column), _lengths(items), strict=True)):
+    if any(
+        n not in (m, None) for n, m in zip(_list_lengths(column), _list_lengths(items), strict=True)
+    ):
         return False
     if isinstance(column, pl.Series):
         return bool(column.dtype.inner.is_numeric())  # type: ignore[attr-defined]
-    return any(kinds([*value]) <= _NUMBERS for value in column if value is not None and len(value))
+    return any(
+        type_names([*value]) <= _NUMBERS for value in column if value is not None and len(value)
+    )
 
 
-def _lengths(lists: Column) -> list[int | None]:
+def _list_lengths(lists: Column) -> list[int | None]:
     if isinstance(lists, pl.Series):
         return (lists.arr.to_list() if lists.dtype == pl.Array else lists).list.len().to_list()
     return [len(value) if hasattr(value, "__len__") else None for value in lists]
@@ -315,8 +338,8 @@ def _holds_numbers(name: str, column: Column, read: Columns, *, first: bool) -> 
     """Whether most values of a column are numbers, and not ids, times or row numbers."""
     mixed = read.untyped
     if isinstance(column, list):
-        mixed = bool(kinds(column) & _NUMBERS)
-        column = _as_text(column)
+        mixed = bool(type_names(column) & _NUMBERS)
+        column = _texts_from_python(column)
     present = column.drop_nulls()
     if present.dtype in (pl.String, pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
@@ -331,22 +354,22 @@ def _holds_numbers(name: str, column: Column, read: Columns, *, first: bool) -> 
     if not numeric:
         return False
     values = column.cast(pl.Float64, strict=False)
-    if first and plain(name) in _INDEX:
+    if first and normalize_name(name) in _INDEX:
         return not values.equals(pl.int_range(len(values), eager=True).cast(pl.Float64))
     fractions = (values % 1 != 0).any() and (values.abs() < _LARGEST_FRACTION).all()
     return bool(fractions) or not _ID_OR_TIME.search(name.lower())
 
 
-def _as_text(values: Sequence[Any]) -> pl.Series:
+def _texts_from_python(values: Sequence[Any]) -> pl.Series:
     """Convert values to text; half of a surrogate pair becomes a question mark."""
     texts = [None if is_null(x) else str(x).encode(errors="replace").decode() for x in values]
     return pl.Series(texts, dtype=pl.String)
 
 
-def _unused(source: str, side: Side, numeric: list[str], noun: str) -> ColumnError:
+def _unused_columns_error(source: str, side: Side, numeric: list[str], noun: str) -> ColumnError:
     column, them = brief(numeric[0]), "it" if len(numeric) == 1 else "them"
-    finding = f"but {noun} in {few(numeric, 9)}"
-    swapped = [name for name in numeric if plain(name) in _OF_THE_OTHER[side]]
+    finding = f"but {noun} in {format_few(numeric, 9)}"
+    swapped = [name for name in numeric if normalize_name(name) in _OF_THE_OTHER[side]]
     if side == "rankings":
         hint = " Or is this the truth, and the two arguments are swapped?" if swapped else ""
         return ColumnError(
@@ -356,7 +379,7 @@ def _unused(source: str, side: Side, numeric: list[str], noun: str) -> ColumnErr
             f"ranking, drop {them}.{hint}"
         )
     look = "looks" if len(swapped) == 1 else "look"
-    hint = f" {few(swapped)} {look} like rankings: are the two arguments swapped?"
+    hint = f" {format_few(swapped)} {look} like rankings: are the two arguments swapped?"
     return ColumnError(
         f"{source} has no gain, {finding}.{hint if swapped else ''} If they say how relevant an "
         f"item is, write columns={{'gain': {column}}}. If every row is a relevant item, drop "

@@ -17,24 +17,35 @@ import polars as pl
 from rankmeter._reading.by_user import IdSeries, Objects
 from rankmeter._reading.chunks import Spool, read_chunks
 from rankmeter._reading.columns import Columns, resolve_roles
-from rankmeter._reading.files import is_parquet, is_text
-from rankmeter._reading.forms import find
-from rankmeter._reading.frames import describe_type, expand_home, from_polars, made_by, query_errors
-from rankmeter._reading.memory import PER_ROW, text_needs
-from rankmeter._reading.numbers import LOOKED_AT, numbers, rank_conflicts, refuse_unused_numbers
+from rankmeter._reading.files import is_parquet, is_text_file
+from rankmeter._reading.forms import read_columns
+from rankmeter._reading.frames import (
+    class_test,
+    describe_type,
+    expand_home,
+    from_polars,
+    translate_query_errors,
+)
+from rankmeter._reading.memory import PER_ROW, estimate_text_memory
+from rankmeter._reading.numbers import (
+    LOOKED_AT,
+    count_rank_conflicts,
+    refuse_unused_numbers,
+    to_numbers,
+)
 from rankmeter._reading.parquet import ParquetFiles
 from rankmeter._reading.pieces import CanonicalPieces, InPieces, Piece
-from rankmeter._reading.read import BadScores, rankings_of, read_rankings
+from rankmeter._reading.read import BadScores, rankings_from_columns, read_rankings
 from rankmeter._reading.spark import (
     InSpark,
     Query,
     canonical_columns,
     collect_rows,
-    kind_in_spark,
-    quoted,
+    quote_name,
+    spark_frame_kind,
 )
-from rankmeter._reading.table import Origin, Table, few
-from rankmeter._reading.text import state_of
+from rankmeter._reading.table import Origin, Table, format_few
+from rankmeter._reading.text import file_state
 from rankmeter.errors import ColumnError, DataError
 
 _EXAMPLES = 1000  # rows
@@ -42,7 +53,7 @@ _PER_LINE = 16  # bytes of text that are read for a row; most lines are longer
 
 
 @dataclass(frozen=True, eq=False)
-class _Checked:
+class _CheckedPieces:
     """Rows of a source that are checked on each read: the `Pieces` of a file."""
 
     frames: _Frames
@@ -82,14 +93,14 @@ class _Checked:
             source += f" (rows {self.starts[n] + 1:,} to {self.starts[n + 1]:,})"
         columns = from_polars(frame, "rankings", source)
         read = replace(self.found, names=columns.names, fetch=columns.fetch, source=source)
-        return rankings_of(read, roles, self.bad_scores)
+        return rankings_from_columns(read, roles, self.bad_scores)
 
     def check(self) -> None:
         self.frames.check()
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
+class _ParquetParts:
     """Parts of Parquet files."""
 
     files: ParquetFiles
@@ -98,8 +109,8 @@ class _Parts:
     owner: object  # of the files, if they are to end with it
 
     @classmethod
-    def of(cls, files: ParquetFiles, rows: int, owner: object = None) -> _Parts:
-        states = {file: _state_of(file) for file in files.files}
+    def of(cls, files: ParquetFiles, rows: int, owner: object = None) -> _ParquetParts:
+        states = {file: _file_state(file) for file in files.files}
         return cls(files, files.parts(rows), states, owner)
 
     @cached_property
@@ -114,21 +125,21 @@ class _Parts:
 
     def check(self) -> None:
         for file, state in self.states.items():
-            if _state_of(file) != state:
+            if _file_state(file) != state:
                 raise DataError(
                     f"{file} changed while it was read. Repeat the evaluation when nothing writes "
                     f"to it."
                 )
 
 
-_Frames: TypeAlias = Spool | _Parts
+_Frames: TypeAlias = Spool | _ParquetParts
 """Rows as frames of all or some columns, with the types of the source."""
 
 
-def _state_of(file: Path) -> tuple[int, ...]:
+def _file_state(file: Path) -> tuple[int, ...]:
     """State of a file; empty if the file no longer exists."""
     with suppress(OSError):
-        return state_of(file)
+        return file_state(file)
     return ()
 
 
@@ -145,7 +156,7 @@ def open_rankings(
     first. What is in memory already is cut into pieces. The parameters are those of
     `read_rankings`.
     """
-    if isinstance(data, str | PathLike) and is_text(expand_home(data)):
+    if isinstance(data, str | PathLike) and is_text_file(expand_home(data)):
         chunks = read_chunks(expand_home(data), columns, rows * _PER_LINE)
         if chunks is None:
             return None
@@ -153,9 +164,9 @@ def open_rankings(
         counts = dict(Counter(table.counts) + chunks.counts)
         examples = InPieces(chunks.examples, cast("InPieces", table.rows).pieces)
         return replace(table, rows=examples, origin=replace(table.origin, counts=counts))
-    if _has_lists(data, columns):
+    if _has_lists_of_items(data, columns):
         return None
-    opened = _open(data, rows)
+    opened = _open_frames(data, rows)
     if opened is None:
         table = read_rankings(data, columns=columns, bad_scores=bad_scores)
         frame = table.frame
@@ -164,12 +175,12 @@ def open_rankings(
     return _open_pieces(*opened, columns, bad_scores)
 
 
-def _has_lists(data: object, columns: Mapping[str, str] | None) -> bool:
+def _has_lists_of_items(data: object, columns: Mapping[str, str] | None) -> bool:
     """Whether the data can be read in pieces and have lists of items."""
-    dataset = made_by("polars", "LazyFrame")(data) or made_by("pyarrow", "Dataset")(data)
+    dataset = class_test("polars", "LazyFrame")(data) or class_test("pyarrow", "Dataset")(data)
     if not dataset and not (isinstance(data, str | PathLike) and is_parquet(expand_home(data))):
         return False
-    read = find(data, "rankings")
+    read = read_columns(data, "rankings")
     return resolve_roles(read, "rankings", columns)["item"] in read.nested
 
 
@@ -181,25 +192,25 @@ def _open_pieces(
     if not sum(frames.heights):
         raise DataError(f"{read.source} has no rows: there is nothing to evaluate.")
     first = next(n for n, height in enumerate(frames.heights) if height)
-    if isinstance(frames, _Parts):
+    if isinstance(frames, _ParquetParts):
         frames.files.refuse_damaged(list(roles.values()))
     if not isinstance(frames, Spool) and not roles.keys() & {"score", "rank"}:
         start = from_polars(frames.read(first, read.names), "rankings", read.source)
         refuse_unused_numbers(start, "rankings", roles.values())
-    counts = _of_unused_scores(frames, read, roles) if "rank" in roles else Counter[str]()
+    counts = _count_unused_scores(frames, read, roles) if "rank" in roles else Counter[str]()
     roles = {role: name for role, name in roles.items() if role != "score" or "rank" not in roles}
-    pieces = _Checked(frames, read, roles, bad_scores)
+    pieces = _CheckedPieces(frames, read, roles, bad_scores)
     table = pieces.table(first)
     examples = table.frame.head(_EXAMPLES)
     for role in ("user", "item"):
-        if _is_wide(frames, roles[role]):
+        if _exceeds_int64(frames, roles[role]):
             examples = examples.with_columns(pl.col(role).cast(pl.UInt64))
     origin = replace(table.origin, source=read.source, counts=dict(+counts))
     empty = Objects([], table.type_of("user"))
     return replace(table, rows=InPieces(examples, pieces), empty_users=empty, origin=origin)
 
 
-def _of_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) -> Counter[str]:
+def _count_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) -> Counter[str]:
     """Counts of scores not used because ranks are given."""
     if "score" not in roles:
         return Counter()
@@ -207,13 +218,14 @@ def _of_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) 
     n = 1 + sum(total < LOOKED_AT for total in accumulate(frames.heights[:-1]))
     rows = pl.concat([frames.read(i, list(names)).rename(names) for i in range(n)])
     values = [
-        numbers(rows[role], role, read.source, untyped=read.untyped) for role in ("rank", "score")
+        to_numbers(rows[role], role, read.source, untyped=read.untyped)
+        for role in ("rank", "score")
     ]
-    n_conflicts = rank_conflicts(rows["user"], *values)
+    n_conflicts = count_rank_conflicts(rows["user"], *values)
     return Counter(scores_beside_ranks=sum(frames.heights), scores_against_ranks=n_conflicts)
 
 
-def _is_wide(frames: _Frames, name: str) -> bool:
+def _exceeds_int64(frames: _Frames, name: str) -> bool:
     """Whether a column has integers of 2^63 or more, which need UInt64."""
     dtype = frames.read(0, [name]).schema[name]
     if not (dtype.is_decimal() or dtype in (pl.UInt64, pl.Int128)):
@@ -222,43 +234,43 @@ def _is_wide(frames: _Frames, name: str) -> bool:
     return any((column >= 2**63).any() for column in ids)
 
 
-def _open(data: Any, rows: int) -> tuple[_Frames, Columns] | None:
+def _open_frames(data: Any, rows: int) -> tuple[_Frames, Columns] | None:
     """Open frames and columns of a form that can be read in pieces; None for other forms."""
-    if made_by("polars", "LazyFrame")(data):
-        return _of_query(data, rows)
-    if made_by("pyarrow", "Dataset")(data) or made_by("pyarrow", "RecordBatchReader")(data):
-        return _of_batches(data)
+    if class_test("polars", "LazyFrame")(data):
+        return _open_query(data, rows)
+    if class_test("pyarrow", "Dataset")(data) or class_test("pyarrow", "RecordBatchReader")(data):
+        return _open_batches(data)
     if isinstance(data, str | PathLike) and is_parquet(expand_home(data)):
         files = ParquetFiles.of(expand_home(data))
-        return _Parts.of(files, rows), _typed_columns(files.names, str(files.path))
+        return _ParquetParts.of(files, rows), _columns_without_values(files.names, str(files.path))
     return None
 
 
-def _of_query(query: pl.LazyFrame, rows: int) -> tuple[_Frames, Columns]:
+def _open_query(query: pl.LazyFrame, rows: int) -> tuple[_Frames, Columns]:
     """Compute a query once, into a temporary Parquet file."""
     source, spool = "polars LazyFrame", Spool()
-    with query_errors(source):
+    with translate_query_errors(source):
         # In order: a ranking without scores relies on it.
         query.sink_parquet(spool.path, compression="lz4", row_group_size=min(rows, 2**18))
     files = replace(ParquetFiles.of(Path(spool.path)), path=Path(source))
-    return _Parts.of(files, rows, spool), _typed_columns(files.names, source)
+    return _ParquetParts.of(files, rows, spool), _columns_without_values(files.names, source)
 
 
-def _of_batches(data: Any) -> tuple[_Frames, Columns]:
+def _open_batches(data: Any) -> tuple[_Frames, Columns]:
     """Write pyarrow record batches to a temporary file."""
-    dataset = made_by("pyarrow", "Dataset")(data)
+    dataset = class_test("pyarrow", "Dataset")(data)
     source, spool = "pyarrow Dataset" if dataset else describe_type(data), Spool()
     batches = data.to_batches() if dataset else data
-    with query_errors(source):
+    with translate_query_errors(source):
         for batch in batches:
             frame = pl.DataFrame(pl.from_arrow(batch))
             if frame.height:
                 spool.write(frame)
         names = data.schema.names
-    return spool, _typed_columns(names, source)
+    return spool, _columns_without_values(names, source)
 
 
-def _typed_columns(names: Sequence[str], source: str) -> Columns:
+def _columns_without_values(names: Sequence[str], source: str) -> Columns:
     """Describe columns that have types, without their values."""
     return Columns(names, lambda _: {}, source)
 
@@ -268,12 +280,12 @@ def open_spark(
 ) -> Table:
     """Open rankings in Spark, and read only a few rows; see `read_rankings`."""
     source = describe_type(data)
-    names = resolve_roles(_typed_columns(data.columns, source), "rankings", columns)
+    names = resolve_roles(_columns_without_values(data.columns, source), "rankings", columns)
     if not names.keys() & {"score", "rank"}:
         raise ColumnError(
             f"{source} has no score and no rank, and the rows of Spark have no order. Its columns "
-            f"are {few(data.columns, 12)}. Pick one: columns={{'score': ...}} (the highest comes "
-            f"first) or columns={{'rank': ...}} (1 comes first)."
+            f"are {format_few(data.columns, 12)}. Pick one: columns={{'score': ...}} (the highest "
+            f"comes first) or columns={{'rank': ...}} (1 comes first)."
         )
     unused = names.pop("score", None) if "rank" in names else None
     order: Literal["score", "rank"] = "rank" if "rank" in names else "score"
@@ -281,39 +293,41 @@ def open_spark(
     roles = {role: column for role, column in columns_of.items() if column is not None}
     good = " AND ".join(f"{column.sql} IS NOT NULL" for column in roles.values()) or "true"
     fetched = [*names.values(), *([] if unused is None else [unused])]
-    some_rows = data.where(good).select([quoted(name) for name in fetched])
+    some_rows = data.where(good).select([quote_name(name) for name in fetched])
     sample = collect_rows(some_rows.limit(_EXAMPLES), source)
     n_conflicts = None
     if unused is not None:
-        n_conflicts = rank_conflicts(*sample.select(names["user"], names["rank"], unused))
+        n_conflicts = count_rank_conflicts(*sample.select(names["user"], names["rank"], unused))
     if sample.height or len(roles) < len(columns_of):
         # What is wrong with the type of a column is reported as for any other frame.
-        examples = rankings_of(from_polars(sample, "rankings", source), names, bad_scores).frame
+        examples = rankings_from_columns(
+            from_polars(sample, "rankings", source), names, bad_scores
+        ).frame
     else:
         examples = pl.DataFrame(schema={role: column.dtype for role, column in roles.items()})
     rows = Query(data, names, roles, order, source, bad_scores, n_conflicts)
     empty = IdSeries(examples["user"].clear())
-    kind = kind_in_spark(data, names)
+    kind = spark_frame_kind(data, names)
     return Table(InSpark(examples, rows), rows.order, empty, Origin(source, kind=kind))
 
 
-def needed_memory(data: Any, limit: float) -> int:
+def estimate_memory(data: Any, limit: float) -> int:
     """Estimate the bytes of memory for measuring rankings, precise only around `limit`.
 
     0 for rankings in memory, and for unreadable rankings, which are reported on reading.
     Compressed text takes more, which reading it shows (`at_most`).
     """
     with suppress(DataError, OSError):
-        if made_by("polars", "LazyFrame")(data):
+        if class_test("polars", "LazyFrame")(data):
             if " SCAN " not in data.explain(optimized=False):
                 return 0  # counting the rows of a query that reads no files could be long work
-            with query_errors("polars LazyFrame"):
+            with translate_query_errors("polars LazyFrame"):
                 return PER_ROW * int(data.select(pl.len()).collect().item())
-        if made_by("pyarrow", "Dataset")(data):
+        if class_test("pyarrow", "Dataset")(data):
             return PER_ROW * int(data.count_rows())
         if isinstance(data, str | PathLike) and str(data):
             path = expand_home(data)
             if is_parquet(path):
                 return PER_ROW * ParquetFiles.of(path).n_rows
-            return text_needs(path, limit) if path.is_file() else 0
+            return estimate_text_memory(path, limit) if path.is_file() else 0
     return 0

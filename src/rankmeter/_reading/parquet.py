@@ -13,11 +13,11 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from rankmeter._reading.columns import Column, Columns, named
-from rankmeter._reading.frames import from_polars, nested_in
+from rankmeter._reading.columns import Column, Columns, names_for_role
+from rankmeter._reading.frames import from_polars, names_of_list_columns
 from rankmeter._reading.memory import PER_PARQUET_ROW, check_memory
-from rankmeter._reading.numbers import typed
-from rankmeter._reading.table import few, polars_errors, reason
+from rankmeter._reading.numbers import to_typed_series
+from rankmeter._reading.table import format_few, polars_errors, short_message
 from rankmeter.errors import FileFormatError
 from rankmeter.errors._checks import brief
 
@@ -41,7 +41,9 @@ def read_parquet(path: Path) -> Columns:
         check_memory(files.n_rows * PER_PARQUET_ROW, f"{path} ({files.n_rows:,} rows)")
         return from_polars(files.read(requested), "rankings").fetch(requested)
 
-    return Columns(files.names, fetch, str(path), nested=nested_in(files.scan.collect_schema()))
+    return Columns(
+        files.names, fetch, str(path), nested=names_of_list_columns(files.scan.collect_schema())
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +62,23 @@ class ParquetFiles:
     def of(cls, path: Path) -> ParquetFiles:
         """Open a file, or all files of a folder or a pattern."""
         pattern = not path.exists()
-        files = matching(path) if pattern else _folder(path) if path.is_dir() else [path]
+        files = (
+            matching_files(path)
+            if pattern
+            else _parquet_files_in_folder(path)
+            if path.is_dir()
+            else [path]
+        )
         top = next(p for p in path.parents if not has_magic(str(p))) if pattern else path
         keys = _partition_keys(files, top)
-        footers = {file: _footer(file) for file in files}
+        footers = {file: _read_footer(file) for file in files}
         try:
             scan = pl.scan_parquet(files, glob=False, include_file_paths=_PATH if keys else None)
             names = [name for name in scan.collect_schema().names() if name != _PATH]
         except polars_errors() as error:
-            raise _schema_mismatch_error(files, path) or _bad(path, error) from error
+            raise _schema_mismatch_error(files, path) or _unreadable_file_error(
+                path, error
+            ) from error
         of_folders = [key for key in keys if key not in names]
         return cls(path, files, [*names, *of_folders], frozenset(names), footers, keys, scan)
 
@@ -85,7 +95,7 @@ class ParquetFiles:
         pieces = []
         for file, footer in self.footers.items():
             start = 0
-            for n in _joined(footer.groups, size):
+            for n in _merge_small_groups(footer.groups, size):
                 pieces += [
                     (file, row, min(size, start + n - row)) for row in range(start, start + n, size)
                 ]
@@ -94,20 +104,22 @@ class ParquetFiles:
 
     def refuse_damaged(self, requested: Sequence[str]) -> None:
         """Check the pages of some columns, and refuse to pool the parts of a data set."""
-        _refuse_pooled(self.path, self.keys, requested)
+        _refuse_pooled_partitions(self.path, self.keys, requested)
         encoded = {name.encode() for name in requested}
         for file, footer in self.footers.items():
-            with _damaged(file), file.open("rb") as opened:
+            with _translate_structure_errors(file), file.open("rb") as opened:
                 for chunk in footer.chunks:
                     if chunk.name in encoded:
-                        _check_headers(opened, chunk)
+                        _check_page_headers(opened, chunk)
 
     def read(
         self, requested: Sequence[str], part: tuple[Path, int, int] | None = None
     ) -> pl.DataFrame:
         """Read columns of all rows, or of a part: (file, first row, number of rows)."""
         columns = [
-            pl.col(name) if name in self.stored else _of_folder(name, self.keys[name], self.files)
+            pl.col(name)
+            if name in self.stored
+            else _partition_column(name, self.keys[name], self.files)
             for name in requested
         ]
         scan = self.scan
@@ -119,10 +131,12 @@ class ParquetFiles:
             # The in-memory engine keeps the row order that a ranking without scores relies on.
             return scan.select(columns).collect(engine="in-memory")
         except polars_errors() as error:
-            raise _schema_mismatch_error(self.files, self.path) or _bad(self.path, error) from error
+            raise _schema_mismatch_error(self.files, self.path) or _unreadable_file_error(
+                self.path, error
+            ) from error
 
 
-def _joined(groups: Sequence[int], size: int) -> Iterator[int]:
+def _merge_small_groups(groups: Sequence[int], size: int) -> Iterator[int]:
     """Sum the row counts of neighboring groups while the sum is at most `size`."""
     total = 0
     for n in groups:
@@ -134,7 +148,7 @@ def _joined(groups: Sequence[int], size: int) -> Iterator[int]:
         yield total
 
 
-def matching(path: Path) -> list[Path]:
+def matching_files(path: Path) -> list[Path]:
     """Files that match a path with wildcards, sorted by name."""
     files = (Path(name) for name in sorted(glob(str(path), recursive=True)))  # noqa: PTH207 - the root varies
     return [file for file in files if file.is_file()]
@@ -143,7 +157,7 @@ def matching(path: Path) -> list[Path]:
 _PATH = "\x00path"  # the column of file names
 
 
-def _folder(path: Path) -> list[Path]:
+def _parquet_files_in_folder(path: Path) -> list[Path]:
     """Find the Parquet files below a folder, without the hidden files of Spark and other tools."""
     files = sorted(
         file
@@ -176,14 +190,14 @@ def _partition_keys(files: Sequence[Path], path: Path) -> dict[str, list[str | N
     return keys
 
 
-def _of_folder(name: str, values: list[str | None], files: Sequence[Path]) -> pl.Expr:
+def _partition_column(name: str, values: list[str | None], files: Sequence[Path]) -> pl.Expr:
     """Expression for a column of folder values: numbers or times if all values are."""
     series = pl.Series(values, dtype=pl.String)
-    read = typed(series, "time" if named("time", [name]) else name, untyped=True)
+    read = to_typed_series(series, "time" if names_for_role("time", [name]) else name, untyped=True)
     return pl.col(_PATH).replace_strict(pl.Series(list(map(str, files))), read).alias(name)
 
 
-def _refuse_pooled(
+def _refuse_pooled_partitions(
     path: Path, keys: Mapping[str, Sequence[str | None]], requested: Sequence[str]
 ) -> None:
     for key, values in keys.items():
@@ -191,8 +205,8 @@ def _refuse_pooled(
         if len(several) > 1 and key not in requested:
             folders = [f"{key}={value}" for value in several]
             raise FileFormatError(
-                f"{path} has {len(several)} partitions, {few(folders)}, and {key!r} is not read, "
-                f"so they would be pooled. Pass one of the folders, or a filtered "
+                f"{path} has {len(several)} partitions, {format_few(folders)}, and {key!r} is not "
+                f"read, so they would be pooled. Pass one of the folders, or a filtered "
                 f"polars.scan_parquet(…)."
             )
 
@@ -216,10 +230,11 @@ def _schema_mismatch_error(files: Sequence[Path], path: Path) -> FileFormatError
     return None
 
 
-def _bad(path: Path, error: object) -> FileFormatError:
+def _unreadable_file_error(path: Path, error: object) -> FileFormatError:
     return FileFormatError(
-        f"{path} cannot be read as Parquet: {reason(error)}. It may be damaged or truncated, or "
-        f"another format under this name, or its files may have different columns; write it again."
+        f"{path} cannot be read as Parquet: {short_message(error)}. It may be damaged or "
+        f"truncated, or another format under this name, or its files may have different columns; "
+        f"write it again."
     )
 
 
@@ -230,14 +245,16 @@ def _bad(path: Path, error: object) -> FileFormatError:
 
 
 @contextmanager
-def _damaged(file: Path) -> Iterator[None]:
+def _translate_structure_errors(file: Path) -> Iterator[None]:
     """Turn the errors of reading a structure into an error that names the file."""
     try:
         yield
     except OSError as error:
-        raise _bad(file, error) from error
+        raise _unreadable_file_error(file, error) from error
     except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise _bad(file, f"its structure is damaged ({reason(error)})") from error
+        raise _unreadable_file_error(
+            file, f"its structure is damaged ({short_message(error)})"
+        ) from error
 
 
 class _Chunk(NamedTuple):
@@ -259,10 +276,10 @@ class _Footer(NamedTuple):
     groups: list[int]  # the number of rows of each
 
 
-def _footer(file: Path) -> _Footer:
+def _read_footer(file: Path) -> _Footer:
     """Read the footer; refuse a column chunk at an impossible offset, even if unused."""
-    with _damaged(file), file.open("rb") as opened:
-        footer = _struct(BytesIO(_end(opened)))
+    with _translate_structure_errors(file), file.open("rb") as opened:
+        footer = _read_struct(BytesIO(_read_footer_bytes(opened)))
         if 8 in footer:
             raise ValueError("encrypted")
         chunks = []
@@ -278,7 +295,7 @@ def _footer(file: Path) -> _Footer:
         return _Footer(footer[3], chunks, groups)
 
 
-def _end(opened: IO[bytes]) -> bytes:
+def _read_footer_bytes(opened: IO[bytes]) -> bytes:
     opened.seek(0, 2)
     end = opened.tell()
     opened.seek(max(0, end - 8))
@@ -290,14 +307,14 @@ def _end(opened: IO[bytes]) -> bytes:
     return opened.read(length)
 
 
-def _check_headers(opened: IO[bytes], chunk: _Chunk) -> None:
+def _check_page_headers(opened: IO[bytes], chunk: _Chunk) -> None:
     """Check the page headers of one column in one row group."""
     position, n_left, end = chunk.start, chunk.n_values, chunk.start + chunk.length
     if end > opened.seek(0, 2):
         raise ValueError("pages beyond the end of the file")
     while n_left > 0 and position < end:
         opened.seek(position)
-        page = _struct(opened)
+        page = _read_struct(opened)
         n = (page.get(5) or page.get(8) or {1: 0})[1]
         if not 0 <= n <= n_left or page[3] < 0 or page[2] < 0:
             raise ValueError(f"a page of {n} values, where {n_left} of {chunk.n_values} are left")
@@ -313,52 +330,52 @@ _LARGEST_HEADER = 2**24
 # Thrift's compact protocol: a struct is ``{field: value}``.
 
 
-def _struct(file: IO[bytes], depth: int = 0) -> dict[int, Any]:
+def _read_struct(file: IO[bytes], depth: int = 0) -> dict[int, Any]:
     """Read a Thrift struct as a mapping from field number to value."""
     if depth > 30:
         raise ValueError("nested too deep")
     fields: dict[int, Any] = {}
     field = 0
-    while head := _byte(file):
-        field = field + (head >> 4) if head >> 4 else _integer(file)
-        fields[field] = _value(file, head & 15, depth)
+    while head := _read_byte(file):
+        field = field + (head >> 4) if head >> 4 else _read_integer(file)
+        fields[field] = _read_value(file, head & 15, depth)
     return fields
 
 
-def _value(file: IO[bytes], kind: int, depth: int) -> Any:
+def _read_value(file: IO[bytes], kind: int, depth: int) -> Any:
     if kind in (1, 2):
         return kind == 1
     if kind == 3:
-        return _byte(file)
+        return _read_byte(file)
     if kind in (4, 5, 6):
-        return _integer(file)
+        return _read_integer(file)
     if kind in (7, 8):
-        return _bytes(file, 8 if kind == 7 else _varint(file))
+        return _read_bytes(file, 8 if kind == 7 else _read_varint(file))
     if kind in (9, 10):
-        head = _byte(file)
-        n = head >> 4 if head >> 4 < 15 else _varint(file)
+        head = _read_byte(file)
+        n = head >> 4 if head >> 4 < 15 else _read_varint(file)
         if (head & 15) in (1, 2):  # in a list each truth value is a byte
-            return list(_bytes(file, n))
-        return [_value(file, head & 15, depth + 1) for _ in range(n)]
+            return list(_read_bytes(file, n))
+        return [_read_value(file, head & 15, depth + 1) for _ in range(n)]
     if kind == 12:
-        return _struct(file, depth + 1)
+        return _read_struct(file, depth + 1)
     raise ValueError(f"type {kind} of a field")
 
 
-def _bytes(file: IO[bytes], n: int) -> bytes:
+def _read_bytes(file: IO[bytes], n: int) -> bytes:
     read = file.read(min(n, _LARGEST_HEADER))
     if len(read) < n:
         raise ValueError("cut off")
     return read
 
 
-def _byte(file: IO[bytes]) -> int:
-    return _bytes(file, 1)[0]
+def _read_byte(file: IO[bytes]) -> int:
+    return _read_bytes(file, 1)[0]
 
 
-def _varint(file: IO[bytes]) -> int:
+def _read_varint(file: IO[bytes]) -> int:
     value, shift = 0, 0
-    while (byte := _byte(file)) >= 128:
+    while (byte := _read_byte(file)) >= 128:
         value |= (byte & 127) << shift
         shift += 7
         if shift > 63:
@@ -366,6 +383,6 @@ def _varint(file: IO[bytes]) -> int:
     return value | byte << shift
 
 
-def _integer(file: IO[bytes]) -> int:
-    value = _varint(file)
+def _read_integer(file: IO[bytes]) -> int:
+    value = _read_varint(file)
     return value >> 1 ^ -(value & 1)

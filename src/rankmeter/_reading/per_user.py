@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 
 from rankmeter._reading.columns import SYNONYMS, Columns, frame_kind
-from rankmeter._reading.forms import find
-from rankmeter._reading.frames import made_by
-from rankmeter._reading.ids import ids
-from rankmeter._reading.keyed import Keyed, as_text, column_of, keyed
-from rankmeter._reading.numbers import typed
-from rankmeter._reading.spark import is_spark, kind_in_spark
-from rankmeter._reading.table import POLARS, Kind, few
+from rankmeter._reading.forms import read_columns
+from rankmeter._reading.frames import class_test
+from rankmeter._reading.ids import to_ids
+from rankmeter._reading.keyed import Keyed, find_column, labels_to_text, read_keyed
+from rankmeter._reading.numbers import to_typed_series
+from rankmeter._reading.spark import is_spark, spark_frame_kind
+from rankmeter._reading.table import POLARS, Kind, format_few
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
 from rankmeter.errors._caution import refuse_dead_threads
 from rankmeter.errors._checks import brief, refused, text
@@ -35,7 +35,7 @@ _ROLES: dict[str, list[str]] = {
 _TEXTS = ("system", "metric", "seed")
 VALUE = "value"
 """The metric of values without a name."""
-_is_series = made_by("pandas", "Series")
+_is_series = class_test("pandas", "Series")
 
 
 class PerUser(NamedTuple):
@@ -63,12 +63,14 @@ def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> 
     if isinstance(data, Mapping):
         systems = [(text("systems", str(name)), values) for name, values in data.items()]
         runs = [
-            _values_of_run(name, *run, columns) for name, values in systems for run in _runs(values)
+            _read_run(name, *run, columns)
+            for name, values in systems
+            for run in _number_runs(values)
         ]
         if not runs:
             raise DataError("there are no values: expected a mapping from system to values")
     else:
-        runs = [_of_table(data, columns, {"seed": "1"})]
+        runs = [_read_table(data, columns, {"seed": "1"})]
     frames, kinds = zip(*runs, strict=True)
     if len({frame["user"].dtype for frame in frames}) > 1:
         raise IdTypeError("some systems have integers as users and others have text: convert them")
@@ -77,11 +79,11 @@ def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> 
         clusters = frame.select("user", "cluster").drop_nulls().unique()
     filled = frame.select(*_TEXTS, "user", "value").drop_nulls("value")
     missing = frame.height - filled.height
-    _check(filled)
+    _refuse_invalid_rows(filled)
     return PerUser(filled, clusters, {"missing_values": missing} if missing else {}, kinds[0])
 
 
-def _check(frame: pl.DataFrame) -> None:
+def _refuse_invalid_rows(frame: pl.DataFrame) -> None:
     """Refuse infinite values and repeated users."""
     if frame.is_empty():
         raise DataError("there are no values")
@@ -98,7 +100,7 @@ def _check(frame: pl.DataFrame) -> None:
         )
 
 
-def _runs(data: Any) -> list[tuple[str, Any]]:
+def _number_runs(data: Any) -> list[tuple[str, Any]]:
     """Number the runs of a system; a list of arrays, mappings or frames has several runs."""
     number = int | float | np.number | str | None
     several = isinstance(data, list | tuple) and data and not isinstance(data[0], number)
@@ -107,26 +109,26 @@ def _runs(data: Any) -> list[tuple[str, Any]]:
     return [(str(seed), run) for seed, run in enumerate(data, 1)]
 
 
-def _values_of_run(
+def _read_run(
     name: str, seed: str, data: Any, columns: Mapping[str, str]
 ) -> tuple[pl.DataFrame, Kind]:
     """Read the values of one run of a system; return the rows and the kind of frame."""
     texts = {"system": name, "seed": seed}
     is_file = isinstance(data, str) or hasattr(data, "__fspath__")
     if is_file or (hasattr(data, "columns") and not isinstance(data, Mapping)):
-        return _of_table(data, columns, texts)
+        return _read_table(data, columns, texts)
     kind, users = Kind(is_pandas=bool(_is_series(data))), None
     if isinstance(data, Mapping):
         users, data = [*data], [*data.values()]
     elif kind.is_pandas:
         users, data = data.index.tolist(), data.tolist()
-    values = _numbers(data, name)
+    values = _values_from_python(data, name)
     column = pl.Series(np.arange(len(values))) if users is None else users
-    keys = ids(column, "user", f"the values of {name}")
-    return _rows([keys], {VALUE: values}, texts), kind
+    keys = to_ids(column, "user", f"the values of {name}")
+    return _rows_by_metric([keys], {VALUE: values}, texts), kind
 
 
-def _numbers(values: Any, name: str) -> pl.Series:
+def _values_from_python(values: Any, name: str) -> pl.Series:
     """Convert values to Float64; None and NaN are missing."""
     try:
         if not (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
@@ -141,7 +143,7 @@ def _numbers(values: Any, name: str) -> pl.Series:
     return pl.Series(VALUE, numbers).fill_nan(None)
 
 
-def _rows(
+def _rows_by_metric(
     keys: list[pl.Series], values: Mapping[str, pl.Series], texts: Mapping[str, str]
 ) -> pl.DataFrame:
     """Create a row for each value of each metric; `texts` are the same in all rows."""
@@ -154,58 +156,60 @@ def _rows(
     return pl.concat(frames)
 
 
-def _of_table(
+def _read_table(
     data: Any, columns: Mapping[str, str], texts: Mapping[str, str]
 ) -> tuple[pl.DataFrame, Kind]:
     """Read a table with a column of values or one per metric; return rows and frame kind."""
-    read = find(data, "users")
-    roles = _roles(read, columns)
+    read = read_columns(data, "users")
+    roles = _find_roles(read, columns)
     if "system" not in {*texts, *roles}:
         raise ColumnError(
-            f"{read.source} has no column for the system: it has {few(read.names)}. Name the "
-            "systems, {'A': …, 'B': …}, or name the column, columns={'system': …}"
+            f"{read.source} has no column for the system: it has {format_few(read.names)}. Name "
+            f"the systems, {{'A': …, 'B': …}}, or name the column, columns={{'system': …}}"
         )
     metrics = {name: name for name in read.names if name not in roles.values()}
     if "value" in roles:
         metrics = {VALUE: roles.pop("value")}
     roles = {role: name for role, name in roles.items() if role != "system" or role not in texts}
     if not metrics:
-        raise ColumnError(f"{read.source} has no column of values: it has {few(read.names)}")
-    rows = keyed(read, {**roles, **{f"of {metric}": name for metric, name in metrics.items()}})
-    kind = kind_in_spark(data, roles) if is_spark(data) else frame_kind(read, roles)
+        raise ColumnError(f"{read.source} has no column of values: it has {format_few(read.names)}")
+    rows = read_keyed(read, {**roles, **{f"of {metric}": name for metric, name in metrics.items()}})
+    kind = spark_frame_kind(data, roles) if is_spark(data) else frame_kind(read, roles)
     keys = [rows.keys]
     for role in [role for role in rows.columns if role in roles]:
         if role == "cluster":
-            keys.append(as_text(rows.columns[role], role, rows.source).alias(role))
+            keys.append(labels_to_text(rows.columns[role], role, rows.source).alias(role))
             continue
-        names = typed(rows.columns[role], role).cast(pl.String)
+        names = to_typed_series(rows.columns[role], role).cast(pl.String)
         if names.null_count():
             raise DataError(f"the {role} is missing in some rows of {rows.source}")
         keys.append(names.alias(role))
-    values = {metric: _column(rows, f"of {metric}", name) for metric, name in metrics.items()}
-    return _rows(keys, values, texts), kind
+    values = {
+        metric: _values_from_column(rows, f"of {metric}", name) for metric, name in metrics.items()
+    }
+    return _rows_by_metric(keys, values, texts), kind
 
 
-def _roles(read: Columns, columns: Mapping[str, str]) -> dict[str, str]:
+def _find_roles(read: Columns, columns: Mapping[str, str]) -> dict[str, str]:
     """Find the column of each role; the role ``user`` is first."""
     roles = dict(columns)
     for role, name in roles.items():
         if name not in read.names:
             raise ColumnError(
                 f"columns= names {brief(name)} as the {role}, and {read.source} has "
-                f"{few(read.names)}"
+                f"{format_few(read.names)}"
             )
     for role, names in _ROLES.items():
-        if role not in roles and (name := column_of(read, role, names)):
+        if role not in roles and (name := find_column(read, role, names)):
             roles[role] = name
     if "user" not in roles:
-        raise ColumnError(f"{read.source} has no column user: it has {few(read.names)}")
+        raise ColumnError(f"{read.source} has no column user: it has {format_few(read.names)}")
     return {"user": roles.pop("user"), **roles}
 
 
-def _column(rows: Keyed, role: str, name: str) -> pl.Series:
+def _values_from_column(rows: Keyed, role: str, name: str) -> pl.Series:
     """Convert a column of numbers to Float64 with nulls."""
-    series = typed(rows.columns[role], name, untyped=rows.untyped)
+    series = to_typed_series(rows.columns[role], name, untyped=rows.untyped)
     if not (series.dtype.is_numeric() or series.dtype == pl.Null):
         raise InvalidValueError(
             f"column {brief(name)} of {rows.source} must hold numbers, got {series.dtype} such as "

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._choices import TieRule
-from rankmeter._reading.by_user import InFrame, series
+from rankmeter._reading.by_user import InFrame, to_series
 
 
 class Piece(NamedTuple):
@@ -96,7 +96,7 @@ class KeptRows(InFrame):
         return len(self) + int(self.rest.n_rows.sum())
 
     def tied(self, numbers: npt.NDArray[np.float64]) -> int:
-        rows = self.rows.select("user", number=series(numbers))
+        rows = self.rows.select("user", number=to_series(numbers))
         return int(np.count_nonzero(rows.is_duplicated().to_numpy() | self.rest.tied()))
 
     def listed(self) -> list[pl.Series]:

@@ -20,25 +20,33 @@ from rankmeter._reading.columns import (
     frame_kind,
     holds_lists,
     resolve_roles,
-    words_of,
+    vocabulary_of,
 )
 from rankmeter._reading.containers import starts_with_record
-from rankmeter._reading.doubts import instead_of_values, refuse_labels
+from rankmeter._reading.doubts import hint_to_pass_ids, refuse_labels
 from rankmeter._reading.files import holds_records
-from rankmeter._reading.forms import find
-from rankmeter._reading.ids import ids
+from rankmeter._reading.forms import read_columns
+from rankmeter._reading.ids import to_ids
 from rankmeter._reading.numbers import (
-    gains,
-    missing_scores,
-    numbers,
-    rank_conflicts,
-    ranks,
+    check_gains,
+    check_ranks,
+    count_rank_conflicts,
+    missing_scores_error,
     refuse_unused_numbers,
-    typed,
+    to_numbers,
+    to_typed_series,
 )
-from rankmeter._reading.spark import is_spark, kind_in_spark
-from rankmeter._reading.table import POLARS, Frame, Kind, Origin, Table, few, rows
-from rankmeter._reading.values import unnested
+from rankmeter._reading.spark import is_spark, spark_frame_kind
+from rankmeter._reading.table import (
+    POLARS,
+    Frame,
+    Kind,
+    Origin,
+    Table,
+    format_few,
+    format_row_numbers,
+)
+from rankmeter._reading.values import flatten_list_columns
 from rankmeter.errors import ColumnError, DataError
 from rankmeter.errors._checks import brief, choice
 
@@ -62,33 +70,37 @@ def read_rankings(
        numbers: that may be the score under another name, and is an error.
     """
     choice("bad_scores", bad_scores, ("error", "drop", "worst"))
-    read = find(data, "rankings")
+    read = read_columns(data, "rankings")
     roles = resolve_roles(read, "rankings", columns)
     if read.lists is None and not roles.keys() & {"score", "rank"}:
         refuse_unused_numbers(read, "rankings", roles.values())
     lists = read.lists
-    table = rankings_of(read, roles, bad_scores) if lists is None else _listed(read, lists)
-    kind = kind_in_spark(data, roles) if is_spark(data) else frame_kind(read, roles)
+    table = (
+        rankings_from_columns(read, roles, bad_scores)
+        if lists is None
+        else _rankings_from_lists(read, lists)
+    )
+    kind = spark_frame_kind(data, roles) if is_spark(data) else frame_kind(read, roles)
     return replace(table, origin=replace(table.origin, kind=kind))
 
 
-def rankings_of(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:
+def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:
     """Check the columns that have a role, like `read_rankings`."""
     roles = dict(roles)
     unused = roles.pop("score", None) if "rank" in roles else None
     extra = [] if unused is None else [unused]
-    frame, empty, counts = _checked(read, roles, "rankings", extra)
+    frame, empty, counts = _check_columns(read, roles, "rankings", extra)
     if "rank" in roles:
-        ranks(frame["rank"], read.source, rounded=counts["rounded_ranks"])
+        check_ranks(frame["rank"], read.source, rounded=counts["rounded_ranks"])
         if unused is not None:
-            n_conflicts = rank_conflicts(frame["user"], frame["rank"], frame[unused])
+            n_conflicts = count_rank_conflicts(frame["user"], frame["rank"], frame[unused])
             counts.update(scores_beside_ranks=frame.height, scores_against_ranks=n_conflicts)
             frame = frame.drop(unused)
-        return _table(InFrame(frame), "rank", empty, read, counts)
+        return _make_table(InFrame(frame), "rank", empty, read, counts)
     if "score" in frame.columns:
-        frame, empty = _settle_scores(frame, empty, bad_scores, read.source, counts)
-        return _table(InFrame(frame), "score", empty, read, counts)
-    return _table(InFrame(frame), "list", empty, read, counts)
+        frame, empty = _resolve_missing_scores(frame, empty, bad_scores, read.source, counts)
+        return _make_table(InFrame(frame), "score", empty, read, counts)
+    return _make_table(InFrame(frame), "list", empty, read, counts)
 
 
 def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Table:
@@ -97,20 +109,20 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
     A judgment without a gain has the gain 1; these are counted as ``assumed_gains``. Where there is
     no gain but another column of numbers, that may be the gain under another name, and is an error.
     """
-    read = find(data, "truth")
+    read = read_columns(data, "truth")
     roles = resolve_roles(read, "truth", columns)
     if read.lists is not None:
-        return _judged(read, read.lists)
+        return _judgments_from_lists(read, read.lists)
     if "gain" not in roles:
         certain = [name for role, name in roles.items() if role != "subtopic"]
         refuse_unused_numbers(read, "truth", certain)
-    frame, empty, counts = _checked(read, roles, "truth")
+    frame, empty, counts = _check_columns(read, roles, "truth")
     if "gain" in frame.columns:
-        gains(frame["gain"].to_numpy(), read.source)
+        check_gains(frame["gain"].to_numpy(), read.source)
     else:
         frame = frame.with_columns(gain=pl.lit(1.0))
         counts["assumed_gains"] = frame.height
-    return _table(InFrame(frame), "list", empty, read, counts)
+    return _make_table(InFrame(frame), "list", empty, read, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,17 +147,17 @@ class Interactions:
         """Read any form, like `read_interactions`; return an `Interactions` unchanged."""
         if isinstance(data, cls):
             return data
-        table = find(data, "interactions")
+        table = read_columns(data, "interactions")
         roles = resolve_roles(table, "interactions", columns)
         extra = [name for name in table.names if name not in roles.values()]
         names = Counter([*roles, *extra])
         if repeated := [name for name, n in names.items() if n > 1]:
             raise ColumnError(
                 f"{table.source} would have two columns called {brief(repeated[0])}: "
-                f"{few(table.names, 12)}, of which {few(roles.items(), 4)} are named after "
-                f"their roles. Rename one of the two."
+                f"{format_few(table.names, 12)}, of which {format_few(roles.items(), 4)} are named "
+                f"after their roles. Rename one of the two."
             )
-        frame, _, _ = _checked(table, roles, "interactions", extra)
+        frame, _, _ = _check_columns(table, roles, "interactions", extra)
         renamed, order = (roles, table.names) if table.roles is None else ({}, frame.columns)
         nested = table.roles is not None or roles["item"] in table.nested
         pandas = None if nested else table.pandas
@@ -181,7 +193,7 @@ def is_records(data: object) -> bool:
     return starts_with_record(data)
 
 
-def _checked(
+def _check_columns(
     read: Columns, roles: Mapping[str, str], side: Side, extra: Sequence[str] = ()
 ) -> tuple[pl.DataFrame, Ids, Counter[str]]:
     """Check the columns; return a frame by role or name, users without rows, and counts.
@@ -192,16 +204,16 @@ def _checked(
     name = roles["item"]
     if read.roles is None and (name in read.nested or holds_lists(columns[name])):
         roles.pop("subtopic", None)
-        read, columns, roles = unnested(read, columns, roles, side)
+        read, columns, roles = flatten_list_columns(read, columns, roles, side)
     counts = Counter(read.counts)
     source, untyped, textual = read.source, read.untyped, read.textual
     listed = read.roles is not None and roles.keys() == {"user", "item"}
-    todo = instead_of_values(side) if listed else ""
+    todo = hint_to_pass_ids(side) if listed else ""
     column = columns[roles["item"]]
-    items = ids(column, "item", source, counts, untyped=untyped, otherwise=todo)
+    items = to_ids(column, "item", source, counts, untyped=untyped, otherwise=todo)
     # Typed together, so that no user with an empty list can be of another type than the rest.
     everyone = read.everyone(columns[roles["user"]])
-    users = ids(everyone, "user", source, counts, untyped=untyped)
+    users = to_ids(everyone, "user", source, counts, untyped=untyped)
     if len(users) == 0:
         raise DataError(f"{source} has no rows: there is nothing to evaluate.")
     if listed and side != "interactions":
@@ -210,42 +222,42 @@ def _checked(
     values: list[pl.Series] = []
     for role in roles.keys() - {"user", "item", "time", "subtopic"}:
         column = columns[roles[role]]
-        values += [numbers(column, role, source, counts, untyped=untyped, textual=textual)]
+        values += [to_numbers(column, role, source, counts, untyped=untyped, textual=textual)]
     if "subtopic" in roles:
-        values += _subtopics(columns[roles["subtopic"]], untyped=untyped)
+        values += _subtopics_from_column(columns[roles["subtopic"]], untyped=untyped)
     for name in (["time"] if "time" in roles else []) + list(extra):
-        values += [typed(columns[roles.get(name, name)], name, untyped=untyped)]
+        values += [to_typed_series(columns[roles.get(name, name)], name, untyped=untyped)]
     frame = pl.DataFrame([users.slice(0, len(items)), items, *values])
     return frame, IdSeries(users.slice(len(items))), counts
 
 
-def _subtopics(column: Column, *, untyped: bool) -> list[pl.Series]:
+def _subtopics_from_column(column: Column, *, untyped: bool) -> list[pl.Series]:
     """Convert subtopics to text; [] if the column has other types or a single value."""
-    values = typed(column, "subtopic", untyped=untyped)
+    values = to_typed_series(column, "subtopic", untyped=untyped)
     if values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum):
         return [values.cast(pl.String)] if values.n_unique() > 1 else []
     return []
 
 
-def _judged(read: Columns, lists: ByUser) -> Table:
+def _judgments_from_lists(read: Columns, lists: ByUser) -> Table:
     """Create a table of judgments from checked lists; only the gains need a check."""
     counts = Counter({**read.counts, "rows": len(lists)})
     if lists.numbers is None:
         counts["assumed_gains"] = len(lists)
     else:
-        gains(lists.numbers, read.source)
-    return _table(lists.as_judgments(), "list", lists.empty_users, read, counts)
+        check_gains(lists.numbers, read.source)
+    return _make_table(lists.as_judgments(), "list", lists.empty_users, read, counts)
 
 
-def _listed(read: Columns, lists: ByUser) -> Table:
+def _rankings_from_lists(read: Columns, lists: ByUser) -> Table:
     """Create a table of rankings from checked lists."""
     counts = Counter({**read.counts, "rows": len(lists)})
     if lists.numbers is not None:
         counts["infinite_scores"] = int(np.isinf(lists.numbers).sum())
-    return _table(lists, lists.order, lists.empty_users, read, counts)
+    return _make_table(lists, lists.order, lists.empty_users, read, counts)
 
 
-def _table(
+def _make_table(
     rows: AnyRows,
     order: Literal["score", "rank", "list"],
     empty_users: Ids,
@@ -253,14 +265,14 @@ def _table(
     counts: Counter[str],
 ) -> Table:
     nonzero_counts = {"rows": counts["rows"], **+counts}
-    words = words_of(read)
+    words = vocabulary_of(read)
     origin = Origin(
         read.source, read.textual, nonzero_counts, read.shape, trimmed=read.trimmed, words=words
     )
     return Table(rows, order, empty_users, origin)
 
 
-def _settle_scores(
+def _resolve_missing_scores(
     frame: pl.DataFrame, empty: Ids, bad_scores: BadScores, source: str, counts: Counter[str]
 ) -> tuple[pl.DataFrame, Ids]:
     """Resolve missing scores and count infinite scores; users without rows are added to `empty`."""
@@ -271,8 +283,8 @@ def _settle_scores(
         return frame, empty
     bad = frame.filter(scores.is_null())
     if bad_scores == "error":
-        location = f"; first at {rows(scores.is_null().arg_true())}"
-        raise missing_scores(missing, frame.height, source, bad.head(3).rows(), location)
+        location = f"; first at {format_row_numbers(scores.is_null().arg_true())}"
+        raise missing_scores_error(missing, frame.height, source, bad.head(3).rows(), location)
     if bad_scores == "worst":
         counts["worst_scores"] = missing
         return frame.with_columns(pl.col("score").fill_null(float("-inf"))), empty

@@ -14,7 +14,7 @@ from rankmeter.errors import FileFormatError
 from rankmeter.errors._checks import brief
 
 
-def by_query(data: Mapping[Any, Any], side: Side, source: str) -> Mapping[Any, Any]:
+def read_search_engine(data: Mapping[Any, Any], side: Side, source: str) -> Mapping[Any, Any]:
     """Return query → {document: rating} or query → documents; other data are returned unchanged."""
     forms = [form for form in _FORMS if form.keys <= data.keys()]
     for form in sorted(forms, key=lambda form: form.side != side):
@@ -31,40 +31,43 @@ def by_query(data: Mapping[Any, Any], side: Side, source: str) -> Mapping[Any, A
             f"{source} has {noun} of a search engine: they are the {form.side}, not the {side}. "
             "Were the two swapped?"
         )
-    by_name = _unique(queries, "it", source)
+    by_name = _mapping_of_unique_keys(queries, "it", source)
     if form.side == "rankings":
         return by_name
-    return {query: _unique(rated, brief(query), source) for query, rated in by_name.items()}
+    return {
+        query: _mapping_of_unique_keys(rated, brief(query), source)
+        for query, rated in by_name.items()
+    }
 
 
-def _requests(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+def _read_requests(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return [
         (request["id"], [(rated["_id"], rated["rating"]) for rated in request["ratings"]])
         for request in data["requests"]
     ]
 
 
-def _responses(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+def _read_responses(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return [
         (query, [hit["hit"]["_id"] for hit in result["hits"]])
         for query, result in data["details"].items()
     ]
 
 
-def _judgments(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+def _read_judgments(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return [
         (judged["query"], [(rated["docId"], float(rated["rating"])) for rated in judged["ratings"]])
         for judged in data["judgmentRatings"]
     ]
 
 
-def _stored_judgments(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+def _read_stored_judgments(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     """Read the judgments of all judgment lists in a search response."""
     lists = [stored["_source"] for stored in data["hits"]["hits"]]
-    return [judged for judgments in lists for judged in _judgments(judgments)]
+    return [judged for judgments in lists for judged in _read_judgments(judgments)]
 
 
-def _stored_results(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+def _read_stored_results(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     """Read the documents of each query from the experiment results in a search response."""
     results = [stored["_source"] for stored in data["hits"]["hits"]]
     pairs = [(result["searchText"], result["documentIds"]) for result in results]
@@ -73,7 +76,7 @@ def _stored_results(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def _topics(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+def _read_topics(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     """Read the query groups; the queries of a group share their ratings."""
     groups = [group for topic in data["topics"] for group in topic["query_groups"]]
     return [
@@ -84,7 +87,9 @@ def _topics(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     ]  # fmt: skip
 
 
-def _unique(pairs: Iterable[tuple[Any, Any]], owner: str, source: str) -> dict[Any, Any]:
+def _mapping_of_unique_keys(
+    pairs: Iterable[tuple[Any, Any]], owner: str, source: str
+) -> dict[Any, Any]:
     """Turn pairs into a mapping; refuse repeated keys."""
     mapping: dict[Any, Any] = {}
     for key, value in pairs:
@@ -107,10 +112,10 @@ class _Form(NamedTuple):
 
 
 _FORMS = (
-    _Form(frozenset({"requests"}), "truth", _requests),
-    _Form(frozenset({"details", "metric_score"}), "rankings", _responses),
-    _Form(frozenset({"judgmentRatings"}), "truth", _judgments),
-    _Form(frozenset({"hits"}), "truth", _stored_judgments),
-    _Form(frozenset({"hits"}), "rankings", _stored_results),
-    _Form(frozenset({"topics"}), "truth", _topics),
+    _Form(frozenset({"requests"}), "truth", _read_requests),
+    _Form(frozenset({"details", "metric_score"}), "rankings", _read_responses),
+    _Form(frozenset({"judgmentRatings"}), "truth", _read_judgments),
+    _Form(frozenset({"hits"}), "truth", _read_stored_judgments),
+    _Form(frozenset({"hits"}), "rankings", _read_stored_results),
+    _Form(frozenset({"topics"}), "truth", _read_topics),
 )

@@ -20,8 +20,8 @@ from rankmeter._reading.by_user import InFrame
 from rankmeter._reading.columns import Column, Columns, Side
 from rankmeter._reading.files import is_parquet
 from rankmeter._reading.frames import describe_type, expand_home, from_polars
-from rankmeter._reading.numbers import missing_scores
-from rankmeter._reading.table import Kind, polars_errors, reason
+from rankmeter._reading.numbers import missing_scores_error
+from rankmeter._reading.table import Kind, polars_errors, short_message
 from rankmeter.errors import (
     DataError,
     IdTypeError,
@@ -35,7 +35,7 @@ _PER_ARRAY = 2**18  # values of a table that is sent
 
 
 @functools.cache
-def _types() -> dict[str, Any]:
+def _polars_types() -> dict[str, Any]:
     """Polars types by the name of the Spark type."""
     return {
         "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32, "bigint": pl.Int64,
@@ -53,15 +53,15 @@ _IN_TASK = re.compile(r"(?s).*most recent failure: [^\n]*?\): ")
 
 
 @contextmanager
-def _query_errors(source: str) -> Iterator[None]:
+def _translate_query_errors(source: str) -> Iterator[None]:
     """Turn any Spark error into an error that names the query and the root cause."""
     try:
         yield
     except RankmeterError:
         raise
     except (Exception, *polars_errors()) as error:
-        causes = [*_causes(error)]
-        why = reason(_IN_TASK.sub("", causes[-1])).rstrip(".")
+        causes = [*_error_causes(error)]
+        why = short_message(_IN_TASK.sub("", causes[-1])).rstrip(".")
         if any(map(_NO_MEMORY.search, causes)):
             raise NotEnoughMemoryError(
                 f"Spark has not enough memory for a query of {source}: {why}. The ground truth and "
@@ -74,7 +74,7 @@ def _query_errors(source: str) -> Iterator[None]:
         ) from error
 
 
-def _causes(error: Any) -> Iterator[str]:
+def _error_causes(error: Any) -> Iterator[str]:
     """Yield the messages of a Spark error, from the call to the root cause."""
     yield f"{type(error).__name__}: {error}"
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
@@ -95,13 +95,13 @@ def from_spark(data: Any, side: Side) -> Columns:
     """Read a Spark DataFrame; only the needed columns are collected."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
-        frame = collect_rows(data.select([quoted(name) for name in names]), describe_type(data))
+        frame = collect_rows(data.select([quote_name(name) for name in names]), describe_type(data))
         return from_polars(frame, side).fetch(names)
 
     return Columns(data.columns, fetch, describe_type(data))
 
 
-def in_spark(data: object) -> object:
+def open_in_spark(data: object) -> object:
     """Read a Parquet file, a folder or a URL as a Spark DataFrame; else return the data."""
     if not isinstance(data, str | PathLike):
         return data
@@ -111,7 +111,7 @@ def in_spark(data: object) -> object:
             return data
         path = str(expand_home(path).absolute())
     session = spark_session()
-    with _query_errors(path):
+    with _translate_query_errors(path):
         return session.read.parquet(path)
 
 
@@ -128,17 +128,17 @@ def spark_session(master: str | None = None) -> Any:
         return builder.getOrCreate()
     except Exception as error:
         raise UsageError(
-            f"Spark does not start: {reason(error)}. It needs Java 17 and, as `master`, a cluster "
-            f"that answers."
+            f"Spark does not start: {short_message(error)}. It needs Java 17 and, as `master`, a "
+            f"cluster that answers."
         ) from error
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Quote a column name for SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def expression(data: Any, sql: str) -> Any:
+def sql_expression(data: Any, sql: str) -> Any:
     """Build a Spark SQL expression with classic PySpark or Spark Connect, as `data` requires."""
     connect = ".connect." in type(data).__module__
     return import_module(f"pyspark.sql{'.connect' if connect else ''}.functions").expr(sql)
@@ -146,15 +146,15 @@ def expression(data: Any, sql: str) -> Any:
 
 def collect_rows(query: Any, source: str) -> pl.DataFrame:
     """Collect the rows of a query on the driver."""
-    with _query_errors(source):
+    with _translate_query_errors(source):
         if hasattr(query, "toArrow"):
             return pl.DataFrame(pl.from_arrow(query.toArrow()))
-        types = {name: _types().get(kind) for name, kind in query.dtypes}
+        types = {name: _polars_types().get(kind) for name, kind in query.dtypes}
         rows = [tuple(row) for row in query.collect()]
         return pl.DataFrame(rows, types, orient="row", infer_schema_length=None)
 
 
-def _local(rows: pl.DataFrame, session: Any, source: str) -> Any:
+def _send_frame(rows: pl.DataFrame, session: Any, source: str) -> Any:
     """Send a Polars frame to Spark as a DataFrame.
 
     The frame is sent as a few rows of arrays: Spark looks at each row of a local table many times
@@ -166,52 +166,58 @@ def _local(rows: pl.DataFrame, session: Any, source: str) -> Any:
     size = max(_PER_ARRAY // rows.width, 1)
     starts = range(0, max(rows.height, 1), size)
     arrays = pl.concat(plain[start : start + size].select(pl.all().implode()) for start in starts)
-    with _query_errors(source):
+    with _translate_query_errors(source):
         if hasattr(DataFrame, "toArrow"):  # since PySpark 4.0
             packed = session.createDataFrame(arrays.to_arrow(compat_level=pl.CompatLevel.oldest()))
         else:
-            schema = (f"{name} array<{_named(kind)}>" for name, kind in plain.schema.items())
+            schema = (
+                f"{name} array<{_sql_type_name(kind)}>" for name, kind in plain.schema.items()
+            )
             packed = session.createDataFrame(arrays.rows(), ", ".join(schema))
         return packed.selectExpr(f"inline(arrays_zip({', '.join(plain.columns)}))").toDF(
             *rows.columns
         )
 
 
-def _named(kind: Any) -> str:
+def _sql_type_name(kind: Any) -> str:
     """SQL name of a Polars type."""
     if isinstance(kind, pl.Decimal):
         return f"decimal({kind.precision},{kind.scale})"
-    return next(name for name, dtype in _types().items() if dtype == kind)
+    return next(name for name, dtype in _polars_types().items() if dtype == kind)
 
 
 @dataclass(frozen=True)
-class _InSpark(Kind):
+class _SparkKind(Kind):
     """Kind of Spark frames, with the names and types of users and items in the input."""
 
     session: Any = None
 
     def frame(self, frame: pl.DataFrame) -> Any:
         """Create a Spark DataFrame, sent when needed; renamed if names differ in more than case."""
-        columns = [_typed(column, self.types.get(column.name)) for column in frame]
+        columns = [_cast_losslessly(column, self.types.get(column.name)) for column in frame]
         names = [str(self.names.get(name, name)) for name in frame.columns]
         if len({name.lower() for name in names}) < len(names):
             names = frame.columns
-        return _local(pl.DataFrame(columns), self.session, "frame of the result").toDF(*names)
+        return _send_frame(pl.DataFrame(columns), self.session, "frame of the result").toDF(*names)
 
 
-def kind_in_spark(data: Any, roles: Mapping[str, str]) -> Kind:
+def spark_frame_kind(data: Any, roles: Mapping[str, str]) -> Kind:
     """Determine the kind of a Spark DataFrame, given the columns of the roles."""
     names = {role: roles[role] for role in roles.keys() & {"user", "item"}}
     kinds = dict(data.dtypes)
-    types = {role: _types()[kinds[name]] for role, name in names.items() if kinds[name] in _types()}
-    return _InSpark(names=names, types=types, session=data.sparkSession)
+    types = {
+        role: _polars_types()[kinds[name]]
+        for role, name in names.items()
+        if kinds[name] in _polars_types()
+    }
+    return _SparkKind(names=names, types=types, session=data.sparkSession)
 
 
-def _typed(column: pl.Series, dtype: Any) -> pl.Series:
+def _cast_losslessly(column: pl.Series, dtype: Any) -> pl.Series:
     """Cast a column to a type that holds all values, or else to a type that Spark has."""
     if dtype is None:
         dtype = column.dtype
-    if dtype not in _types().values():
+    if dtype not in _polars_types().values():
         dtype = pl.Int64 if column.dtype.is_integer() else pl.String
     typed = column.cast(dtype, strict=False)
     if typed.cast(column.dtype, strict=False).equals(column, null_equal=True):
@@ -283,18 +289,18 @@ class Query:
     @property
     def _rounded(self) -> str:
         """SQL that is 1 for integers without an exact float64, else 0."""
-        name = quoted(self.names[self.order])
+        name = quote_name(self.names[self.order])
         if dict(self.data.dtypes)[self.names[self.order]] != "bigint":
             return "0"
         return f"int(NOT (try_cast(double({name}) AS bigint) <=> {name}))"
 
     def grouped(self, query: Any, keys: Sequence[str], *sql: str) -> Any:
         """Query of aggregates by group."""
-        return query.groupBy(*keys).agg(*(expression(query, aggregate) for aggregate in sql))
+        return query.groupBy(*keys).agg(*(sql_expression(query, aggregate) for aggregate in sql))
 
     def condition(self, sql: str) -> Any:
         """Build a join condition from SQL."""
-        return expression(self.data, sql)
+        return sql_expression(self.data, sql)
 
     def collect(self, query: Any) -> pl.DataFrame:
         """Collect the result of a query."""
@@ -302,7 +308,7 @@ class Query:
 
     def send(self, rows: pl.DataFrame) -> Any:
         """Send a small table of integers, strings and floats for a broadcast join."""
-        return _local(rows, self.data.sparkSession, self.source).hint("broadcast")
+        return _send_frame(rows, self.data.sparkSession, self.source).hint("broadcast")
 
     def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
         """Turn numbers of bad values into the counts of an `Origin`, or raise a DataError."""
@@ -336,7 +342,7 @@ class Query:
     def instead(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> Query:
         """Replace the rows by derived rows; `counts` returns the `Origin` counts for a number."""
         kinds = dict(rows.dtypes)
-        ids = {role: _id(role, kinds[role]) for role in ("user", "item")}
+        ids = {role: _id_column(role, kinds[role]) for role in ("user", "item")}
         roles = {role: column for role, column in ids.items() if column is not None}
         roles[self.order] = _Role(self.order, pl.Float64)
         names = {role: role for role in roles}
@@ -346,7 +352,7 @@ class Query:
         inexact = self.roles[role].inexact
         name = self.names[role]
         if inexact:
-            values = self.data.where(inexact).selectExpr(f"string({quoted(name)}) AS value")
+            values = self.data.where(inexact).selectExpr(f"string({quote_name(name)}) AS value")
             of_values = self.grouped(values, [], "count(1) AS n", "min(value) AS value")
             broken, example = self.collect(of_values).row(0)
             if broken == nulls:
@@ -363,7 +369,7 @@ class Query:
         )
 
     def _bad_ranks(self, bad: int, n: int) -> DataError:
-        rank, column = self.roles["rank"].sql, quoted(self.names["rank"])
+        rank, column = self.roles["rank"].sql, quote_name(self.names["rank"])
         bad_rows = self.data.where(f"{rank} IS NULL").selectExpr(f"string({column})")
         example = self.collect(bad_rows.limit(1)).item()
         hint = " Ranks start at 1: add 1 to ranks that start at 0." if example == "0" else ""
@@ -375,7 +381,7 @@ class Query:
     def _bad_scores(self, missing: int, n: int) -> DataError:
         bad = self.all.where("score IS NULL").select("user", "item")
         first = self.collect(bad.orderBy("user", "item").limit(3)).rows()
-        return missing_scores(missing, n, self.source, first)
+        return missing_scores_error(missing, n, self.source, first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,13 +396,16 @@ def canonical_columns(
     data: Any, names: Mapping[str, str], order: Literal["score", "rank"]
 ) -> dict[str, _Role | None]:
     """Canonical columns of the roles, by name; None for a type without ids or numbers."""
-    read, types = {"user": _id, "item": _id, "score": _number, "rank": _rank}, dict(data.dtypes)
+    read, types = (
+        {"user": _id_column, "item": _id_column, "score": _number_column, "rank": _rank_column},
+        dict(data.dtypes),
+    )
     return {role: read[role](names[role], types[names[role]]) for role in ("user", "item", order)}
 
 
-def _id(name: str, kind: str) -> _Role | None:
+def _id_column(name: str, kind: str) -> _Role | None:
     """Canonical column of ids; None if values of this type cannot be ids."""
-    column = quoted(name)
+    column = quote_name(name)
     if kind in _SHORT:
         return _Role(f"int({column})", pl.Int32)
     if kind in ("bigint", "void"):
@@ -417,16 +426,16 @@ def _id(name: str, kind: str) -> _Role | None:
     return _Role(f"CASE WHEN {valid} THEN bigint({column}) END", pl.Int64, inexact)
 
 
-def _number(name: str, kind: str) -> _Role | None:
+def _number_column(name: str, kind: str) -> _Role | None:
     """Canonical column of numbers; None for a type without numbers."""
     if kind in _WHOLE or kind in _EXACT or kind.startswith("decimal") or kind == "void":
-        return _Role(f"nullif(double({quoted(name)}), double('NaN'))", pl.Float64)
+        return _Role(f"nullif(double({quote_name(name)}), double('NaN'))", pl.Float64)
     return None
 
 
-def _rank(name: str, kind: str) -> _Role | None:
+def _rank_column(name: str, kind: str) -> _Role | None:
     """Canonical column of ranks; None for a type without numbers."""
-    number, column = _number(name, kind), quoted(name)
+    number, column = _number_column(name, kind), quote_name(name)
     if number is None or kind == "void":
         return number
     good = f"{column} >= 1 AND {column} <= {2**53} AND {column} % 1 = 0"

@@ -47,7 +47,7 @@ class Kind:
             return frame
         result, columns = to_pandas(frame), set(frame.columns)
         for role in self.types.keys() & columns:
-            result[role] = _typed(result[role], self.types[role])
+            result[role] = _cast_losslessly(result[role], self.types[role])
         names = {role: name for role, name in self.names.items() if role in columns}
         other_columns = columns - names.keys()
         return result if other_columns & set(names.values()) else result.rename(columns=names)
@@ -77,7 +77,7 @@ def to_pandas(frame: pl.DataFrame, needed_by: str = "a frame of") -> Any:
     )
 
 
-def _typed(ids: Any, dtype: Any) -> Any:
+def _cast_losslessly(ids: Any, dtype: Any) -> Any:
     """Cast a pandas column to a type that holds all values; else return the column."""
     categories = getattr(dtype, "categories", None)
     if ids.dtype == dtype or not (categories is None or ids.isin(categories).all()):
@@ -95,7 +95,7 @@ def polars_errors() -> tuple[type[Exception], type[BaseException], type[OSError]
 
 
 @contextmanager
-def reading(path: Path | str) -> Iterator[None]:
+def translate_file_errors(path: Path | str) -> Iterator[None]:
     """Turn an operating system error for a file into an error that names the file."""
     try:
         yield
@@ -103,26 +103,26 @@ def reading(path: Path | str) -> Iterator[None]:
         raise FileFormatError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def reason(error: object) -> str:
+def short_message(error: object) -> str:
     """First line of another package's message, at most 200 characters."""
     line = str(error).strip().partition("\n")[0]
     return line if len(line) <= 200 else f"{line[:199]}…"
 
 
-def few(values: Iterable[object], n: int = 3) -> str:
+def format_few(values: Iterable[object], n: int = 3) -> str:
     """Format the first values as a comma-separated list."""
     first = [brief(value) for value in islice(iter(values), n + 1)]
     return ", ".join(first[:n]) + (", …" if len(first) > n else "")
 
 
-def rows(indices: Iterable[int], n: int = 3) -> str:
+def format_row_numbers(indices: Iterable[int], n: int = 3) -> str:
     """Format the first row numbers in words, counted from 1."""
     first = [str(index + 1) for index in islice(iter(indices), n + 1)]
     word = "row" if len(first) == 1 else "rows"
     return f"{word} {', '.join(first[:n])}{', …' if len(first) > n else ''} (the first row is 1)"
 
 
-def refuse(
+def refuse_values(
     wrong: pl.Series,
     noun: str,
     source: str,
@@ -138,7 +138,7 @@ def refuse(
         example = "" if values is None else f", for example {brief(values[int(bad_rows[0])])}"
         raise error(
             f"{len(bad_rows)} of {len(wrong)} {noun} of {source} are {problem}{example}, first at "
-            f"{rows(bad_rows)}. {remedy}"
+            f"{format_row_numbers(bad_rows)}. {remedy}"
         )
 
 
@@ -270,7 +270,7 @@ class Table:
         return self.origin.counts
 
 
-def no_judgments(rankings: Table) -> Table:
+def make_empty_truth(rankings: Table) -> Table:
     """Create an empty ground truth, for metrics that need no judgments."""
     types = rankings.dtype("user"), rankings.dtype("item"), pl.Float64()
     schema = dict(zip(("user", "item", "gain"), types, strict=True))
@@ -284,20 +284,20 @@ def _polars_type(kind: IdType) -> pl.DataType:
     return dtype
 
 
-def whole_numbers(text: pl.Series) -> pl.Series | None:
+def integers_from_text(text: pl.Series) -> pl.Series | None:
     """Convert text to integers; None if the text of any integer would change.
 
     So ``"7"`` is an integer, and ``"007"``, ``"+7"``, ``" 7"`` and ``"-0"`` are names.
     """
-    return None if _rewritten(text, pl.Int64).any() else text.cast(pl.Int64)
+    return None if _mask_of_changed_texts(text, pl.Int64).any() else text.cast(pl.Int64)
 
 
-def _rewritten(text: pl.Series, dtype: _Type) -> pl.Series:
+def _mask_of_changed_texts(text: pl.Series, dtype: _Type) -> pl.Series:
     """Mask of the texts that differ from their integer converted back to text."""
     return text.cast(dtype, strict=False).cast(pl.String).ne_missing(text)
 
 
-def unify_types(rankings: Table, truth: Table) -> tuple[Table, Table]:
+def unify_id_types(rankings: Table, truth: Table) -> tuple[Table, Table]:
     """Give both tables the same types of user and of item; neither input is changed.
 
     Text has no types, so ids that were read from text take the type of the other side where that
@@ -317,26 +317,28 @@ def unify_types(rankings: Table, truth: Table) -> tuple[Table, Table]:
     _refuse_flat_beside_users(rankings, truth)
     for role in ("user", "item"):
         kind = _common_id_type(role, rankings, truth)
-        rankings, truth = _cast(rankings, role, kind), _cast(truth, role, kind)
+        rankings, truth = _cast_ids(rankings, role, kind), _cast_ids(truth, role, kind)
         _refuse_stray_blanks(role, rankings, truth)
     return rankings, truth
 
 
-def unify_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[str, Table]]:
+def unify_all_id_types(
+    truth: Table, systems: Mapping[str, Table]
+) -> tuple[Table, dict[str, Table]]:
     """Give the truth and the rankings of every system the same types of user and of item.
 
-    As `unify_types`; `IdTypeError` also if ids of one system cannot have the types that another
+    As `unify_id_types`; `IdTypeError` also if ids of one system cannot have the types that another
     one needs.
     """
     if len(systems) == 1:
         ((name, table),) = systems.items()
-        table, truth = unify_types(table, truth)
+        table, truth = unify_id_types(table, truth)
         return truth, {name: table}
     for table in systems.values():
-        truth = unify_types(table, truth)[1]
+        truth = unify_id_types(table, truth)[1]
     met = {}
     for name, table in systems.items():
-        met[name], unified = unify_types(table, truth)
+        met[name], unified = unify_id_types(table, truth)
         for role in ("user", "item"):
             now, needed = unified.type_of(role), truth.type_of(role)
             if now != needed:
@@ -362,15 +364,15 @@ def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
             f"The {flat} side ({single.source}) is a flat collection of "
             f"{counted(len(items), 'item')}, so it can only belong to one user, but the "
             f"{other_side} side ({many.source}) has {counted(len(users), 'user')}"
-            f"{', a list for each' if many.origin.shape == 'rows' else f': {few(users)}'}. "
-            f"{_both_readings(single, users[0], rows=many.origin.shape == 'rows')}"
+            f"{', a list for each' if many.origin.shape == 'rows' else f': {format_few(users)}'}. "
+            f"{_both_meanings_hint(single, users[0], rows=many.origin.shape == 'rows')}"
         )
 
 
 _FLAT = ("flat", "pairs")
 
 
-def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
+def _both_meanings_hint(flat: Table, user: object, *, rows: bool) -> str:
     """Build a hint with both possible meanings of a flat list or mapping."""
     frame = flat.frame.head(3)
     ellipsis = ", …" if len(flat.frame) > len(frame) else ""
@@ -423,9 +425,9 @@ def _common_id_type(role: str, rankings: Table, truth: Table) -> IdType:
     )
     if number_table.textual:
         return "String"
-    if text_table.textual and not _rewritten(text, numbers.dtype).any():
+    if text_table.textual and not _mask_of_changed_texts(text, numbers.dtype).any():
         return number_table.type_of(role)
-    raise _cannot_meet(role, rankings, ranked, truth, judged)
+    raise _unmatchable_ids_error(role, rankings, ranked, truth, judged)
 
 
 def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
@@ -450,7 +452,7 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
             raise InvalidValueError(
                 f"{counted(len(stray), f'{role} id')} of {table.source} would match those of "
                 f"{other.source} only without the white space at their ends, for example "
-                f"{few(stray)}. Remove the white space from the file."
+                f"{format_few(stray)}. Remove the white space from the file."
             )
 
 
@@ -462,7 +464,7 @@ def _all_ids(table: Table, role: str) -> pl.Series:
     return pl.concat(columns) if len(table.empty_users) else columns[0]
 
 
-def _cast(table: Table, role: str, kind: IdType) -> Table:
+def _cast_ids(table: Table, role: str, kind: IdType) -> Table:
     if role == "user" and table.empty_users.type != kind:
         empty = table.empty_users.series().cast(_polars_type(kind))
         table = replace(table, empty_users=IdSeries(empty))
@@ -471,17 +473,18 @@ def _cast(table: Table, role: str, kind: IdType) -> Table:
     return table
 
 
-def _cannot_meet(
+def _unmatchable_ids_error(
     role: str, rankings: Table, ranked: pl.Series, truth: Table, judged: pl.Series
 ) -> IdTypeError:
     sides = (
-        f"The rankings ({rankings.source}) have {_kind(ranked)} {role} ids: {few(ranked)}. "
-        f"The truth ({truth.source}) has {_kind(judged)} {role} ids: {few(judged)}."
+        f"The rankings ({rankings.source}) have {_id_type_word(ranked)} {role} ids: "
+        f"{format_few(ranked)}. The truth ({truth.source}) has {_id_type_word(judged)} {role} ids: "
+        f"{format_few(judged)}."
     )
     for ids, other, table in ((ranked, judged, rankings), (judged, ranked, truth)):
         if table.textual and ids.dtype == pl.String:
-            names = ids.filter(_rewritten(ids, other.dtype)).unique(maintain_order=True)
-            sides += f" In {table.source} these are not written as integers: {few(names)}."
+            names = ids.filter(_mask_of_changed_texts(ids, other.dtype)).unique(maintain_order=True)
+            sides += f" In {table.source} these are not written as integers: {format_few(names)}."
     return IdTypeError(
         f"The {role} ids of the two sides have different types and would never match. {sides} "
         f"Convert one side, for example with polars: frame.with_columns(pl.col({role!r})"
@@ -489,5 +492,5 @@ def _cannot_meet(
     )
 
 
-def _kind(ids: pl.Series) -> str:
+def _id_type_word(ids: pl.Series) -> str:
     return "string" if ids.dtype == pl.String else "integer"

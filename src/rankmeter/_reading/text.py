@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from rankmeter._reading.columns import Columns, Side, named
-from rankmeter._reading.table import polars_errors, reading, reason
+from rankmeter._reading.columns import Columns, Side, names_for_role
+from rankmeter._reading.table import polars_errors, short_message, translate_file_errors
 from rankmeter.errors import FileFormatError
 from rankmeter.errors._checks import brief
 
@@ -23,7 +23,7 @@ Piece: TypeAlias = Callable[[int, int], Any]
 """From two places to the bytes of the content between them, which are valid until the next call."""
 
 
-def state_of(path: str | Path) -> tuple[int, ...]:
+def file_state(path: str | Path) -> tuple[int, ...]:
     """Size, modification time and inode of a file, which change with the content."""
     status = Path(path).stat()
     return status.st_size, status.st_mtime_ns, status.st_ino
@@ -40,7 +40,7 @@ class Text:
     start: bytes | bytearray
     encoding: str = "utf-8"
     read: Callable[[], bytes | bytearray] | None = None
-    state: tuple[int, ...] = ()  # of a large file, as `state_of` gives it
+    state: tuple[int, ...] = ()  # of a large file, as `file_state` gives it
 
     @cached_property
     def content(self) -> bytes | bytearray:
@@ -56,7 +56,7 @@ class Text:
     def has_changed(self) -> bool:
         """Whether a large file may have been changed, replaced or removed."""
         with suppress(OSError):
-            return state_of(self.name) != self.state
+            return file_state(self.name) != self.state
         return True
 
     @property
@@ -72,8 +72,8 @@ class Text:
             yield lambda start, stop: view[start:stop]
             return
         # The name is as it came.
-        with reading(self.name), open(self.name, "rb", buffering=0) as file:  # noqa: PTH123
-            yield _pieces_of(file)
+        with translate_file_errors(self.name), open(self.name, "rb", buffering=0) as file:  # noqa: PTH123
+            yield _piece_reader(file)
 
     @cached_property
     def text(self) -> str:
@@ -100,7 +100,7 @@ class Text:
         return any(word in self.content for word in words)
 
 
-def _pieces_of(file: Any) -> Piece:
+def _piece_reader(file: Any) -> Piece:
     """Return a function that reads pieces of a file into one buffer."""
     buffer = np.empty(0, dtype=np.uint8)
 
@@ -128,7 +128,7 @@ START = 4 * _HEAD
 def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     """Read a table with a header line; every value stays text until its role is known."""
     refuse_bare_carriage_returns(file, quoted=True)
-    header = _header(file, separator)
+    header = _read_header(file, separator)
     if len(header) == 1 and (other := next((c for c in "\t;|," if c in header[0]), None)):
         name = {"\t": ", or name it .tsv", ",": ", or name it .csv"}.get(other, "")
         raise FileFormatError(
@@ -136,9 +136,9 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
             f"{other!r}, not by {separator!r}. Write it with {separator!r}{name}, or pass the "
             f"frame that polars.read_csv(path, separator={other!r}) makes of it."
         )
-    frame = _plain_rows(file, separator, len(header))
+    frame = _read_plain_rows(file, separator, len(header))
     if frame is None:
-        frame = _any_rows(file, separator, len(header))
+        frame = _read_any_rows(file, separator, len(header))
     hint = ""
     if any(re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", name) for name in header):
         hint = (
@@ -159,7 +159,7 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     return replace(read, names=header)
 
 
-def _plain_rows(file: Text, separator: str, width: int) -> pl.DataFrame | None:
+def _read_plain_rows(file: Text, separator: str, width: int) -> pl.DataFrame | None:
     """Read rows of a file without quotation marks and without missing last values; else None.
 
     Every row has `width` fields: none has fewer, and together they have as many as that makes.
@@ -176,31 +176,31 @@ def _plain_rows(file: Text, separator: str, width: int) -> pl.DataFrame | None:
     return frame if file.content.count(separator.encode()) == separators else None
 
 
-def _any_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
+def _read_any_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
     """Read rows of any file; raise the error of the first bad row."""
     text = file.text.lstrip("\r\n")
     if "\n\n" in text or "\n\r\n" in text:  # Polars would read a blank line as a row of nulls
         # Text between quotation marks is kept.
         text = re.sub(r'("[^"]*(?:"|$))|(?:\r?\n)+(?=\r?\n|$)', r"\1", text)
-    if _quotes_inside(text, separator):
-        frame = _by_rows(file, separator, width)
+    if _has_quotes_inside_fields(text, separator):
+        frame = _read_row_by_row(file, separator, width)
     else:
         try:
             frame = pl.read_csv(text.encode(), separator=separator, infer_schema=False)
         except polars_errors() as error:
-            raise _ragged(file, separator, width) or FileFormatError(
-                f"{file.name} cannot be read as a table: {reason(error)}. Write it again as plain "
-                f"CSV."
+            raise _ragged_row_error(file, separator, width) or FileFormatError(
+                f"{file.name} cannot be read as a table: {short_message(error)}. Write it again as "
+                f"plain CSV."
             ) from error
     if '""' in text:  # quoted or not, nothing is a missing value
         frame = frame.with_columns(pl.all().replace("", None))
     if frame.width != width:
-        raise _bad_header(file, "its quotation marks do not pair")
+        raise _bad_header_error(file, "its quotation marks do not pair")
     # A short row leaves its last column empty, and a long one can end in a separator; only then is
     # it worth walking over the rows.
     ends = (f"{separator}\n" in text, f"{separator}\r" in text, text.endswith(separator))
     doubtful = frame.to_series(-1).null_count() or any(ends)
-    if doubtful and (ragged := _ragged(file, separator, width)):
+    if doubtful and (ragged := _ragged_row_error(file, separator, width)):
         raise ragged
     return frame
 
@@ -221,7 +221,7 @@ def refuse_bare_carriage_returns(file: Text, *, quoted: bool = False) -> None:
             )
 
 
-def _lines(text: str) -> Iterator[str]:
+def _iterate_lines(text: str) -> Iterator[str]:
     """Yield the lines with their line breaks, which avoids a second copy of a large text."""
     start = 0
     while start < len(text):
@@ -230,17 +230,17 @@ def _lines(text: str) -> Iterator[str]:
         start = end
 
 
-def _header(file: Text, separator: str) -> list[str]:
+def _read_header(file: Text, separator: str) -> list[str]:
     start = file.head.lstrip("\r\n")
     if '"' in start or "\n" not in start:
         start = file.text.lstrip("\r\n")
     try:
-        return next(csv.reader(_lines(start), delimiter=separator))
+        return next(csv.reader(_iterate_lines(start), delimiter=separator))
     except csv.Error as error:
-        raise _bad_header(file, str(error)) from error
+        raise _bad_header_error(file, str(error)) from error
 
 
-def _bad_header(file: Text, reason: str) -> FileFormatError:
+def _bad_header_error(file: Text, reason: str) -> FileFormatError:
     header = file.text[:4096].lstrip().partition("\n")[0]
     return FileFormatError(
         f"{file.name} has a header line that cannot be read: {brief(header)} ({reason}). Write "
@@ -248,7 +248,7 @@ def _bad_header(file: Text, reason: str) -> FileFormatError:
     )
 
 
-def _quotes_inside(text: str, separator: str) -> bool:
+def _has_quotes_inside_fields(text: str, separator: str) -> bool:
     """Whether a quotation mark seems to be where Polars can join or drop rows.
 
     Such marks are inside a field, follow a quoted field, or have no second mark.
@@ -263,20 +263,24 @@ def _quotes_inside(text: str, separator: str) -> bool:
     return bool(pl.Series([text]).str.contains(f"(?m)(?:^|{separator})(?:{after}|{within})")[0])
 
 
-def _by_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
+def _read_row_by_row(file: Text, separator: str, width: int) -> pl.DataFrame:
     """Read the table row by row; a quotation mark inside an unquoted field is text."""
-    if ragged := _ragged(file, separator, width):
+    if ragged := _ragged_row_error(file, separator, width):
         raise ragged
-    rows = (row for row in csv.reader(_lines(file.text), delimiter=separator, strict=True) if row)
+    rows = (
+        row
+        for row in csv.reader(_iterate_lines(file.text), delimiter=separator, strict=True)
+        if row
+    )
     next(rows)
     schema = {str(number): pl.String for number in range(width)}
     frame = pl.DataFrame([*rows], schema=schema, orient="row")
     return frame.with_columns(pl.all().replace("", None))
 
 
-def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
+def _ragged_row_error(file: Text, separator: str, width: int) -> FileFormatError | None:
     """Build the error for the first row with a wrong number of fields or bad quotes; else None."""
-    reader = csv.reader(_lines(file.text), delimiter=separator, strict=True)
+    reader = csv.reader(_iterate_lines(file.text), delimiter=separator, strict=True)
     line = 0
     try:
         for row in reader:
@@ -301,9 +305,9 @@ def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
     return None
 
 
-def read_lines(file: Text, side: Side) -> Columns:
+def read_user_lines(file: Text, side: Side) -> Columns:
     """Read one user per line, perhaps below a title; blank lines are ignored."""
     refuse_bare_carriage_returns(file)
     lines = [line for line in map(str.strip, file.text.split("\n")) if line]
-    users = pl.Series(lines[1:] if named("user", lines[:1]) else lines, dtype=pl.String)
+    users = pl.Series(lines[1:] if names_for_role("user", lines[:1]) else lines, dtype=pl.String)
     return Columns.by_role({"user": users}, file.name, textual=True, untyped=True)

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._reading.columns import VALUE, Columns, Side, named
+from rankmeter._reading.columns import VALUE, Columns, Side, names_for_role
 from rankmeter._reading.lines import Lines
-from rankmeter._reading.numbers import count_rounded
+from rankmeter._reading.numbers import count_rounded_values
 from rankmeter._reading.table import polars_errors
 from rankmeter._reading.text import Text, refuse_bare_carriage_returns
 from rankmeter.errors import FileFormatError
@@ -42,7 +42,7 @@ def read_qrels(file: Text, side: Side) -> Columns:
     return _read_trec(file, side, _QRELS, "qid docid rel")
 
 
-def looks_like_trec(file: Text, side: Side) -> Literal["run", "qrels"] | None:
+def detect_trec_format(file: Text, side: Side) -> Literal["run", "qrels"] | None:
     """Detect the format of a file by the fields of the first lines; None if not TREC.
 
     The second field of TREC files is Q0, or 0, or the number of a subtopic. The item in a table of
@@ -51,7 +51,7 @@ def looks_like_trec(file: Text, side: Side) -> Literal["run", "qrels"] | None:
     """
     lines = [re.findall(_FIELD, line) for line in file.head.split("\n")[:50]]
     lines = [line for line in lines if len(line) >= 4]
-    if not lines or (named("user", lines[0]) and named("item", lines[0])):
+    if not lines or (names_for_role("user", lines[0]) and names_for_role("item", lines[0])):
         return None
     marked = [line for line in lines if line[1].upper() == "Q0"]
     if not marked:
@@ -93,14 +93,14 @@ def _read_trec(
     if usual and (lines := Lines.of(file, form.split(), used.split())):
         return Columns.by_user(lines, file.name, trimmed=lines.trimmed, **facts)
     used = _QRELS if form == _QRELS else used
-    rows, n_rounded = trec_fields(file, side, form, used, ranked=ranked)
+    rows, n_rounded = read_trec_fields(file, side, form, used, ranked=ranked)
     roles = {"qid": "user", "0": "subtopic", "docid": "item", used.split()[-1]: "value"}
     columns = {roles[column.name]: column for column in rows}
     counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": n_rounded})
     return Columns.by_role(columns, file.name, counts=counts, trimmed=file.is_ascii, **facts)
 
 
-def trec_fields(
+def read_trec_fields(
     file: Text, side: Side, form: str, used: str, *, exact: bool = False, ranked: bool = False
 ) -> tuple[pl.DataFrame, int]:
     """Read the fields `used` of lines of a `form`; return fields and number of rounded values.
@@ -109,10 +109,10 @@ def trec_fields(
     are texts. Lines may have more fields than the form unless they are to be `exact`, and if
     `ranked` if their rank is an integer; blank lines are skipped.
     """
-    kind = looks_like_trec(file, side)
+    kind = detect_trec_format(file, side)
     swapped = (side, kind) in (("rankings", "qrels"), ("truth", "run"))
     fields, used_fields = form.split(), used.split()
-    if not swapped and (rows := _plain_lines(file, fields, used_fields)) is not None:
+    if not swapped and (rows := _read_plain_lines(file, fields, used_fields)) is not None:
         return rows, 0
     refuse_bare_carriage_returns(file)
     if swapped:
@@ -123,10 +123,10 @@ def trec_fields(
             f"{file.name} has the lines of TREC {kind} ({actual}), where {expected} expected: "
             f"{wanted_form}. Are rankings and truth swapped?"
         )
-    return _any_lines(file, fields, used_fields, exact=exact, ranked=ranked)
+    return _read_any_lines(file, fields, used_fields, exact=exact, ranked=ranked)
 
 
-def _plain_lines(file: Text, fields: list[str], used: list[str]) -> pl.DataFrame | None:
+def _read_plain_lines(file: Text, fields: list[str], used: list[str]) -> pl.DataFrame | None:
     """Read the fields of a file with exactly one separator between fields on all lines, else None.
 
     In such a file no line lacks its last field, and the only white space is separators and line
@@ -135,7 +135,7 @@ def _plain_lines(file: Text, fields: list[str], used: list[str]) -> pl.DataFrame
     separator = b"\t" if b"\t" in file.content[:_START] else b" "
     if not (file.is_ascii or file.encoding == "utf-8"):
         return None
-    if (blanks := _blanks(file.content)) is None:
+    if (blanks := _count_blanks(file.content)) is None:
         return None
     value, last = used[-1], fields[-1]
     try:
@@ -162,7 +162,7 @@ def _plain_lines(file: Text, fields: list[str], used: list[str]) -> pl.DataFrame
 _START = 4096
 
 
-def _blanks(content: bytes | bytearray) -> int | None:
+def _count_blanks(content: bytes | bytearray) -> int | None:
     """Number of white-space and control bytes; None if two are adjacent."""
     codes, n = np.frombuffer(content, np.uint8), 0
     before = codes[:1] <= _BLANK  # at the start, it would make an empty field
@@ -178,7 +178,7 @@ _BLANK = 32
 _AT_ONCE = 2**18  # bytes, so that a part stays in the cache
 
 
-def _any_lines(
+def _read_any_lines(
     file: Text, fields: list[str], used: list[str], *, exact: bool, ranked: bool = False
 ) -> tuple[pl.DataFrame, int]:
     """Read the fields of any file; raise the error of the first bad line."""
@@ -211,9 +211,9 @@ def _any_lines(
         bad = (numbers.is_null() & lines.str.contains(_FIELD)).arg_true()
         if len(bad):
             number, line = int(bad[0]) + 1, lines[int(bad[0])]
-            raise _bad_line(file.name, number, line, fields, value, exact=exact)
+            raise _bad_line_error(file.name, number, line, fields, value, exact=exact)
         rows, numbers = rows.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
-    return rows.with_columns(numbers.alias(value)), count_rounded(rows[value], numbers)
+    return rows.with_columns(numbers.alias(value)), count_rounded_values(rows[value], numbers)
 
 
 def _refuse_split_docids(name: str, lines: pl.Series) -> None:
@@ -229,7 +229,7 @@ def _refuse_split_docids(name: str, lines: pl.Series) -> None:
         )
 
 
-def _bad_line(
+def _bad_line_error(
     name: str, number: int, line: str, fields: list[str], value: str, *, exact: bool
 ) -> FileFormatError:
     present = re.findall(_FIELD, line)

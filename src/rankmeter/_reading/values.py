@@ -19,26 +19,29 @@ from rankmeter._reading.columns import (
     Columns,
     Side,
     holds_lists,
-    named,
-    plain,
+    names_for_role,
+    normalize_name,
 )
-from rankmeter._reading.frames import made_by
-from rankmeter._reading.ids import is_null, kinds, refuse_rounded
-from rankmeter._reading.table import few
+from rankmeter._reading.frames import class_test
+from rankmeter._reading.ids import is_null, refuse_rounded_ids, type_names
+from rankmeter._reading.table import format_few
 from rankmeter.errors import DataError, DuplicateError
 from rankmeter.errors._checks import brief, counted
 
-_is_pandas_series = made_by("pandas", "Series")
+_is_pandas_series = class_test("pandas", "Series")
 
 
-def items_of_all(
+def read_items_of_users(
     users: Iterable[Any], values: Iterable[Any], side: Side, source: str
 ) -> tuple[npt.NDArray[np.int64], list[Any], list[Any] | None]:
     """Return the number of items of each user, all items and, if present, all numbers.
 
     Some users without numbers are refused; a user without items needs none.
     """
-    pairs = [items_of(user, value, side, source) for user, value in zip(users, values, strict=True)]
+    pairs = [
+        read_items_of_user(user, value, side, source)
+        for user, value in zip(users, values, strict=True)
+    ]
     lengths = np.array([len(items) for items, _ in pairs], dtype=np.int64)
     all_items = [*chain.from_iterable(items for items, _ in pairs)]
     full = [(user, numbers) for user, (items, numbers) in zip(users, pairs, strict=True) if items]
@@ -47,15 +50,15 @@ def items_of_all(
         return lengths, all_items, None
     if bare:
         raise DataError(
-            f"{source} has {_number(side)}s for the items of some users, and none for those of "
-            f"{counted(len(bare), 'other user')}: {few(bare)}. Give every item its "
-            f"{_number(side)}, or no item."
+            f"{source} has {_number_word(side)}s for the items of some users, and none for those "
+            f"of {counted(len(bare), 'other user')}: {format_few(bare)}. Give every item its "
+            f"{_number_word(side)}, or no item."
         )
     numbers = chain.from_iterable(numbers for _, numbers in full if numbers is not None)
     return lengths, all_items, [*numbers]
 
 
-def items_of(
+def read_items_of_user(
     user: object, value: Any, side: Side, source: str
 ) -> tuple[list[Any], list[Any] | None]:
     """Items of one user and, if present, the numbers of the items."""
@@ -63,13 +66,13 @@ def items_of(
         pairs = list(value.items())
         return [item for item, _ in pairs], [number for _, number in pairs]
     if hasattr(value, "iloc") and _is_pandas_series(value):
-        return _from_series(user, value, side, source)
-    items = _listed(user, value, side, source)
+        return _items_from_series(user, value, side, source)
+    items = _items_from_listing(user, value, side, source)
     if items and is_hit(items[0]):
-        return _from_hits(user, items, side, source)
-    if items and (name := _id_of(items[0][0] if is_pair(items[0]) else items[0])):
-        return _from_documents(user, items, name, source), None
-    if items and is_pair(items[0]) and are_scored(items, has_user=True):
+        return _items_from_hits(user, items, side, source)
+    if items and (name := _id_attribute(items[0][0] if is_pair(items[0]) else items[0])):
+        return _ids_of_documents(user, items, name, source), None
+    if items and is_pair(items[0]) and are_items_with_numbers(items, has_user=True):
         return [item for item, _ in items], [number for _, number in items]
     return items, None
 
@@ -79,12 +82,12 @@ def is_hit(value: object) -> bool:
     return isinstance(value, Mapping) and len(_item_keys(value)) == 1
 
 
-def is_only_hit(value: object, side: Side) -> bool:
+def is_hit_without_user(value: object, side: Side) -> bool:
     """Whether a mapping is a hit without a field that could name the user."""
     if not isinstance(value, Mapping) or not is_hit(value):
         return False
-    expected = {*_item_keys(value), *named(VALUE.get(side, ""), [*value])}
-    return all(key in expected or plain(str(key)) in _OF_HITS for key in value)
+    expected = {*_item_keys(value), *names_for_role(VALUE.get(side, ""), [*value])}
+    return all(key in expected or normalize_name(str(key)) in _OF_HITS for key in value)
 
 
 _OF_HITS = {"text", "title", "content", "metadata", "document", "snippet", "url", "embedding"}
@@ -93,38 +96,40 @@ _OF_HITS = {"text", "title", "content", "metadata", "document", "snippet", "url"
 
 def _item_keys(hit: Mapping[Any, Any]) -> list[str]:
     keys = [key for key in hit if isinstance(key, str)]
-    return named("item", keys) or [key for key in keys if plain(key) == "id"]
+    return names_for_role("item", keys) or [key for key in keys if normalize_name(key) == "id"]
 
 
-def _from_hits(
+def _items_from_hits(
     user: object, hits: Sequence[Any], side: Side, source: str
 ) -> tuple[list[Any], list[Any] | None]:
     """Items of hits and, if the hits have numbers, the numbers."""
     (item,) = _item_keys(hits[0])
     fields = {key: value for hit in hits if isinstance(hit, Mapping) for key, value in hit.items()}
-    keys = named(VALUE.get(side, ""), [*fields])
+    keys = names_for_role(VALUE.get(side, ""), [*fields])
     intro = f"User {brief(user)} of {source} has hits"
     if len(keys) > 1:
         raise DataError(
-            f"{intro} with {len(keys)} fields that could be the {VALUE[side]}: {few(keys)}. "
+            f"{intro} with {len(keys)} fields that could be the {VALUE[side]}: {format_few(keys)}. "
             f"Drop or rename the others."
         )
     for rank, hit in enumerate(hits, start=1):
         if not isinstance(hit, Mapping) or item not in hit or any(n not in hit for n in keys):
             raise DataError(
                 f"Hit {rank} of user {brief(user)} of {source} is {brief(hit)}, where others have "
-                f"{few([item, *keys])}."
+                f"{format_few([item, *keys])}."
             )
     items = [hit[item] for hit in hits]
     if keys:
         return items, [hit[keys[0]] for hit in hits]
     if side == "rankings":
-        floats = {key for hit in hits for key, value in hit.items() if kinds([value]) == {"float"}}
-        if unused := [key for key in fields if key in floats or named("rank", [key])]:
+        floats = {
+            key for hit in hits for key, value in hit.items() if type_names([value]) == {"float"}
+        }
+        if unused := [key for key in fields if key in floats or names_for_role("rank", [key])]:
             raise DataError(
-                f"{intro} without a score but with numbers, {few(unused)}: {brief(hits[0])}. Call "
-                f"the one that orders them 'score' (the highest comes first), or drop them if the "
-                f"order of the list is the ranking."
+                f"{intro} without a score but with numbers, {format_few(unused)}: "
+                f"{brief(hits[0])}. Call the one that orders them 'score' (the highest comes "
+                f"first), or drop them if the order of the list is the ranking."
             )
     return items, None
 
@@ -137,7 +142,7 @@ _IDS = {
 """The attribute with the id of a retrieved document; its list is in the order of the ranking."""
 
 
-def _id_of(value: object) -> str:
+def _id_attribute(value: object) -> str:
     """Name of the id attribute if the value is a retrieved document, else "".
 
     A document is of a known library, or has content and metadata as those of LangChain have.
@@ -148,7 +153,7 @@ def _id_of(value: object) -> str:
     return next((_IDS[name] for name in names if name in _IDS), other)
 
 
-def _from_documents(user: object, items: Sequence[Any], name: str, source: str) -> list[Any]:
+def _ids_of_documents(user: object, items: Sequence[Any], name: str, source: str) -> list[Any]:
     """Ids of documents in ranked order, also from pairs of a document and a score.
 
     Whether a higher score of a pair is better depends on the vector store, so it is not read.
@@ -161,7 +166,7 @@ def _from_documents(user: object, items: Sequence[Any], name: str, source: str) 
         remedy = "Give each document its id."
         if keys:
             remedy = (
-                f"Its metadata have {few(keys, 9)}: pass the key that names it, for example "
+                f"Its metadata have {format_few(keys, 9)}: pass the key that names it, for example "
                 f"[document.metadata[{brief(keys[0])}] for document in documents]. If "
                 "several chunks have the same id, duplicates='best' counts the best of them."
             )
@@ -176,7 +181,7 @@ def is_pair(value: object) -> bool:
     return isinstance(value, tuple | list) and len(value) == 2
 
 
-def are_scored(pairs: Sequence[Any], *, has_user: bool) -> bool:
+def are_items_with_numbers(pairs: Sequence[Any], *, has_user: bool) -> bool:
     """Whether pairs can only mean items with a number each.
 
     A text comes first and a float second; where the pairs are those of a user with a name, which
@@ -184,14 +189,14 @@ def are_scored(pairs: Sequence[Any], *, has_user: bool) -> bool:
     """
     if not all(map(is_pair, pairs)):
         return False
-    items, numbers = (kinds(part) - {"null"} for part in zip(*pairs, strict=True))
+    items, numbers = (type_names(part) - {"null"} for part in zip(*pairs, strict=True))
     if items == {"integer"}:
         return has_user and numbers == {"float"}
     allowed = {"integer", "float"} if has_user else {"float"}
     return items == {"string"} and bool(numbers) and numbers <= allowed
 
 
-def _from_series(
+def _items_from_series(
     user: object, series: Any, side: Side, source: str
 ) -> tuple[list[Any], list[Any] | None]:
     """Read a Series of items, or a Series of numbers with the items in the index.
@@ -200,12 +205,12 @@ def _from_series(
     and booleans cannot be items, and an index that numbers the rows is ignored.
     """
     values, index = series.tolist(), series.index.tolist()
-    kind, keys = kinds(values) - {"null"}, kinds(index)
+    kind, keys = type_names(values) - {"null"}, type_names(index)
     counts_rows = index == list(range(len(index)))
-    numbered = any(named(role, [series.name]) for role in ROLES[side][2:])
-    if named("item", [series.index.name]):
+    numbered = any(names_for_role(role, [series.name]) for role in ROLES[side][2:])
+    if names_for_role("item", [series.index.name]):
         return index, values
-    if named("item", [series.name]) or kind <= {"string"}:
+    if names_for_role("item", [series.name]) or kind <= {"string"}:
         return values, None
     if counts_rows and not numbered and not kind & {"float", "boolean"}:
         return values, None
@@ -216,11 +221,11 @@ def _from_series(
         f"User {brief(user)} of {source} has a pandas Series, and whether its values "
         f"({brief(values[0])}, …) or its index ({brief(index[0])}, …) are the items is not "
         f"certain. Pass .tolist() if the values are the items in order, .to_dict() if they are the "
-        f"{_number(side)}s of the items in the index."
+        f"{_number_word(side)}s of the items in the index."
     )
 
 
-def _listed(user: object, value: Any, side: Side, source: str) -> list[Any]:
+def _items_from_listing(user: object, value: Any, side: Side, source: str) -> list[Any]:
     if isinstance(value, list):
         return value
     if isinstance(value, str | bytes):
@@ -241,19 +246,19 @@ def _listed(user: object, value: Any, side: Side, source: str) -> list[Any]:
     # The arrays and Series of NumPy, Polars, pyarrow and torch.
     for name in ("tolist", "to_list"):
         if hasattr(value, name) and isinstance(items := getattr(value, name)(), list):
-            refuse_rounded(items, getattr(value, "dtype", ""), source)
+            refuse_rounded_ids(items, getattr(value, "dtype", ""), source)
             return items
     raise DataError(
         f"User {brief(user)} of {source} has {brief(value)} ({type(value).__name__}) where a list "
-        f"of items, or {{item: {_number(side)}}}, belongs."
+        f"of items, or {{item: {_number_word(side)}}}, belongs."
     )
 
 
-def _number(side: Side) -> str:
+def _number_word(side: Side) -> str:
     return VALUE[side] if side == "rankings" else "gain"
 
 
-def refuse_twice(users: Sequence[Any], source: str) -> None:
+def refuse_repeated_users(users: Sequence[Any], source: str) -> None:
     """Refuse repeated users, as several lists of one user have no order."""
     try:
         if len(set(users)) == len(users):
@@ -273,7 +278,7 @@ def refuse_twice(users: Sequence[Any], source: str) -> None:
 # Columns of lists: a row for each user becomes one for each item
 
 
-def unnested(
+def flatten_list_columns(
     read: Columns, columns: Mapping[str, Column], roles: Mapping[str, str], side: Side
 ) -> tuple[Columns, dict[str, Column], dict[str, str]]:
     """Flatten to rows of items, with other lists of the same lengths; single values are repeated.
@@ -282,26 +287,33 @@ def unnested(
     """
     users = columns[roles["user"]]
     if side != "interactions":
-        refuse_twice(users if isinstance(users, list) else users.to_list(), read.source)
+        refuse_repeated_users(users if isinstance(users, list) else users.to_list(), read.source)
     of_items = [name for role, name in roles.items() if role not in ("user", "item", "time")]
     if single := [name for name in of_items if not holds_lists(columns[name])]:
         raise DataError(
-            f"{read.source} has a list of items in each row, but one value in {few(single)}: each "
-            f"item needs its number. Drop the column, or write a row for each item."
+            f"{read.source} has a list of items in each row, but one value in "
+            f"{format_few(single)}: each item needs its number. Drop the column, or write a row "
+            f"for each item."
         )
-    lengths, items, numbers = _parts(columns[roles["item"]], users, side, read.source)
+    lengths, items, numbers = _flatten_items(columns[roles["item"]], users, side, read.source)
     row = np.repeat(np.arange(len(lengths)), lengths)
     rows = {
-        name: items if name == roles["item"] else _repeat(column, lengths, row, name, read.source)
+        name: items
+        if name == roles["item"]
+        else _expand_column(column, lengths, row, name, read.source)
         for name, column in columns.items()
     }
     value = VALUE[side]
     if numbers is not None:
         rows[value], roles = numbers, {**roles, value: value}
-    return replace(read, empty_users=_taken(users, np.flatnonzero(lengths == 0))), rows, dict(roles)
+    return (
+        replace(read, empty_users=_take_rows(users, np.flatnonzero(lengths == 0))),
+        rows,
+        dict(roles),
+    )
 
 
-def _parts(
+def _flatten_items(
     column: Column, users: Column, side: Side, source: str
 ) -> tuple[np.ndarray[Any, Any], Column, Column | None]:
     """Return the number of items of each row, all items and, if present, all numbers."""
@@ -309,28 +321,28 @@ def _parts(
         column = column.arr.to_list()
     if isinstance(column, pl.Series) and not column.dtype.inner.is_nested():  # type: ignore[attr-defined]
         if column.null_count():
-            raise _no_list(source, int(column.is_null().arg_true()[0]))
-        return column.list.len().to_numpy(), _exploded(column), None
+            raise _missing_list_error(source, int(column.is_null().arg_true()[0]))
+        return column.list.len().to_numpy(), _explode_lists(column), None
     lists = column.to_list() if isinstance(column, pl.Series) else column
     for number, value in enumerate(lists):
         if value is None:
-            raise _no_list(source, number)
-    return items_of_all(users, lists, side, source)
+            raise _missing_list_error(source, number)
+    return read_items_of_users(users, lists, side, source)
 
 
-def _no_list(source: str, number: int) -> DataError:
+def _missing_list_error(source: str, number: int) -> DataError:
     return DataError(
         f"Row {number + 1} of {source} has no list of items (null), where other rows have one. "
         f"Write an empty list for a user without items."
     )
 
 
-def _repeat(
+def _expand_column(
     column: Column, lengths: np.ndarray[Any, Any], row: np.ndarray[Any, Any], name: str, source: str
 ) -> Column:
     """Expand a column next to the items: flatten lists, or repeat single values for each item."""
     if not holds_lists(column):
-        return _taken(column, row)
+        return _take_rows(column, row)
     lists = column.to_list() if isinstance(column, pl.Series) else column
     for number, (value, n) in enumerate(zip(lists, lengths.tolist(), strict=True), start=1):
         if value is None and n == 0:
@@ -341,17 +353,17 @@ def _repeat(
                 f"{brief(name)}. Each item needs one value."
             )
     if isinstance(column, pl.Series):
-        return _exploded(column.arr.to_list() if column.dtype == pl.Array else column)
-    return [*chain.from_iterable(_plain(value) for value in lists if value is not None)]
+        return _explode_lists(column.arr.to_list() if column.dtype == pl.Array else column)
+    return [*chain.from_iterable(_array_to_list(value) for value in lists if value is not None)]
 
 
-def _plain(values: Any) -> Any:
+def _array_to_list(values: Any) -> Any:
     return values.tolist() if hasattr(values, "tolist") else values
 
 
-def _exploded(column: pl.Series) -> pl.Series:
+def _explode_lists(column: pl.Series) -> pl.Series:
     return column.filter(column.list.len() > 0).explode()
 
 
-def _taken(column: Column, rows: np.ndarray[Any, Any]) -> Column:
+def _take_rows(column: Column, rows: np.ndarray[Any, Any]) -> Column:
     return column[rows] if isinstance(column, pl.Series) else [column[row] for row in rows.tolist()]

@@ -12,7 +12,7 @@ import polars as pl
 
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
-from rankmeter._reading.keyed import in_one_type, read_labels, read_users
+from rankmeter._reading.keyed import read_labels, read_users, to_common_id_type
 from rankmeter._reading.read import Interactions
 from rankmeter._reading.table import Frame
 from rankmeter._results.estimates import Estimate, estimate, macro_estimate, mean_interval
@@ -207,7 +207,7 @@ def by_popularity(
     read = Interactions.read(train, columns=columns)
     popularity = read.frame.group_by("item").len("value")
     judged = Interactions.read(truth, columns=columns)
-    judged_items, items = in_one_type(
+    judged_items, items = to_common_id_type(
         judged.frame["item"],
         popularity["item"],
         f"truth ({judged.source})",

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._reading.by_user import places, series
-from rankmeter._reading.forms import is_accepted
+from rankmeter._reading.by_user import id_sort_keys, to_series
+from rankmeter._reading.forms import has_accepted_form
 from rankmeter._reading.keyed import read_users
 from rankmeter._reading.read import Interactions
 from rankmeter._reading.table import Frame
@@ -52,7 +52,7 @@ def recommend(
     """List the first `k` unseen items of each user; with a seed, in a random order per user."""
     k = integer("k", k, least=1)
     flag("exclude_seen", exclude_seen)
-    best = scores.sort("score", places(scores["item"]), descending=[True, False])
+    best = scores.sort("score", id_sort_keys(scores["item"]), descending=[True, False])
     items, score = best["item"], best["score"].cast(pl.Float64)
     audience = audience_of(frame["user"], users)
     shuffle = None if seed is None else Shuffle(len(items), draws(seed, audience))
@@ -84,7 +84,7 @@ def audience_of(train: pl.Series, users: Any) -> pl.Series:
         return train.unique().sort()
     # An array of two dimensions has no users, and a string could be one user or a path.
     table = getattr(users, "ndim", 1) != 1 and not hasattr(type(users), "columns")
-    if isinstance(users, str | bytes) or table or not is_accepted(users):
+    if isinstance(users, str | bytes) or table or not has_accepted_form(users):
         raise UsageError(
             "`users` must be ids, or a frame or a Path with a column user, got "
             f"{type(users).__name__} {brief(users)}"
@@ -150,7 +150,7 @@ def rank_unseen(
     flag("exclude_seen", exclude_seen)
     learned = frame["user"].unique().sort()
     items = frame["item"].unique()
-    items = items.gather(places(items).arg_sort())
+    items = items.gather(id_sort_keys(items).arg_sort())
     pairs = frame.select("user", "item").unique()
     numbers = pl.DataFrame([items, pl.int_range(len(items), eager=True).alias("at")])
     row = learned.search_sorted(pairs["user"]).to_numpy()
@@ -167,7 +167,10 @@ def rank_unseen(
         if exclude_seen:
             scores[interactions[block].nonzero()] = -np.inf
         user, item, best, rank = _best(scores, min(k, len(items)))
-        pair = {"user": learned.gather(series(block[user])), "item": items.gather(series(item))}
+        pair = {
+            "user": learned.gather(to_series(block[user])),
+            "item": items.gather(to_series(item)),
+        }
         lists.append(pl.DataFrame({**pair, "score": best, "rank": rank}))
     return pl.concat(lists)
 

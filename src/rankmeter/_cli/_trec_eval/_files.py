@@ -10,11 +10,11 @@ import polars as pl
 
 from rankmeter._reading.by_user import InFrame
 from rankmeter._reading.columns import Columns
-from rankmeter._reading.files import large, read_content, start_of
+from rankmeter._reading.files import large_text, read_content, start_of_large_file
 from rankmeter._reading.lines import Lines
 from rankmeter._reading.table import Origin, Table
 from rankmeter._reading.text import Text
-from rankmeter._reading.trec import read_run, trec_fields
+from rankmeter._reading.trec import read_run, read_trec_fields
 from rankmeter.errors import DuplicateError, FileFormatError, InvalidValueError
 from rankmeter.errors._checks import exact
 
@@ -40,7 +40,7 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     lines = Lines.of(text, FORMS[form].split(), used.split()) if form == "qrels" else None
     if lines is not None and (lines.numbers == np.round(lines.numbers)).all():
         return Table(lines.as_judgments(), "list", origin=origin)
-    frame, _ = trec_fields(text, "truth", FORMS[form], used, exact=True)
+    frame, _ = read_trec_fields(text, "truth", FORMS[form], used, exact=True)
     *keys, grade_column = frame.columns
     frame = frame.rename({grade_column: "gain"})
     gain = pl.col("gain")
@@ -120,9 +120,9 @@ def _text(path: str) -> Text:
             raise FileFormatError(f"{path} is empty")
         return data
 
-    start = _cleaned(start_of(file))
+    start = _cleaned(start_of_large_file(file))
     if start.strip():
-        return large(path, start, content, "latin-1")
+        return large_text(path, start, content, "latin-1")
     return Text(path, content(), "latin-1")
 
 

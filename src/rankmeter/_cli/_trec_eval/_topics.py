@@ -16,7 +16,7 @@ from rankmeter._cli._trec_eval._files import as_written
 from rankmeter._engine.memory import Memory
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._rankings.codes import Codes, distinct
-from rankmeter._reading.by_user import Ids, Objects, series
+from rankmeter._reading.by_user import Ids, Objects, to_series
 from rankmeter._reading.lines import Lines
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import MetricPlan, Plan
@@ -210,7 +210,7 @@ def _with_places(table: Table, names: Ids) -> Table:
         return replace(table, rows=replace(rows, users=_topics(index)))
     runs = table.frame["user"].rle().struct.unnest()
     index = np.repeat(Codes(names).find(runs["value"]), runs["len"].to_numpy())
-    placed = table.with_rows(table.frame.with_columns(user=series(index)))
+    placed = table.with_rows(table.frame.with_columns(user=to_series(index)))
     return _select_rows(placed, index >= 0)
 
 
@@ -220,7 +220,7 @@ def _select_rows(table: Table, mask: npt.NDArray[np.bool_]) -> Table:
         return table
     if isinstance(table.rows, Lines):
         return replace(table, rows=table.rows.where(mask))
-    return table.with_rows(table.frame.filter(series(mask)))
+    return table.with_rows(table.frame.filter(to_series(mask)))
 
 
 def _with_gains(judged: Table, gains: FloatArray) -> Table:
@@ -228,7 +228,7 @@ def _with_gains(judged: Table, gains: FloatArray) -> Table:
     rows = judged.rows
     if isinstance(rows, Lines):
         return replace(judged, rows=replace(rows, numbers=gains))
-    return judged.with_rows(judged.frame.with_columns(gain=series(gains)))
+    return judged.with_rows(judged.frame.with_columns(gain=to_series(gains)))
 
 
 def _with_names(table: Table, names: Ids) -> Table:
