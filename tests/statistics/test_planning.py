@@ -48,6 +48,20 @@ def test_hits_have_the_power_of_their_test(share, difference):
     assert f"if {share:.2%} of the users have a hit of one system alone" in str(found)
 
 
+def test_a_comparison_and_results_are_pilots():
+    truth = {user: {"a"} for user in range(6)}
+    other = {user: ["a"] if user % 3 else ["b", "a"] for user in truth}
+    rankings = {"A": {user: ["a"] for user in truth}, "B": other}
+    results = {name: rm.evaluate(lists, truth, "mrr") for name, lists in rankings.items()}
+    wanted = rm.sample_size({"A": [1] * 6, "B": [0.5, 1, 1] * 2}, difference=0.1)
+    for pilot in (rm.compare(rankings, truth, "mrr"), rm.compare_values(results), results):
+        assert rm.sample_size(pilot, difference=0.1) == wanted
+    with pytest.raises(UsageError, match="got 2 systems and 2 metrics: compare two systems by one"):
+        rm.sample_size(rm.compare(rankings, truth, "mrr rr@2"), difference=0.1)
+    with pytest.raises(UsageError, match="a Summary is not a mapping from system to values"):
+        rm.sample_size(results["A"], difference=0.1)
+
+
 def test_an_assurance_takes_the_upper_limit_of_a_pilot():
     rng, enough, without = np.random.default_rng(4), 0, 0
     needed = rm.sample_size(sd=1, difference=0.2).n

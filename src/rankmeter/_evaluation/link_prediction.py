@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Set, Sized
+from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -358,7 +359,7 @@ def _triples(data: Any, name: str) -> IntArray:
         roles = ("head", "relation", "tail")
         array = np.column_stack([np.asarray(data[columns[role]]) for role in roles])
     else:
-        array = host(asarray([*data] if isinstance(data, Set) else data, name))
+        array = host(asarray([*data] if isinstance(data, AbstractSet) else data, name))
     if array.size == 0:
         return np.zeros((0, 3), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":

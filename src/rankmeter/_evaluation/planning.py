@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from rankmeter._evaluation.values import values_of_results
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._reading.per_user import read_per_user
+from rankmeter._results.comparison import Comparison
 from rankmeter._statistics.power import detectable_share, minimum_detectable_effect
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import flag, integer, number, significance
+from rankmeter.errors._checks import counted, flag, integer, number, significance
 
 MOST = 10**12
 
@@ -83,8 +85,8 @@ def sample_size(
     Parameters
     ----------
     pilot : object, optional
-        A small study of two systems: per-user values in any form that `compare_values` takes, with
-        one metric. Or the number `sd`.
+        A small study of two systems with one metric: a comparison, or per-user values in any form
+        that `compare_values` takes. Or the number `sd`.
     difference : float
         The smallest true difference of the means that the study should find.
     sd : float, optional
@@ -191,12 +193,14 @@ def _least_users(finds: Callable[[int], bool]) -> int:
 
 def _differences(pilot: object) -> FloatArray:
     """Differences between the values of a pilot's two systems, by user."""
-    frame = read_per_user(pilot).frame
+    if isinstance(pilot, Comparison):
+        pilot = pilot.per_user
+    frame = read_per_user(values_of_results(pilot)[0]).frame
     names = frame["system"].unique(maintain_order=True).to_list()
     if len(names) != 2 or frame["metric"].n_unique() != 1:
         raise UsageError(
-            f"a pilot has two systems and one metric, got {len(names)} and "
-            f"{frame['metric'].n_unique()}"
+            f"a pilot has two systems and one metric, got {counted(len(names), 'system')} and "
+            f"{counted(frame['metric'].n_unique(), 'metric')}: compare two systems by one"
         )
     table = frame.pivot("system", index="user", values="value", aggregate_function="mean")
     table = table.drop_nulls()

@@ -135,22 +135,7 @@ def compare_stored(
 
     If `is_complete`, the values answer one question, whose options the result does not repeat.
     """
-    if isinstance(values, Result):
-        raise UsageError(
-            f"a {type(values).__name__} is not a mapping from system to values: name the results "
-            "of evaluations, {'A': result, 'B': result}, or pass the per_user of a comparison"
-        )
-    results: dict[str, Summary] = {}
-    if isinstance(values, Mapping):
-        values = with_equal_names(values)
-        results = named_results(values)
-        check_options(results)
-        frames = {id(result): _values_by_user(name, result) for name, result in results.items()}
-        values = {
-            name: [frames.get(id(run), run) for run in data] if isinstance(data, list | tuple)
-            else frames.get(id(data), data)
-            for name, data in values.items()
-        }  # fmt: skip
+    values, results = values_of_results(values)
     read = read_per_user(values, columns=columns)
     read = read._replace(frame=_with_equal_spellings(read.frame))
     names = read.frame["system"].unique(maintain_order=True).to_list()
@@ -174,6 +159,33 @@ def compare_stored(
         values=read.frame.select("system", "user", "metric", "seed", "value"),
         kind=next(iter(results.values())).kind if results else read.kind,
     )  # fmt: skip
+
+
+def values_of_results(values: Any) -> tuple[Any, dict[str, Summary]]:
+    """Replace the results among systems by the values of their users; return both.
+
+    Raises
+    ------
+    UsageError
+        If `values` is one result, or the results have other options for a metric.
+    """
+    if isinstance(values, Result):
+        raise UsageError(
+            f"a {type(values).__name__} is not a mapping from system to values: name the results "
+            "of evaluations, {'A': result, 'B': result}, or pass the per_user of a comparison"
+        )
+    if not isinstance(values, Mapping):
+        return values, {}
+    values = with_equal_names(values)
+    results = named_results(values)
+    check_options(results)
+    frames = {id(result): _values_by_user(name, result) for name, result in results.items()}
+    systems = {
+        name: [frames.get(id(run), run) for run in data] if isinstance(data, list | tuple)
+        else frames.get(id(data), data)
+        for name, data in values.items()
+    }  # fmt: skip
+    return systems, results
 
 
 def is_per_user_table(data: object) -> bool:
