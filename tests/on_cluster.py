@@ -34,7 +34,7 @@ from rankmeter._rankings.spark import gather, judged_or_counted
 from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import unify_all_id_types
-from rankmeter.conventions._plan import resolve
+from rankmeter.conventions._plan import resolve_plan
 from rankmeter.errors import NotEnoughMemoryError
 
 # The address of the host's name may be one at which executors do not reach the driver: they would
@@ -130,7 +130,7 @@ def equal_by_rules(session, folder):
     for order, words in (CASES[0], CASES[-1]):
         seed = CASES.index((order, words))
         rankings, truth = many(seed, order, words=words)
-        plan = resolve(RULES)
+        plan = resolve_plan(RULES)
         judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
         wanted = Memory().open(judged, tables).run(plan)[""]
         table = open_spark(read(session, folder, rankings))

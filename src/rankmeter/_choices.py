@@ -78,7 +78,7 @@ MATRICES: tuple[Input, ...] = ("rankings", "scores", "batches")
 ROWS: tuple[Input, ...] = ("scores", "batches")
 
 
-def choice(
+def declare_choice(
     default: Any, meaning: str, *, rare: bool = False, inputs: tuple[Input, ...] = EVERY
 ) -> Any:
     """Declare a choice: its default, its meaning, whether it is rare, and where it can act."""
@@ -90,13 +90,13 @@ def choice(
 class Alignment:
     """Choices that decide how hits are found."""
 
-    relevant: str = choice(
+    relevant: str = declare_choice(
         ">0",
         "Which judged items are relevant: ``>0``, ``>=4``, ``>3.5``, or ``any`` (every judged "
         "item). A number t means ``>=t``.",
         inputs=JUDGED,
     )
-    gains: Literal["relevant", "positive", "all", "above", "reached"] = choice(
+    gains: Literal["relevant", "positive", "all", "above", "reached"] = declare_choice(
         "relevant",
         "Which judged items have a gain: the ``relevant`` ones; or, regardless of ``relevant``, "
         "the ``positive`` ones or ``all``, negative ones included (for metrics that sum gains "
@@ -108,7 +108,7 @@ class Alignment:
         rare=True,
         inputs=JUDGED,
     )
-    ties: TieRule = choice(  # noqa: RUF009 - a declaration, as its neighbours
+    ties: TieRule = declare_choice(  # noqa: RUF009 - a declaration, as its neighbours
         "item",
         "Order of items with equal scores: by ``item`` (ascending: integers by value, then "
         "all other ids by the bytes of their text), ``item-descending``, ``text`` and "
@@ -120,7 +120,7 @@ class Alignment:
         "last of their ranks, as above a threshold on scores).",
         inputs=TIED,
     )
-    duplicates: Literal["error", "best", "first", "each", "unchecked"] = choice(
+    duplicates: Literal["error", "best", "first", "each", "unchecked"] = declare_choice(
         "error",
         "An item repeated in one ranking: ``error``, ``best`` (keep its best rank; items below "
         "move up), ``first`` (the best one counts, its repetitions occupy ranks), ``each`` (count "
@@ -128,48 +128,48 @@ class Alignment:
         "repeated items that are not judged).",
         inputs=RANKINGS,
     )
-    judgements: Literal["error", "max", "last", "sum"] = choice(
+    judgements: Literal["error", "max", "last", "sum"] = declare_choice(
         "error",
         "Contradicting judgments of one item: ``error``, or keep the ``max``, the ``last``, or the "
         "``sum``. Equal judgments are one judgment. ``judgments`` is the same option.",
         inputs=RANKINGS,
     )
-    scope: Literal["all", "ranked", "appended"] = choice(
+    scope: Literal["all", "ranked", "appended"] = declare_choice(
         "all",
         "Which judged items can be found: ``all``; only those ``ranked``; or all, where those "
         "missing from a ranking are ``appended`` to it, tied with each other.",
         rare=True,
         inputs=MATRICES,
     )
-    pool: Literal["all", "judged"] = choice(
+    pool: Literal["all", "judged"] = declare_choice(
         "all",
         "Which ranked items occupy ranks: ``all``, or only ``judged`` ones. As in TREC, a negative "
         "gain means that an item was pooled but not judged.",
         rare=True,
         inputs=RANKINGS,
     )
-    exclude: Literal["none", "self"] = choice(
+    exclude: Literal["none", "self"] = declare_choice(
         "none",
         "Which ranked items are left out, and those below them move up: ``none``, or ``self``, the "
         "item whose id is that of the user, such as the document that a query was made from.",
         rare=True,
         inputs=RANKINGS,
     )
-    retrieved: Literal["all", "positive"] = choice(
+    retrieved: Literal["all", "positive"] = declare_choice(
         "all",
         "Which ranked items can be hits: ``all``, or only those with a ``positive`` score; the "
         "others keep their ranks.",
         rare=True,
         inputs=SCORED,
     )
-    score_type: Literal["float64", "float32"] = choice(
+    score_type: Literal["float64", "float32"] = declare_choice(
         "float64",
         "Precision at which scores are compared: ``float64``, or ``float32``, which can create "
         "ties.",
         rare=True,
         inputs=SCORED,
     )
-    depth: int | None = choice(
+    depth: int | None = declare_choice(
         None, "Cut every ranking at this rank before anything else.", rare=True
     )
 
@@ -219,24 +219,24 @@ GEOMETRIC_FLOOR = 1e-5
 class Averaging:
     """Choices of the users to average, and of the number for users without a value."""
 
-    missing: Literal["zero", "skip", "raise"] = choice(
+    missing: Literal["zero", "skip", "raise"] = declare_choice(
         "zero",
         "A user with ground truth but no ranking: ``zero`` (an empty ranking), ``skip``, "
         "``raise``.",
         inputs=RANKINGS,
     )
-    extra: Literal["ignore", "zero", "raise"] = choice(
+    extra: Literal["ignore", "zero", "raise"] = declare_choice(
         "ignore",
         "A user with a ranking but no ground truth: ``ignore``, ``zero``, ``raise``.",
         rare=True,
         inputs=RANKINGS,
     )
-    undefined: Literal["skip", "zero", "one", "nan", "raise"] = choice(
+    undefined: Literal["skip", "zero", "one", "nan", "raise"] = declare_choice(
         "skip",
         "How a user without a value counts, usually a user without relevant items: ``skip`` "
         "(not at all), ``zero``, ``one``, ``nan`` (the mean becomes NaN too), ``raise``.",
     )
-    users: Literal["all", "relevant", "hit", "ranked"] = choice(
+    users: Literal["all", "relevant", "hit", "ranked"] = declare_choice(
         "all",
         "Users to average: ``all`` in the ground truth; of these only those with something "
         "``relevant``, also for metrics that are defined without; only those with a ``hit`` (a "
@@ -244,20 +244,20 @@ class Averaging:
         "metrics.",
         rare=True,
     )
-    empty: Literal["score", "skip"] = choice(
+    empty: Literal["score", "skip"] = declare_choice(
         "score",
         "A user whose ranking is an empty list: ``score`` it or ``skip`` it.",
         rare=True,
         inputs=JUDGED,
     )
-    empty_truth: Literal["score", "skip"] = choice(
+    empty_truth: Literal["score", "skip"] = declare_choice(
         "score",
         "A user whose ground truth is an empty list: ``score`` it (the metric is then undefined) "
         "or ``skip`` it.",
         rare=True,
         inputs=JUDGED,
     )
-    aggregate: Literal["mean", "geometric", "median", "sum", "micro"] = choice(
+    aggregate: Literal["mean", "geometric", "median", "sum", "micro"] = declare_choice(
         "mean",
         "How the values of the users are combined: their ``mean``, ``geometric`` mean (of values "
         "raised to at least 0.00001, as in trec_eval), ``median``, ``sum``, or, for shares, "
@@ -270,26 +270,26 @@ class Averaging:
 class Setting:
     """The options that hold for all metrics of a plan."""
 
-    bad_scores: Literal["error", "drop", "worst"] = choice(
+    bad_scores: Literal["error", "drop", "worst"] = declare_choice(
         "error",
         "A NaN or null score: ``error``, ``drop`` the row, or rank it ``worst``.",
         inputs=MATRICES,
     )
-    no_overlap: Literal["error", "allow"] = choice(
+    no_overlap: Literal["error", "allow"] = declare_choice(
         "error",
         "Rankings and ground truth that share no user, or no item: ``error``, ``allow``.",
         inputs=RANKINGS,
     )
-    n_items: int | None = choice(
+    n_items: int | None = declare_choice(
         None, "Size of the catalogue, for the metrics that need it, such as accuracy."
     )
-    bugs: bool = choice(
+    bugs: bool = declare_choice(
         False,  # noqa: FBT003 - a declaration
         "Also reproduce the outright bugs of the tool in ``like``, to trace published numbers.",
         rare=True,
     )
-    confidence: float = choice(0.95, "Level of the intervals, between 0 and 1.")
-    interval: Literal["wilson", "t", "bca", "percentile"] = choice(
+    confidence: float = declare_choice(0.95, "Level of the intervals, between 0 and 1.")
+    interval: Literal["wilson", "t", "bca", "percentile"] = declare_choice(
         "wilson",
         "How intervals are made: ``wilson`` (for means of metrics with a bounded scale, with an "
         "effective number of users; for all others ``t``, cut where the scale ends, and ``t`` for "
@@ -298,13 +298,13 @@ class Setting:
         "``wilson`` and ``t`` use the variance between clusters, and the bootstraps draw whole "
         "clusters.",
     )
-    resamples: int = choice(
+    resamples: int = declare_choice(
         2_000,
         "Bootstrap samples drawn for an interval. ``n_bootstrap`` is the same option.",
         rare=True,
     )
-    seed: int = choice(0, "Seed of all random draws: the same seed gives the same result.")
-    each: bool = choice(
+    seed: int = declare_choice(0, "Seed of all random draws: the same seed gives the same result.")
+    each: bool = declare_choice(
         False,  # noqa: FBT003 - a declaration
         "What is one query where a row has several true items: the row, or if True, each of them, "
         "ranked without the others of its row (filtered, as in link prediction). Tools of link "
@@ -371,7 +371,7 @@ class Choice:
     inputs: tuple[Input, ...]  # on what it can act
 
 
-def _declared(part: type[Any]) -> dict[str, Choice]:
+def _declared_choices(part: type[Any]) -> dict[str, Choice]:
     hints = typing.get_type_hints(part)
     choices = {}
     for field in dataclasses.fields(part):
@@ -392,10 +392,14 @@ def words_and_types(hint: Any) -> tuple[tuple[Any, ...], list[Any]]:
     return words, [m for m in members if typing.get_origin(m) is not Literal]
 
 
-SETTINGS: Mapping[str, Choice] = _declared(Setting)
+SETTINGS: Mapping[str, Choice] = _declared_choices(Setting)
 """The choices that hold for all metrics of a plan."""
 
-CHOICES: Mapping[str, Choice] = {**_declared(Alignment), **_declared(Averaging), **SETTINGS}
+CHOICES: Mapping[str, Choice] = {
+    **_declared_choices(Alignment),
+    **_declared_choices(Averaging),
+    **SETTINGS,
+}
 """Every choice by name. Those outside `SETTINGS` are legal inside a metric's parentheses, too."""
 
 ALIASES = {
@@ -407,13 +411,13 @@ RELEVANCE = ("relevant", "gains")
 """The choices that decide which judged items are relevant."""
 
 
-def checked_choice(name: str, value: Any) -> Any:
+def check_choice(name: str, value: Any) -> Any:
     """Convert the value of a choice to canonical form; a UsageError if it is not permitted."""
     declared = CHOICES[name]
     if name == "relevant":
-        return _threshold(value)
+        return _canonical_threshold(value)
     if name == "gains" and not (isinstance(value, str) and value in declared.words):
-        return _gain_table(value)
+        return _canonical_gain_table(value)
     if declared.words:
         return one_of(name, value, declared.words)
     if declared.hint is float:
@@ -430,7 +434,7 @@ def checked_choice(name: str, value: Any) -> Any:
     return integer(name, value, least=1, most=MOST_RESAMPLES if name == "resamples" else LARGEST)
 
 
-def _threshold(value: Any) -> str:
+def _canonical_threshold(value: Any) -> str:
     """Convert ``relevant`` to canonical form: ``">= 4.0"`` → ``">=4"``, a number t → ``">=t"``."""
     try:
         text = str(value).strip().lower().replace("≥", ">=")
@@ -443,10 +447,10 @@ def _threshold(value: Any) -> str:
         raise UsageError(
             f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), got {brief(value)}"
         )
-    return f"{match[1] or '>='}{show(float(match[2]))}"
+    return f"{match[1] or '>='}{format_value(float(match[2]))}"
 
 
-def _gain_table(value: Any) -> str:
+def _canonical_gain_table(value: Any) -> str:
     """Convert gains to canonical form: ``{2: 1.0, 1: 0.1}`` and ``2:1,1:.1`` → ``1:0.1 2:1``."""
     try:
         if isinstance(value, Mapping):
@@ -471,12 +475,12 @@ def _gain_table(value: Any) -> str:
     return " ".join(f"{exact(grade)}:{exact(gain)}" for grade, gain in sorted(pairs))
 
 
-def acting(choices: Mapping[str, Any], data: Input) -> dict[str, Any]:
+def select_active_choices(choices: Mapping[str, Any], data: Input) -> dict[str, Any]:
     """Select the choices that can act on the data; drop all other options."""
     return {n: value for n, value in choices.items() if n in CHOICES and data in CHOICES[n].inputs}
 
 
-def refuse_inert(names: Iterable[str], data: Input) -> None:
+def refuse_inert_choices(names: Iterable[str], data: Input) -> None:
     """Raise an error if one of the choices cannot act on the data."""
     for name in names:
         if data not in (inputs := CHOICES[name].inputs):
@@ -488,12 +492,12 @@ def refuse_inert(names: Iterable[str], data: Input) -> None:
             )
 
 
-def show(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Format a value as in the text of a plan."""
     return "none" if value is None else exact(value) if isinstance(value, float) else str(value)
 
 
-def by_canonical_name(options: Mapping[str, Any]) -> dict[str, Any]:
+def replace_aliases(options: Mapping[str, Any]) -> dict[str, Any]:
     """Replace the `ALIASES` of options; a UsageError if an option has both names."""
     for alias in (alias for alias in ALIASES if alias in options):
         if ALIASES[alias] in options:
@@ -501,7 +505,7 @@ def by_canonical_name(options: Mapping[str, Any]) -> dict[str, Any]:
     return {ALIASES.get(name, name): value for name, value in options.items()}
 
 
-def spellings(name: str) -> list[str]:
+def name_and_aliases(name: str) -> list[str]:
     """An option's name and its `ALIASES`."""
     return [name, *(alias for alias, real in ALIASES.items() if real == name)]
 
@@ -516,7 +520,7 @@ def takes_aliases(function: F) -> F:
 
     @functools.wraps(function)
     def renamed(*args: Any, **options: Any) -> Any:
-        options = by_canonical_name(options) if names & options.keys() else options
+        options = replace_aliases(options) if names & options.keys() else options
         return function(*args, **options)
 
     return typing.cast("F", renamed)
@@ -533,12 +537,12 @@ def takes_choices_of(data: Input) -> Callable[[F], F]:
     def described(function: F) -> F:
         signature = inspect.signature(function)
         parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        names = acting(CHOICES, data).keys() - {p.name for p in parameters}
+        names = select_active_choices(CHOICES, data).keys() - {p.name for p in parameters}
         parameters += [p for p in _choice_parameters() if p.name in names]
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         if function.__doc__:  # absent under python -OO
             # Python 3.13 removes the indentation of docstrings.
-            text, mark = _documentation(frozenset(names)), re.compile(r"(?m)^( *)\{choices\}\n")
+            text, mark = _document_choices(frozenset(names)), re.compile(r"(?m)^( *)\{choices\}\n")
             function.__doc__ = mark.sub(lambda m: textwrap.indent(text, m[1]), function.__doc__)
         return function
 
@@ -556,18 +560,20 @@ def _choice_parameters() -> list[inspect.Parameter]:
 
 
 @functools.cache
-def _documentation(names: frozenset[str]) -> str:
+def _document_choices(names: frozenset[str]) -> str:
     """Format the choices with some names as entries of a numpydoc section."""
     lines = []
     for declared in sorted(CHOICES.values(), key=lambda c: c.rare):
         if declared.name not in names:
             continue
-        kind = "str" if declared.words or declared.name == "relevant" else _kind(declared.hint)
-        default = "" if declared.default is None else f" Default: ``{show(declared.default)}``."
+        kind = "str" if declared.words or declared.name == "relevant" else _type_word(declared.hint)
+        default = (
+            "" if declared.default is None else f" Default: ``{format_value(declared.default)}``."
+        )
         text = textwrap.fill(declared.meaning + default, 92)
         lines += [f"{declared.name} : {kind}, optional", textwrap.indent(text, "    ")]
     return "\n".join(lines) + "\n"
 
 
-def _kind(hint: Any) -> str:
+def _type_word(hint: Any) -> str:
     return "int" if int in typing.get_args(hint) else str(hint.__name__)

@@ -21,7 +21,7 @@ _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", def
 
 
 @contextmanager
-def listening(show: Callable[[str], None]) -> Iterator[None]:
+def report_progress_to(show: Callable[[str], None]) -> Iterator[None]:
     """Call `show` with a line about the work in progress, inside the context."""
     token = _LISTENER.set(show)
     try:
@@ -38,19 +38,19 @@ def with_progress(pieces: Iterable[_T], task: str, n_parts: int, n_rows: int) ->
             passed = max(time.monotonic() - start, 1e-9)
             share = done / n_parts
             rate = n_rows * share / passed
-            time_left = _span(passed / share - passed)
+            time_left = _format_duration(passed / share - passed)
             show(f"{task}: {share:.0%}, {rate:,.0f} rows/s, {time_left} left")
         yield part
 
 
-def _span(duration: float) -> str:
+def _format_duration(duration: float) -> str:
     """Format a duration in seconds as minutes and seconds."""
     minutes, seconds = divmod(round(duration), 60)
     return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[IO[bytes]]:
+def open_replacement(path: str | Path) -> Iterator[IO[bytes]]:
     """Yield a file that replaces `path` once written without an error.
 
     Until then it is a file in the same folder: without a name where the system has such files, so
@@ -69,7 +69,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         is_name = False
     if not is_name:
         raise refused("path", "the path of a file, as text", path)
-    if is_special(path):
+    if is_special_file(path):
         try:
             with Path(path).open("wb") as file:
                 yield file
@@ -84,7 +84,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         raise FileNotFoundError(errno.ENOENT, "this folder does not exist", str(Path(path).parent))
     other = real.with_name(f".rankmeter-{os.urandom(8).hex()}.tmp")
     try:
-        unnamed = _unnamed_file(real.parent)
+        unnamed = _open_unnamed_file(real.parent)
         with unnamed or other.open("xb") as file:
             yield file
             file.flush()
@@ -107,7 +107,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         raise
 
 
-def _unnamed_file(folder: Path) -> IO[bytes] | None:
+def _open_unnamed_file(folder: Path) -> IO[bytes] | None:
     """Open a file without a name in a folder; None if the system cannot name such a file later."""
     try:
         number = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
@@ -124,10 +124,10 @@ def _path_of_descriptor(number: int) -> str:
 
 
 @contextmanager
-def temporary() -> Iterator[tuple[IO[bytes], str]]:
+def open_temporary_file() -> Iterator[tuple[IO[bytes], str]]:
     """Yield a new file and a path for reading the file repeatedly; both are removed at the end.
 
-    Like the files of `replacing`, the file has no name in a folder if the system allows that.
+    Like those of `open_replacement`, the file has no name in a folder if the system allows that.
     """
     with tempfile.TemporaryFile() as file:
         if Path(_path_of_descriptor(file.fileno())).exists():
@@ -140,7 +140,7 @@ def temporary() -> Iterator[tuple[IO[bytes], str]]:
 
 
 @contextmanager
-def writing_temporary() -> Iterator[None]:
+def translate_temporary_file_errors() -> Iterator[None]:
     """Turn an OSError into an error with the temporary folder and how to choose another folder."""
     try:
         yield
@@ -152,7 +152,7 @@ def writing_temporary() -> Iterator[None]:
 
 
 @contextmanager
-def new_folder(path: str | Path) -> Iterator[None]:
+def create_folder(path: str | Path) -> Iterator[None]:
     """Create a folder with its missing parents; remove the new folders if the work fails."""
     folder = Path(path)
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
@@ -166,7 +166,7 @@ def new_folder(path: str | Path) -> Iterator[None]:
         raise
 
 
-def is_special(path: str | Path) -> bool:
+def is_special_file(path: str | Path) -> bool:
     """Whether a path exists and is neither a file nor a folder."""
     location = Path(path)
     return location.exists() and not location.is_file() and not location.is_dir()

@@ -12,7 +12,7 @@ from rankmeter._reading.memory import check_memory
 from rankmeter._reading.read import read_interactions
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import integer, number
-from rankmeter.splits._chance import draws, mix
+from rankmeter.splits._chance import draw_random_bits, scramble_bits
 
 __all__ = ["movielens", "movielens_items", "synthetic"]
 
@@ -173,27 +173,35 @@ def synthetic(
         raise UsageError(f"`n_per_user` must be at most `n_items`, got {n_per_user} > {n_items}")
     number("exponent", exponent, least=0)
     ids = pl.Series(np.arange(1, n_items + 1))
-    by_popularity = np.argsort(draws(seed, ids)) + 1
+    by_popularity = np.argsort(draw_random_bits(seed, ids)) + 1
     popularity = np.arange(1, n_items + 1, dtype=np.float64) ** -exponent
     user = np.repeat(np.arange(1, n_users + 1), n_per_user)
-    chance = draws(seed, pl.Series(np.arange(1, n_users + 1)))
-    taste_of_user = mix(~mix(chance)) % np.uint64(n_tastes)
-    taste_of_item = mix(~draws(seed, pl.Series(by_popularity))) % np.uint64(n_tastes)
+    chance = draw_random_bits(seed, pl.Series(np.arange(1, n_users + 1)))
+    taste_of_user = scramble_bits(~scramble_bits(chance)) % np.uint64(n_tastes)
+    taste_of_item = scramble_bits(~draw_random_bits(seed, pl.Series(by_popularity))) % np.uint64(
+        n_tastes
+    )
     step = max(_CELLS // n_items, 1)
     races = []
     for start_user in range(0, n_users, step):
         users = slice(start_user, start_user + step)
         is_own = taste_of_user[users, None] == taste_of_item
         appeal = popularity * np.where(is_own & (n_tastes > 1), _OWN_TASTE, 1.0)
-        races.append(_arrivals(chance[users], appeal, n_per_user))
+        races.append(_first_arrivals(chance[users], appeal, n_per_user))
     popularity_rank = np.concatenate(races).ravel()
     item = by_popularity[popularity_rank]
-    pair = draws(seed, pl.Series(user), pl.Series(item))
-    liking = 3.5 + _bell_shaped(draws(seed, pl.Series(item))) + _bell_shaped(pair)
+    pair = draw_random_bits(seed, pl.Series(user), pl.Series(item))
+    liking = (
+        3.5
+        + _bell_shaped_numbers(draw_random_bits(seed, pl.Series(item)))
+        + _bell_shaped_numbers(pair)
+    )
     if n_tastes > 1:
         liking += np.where(taste_of_item[popularity_rank] == taste_of_user[user - 1], 0.25, -0.25)
-    start = _NEW_YEAR_2020 + (mix(~chance) % np.uint64(366 * _DAY)).astype(np.int64)
-    pause = (mix(~pair) % np.uint64(4 * _DAY)).astype(np.int64).reshape(n_users, n_per_user) + 1
+    start = _NEW_YEAR_2020 + (scramble_bits(~chance) % np.uint64(366 * _DAY)).astype(np.int64)
+    pause = (scramble_bits(~pair) % np.uint64(4 * _DAY)).astype(np.int64).reshape(
+        n_users, n_per_user
+    ) + 1
     return pl.DataFrame(
         {
             "user": user,
@@ -204,24 +212,26 @@ def synthetic(
     )
 
 
-def _arrivals(chance: NDArray[np.uint64], appeal: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+def _first_arrivals(
+    chance: NDArray[np.uint64], appeal: NDArray[np.float64], n: int
+) -> NDArray[np.int64]:
     """Find the items that arrive first for each user: (users, n) columns of `appeal`."""
     lane = np.arange(appeal.shape[1], dtype=np.uint64)
-    arrival = -np.log(_uniform(mix(chance[:, None] ^ lane))) / appeal
+    arrival = -np.log(_uniform_numbers(scramble_bits(chance[:, None] ^ lane))) / appeal
     first = np.argpartition(arrival, n - 1, axis=1)[:, :n]
     order = np.argsort(np.take_along_axis(arrival, first, axis=1), axis=1)
     return np.take_along_axis(first, order, axis=1)
 
 
-def _uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+def _uniform_numbers(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Convert words to numbers between 0 and 1, both excluded."""
     return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
-def _bell_shaped(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+def _bell_shaped_numbers(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Convert words to numbers with mean 0 and standard deviation 0.75: sums of uniform numbers."""
     total = np.full(len(words), -1.5)
     for _ in range(3):
-        words = mix(words)
-        total += _uniform(words)
+        words = scramble_bits(words)
+        total += _uniform_numbers(words)
     return 1.5 * total

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from rankmeter._evaluation.evaluator import Evaluator
-from rankmeter.conventions import translate
-from rankmeter.conventions._plan import resolve
+from rankmeter.conventions import translate_name
+from rankmeter.conventions._plan import resolve_plan
 from rankmeter.errors import MissingDependencyError, RankmeterError
 
 __all__ = ["provider"]
@@ -68,8 +68,8 @@ class _Provided:
         """Whether rankmeter reads the measure as ir_measures prints it."""
         measure.validate_params()
         try:
-            metrics = translate(str(measure), "ir_measures", ours=False)
-            resolve(metrics, like="ir_measures")
+            metrics = translate_name(str(measure), "ir_measures", ours=False)
+            resolve_plan(metrics, like="ir_measures")
         except RankmeterError:
             return False
         return True
@@ -84,7 +84,7 @@ class _Provided:
             truth.setdefault(row.query_id, {})[row.doc_id] = row.relevance
         by_intent: dict[bool, dict[str, Any]] = {}
         for measure in measures:
-            (metric,) = translate(str(measure), "ir_measures")
+            (metric,) = translate_name(str(measure), "ir_measures")
             by_intent.setdefault(metric.spec.intent_aware, {})[str(measure)] = measure
         questions = [
             (Evaluator(_by_subtopic(rows) if intent else truth, [*part], like="ir_measures"), part)

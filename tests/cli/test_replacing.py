@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rankmeter._files import replacing
+from rankmeter._files import open_replacement
 
 pytestmark = pytest.mark.once
 pytest.importorskip("resource", reason="signals, pipes and limits of Unix")
@@ -18,7 +18,7 @@ def test_ctrl_c_while_writing_keeps_the_old_file(workspace):
     Path("old.txt").write_text("old")
 
     def write_and_interrupt():
-        with replacing("old.txt") as file:
+        with open_replacement("old.txt") as file:
             file.write(b"half of the n")
             raise KeyboardInterrupt
 
@@ -34,7 +34,7 @@ def test_a_disk_that_fills_up_leaves_nothing_with_and_without_names(workspace, m
         monkeypatch.setattr(os, "O_TMPFILE", 0, raising=False)
 
     def fill_the_disk(name):
-        with replacing(name) as file:
+        with open_replacement(name) as file:
             file.write(b"half")
             file.flush()
             assert bool(list(workspace.glob(".rankmeter-*"))) == named
@@ -55,7 +55,7 @@ def test_writers_with_equal_process_ids_do_not_disturb_each_other(workspace, mon
     """As in two containers that share a folder, or after one that was killed."""
     if named:
         monkeypatch.setattr(os, "O_TMPFILE", 0, raising=False)
-    with replacing("out.txt") as first, replacing("out.txt") as second:
+    with open_replacement("out.txt") as first, open_replacement("out.txt") as second:
         first.write(b"first")
         second.write(b"second")
     assert Path("out.txt").read_text() == "first"  # it ends last
@@ -66,7 +66,7 @@ def test_a_name_that_is_taken_is_left_to_its_owner(workspace, monkeypatch):
     monkeypatch.setattr("rankmeter._files.os.urandom", bytes)
     taken = Path(f".rankmeter-{bytes(8).hex()}.tmp")
     taken.write_text("of another process")
-    with pytest.raises(FileExistsError), replacing("out.txt") as file:
+    with pytest.raises(FileExistsError), open_replacement("out.txt") as file:
         file.write(b"mine")
     assert taken.read_text() == "of another process"
     assert not Path("out.txt").exists()

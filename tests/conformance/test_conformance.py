@@ -22,7 +22,7 @@ from agreement import MATRIX
 from recordings import answers, recordings
 
 import rankmeter as rm
-from rankmeter.conventions import load_convention, translate
+from rankmeter.conventions import load_convention, translate_name
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -117,7 +117,7 @@ def close(got, want, tolerance):
 def spelled(name, tool):
     """The metric here that a name of the tool means, or None."""
     try:
-        (found,) = translate(name, tool, ours=False)
+        (found,) = translate_name(name, tool, ours=False)
     except UsageError:
         return None
     return found

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_laws import cutoffs, split, tie_rules, values, wanted, worlds
 
 from rankmeter._engine.scores import Scores
-from rankmeter.conventions._plan import resolve
+from rankmeter.conventions._plan import resolve_plan
 
 pytestmark = pytest.mark.once
 
@@ -33,6 +33,6 @@ def test_any_cut_of_the_users_into_blocks_gives_the_same_values(world, k, ties, 
     for label in whole.values:
         # The same bits: a user's value never depends on other users.
         np.testing.assert_array_equal(merged.values[label], whole.values[label])
-    plan = resolve(metrics, choices={"ties": ties})
+    plan = resolve_plan(metrics, choices={"ties": ties})
     for entry in plan.metrics:
         np.testing.assert_array_equal(whole.averaged(entry).values, merged.averaged(entry).values)

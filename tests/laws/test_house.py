@@ -237,7 +237,8 @@ def test_the_command_line_evaluates_without_packages_that_it_does_not_need(tmp_p
 
 
 def test_one_convention_is_read_to_follow_it():
-    read = "from rankmeter.conventions import _profiles as p; print(p._load.cache_info().currsize)"
+    read = "from rankmeter.conventions import _profiles as p\n"
+    read += "print(p._load_profile.cache_info().currsize)"
     run = f"import rankmeter as rm; rm.evaluate([['a']], [{{'a'}}], like='ranx'); {read}"
     ran = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
     assert int(ran.stdout) == 1

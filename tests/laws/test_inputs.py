@@ -11,12 +11,12 @@ import scipy.sparse
 
 import rankmeter as rm
 from command_line import rankmeter as run
-from rankmeter._choices import CHOICES, INPUTS, SETTINGS, acting
+from rankmeter._choices import CHOICES, INPUTS, SETTINGS, select_active_choices
 from rankmeter._engine.memory import score_queries
 from rankmeter._rankings.known_ranks import count_samples, read_ranks
 from rankmeter._rankings.scores import CountRequest, count_scores
 from rankmeter.conventions import convention_names
-from rankmeter.conventions._plan import resolve
+from rankmeter.conventions._plan import resolve_plan
 from rankmeter.errors import RankmeterError, UsageError
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
@@ -79,8 +79,12 @@ BESIDE = {
     "bugs": {"like": "recommenders"},
 }
 """What else is chosen where a choice acts only then."""
-INERT = [(data, n) for data in INPUTS for n in CHOICES if n not in acting(CHOICES, data)]
-ACTING = [(data, n) for data in INPUTS for n in acting(CHOICES, data) if data != "rankings"]
+INERT = [
+    (data, n) for data in INPUTS for n in CHOICES if n not in select_active_choices(CHOICES, data)
+]
+ACTING = [
+    (data, n) for data in INPUTS for n in select_active_choices(CHOICES, data) if data != "rankings"
+]
 CELLS = {("scores", "exclude"), ("samples", "exclude")}
 """A parameter of `evaluate_scores` that is not a choice."""
 
@@ -89,7 +93,7 @@ CELLS = {("scores", "exclude"), ("samples", "exclude")}
 def test_a_signature_lists_and_documents_the_choices_that_can_act_and_no_others(data):
     for function in FUNCTIONS[data]:
         listed = {n for n in inspect.signature(function).parameters if (data, n) not in CELLS}
-        assert listed & CHOICES.keys() == acting(CHOICES, data).keys()
+        assert listed & CHOICES.keys() == select_active_choices(CHOICES, data).keys()
         for name in listed & CHOICES.keys():
             assert re.search(rf"^    (\w+, )*{name}(, \w+)*( :|$)", function.__doc__, re.MULTILINE)
 
@@ -101,7 +105,7 @@ def test_a_signature_lists_and_documents_the_choices_that_can_act_and_no_others(
 def test_the_help_of_a_command_lists_the_choices_that_can_act_and_no_others(command, data):
     text = run(command, "--help-all").out
     listed = {n for n in CHOICES if f"  --{n.replace('_', '-')}" in text and (data, n) not in CELLS}
-    assert listed == acting(CHOICES, data).keys()
+    assert listed == select_active_choices(CHOICES, data).keys()
 
 
 @pytest.mark.parametrize(("data", "name"), sorted({*INERT} - CELLS))
@@ -113,7 +117,7 @@ def test_a_choice_that_cannot_act_is_refused_also_with_its_default(data, name):
         assert caught.value.option == name
         if name not in SETTINGS:
             with pytest.raises(UsageError, match=said):
-                resolve(f"rr({name}={value})", data=data)
+                resolve_plan(f"rr({name}={value})", data=data)
     assert repr(measured(data, **{name: None})) == repr(measured(data))
 
 
@@ -143,10 +147,10 @@ def test_what_is_refused_would_change_nothing(data, name):
     if name in SETTINGS or name == "relevant":  # every item has the gain 1
         return
     queries = COUNTED[data]()
-    usual = resolve(METRICS, choices={"n_items": 50, "ties": "realistic"})
+    usual = resolve_plan(METRICS, choices={"n_items": 50, "ties": "realistic"})
     whole = score_queries(usual, queries)
     for value in CHOICES[name].words:
-        plan = resolve(METRICS, choices={"n_items": 50, "ties": "realistic", name: value})
+        plan = resolve_plan(METRICS, choices={"n_items": 50, "ties": "realistic", name: value})
         found = score_queries(plan, queries)
         np.testing.assert_array_equal(found.matrix, whole.matrix)
         for entry, plain in zip(plan.metrics, usual.metrics, strict=True):
@@ -158,10 +162,10 @@ def test_what_is_refused_would_change_nothing(data, name):
 def test_a_convention_that_makes_choices_which_cannot_act_still_works(tool):
     for data in INPUTS:
         if data != "rankings":
-            plan = resolve(["rr", "ap", "ndcg@3"], like=tool, data=data)
+            plan = resolve_plan(["rr", "ap", "ndcg@3"], like=tool, data=data)
             for entry in plan.to_dict()["metrics"].values():
-                assert entry.keys() & CHOICES.keys() <= acting(CHOICES, data).keys()
-            for name in CHOICES.keys() - acting(CHOICES, data).keys():
+                assert entry.keys() & CHOICES.keys() <= select_active_choices(CHOICES, data).keys()
+            for name in CHOICES.keys() - select_active_choices(CHOICES, data).keys():
                 assert f"\n{name} " not in plan.describe()
     assert rm.evaluate_ranks([1, 2], "rr", like=tool)["rr"].mean == 0.75
     assert rm.evaluate_scores([0.5], negatives=[0.1], metrics="rr", like=tool)["rr"].mean == 1

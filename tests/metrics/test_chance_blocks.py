@@ -20,9 +20,9 @@ class TestAdjusted:
         from rankmeter._engine.scores import Scores
         from rankmeter._engine.side import Given
         from rankmeter._evaluation.question import Question
-        from rankmeter.conventions._plan import resolve
+        from rankmeter.conventions._plan import resolve_plan
 
-        plan = resolve("rr(adjusted)@5", choices=self.options)
+        plan = resolve_plan("rr(adjusted)@5", choices=self.options)
         parts = []
         for half in (list(self.truth)[:9], list(self.truth)[9:]):
             truth, lists = ({u: both[u] for u in half} for both in (self.truth, self.lists))

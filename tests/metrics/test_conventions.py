@@ -8,7 +8,12 @@ import pytest
 
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter.conventions import convention_names, load_convention, translate, translate_all
+from rankmeter.conventions import (
+    convention_names,
+    load_convention,
+    translate_metrics,
+    translate_name,
+)
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -49,7 +54,7 @@ class TestProfiles:
             "propensity": dict.fromkeys("abcxy", 0.5),
         }
         for theirs in load_convention(name).names:
-            (metric,) = translate(theirs, name)
+            (metric,) = translate_name(theirs, name)
             if metric.spec.at and "@" not in theirs:
                 whole = metric.spec.options[metric.spec.at].type is int
                 theirs += "@2" if whole else "@0.5"  # noqa: PLW2901
@@ -57,19 +62,19 @@ class TestProfiles:
                 theirs += "@2"  # noqa: PLW2901
             result = rm.evaluate(rankings, truth, [theirs], like=name, n_items=9, **side)
             # The requested name, or the usual label if the name means the same without like=.
-            (asked,) = translate(theirs, name)
+            (asked,) = translate_name(theirs, name)
             assert list(result) == [asked.label or str(asked)]
             assert asked.label in (theirs, *map(_label, own_reading(theirs)))
             # The default cutoff of PyKEEN, 10, is beyond these lists: all orders have a hit.
             assert np.isfinite(result[theirs].mean) or theirs.endswith("@k")
             (expected,) = rm.evaluate(
-                rankings, truth, translate(theirs, name), like=name, n_items=9, **side
+                rankings, truth, translate_name(theirs, name), like=name, n_items=9, **side
             ).values()
             np.testing.assert_equal(result[theirs].mean, expected.mean)
 
     def test_the_names_of_rankmeter_are_understood_too(self, name):
         for ours in ("ndcg@10", "ap(denominator=k)@3", "hit_rate@1", "r_precision", "P@5", "rr"):
-            (metric,) = translate(ours, name)
+            (metric,) = translate_name(ours, name)
             assert (metric.name, metric.k) == (rm.metric(ours).name, rm.metric(ours).k)
 
     def test_aliases_are_names_of_no_other(self, name):
@@ -126,7 +131,7 @@ class TestNames:
         ],
     )
     def test_a_name_means_what_the_profile_says(self, tool, name, metrics):
-        assert translate(name, tool) == translate_all(metrics, "rankmeter")
+        assert translate_name(name, tool) == translate_metrics(metrics, "rankmeter")
 
     @pytest.mark.parametrize(
         ("n_hits", "ratings", "dcg", "normalized"),
@@ -147,8 +152,8 @@ class TestNames:
 
     def test_a_name_wins_over_ours_only_under_its_tool(self):
         """hits of ranx counts; anywhere else it is the hit rate, a synonym."""
-        assert translate("hits@3", "ranx") == (rm.metric("n_hits@3"),)
-        assert translate("hits@3", "lenskit") == (rm.metric("hit_rate@3"),)
+        assert translate_name("hits@3", "ranx") == (rm.metric("n_hits@3"),)
+        assert translate_name("hits@3", "lenskit") == (rm.metric("hit_rate@3"),)
         assert rm.metric("hits@3") == rm.metric("hit_rate@3")
 
     def test_several_names_in_one_text_each_label_their_result(self):
@@ -212,7 +217,7 @@ class TestNames:
         missing = set()
         for name in measures.split():
             try:
-                translate(name, "ir_measures")
+                translate_name(name, "ir_measures")
             except UsageError:
                 missing.add(name)
         listed = note.partition(":")[2].partition("min_rel")[0]
@@ -255,7 +260,7 @@ class TestNames:
 
     def test_a_name_of_ours_alone_is_none_of_the_tool(self):
         with pytest.raises(rm.errors.UnknownMetricError, match="rprec_mult"):
-            translate("rprec_mult@0.5", "lenskit", ours=False)
+            translate_name("rprec_mult@0.5", "lenskit", ours=False)
 
     @pytest.mark.parametrize("like", ["rankmeter", "trec_eval", "ir_measures"])
     @pytest.mark.parametrize(
@@ -267,7 +272,7 @@ class TestNames:
             text = start + piece * (100_000 // len(piece)) + "!"
             began = time.process_time()
             with pytest.raises(rm.errors.UsageError):
-                translate_all(text, like)
+                translate_metrics(text, like)
             assert time.process_time() - began < 10
 
 
@@ -449,7 +454,7 @@ class TestUnknown:
     def test_measures_of_the_field_that_are_not_here_get_no_suggestion(self, name, like):
         bare = name.partition("@")[0]
         with pytest.raises(rm.errors.UnknownMetricError) as caught:
-            translate_all(name, like)
+            translate_metrics(name, like)
         assert f"rankmeter has no {bare.lower()}" in str(caught.value)
         assert "did you mean" not in str(caught.value)
 
@@ -470,7 +475,7 @@ class TestUnknown:
 
     @pytest.mark.parametrize("name", ["nDCG(rel=2)@10", "RR(rel=2)", "AP(rel=2)", "P(rel=2)@3"])
     def test_the_level_of_ir_measures_is_read_under_it_and_explained_elsewhere(self, name):
-        (metric,) = translate(name, "ir_measures")
+        (metric,) = translate_name(name, "ir_measures")
         assert dict(metric.choices) == {"relevant": ">=2"}
         with pytest.raises(UsageError, match="did you mean relevant=2"):
             rm.metric(name)

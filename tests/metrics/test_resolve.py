@@ -6,8 +6,8 @@ import pytest
 
 import rankmeter as rm
 from rankmeter._choices import Alignment, Averaging
-from rankmeter.conventions import convention_names, load_convention, translate
-from rankmeter.conventions._plan import resolve
+from rankmeter.conventions import convention_names, load_convention, translate_name
+from rankmeter.conventions._plan import resolve_plan
 from rankmeter.metrics import METRICS, RESERVED
 
 pytestmark = pytest.mark.once
@@ -32,20 +32,20 @@ class TestProfiles:
             assert set(chosen) <= CHOICES | set(spec.options), key
             required = {n: 1 for n, o in spec.options.items() if o.required and n not in chosen}
             asked = rm.Metric(metric, 10 if at else None)(**required)
-            switches = resolve(asked, like=name).metrics[0].switches()
+            switches = resolve_plan(asked, like=name).metrics[0].switches()
             assert {n: switches[n] for n in chosen} == chosen, key
 
     def test_spellings_are_metrics(self, name):
         for theirs in load_convention(name).names:
-            (metric,) = translate(theirs, name)
+            (metric,) = translate_name(theirs, name)
             missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
             asked = metric(**missing | dict(metric.options))
-            assert resolve(asked, like=name).metrics, theirs
+            assert resolve_plan(asked, like=name).metrics, theirs
 
     def test_options_are_choices(self, name):
         for option, chosen in load_convention(name).options.items():
             if not option.endswith("={value}"):  # which name the option of a metric
-                resolve("ndcg@10", like=name, choices=chosen)
+                resolve_plan("ndcg@10", like=name, choices=chosen)
 
     def test_bugs_and_deviations_are_described(self, name):
         convention = load_convention(name)
@@ -53,7 +53,7 @@ class TestProfiles:
             assert bug.keys() == {"why", "metrics", "choices"}
             for metric in bug["metrics"]:
                 assert set(bug["choices"]) <= CHOICES | set(METRICS[metric].options)
-                (followed,) = resolve(metric, like=name, choices={"bugs": True}).metrics
+                (followed,) = resolve_plan(metric, like=name, choices={"bugs": True}).metrics
                 assert followed.switches().items() >= bug["choices"].items()
         for deviation in convention.deviations:
             assert deviation["why"]
@@ -64,10 +64,10 @@ class TestLacking:
     @pytest.mark.parametrize("tool", convention_names())
     def test_what_the_tool_has_needs_no_note(self, tool):
         for theirs in load_convention(tool).names:
-            (metric,) = translate(theirs, tool)
+            (metric,) = translate_name(theirs, tool)
             missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
-            assert resolve(metric(**missing | dict(metric.options)), like=tool).notes == ()
-        assert resolve("ndcg rr utility(n_items=9)").notes == ()
+            assert resolve_plan(metric(**missing | dict(metric.options)), like=tool).notes == ()
+        assert resolve_plan("ndcg rr utility(n_items=9)").notes == ()
 
 
 def test_no_option_is_named_like_a_choice_of_alignment():

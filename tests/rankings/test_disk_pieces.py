@@ -22,13 +22,13 @@ import rankmeter as rm
 from rankmeter._choices import CHOICES
 from rankmeter._engine import choose
 from rankmeter._engine.memory import Memory
-from rankmeter._files import listening, with_progress
+from rankmeter._files import report_progress_to, with_progress
 from rankmeter._rankings.pieces import Repeats, Sizes, collect_judged
 from rankmeter._reading.pieces import CanonicalPieces, InPieces
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import unify_all_id_types
 from rankmeter.conventions import convention_names
-from rankmeter.conventions._plan import resolve
+from rankmeter.conventions._plan import resolve_plan
 from rankmeter.errors import (
     DataError,
     InvalidValueError,
@@ -99,14 +99,14 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
     rankings, truth = data(chance)
     metrics = [*METRICS, "rr(ties=pessimistic)@9", "hr(score_type=float32,ties=text)@2"]
     chosen = rules(chance)
-    plan = resolve(metrics, choices=chosen)
+    plan = resolve_plan(metrics, choices=chosen)
     judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
     whole = tables[""]
     try:
         wanted = Memory().open(judged, tables).run(plan)[""]
     except DataError as error:  # ranks without gaps, of which some are left out
         wanted = error
-    asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
+    asked = [*plan.alignments(), *resolve_plan("rr(exclude=self)").alignments()]
     for size in (1, chance.randint(2, 9), 1000):
         some = replace(
             whole, rows=InPieces(whole.frame.head(2), CanonicalPieces.cut(whole.frame, size))
@@ -292,10 +292,10 @@ def test_rows_that_change_between_the_passes_are_refused(change):
     pieces = Changing.cut(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=change)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
-    unchecked = resolve("rr(duplicates=unchecked)")
+    unchecked = resolve_plan("rr(duplicates=unchecked)")
     sifted = {"": collect_judged(table, judged, [*unchecked.alignments()], memory_limit=2**21)}
     with pytest.raises(DataError, match="changed while"):
-        Memory().open(judged, sifted).run(resolve("rr"))
+        Memory().open(judged, sifted).run(resolve_plan("rr"))
 
 
 def test_repeated_numbers_are_found_in_memory_and_on_disk():
@@ -343,7 +343,7 @@ def test_rows_are_counted_by_user(kind):
 
 def test_progress_has_speed_and_time_left():
     said = []
-    with listening(said.append):
+    with report_progress_to(said.append):
         assert [*with_progress(iter("abc"), "counting", 3, 900)] == ["a", "b", "c"]
     assert said[-1].startswith("counting: 100%, ")
     assert said[0].endswith(" left")
@@ -357,13 +357,13 @@ def test_all_metrics_share_the_two_passes():
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     rules = ("item", "expected", "text-descending", "realistic")
     metrics = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
-    plan = resolve([*metrics, "rr(pool=judged)", "rr(score_type=float32)"])
+    plan = resolve_plan([*metrics, "rr(pool=judged)", "rr(score_type=float32)"])
     sifted = {"": collect_judged(table, judged, [*plan.alignments()], memory_limit=2**21)}
     assert pieces.passes == 1
     opened = Memory(3).open(judged, sifted)
     opened.run(plan)
     assert pieces.passes == 2
-    opened.run(resolve(["recall@7", "ndcg(ties=text-descending)"]))
+    opened.run(resolve_plan(["recall@7", "ndcg(ties=text-descending)"]))
     assert pieces.passes == 2
 
 

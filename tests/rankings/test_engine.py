@@ -29,7 +29,7 @@ from rankmeter._rankings.ties import assign_ranks
 from rankmeter._reading.by_user import IdSeries, InFrame
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import Table, unify_all_id_types
-from rankmeter.conventions._plan import resolve
+from rankmeter.conventions._plan import resolve_plan
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import METRICS, register, unregister
 
@@ -170,7 +170,7 @@ def test_what_a_metric_refuses_is_told_alike_for_every_cut(metric, data, engine)
 @pytest.mark.parametrize("ties", CHOICES["ties"].words)
 def test_merged_blocks_have_the_same_bits_for_every_metric(seed, ties):
     rankings, truth = cases.batch(seed, n_users=60, ties=True)
-    plan = resolve([*METRICS_OF_ALL, "precision(aggregate=micro)@3"], choices={"ties": ties})
+    plan = resolve_plan([*METRICS_OF_ALL, "precision(aggregate=micro)@3"], choices={"ties": ties})
     judged, tables = unify_all_id_types(read_truth(truth), {"r": read_rankings(rankings)})
     whole = Memory().open(judged, tables).run(plan)["r"]
     for blocks in CUTS:
@@ -259,7 +259,7 @@ def test_a_rule_that_needs_the_order_of_ties_says_so_where_none_is_known():
 
 
 def scores_of(metrics=("ndcg@2", "precision(aggregate=micro)@2", "err(max_gain=1)"), ids=True):
-    plan = resolve(metrics)
+    plan = resolve_plan(metrics)
     judged, tables = unify_all_id_types(read_truth(CLASH), {"r": read_rankings(TWICE)})
     found = Block(judged, tables).score(plan)["r"]
     return found if ids else dataclasses.replace(found, ids=None)
@@ -287,7 +287,7 @@ def test_what_does_not_belong_together_is_not_merged():
 
 def test_a_block_and_its_scores_can_be_sent_to_another_process():
     judged, tables = unify_all_id_types(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
-    plan = resolve(["ndcg@2", "rr(relevant=2)"], like="trec_eval")
+    plan = resolve_plan(["ndcg@2", "rr(relevant=2)"], like="trec_eval")
     block, plan = pickle.loads(pickle.dumps((Block(judged, tables), plan)))
     scores = pickle.loads(pickle.dumps(block.score(plan)["r"]))
     np.testing.assert_array_equal(scores.matrix, Block(judged, tables).score(plan)["r"].matrix)
@@ -300,7 +300,7 @@ def test_users_are_coded_in_the_order_of_their_ids():
 
 
 def test_every_choice_of_alignment_and_averaging_is_in_a_plan():
-    entry = resolve("ndcg@10").metrics[0]
+    entry = resolve_plan("ndcg@10").metrics[0]
     assert (CHOICES.keys() - SETTINGS.keys()) <= entry.switches().keys()
 
 

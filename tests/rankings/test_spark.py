@@ -36,7 +36,7 @@ from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.spark import _translate_query_errors
 from rankmeter._reading.table import unify_all_id_types
-from rankmeter.conventions._plan import resolve
+from rankmeter.conventions._plan import resolve_plan
 from rankmeter.errors import (
     ColumnError,
     DataError,
@@ -160,14 +160,14 @@ CASES = [*itertools.product(["score", "rank"], [False, True])]
 def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
     seed = CASES.index((order, words))
     rankings, truth = many(seed, order, words=words)
-    plan = resolve(metrics(seed))
+    plan = resolve_plan(metrics(seed))
     judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
     wanted = Memory().open(judged, tables).run(plan)[""]
     table = open_spark(in_spark(spark, rankings, 1 + 3 * seed))
     table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
     judged, tables = unify_all_id_types(judged, {"": table})
     room = 3 * SMALL_ROOM if words else 2**30  # two parts
-    asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
+    asked = [*plan.alignments(), *resolve_plan("rr(exclude=self)").alignments()]
     gathered = {"": gather(tables[""], judged, asked, memory_limit=room)}
     assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
 
@@ -706,14 +706,14 @@ def test_metrics_and_cutoffs_share_the_passes(spark):
     watched = Watched(*(getattr(query, field.name) for field in fields(query)))
     rules = ("expected", "optimistic", "together", "realistic")
     more = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
-    plan = resolve([*more, "rr(pool=judged)", "recall@1,2,3,4"])
+    plan = resolve_plan([*more, "rr(pool=judged)", "recall@1,2,3,4"])
     watching = replace(tables[""], rows=replace(tables[""].rows, query=watched))
     table = gather(watching, judged, [*plan.alignments()], memory_limit=2**30)
     assert len(asked) == 3  # judged rows, repeated items, candidates above these rows
     opened = Memory(3).open(judged, {"": table})
     opened.run(plan)
     assert len(asked) == 4
-    opened.run(resolve(["recall@7", "ndcg@4"]))
+    opened.run(resolve_plan(["recall@7", "ndcg@4"]))
     assert len(asked) == 4
 
 
@@ -732,7 +732,7 @@ def test_what_is_broadcast_has_parts_if_it_is_large(spark):
             return send(self, rows)
 
     watched = Watched(*(getattr(query, field.name) for field in fields(query)))
-    unchecked = [*resolve("ndcg(duplicates=unchecked)").alignments()]
+    unchecked = [*resolve_plan("ndcg(duplicates=unchecked)").alignments()]
     table = gather(
         replace(tables[""], rows=replace(tables[""].rows, query=watched)),
         judged,
@@ -743,13 +743,13 @@ def test_what_is_broadcast_has_parts_if_it_is_large(spark):
     assert sum(one.height for one in sent[:4]) == 300  # judgments of 100 bytes
     assert 200 < sum(one.height for one in sent[4:]) <= 300  # scores of judged items
     n = len(sent)
-    found = Memory().open(judged, {"": table}).run(resolve("ndcg(ties=item)@5"))[""]
+    found = Memory().open(judged, {"": table}).run(resolve_plan("ndcg(ties=item)@5"))[""]
     assert len(sent) > n + 3  # tied items
     tables = {"": read_rankings(rankings)}
     wanted = (
         Memory()
         .open(*unify_all_id_types(read_truth(truth), tables))
-        .run(resolve("ndcg(ties=item)@5"))
+        .run(resolve_plan("ndcg(ties=item)@5"))
     )
     np.testing.assert_array_equal(found.matrix, wanted[""].matrix)
 

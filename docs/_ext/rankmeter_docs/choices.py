@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from typing import Any
 
-from rankmeter._choices import CHOICES, EVERY, Alignment, Averaging, Setting, show
+from rankmeter._choices import CHOICES, EVERY, Alignment, Averaging, Setting, format_value
 from rankmeter_docs.rst import code, table
 
 
@@ -30,7 +30,7 @@ def _table(part: type[Any]) -> str:
         if choice.part is part:
             shown = ", ".join(map(code, choice.words or _kind(choice.hint)))
             acts = "all" if choice.inputs == EVERY else ", ".join(choice.inputs)
-            default = code(show(choice.default))
+            default = code(format_value(choice.default))
             rows.append((code(choice.name), default, shown, acts, choice.meaning))
     names = ["option", "default", "values", "acts on", "meaning"]
     return table(names, rows, widths=[15, 12, 23, 14, 36])

@@ -22,7 +22,7 @@ from rankmeter.conventions import (
     Convention,
     convention_names,
     load_convention,
-    translate,
+    translate_name,
 )
 from rankmeter.metrics import METRICS, Metric, metric
 from rankmeter_docs.rst import code, escape, facts, heading, paragraphs, plain, raw_html, table
@@ -90,7 +90,7 @@ def _names(one: Convention) -> list[str]:
         return []
     rows = []
     for name, target in one.names.items():
-        (meant,) = translate(name, one.name)
+        (meant,) = translate_name(name, one.name)
         rows.append((code(name), f":doc:`{target} </metrics/{meant.name}>`"))
     lead = (
         "The metric names of the tool and their meaning in rankmeter. Use them with "
@@ -138,7 +138,7 @@ def _spellings(one: Convention, name: str) -> dict[str, Metric]:
     """The variants of a metric in a tool, by the tool's spelling."""
     if one.name == "rankmeter":
         return {name: Metric(name)}
-    read = {spelled: translate(spelled, one.name)[0] for spelled in one.names}
+    read = {spelled: translate_name(spelled, one.name)[0] for spelled in one.names}
     return {spelled: wanted for spelled, wanted in read.items() if wanted.name == name}
 
 

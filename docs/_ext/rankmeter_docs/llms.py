@@ -12,7 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from rankmeter._choices import CHOICES, show
+from rankmeter._choices import CHOICES, format_value
 from rankmeter._cli import commands
 from rankmeter.metrics import METRICS, Option, Spec
 from rankmeter_docs.conventions import all_conventions
@@ -95,14 +95,15 @@ def _option(option: Option) -> str:
     values = [*option.choices, *(["none"] if option.optional else [])]
     if option.type is not None:
         values.append(option.type.__name__)
-    default = "" if option.required else f", default {show(option.default)}"
+    default = "" if option.required else f", default {format_value(option.default)}"
     return f"`{option.name}` ({' | '.join(values)}{default})"
 
 
 def _options() -> Iterator[str]:
     for choice in CHOICES.values():
         values = f": {' | '.join(choice.words)}" if choice.words else ""
-        yield f"- `{choice.name}`{values} (default {show(choice.default)}). {choice.meaning}"
+        default = format_value(choice.default)
+        yield f"- `{choice.name}`{values} (default {default}). {choice.meaning}"
 
 
 def _conventions() -> Iterator[str]:

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import rankmeter as rm
-from rankmeter.conventions import load_convention, translate, usage_rank
-from rankmeter.conventions._plan import resolve
+from rankmeter.conventions import load_convention, translate_name, usage_rank
+from rankmeter.conventions._plan import resolve_plan
 from rankmeter.errors import RankmeterError
 from rankmeter.metrics import Metric
 from rankmeter_docs.conventions import CONFORMANCE, link
@@ -74,7 +74,7 @@ def _answers() -> Iterator[tuple[str, str, Metric, float]]:
         tool = load_convention(file.stem).name
         for spelled, answer in golden["cases"].get(CASE, {}).get("metrics", {}).items():
             try:
-                (metric,) = translate(spelled, tool, ours=False)
+                (metric,) = translate_name(spelled, tool, ours=False)
             except RankmeterError:
                 continue
             if metric.k == K and "mean" in answer:
@@ -82,14 +82,14 @@ def _answers() -> Iterator[tuple[str, str, Metric, float]]:
 
 
 def _section(data: Data, name: str, answers: list[tuple[str, str, Metric, float]]) -> str:
-    ours = resolve(f"{name}@{K}").metrics[0].switches()
+    ours = resolve_plan(f"{name}@{K}").metrics[0].switches()
     found: dict[tuple[float, str], list[tuple[str, str]]] = defaultdict(list)
     usual = round(data.mean(name, ours), 4)
     found[usual, DEFAULTS].append(("rankmeter", ""))
     for tool, spelled, metric, mean in answers:
         if metric.name != name:
             continue
-        theirs = resolve(spelled, like=tool).metrics[0].switches()
+        theirs = resolve_plan(spelled, like=tool).metrics[0].switches()
         if not _equal(data.mean(name, theirs), mean):
             continue  # the tool was given other queries, such as triples
         matter = [

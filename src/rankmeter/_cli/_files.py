@@ -16,7 +16,7 @@ from typing import IO, TypeAlias, cast
 import polars as pl
 
 from rankmeter._cli._command import reworded
-from rankmeter._files import is_special, new_folder, replacing, temporary
+from rankmeter._files import create_folder, is_special_file, open_replacement, open_temporary_file
 from rankmeter.errors import DataError, RankmeterError, UsageError
 
 STDIN = "-"
@@ -70,7 +70,7 @@ def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
         raise UsageError("only one input can be standard input (-): name a file for the other")
     if sys.stdin is None:
         raise DataError("standard input is closed: name a file instead of -")
-    with temporary() as (file, copy):
+    with open_temporary_file() as (file, copy):
         try:
             shutil.copyfileobj(sys.stdin.buffer, file)
             file.flush()
@@ -106,7 +106,7 @@ def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()
         (Path(os.path.realpath(path)), "an input") for path in inputs if path and path != STDIN
     ]
     for output in outputs:
-        if not output or output == STDIN or is_special(output):
+        if not output or output == STDIN or is_special_file(output):
             continue
         real = Path(os.path.realpath(output))
         for other, role in used_paths:
@@ -142,8 +142,8 @@ def write_frames(
                 _write(frame, sys.stdout.buffer, formats[extension], path)
                 continue
             if folders:
-                all_or_none.enter_context(new_folder(Path(path).parent))
-            file = all_or_none.enter_context(replacing(path))
+                all_or_none.enter_context(create_folder(Path(path).parent))
+            file = all_or_none.enter_context(open_replacement(path))
             # No name and no time inside, so that equal tables make equal files.
             packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if zipped else nullcontext(file)
             with packed as sink:

@@ -15,7 +15,7 @@ from rankmeter._cli._command import Option, reworded
 from rankmeter._results.differences import difference_seen_from
 from rankmeter._results.tables import to_one_line
 from rankmeter._results.wording import p_equation
-from rankmeter.conventions import translate_all
+from rankmeter.conventions import translate_metrics
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import unknown
 
@@ -101,7 +101,7 @@ def read_gate(text: str, like: str | None = None) -> Gate:
             "'ndcg@10.low<0.2'"
         )
     try:
-        metrics = translate_all(match["metric"], like or "rankmeter")
+        metrics = translate_metrics(match["metric"], like or "rankmeter")
     except UsageError as error:
         raise reworded(error, f"--fail-if {text!r}: {error}") from None
     if len(metrics) != 1:

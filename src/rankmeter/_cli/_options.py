@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from rankmeter._choices import CHOICES, EVERY, spellings, words_and_types
+from rankmeter._choices import CHOICES, EVERY, name_and_aliases, words_and_types
 from rankmeter._cli._command import LARGE, RARE, SIDE, Option, flag
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import unknown
@@ -199,7 +199,7 @@ def _keywords(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _option(name: str, kind: click.ParamType[Any], text: str, group: str) -> Option:
-    names = " ".join([name, *map(flag, spellings(name))])
+    names = " ".join([name, *map(flag, name_and_aliases(name))])
     if kind is click.BOOL:
         names += f"/{flag('no_' + name)}"
     complete = complete_conventions if name == "like" else None

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import click
 
 from rankmeter._cli._command import Option
-from rankmeter._files import replacing
+from rankmeter._files import open_replacement
 from rankmeter._results.wording import to_json_value
 from rankmeter.errors import UsageError
 
@@ -55,7 +55,7 @@ class Formats(Generic[T]):
         if output is None or to_stdout:
             click.echo(text)
             return
-        with replacing(output) as file:
+        with open_replacement(output) as file:
             file.write(f"{text}\n".encode())
 
 

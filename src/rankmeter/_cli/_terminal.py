@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankmeter._files import listening
+from rankmeter._files import report_progress_to
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -185,7 +185,7 @@ def spinner(message: str) -> Iterator[None]:
     thread = threading.Thread(target=_spin, args=(lines, done), daemon=True)
     thread.start()
     try:
-        with listening(lines.append):
+        with report_progress_to(lines.append):
             yield
     finally:
         done.set()

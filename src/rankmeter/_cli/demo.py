@@ -19,7 +19,7 @@ from rankmeter._cli._output import dumps
 from rankmeter._cli._terminal import print_progress, print_table, spinner, with_interval
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._evaluation.systems import compare
-from rankmeter._files import replacing
+from rankmeter._files import open_replacement
 from rankmeter._reading.read import Interactions
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.segments import by_activity
@@ -33,7 +33,7 @@ from rankmeter.errors import ColumnError, DataError, MissingDependencyError
 from rankmeter.errors._checks import counted
 from rankmeter.splits import Split, holdout, k_fold
 from rankmeter.splits._describe import Description, describe
-from rankmeter.splits._split import part
+from rankmeter.splits._split import split_rows
 
 CUTOFFS = (1, 5, 10, 20, 50, 100)
 MAIN = "ndcg@10"
@@ -87,7 +87,7 @@ class _Job:
         rows = Interactions.read(pl.concat([train, self.held.test]))
         is_test = np.arange(rows.frame.height) >= train.height
         counts = {"short_users": self.held.counts["short_users"]}
-        return part(rows, is_test, method=self.held.method, counts=counts)
+        return split_rows(rows, is_test, method=self.held.method, counts=counts)
 
     @property
     def about_new(self) -> str:
@@ -147,7 +147,7 @@ def _run(ratings: str | None, output: str) -> None:
     frames = {"train": split.train, "test": split.test, **rankings}
     write_frames({paths[name]: frame for name, frame in frames.items()}, folders=True)
     measured = {"baselines": {name: result.to_dict() for name, result in results.items()}}
-    with replacing(numbers) as file:
+    with open_replacement(numbers) as file:
         file.write(dumps(measured).encode())
     with spinner("writing the report"):
         try:

@@ -36,7 +36,7 @@ Evidence = Callable[[str, Alignment], Any]
 """Makes the evidence of a name that a metric of an alignment asks for."""
 
 
-def no_lists(name: str, choices: Alignment) -> NoReturn:
+def refuse_list_evidence(name: str, choices: Alignment) -> NoReturn:
     """Raise the error for a list metric on scores or ranks, which have no lists."""
     raise UsageError("needs lists of items, which scores and ranks are not")
 
@@ -124,7 +124,7 @@ class Block:
     def _score(self, name: str, plan: Plan) -> Scores:
         textual = self.truth.textual and all(table.textual for table in self.systems.values())
         aligned = self._aligned_by(name, plan)
-        scores = scores_of(plan, aligned, self._in_truth, self._has_truth, self.evidence)
+        scores = compute_scores(plan, aligned, self._in_truth, self._has_truth, self.evidence)
         borders: dict[Alignment, set[Border]] = {alignment: set() for alignment in scores.facts}
         for entry in plan.metrics:
             if entry.label not in scores.errors:
@@ -147,7 +147,7 @@ class Block:
     def evidence(self, name: str, choices: Alignment) -> Any:
         """Return evidence from the side data by name, cached."""
         if self.tables is None or name == "lists":  # which hits alone do not have
-            return no_lists(name, choices)
+            return refuse_list_evidence(name, choices)
         key = name, choices
         if key not in self._evidence:
             if name == "relevant":
@@ -160,12 +160,12 @@ class Block:
         return self._evidence[key]
 
 
-def scores_of(
+def compute_scores(
     plan: Plan,
     aligned_by: Callable[[Alignment], Aligned],
     in_truth: npt.NDArray[np.bool_],
     has_truth: npt.NDArray[np.bool_],
-    evidence: Evidence = no_lists,
+    evidence: Evidence = refuse_list_evidence,
 ) -> Scores:
     """Compute the values of every metric of a plan for users without ids."""
     values = np.full((in_truth.size, len(plan.metrics)), np.nan, order="F")
@@ -178,7 +178,7 @@ def scores_of(
         facts[entry.alignment] = aligned.facts
         try:
             if entry.candidates is not None:
-                state, lowest[entry.label] = adjusted_for_chance(entry, aligned)
+                state, lowest[entry.label] = adjust_for_chance(entry, aligned)
                 values[:, column] = state.per_user(nothing=np.nan)
                 if entry.averaging.aggregate == "micro":
                     states[entry.label] = state
@@ -201,7 +201,7 @@ def call_metric(
     entry: MetricPlan,
     aligned: Aligned,
     function: Callable[..., Any],
-    evidence: Evidence = no_lists,
+    evidence: Evidence = refuse_list_evidence,
 ) -> Any:
     """Call a metric function with the evidence named by its parameters."""
     metric, spec = entry.metric, entry.spec
@@ -232,7 +232,7 @@ def call_metric(
         ) from None
 
 
-def chance_values(
+def random_and_perfect_values(
     entry: MetricPlan, perfect: Hits, n_nonrelevant: IntArray, n_items: int | IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Values of a random and of a perfect ranking of `n_items` candidates.
@@ -254,7 +254,7 @@ def chance_values(
     return values, best
 
 
-def adjusted_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float]:
+def adjust_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float]:
     """Scale values from 0 (chance) to 1 (perfect); return also the lowest possible value.
 
     If all rankings of a user have the same value, the range from chance to perfect is 0.
@@ -263,7 +263,7 @@ def adjusted_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, flo
     perfect, n_nonrelevant = aligned.hits.best, aligned.nonrelevant.n_relevant
     try:
         with without_notes():
-            random, best = chance_values(
+            random, best = random_and_perfect_values(
                 entry, perfect, n_nonrelevant, entry.candidates or aligned.hits.n_ranked
             )
     except UsageError as error:
@@ -281,7 +281,7 @@ def adjusted_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, flo
     return replace(share, part=part, whole=divisor), least
 
 
-def chance_scores(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
+def random_and_perfect_scores(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
     """Scores of a random and of a perfect ranking of `n_items` candidates, for all users.
 
     NaN for metrics that need more than hits, or that have no expectation over ties or over so many.
@@ -301,7 +301,7 @@ def chance_scores(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Score
         if entry.spec.needs != ("hits",) or entry.candidates is not None:
             continue
         try:
-            values_by_ranking = chance_values(entry, perfect, n_nonrelevant, n_items)
+            values_by_ranking = random_and_perfect_values(entry, perfect, n_nonrelevant, n_items)
         except (UsageError, NotEnoughMemoryError):
             continue
         for table, values in zip(tables, values_by_ranking, strict=True):

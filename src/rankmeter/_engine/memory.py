@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from rankmeter._choices import Alignment
-from rankmeter._engine.block import Block, scores_of
+from rankmeter._engine.block import Block, compute_scores
 from rankmeter._engine.scores import Scores, check_whole
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
@@ -68,11 +68,11 @@ def score_queries(plan: Plan, queries: Queries, ids: Ids | None = None) -> Score
     in_truth = np.ones(queries.n, dtype=bool)
     judged = np.zeros(queries.n, dtype=bool)
     judged[queries.counts.user] = True
-    aligned = functools.cache(functools.partial(aligned_queries, queries))
-    return replace(scores_of(plan, aligned, in_truth, judged), ids=ids)
+    aligned = functools.cache(functools.partial(align_queries, queries))
+    return replace(compute_scores(plan, aligned, in_truth, judged), ids=ids)
 
 
-def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
+def align_queries(queries: Queries, choices: Alignment) -> Aligned:
     """The hits of counted queries in one alignment.
 
     Raises
@@ -124,7 +124,7 @@ def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
             )
 
 
-def check_candidates(plan: Plan, systems: Iterable[object]) -> None:
+def check_candidate_counts(plan: Plan, systems: Iterable[object]) -> None:
     """Raise an error if a metric needs a number of candidates that some rankings lack."""
     for rankings in systems:
         queries = rankings.counted() if isinstance(rankings, Kind) else None

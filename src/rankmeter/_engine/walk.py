@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 
 from rankmeter._choices import Alignment
-from rankmeter._engine.block import Block, adjusted_for_chance, call_metric, no_lists
-from rankmeter._engine.memory import CountedQueries, aligned_queries
+from rankmeter._engine.block import Block, adjust_for_chance, call_metric, refuse_list_evidence
+from rankmeter._engine.memory import CountedQueries, align_queries
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._evidence.hits import Hits
 from rankmeter._evidence.lists import Features, Lists
@@ -261,10 +261,10 @@ class _ListLayout:
 class _CountLayout:
     """Judged items of one query with counted ranks; all other items are unknown."""
 
-    evidence = staticmethod(no_lists)
+    evidence = staticmethod(refuse_list_evidence)
 
     def __init__(self, data: CountedQueries, choices: Alignment) -> None:
-        self.aligned = aligned_queries(data.queries, choices)
+        self.aligned = align_queries(data.queries, choices)
         hits, nonrelevant = self.aligned.hits, self.aligned.nonrelevant
         n = hits.rank.size + nonrelevant.rank.size
         self.hits, self.others = [*range(hits.rank.size)], [*range(hits.rank.size, n)]
@@ -410,12 +410,12 @@ class _Walker:
         return self.categories
 
 
-def ranking_of(block: Block | CountedQueries, name: str, choices: Alignment) -> Grid:
+def make_ranking_grid(block: Block | CountedQueries, name: str, choices: Alignment) -> Grid:
     """Grid of the list of a block's only user, with the relevant items missing from the list."""
-    return _layout_of(block, name, choices).ranking()
+    return _make_layout(block, name, choices).ranking()
 
 
-def _layout_of(
+def _make_layout(
     block: Block | CountedQueries, name: str, choices: Alignment
 ) -> _ListLayout | _CountLayout:
     if isinstance(block, CountedQueries):
@@ -445,18 +445,18 @@ def walk_metrics(
         averaged = scores.averaged(entry)
         choices = entry.alignment
         if choices not in layouts:
-            layouts[choices] = _layout_of(block, name, choices)
-        yield _walk(layouts[choices], entry, averaged, row)
+            layouts[choices] = _make_layout(block, name, choices)
+        yield _walk_metric(layouts[choices], entry, averaged, row)
 
 
-def _walk(
+def _walk_metric(
     layout: _ListLayout | _CountLayout, entry: MetricPlan, averaged: Averaged, row: int
 ) -> Walk:
     steps: list[Step] = []
     aligned = layout.aligned
     with note_steps(steps):
         if entry.candidates is not None:
-            values = adjusted_for_chance(entry, aligned)[0].per_user(nothing=math.nan)
+            values = adjust_for_chance(entry, aligned)[0].per_user(nothing=math.nan)
         else:
             values = call_metric(entry, aligned, entry.spec.function, layout.evidence)
     value = float(values[0])

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._choices import CHOICES, acting
+from rankmeter._choices import CHOICES, select_active_choices
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._evaluation.scored import RANK_METRICS, evaluate_scores, users_from_option
 from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.arrays import asarray
 from rankmeter._rankings.kind import plan_of_data
-from rankmeter.conventions import translate_all
+from rankmeter.conventions import translate_metrics
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import brief, counted, refused, several
 from rankmeter.metrics import METRICS, Metric
@@ -78,7 +78,9 @@ class _Computing:
 
 def _check(metrics: list[str | Metric], options: Mapping[str, Any]) -> None:
     """Check metrics and options now, not after an epoch."""
-    parameters = inspect.signature(evaluate_scores).parameters.keys() - acting(CHOICES, "scores")
+    parameters = inspect.signature(evaluate_scores).parameters.keys() - select_active_choices(
+        CHOICES, "scores"
+    )
     choices = {n: value for n, value in options.items() if n not in parameters}
     users = choices.pop("users", None)
     plan_of_data(metrics, options.get("like"), users_from_option(users, choices)[1], "scores")
@@ -276,7 +278,7 @@ def group_metric(
     """
     data_sets = several("groups", "the group sizes of each data set", groups)
     sizes = tuple(asarray(group_sizes, "groups") for group_sizes in data_sets)
-    metrics = translate_all(metric, options.get("like") or "rankmeter")
+    metrics = translate_metrics(metric, options.get("like") or "rankmeter")
     if len(metrics) != 1:
         raise UsageError(f"group_metric takes one metric, got {brief(metric)}")
     return _GroupMetric(metrics[0], sizes, options)

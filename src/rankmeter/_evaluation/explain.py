@@ -23,7 +23,7 @@ from rankmeter._reading.table import Table
 from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.notes import fact_notes
 from rankmeter._results.summary import Summary, summarize
-from rankmeter.conventions import convention_names, translate_all
+from rankmeter.conventions import convention_names, translate_metrics
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
 from rankmeter.errors._checks import exact, refused
@@ -170,7 +170,7 @@ def _metric_by_convention(metric: str | Metric, names: Iterable[str]) -> dict[st
     unknown: list[UnknownMetricError] = []
     for name in names:
         try:
-            read = translate_all(metric, name)
+            read = translate_metrics(metric, name)
         except UnknownMetricError as error:
             unknown.append(error)
             continue
@@ -189,7 +189,7 @@ def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
     by_name: dict[str, Metric] = {}
     for name in convention_names():
         try:
-            read = translate_all(metric, name)
+            read = translate_metrics(metric, name)
         except UsageError:
             continue
         if [(m.name, m.k) for m in read] == [(first.name, first.k)]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from rankmeter._choices import CHOICES, acting, show
+from rankmeter._choices import CHOICES, format_value, select_active_choices
 from rankmeter._engine.choose import Reading
-from rankmeter._engine.memory import check_candidates
+from rankmeter._engine.memory import check_candidate_counts
 from rankmeter._engine.side import Given, Side, read_side
 from rankmeter._rankings.kind import Kind, plan_of, truth_of
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
@@ -21,7 +21,7 @@ from rankmeter._reading.read import is_records
 from rankmeter._reading.table import Table, make_empty_truth, unify_all_id_types
 from rankmeter._results.result import Result
 from rankmeter._results.summary import Summary, rename_metrics_as_in
-from rankmeter.conventions import translate_all
+from rankmeter.conventions import translate_metrics
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, IdTypeError, UsageError
 from rankmeter.errors._caution import warn
@@ -84,7 +84,7 @@ def question_of(
     (first, result), *remaining = results.items()
     entries = [*result.plan.metrics]
     if metrics is not None:
-        requested = translate_all(metrics, result.plan.convention.partition(" ")[0])
+        requested = translate_metrics(metrics, result.plan.convention.partition(" ")[0])
         entries = [result.plan[str(metric)] for metric in requested]
     for name, other in remaining:
         labels = [e.label for e in (other.plan.metrics if metrics is None else entries)]
@@ -160,7 +160,7 @@ def _options(
     entries_of_b: Mapping[str, MetricPlan],
 ) -> Iterator[str]:
     """Yield the options with different values in two plans, for the metrics of both."""
-    acts = acting(acting(CHOICES, plan.data), other.data)
+    acts = select_active_choices(select_active_choices(CHOICES, plan.data), other.data)
 
     def options(entry: MetricPlan) -> dict[str, Any]:
         values = {"metric": entry.metric.name, "k": entry.metric.k, **entry.switches()}
@@ -171,8 +171,8 @@ def _options(
         for name, value in first.items():
             if name in second and second[name] != value:
                 yield (
-                    f"{name}{suffix} is {show(value)} in {a} and {show(second[name])} in {b}; "
-                    f"{REMEDY}"
+                    f"{name}{suffix} is {format_value(value)} in {a} and "
+                    f"{format_value(second[name])} in {b}; {REMEDY}"
                 )
 
 
@@ -228,7 +228,7 @@ class Question:
         """
         self._refuse(systems)
         plan, truth = self.plan(systems.values()), truth_of(systems, self.truth)
-        check_candidates(plan, systems.values())
+        check_candidate_counts(plan, systems.values())
         by_side = _columns_by_side(self.columns)
         if truth is None and not plan.needs_no_truth:
             truth = next(iter(systems.values()), None)

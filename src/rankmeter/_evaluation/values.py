@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._choices import Setting, checked_choice, takes_aliases
+from rankmeter._choices import Setting, check_choice, takes_aliases
 from rankmeter._engine.scores import Averaged
 from rankmeter._evaluation.compare import Systems, compare_by_user
 from rankmeter._evaluation.question import check_options, named_results, with_equal_names
@@ -112,7 +112,7 @@ def compare_values(
     (1.1667, 0.03125)
     """
     options = dict(zip(OPTIONS, (confidence, interval, resamples, seed), strict=True))
-    setting = Setting(**{name: checked_choice(name, value) for name, value in options.items()})
+    setting = Setting(**{name: check_choice(name, value) for name, value in options.items()})
     settings = Settings(
         baseline=baseline, test=test, correction=correction, family=family, common=common,
         alpha=alpha, n_resamples=n_permutations, margin=margin, gatekeeping=gatekeeping,

@@ -13,7 +13,7 @@ import polars as pl
 from rankmeter._choices import Input
 from rankmeter._reading.by_user import IdSeries
 from rankmeter._reading.table import Table
-from rankmeter.conventions._plan import Plan, resolve
+from rankmeter.conventions._plan import Plan, resolve_plan
 from rankmeter.errors import DataError, IdTypeError, UsageError
 from rankmeter.errors._checks import QUERIES, counted
 from rankmeter.metrics import Metric
@@ -60,7 +60,7 @@ def plan_of(
         if isinstance(rankings, Kind) and rankings.data != "rankings"
     ]
     if not kinds:
-        return resolve(metrics, like=like, choices=choices)
+        return resolve_plan(metrics, like=like, choices=choices)
     data, name = kinds[0].data, type(kinds[0]).__name__
     plan = plan_of_data(metrics, like, choices, data)
     for entry in plan.metrics:
@@ -80,7 +80,7 @@ def plan_of_data(
     native = like is None or (isinstance(like, str) and like == "rankmeter")
     if data != "grades" and native and options.get("ties") is None:
         options["ties"] = "realistic"
-    plan = resolve(metrics, like=like, choices=options, data=data)
+    plan = resolve_plan(metrics, like=like, choices=options, data=data)
     return plan if data == "grades" else replace(plan, words=QUERIES)
 
 

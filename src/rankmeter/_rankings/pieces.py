@@ -16,7 +16,7 @@ import polars as pl
 
 from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import IntArray
-from rankmeter._files import writing_temporary
+from rankmeter._files import translate_temporary_file_errors
 from rankmeter._rankings.codes import THREADS, in_threads, map_pieces
 from rankmeter._rankings.pairs import BITS, Keys, bit_width, is_self
 from rankmeter._rankings.remainder import RereadCandidates, needs
@@ -74,7 +74,7 @@ class Repeats:
             return
         first = np.arange(1, len(self.files), dtype=np.uint64) << np.uint64(BITS - self._bits)
         slices = np.split(keys, np.searchsorted(keys, first))
-        with self._lock, writing_temporary():
+        with self._lock, translate_temporary_file_errors():
             for file, part in zip(self.files, slices, strict=True):
                 file.write(part.data)
 
@@ -86,7 +86,7 @@ class Repeats:
 
         def scan(n: int) -> Keys:
             with self.files[n] as file:
-                with writing_temporary():
+                with translate_temporary_file_errors():
                     size = file.seek(0, 2)  # which writes what is in its buffer
                 keys = np.empty(size // _WIDTH, dtype=np.uint64)
                 file.seek(0)

@@ -19,7 +19,7 @@ from typing import IO
 import numpy as np
 import polars as pl
 
-from rankmeter._files import temporary, writing_temporary
+from rankmeter._files import open_temporary_file, translate_temporary_file_errors
 from rankmeter._reading.columns import Columns, resolve_roles
 from rankmeter._reading.files import (
     as_text,
@@ -43,7 +43,7 @@ class Spool:
 
     def __init__(self) -> None:
         stack = ExitStack()
-        self.file, self.path = stack.enter_context(temporary())
+        self.file, self.path = stack.enter_context(open_temporary_file())
         weakref.finalize(self, stack.close)
         self._places: list[tuple[int, int]] = []
         self.heights: list[int] = []
@@ -55,7 +55,7 @@ class Spool:
         frame.write_parquet(content, compression="lz4", statistics=False)
         self._places.append((self.file.tell(), content.tell()))
         self.heights.append(frame.height)
-        with writing_temporary():
+        with translate_temporary_file_errors():
             self.file.write(content.getbuffer())
             self.file.flush()
 

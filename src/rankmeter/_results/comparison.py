@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import polars as pl
 
-from rankmeter._choices import show
+from rankmeter._choices import format_value
 from rankmeter._engine.walk import Walk
 from rankmeter._reading.table import Frame
 from rankmeter._results import charts
@@ -368,4 +368,6 @@ class ValueComparison(Comparison):
         return [], [*lower, *([f"missing values: {missing:,}"] if missing else [])]
 
     def _plan_text(self) -> str:
-        return "\n".join(f"{name:<11} {show(value)}" for name, value in self.settings.items())
+        return "\n".join(
+            f"{name:<11} {format_value(value)}" for name, value in self.settings.items()
+        )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from rankmeter._files import replacing
+from rankmeter._files import open_replacement
 from rankmeter._results.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, render_svg
 from rankmeter._results.tables import Table, spell_out_hidden
 from rankmeter._results.walks import item_with_title
@@ -239,7 +239,7 @@ def write_page(
     `result` is machine-readable, and the page uses it where it can.
     """
     require_packages()
-    with replacing(path) as file:
+    with open_replacement(path) as file:
         file.write(render_page(template, content(), result()).encode())
 
 

@@ -11,7 +11,7 @@ from rankmeter._choices import TieRule
 from rankmeter._engine.scores import Scores
 from rankmeter._results.estimates import estimate
 from rankmeter._results.wording import number_text
-from rankmeter.conventions._plan import MetricPlan, Plan, resolve
+from rankmeter.conventions._plan import MetricPlan, Plan, resolve_plan
 from rankmeter.errors import RankmeterError
 
 RANKS = (1, 2, 3, 5, 10, 20, 50, 100)
@@ -102,7 +102,7 @@ def _means_by_system(
     """Means of `metrics` by system, with the options of `like`; None if a mean is undefined."""
     choices = asdict(like.alignment) | (asdict(like.averaging) if averaging else {})
     other_plan = replace(
-        plan, metrics=resolve(metrics, choices={**choices, "aggregate": "mean"}).metrics
+        plan, metrics=resolve_plan(metrics, choices={**choices, "aggregate": "mean"}).metrics
     )
     means = {}
     try:

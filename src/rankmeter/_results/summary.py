@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._engine.block import chance_scores
+from rankmeter._engine.block import random_and_perfect_scores
 from rankmeter._engine.scores import Scores
 from rankmeter._evidence.hits import IntArray
 from rankmeter._reading.table import Frame
@@ -425,7 +425,7 @@ def random_and_perfect_means(
     entries = [entry for entry in plan.metrics if entry.averaging.aggregate == "mean"]
     if plan.n_items is None or not entries or scores.ids is None:
         return means
-    pair = chance_scores(truth, plan, plan.n_items)
+    pair = random_and_perfect_scores(truth, plan, plan.n_items)
     judged = pl.DataFrame({"user": pair[0].users}).with_row_index()
     joined = pl.DataFrame({"user": scores.users}).join(
         judged, "user", "left", maintain_order="left"

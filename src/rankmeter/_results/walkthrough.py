@@ -11,7 +11,7 @@ import polars as pl
 
 from rankmeter._engine.memory import Source
 from rankmeter._engine.scores import Scores
-from rankmeter._engine.walk import Grid, Place, Walk, ranking_of, walk_metrics
+from rankmeter._engine.walk import Grid, Place, Walk, make_ranking_grid, walk_metrics
 from rankmeter._results.notes import Facts, notes_on_means
 from rankmeter._results.result import Result
 from rankmeter._results.tables import Table, escape_markdown, spell_out_hidden, to_one_line
@@ -199,7 +199,7 @@ def trace_user(
 def top_of_list(source: Source, scores: Scores, user: str, entry: MetricPlan) -> list[Place]:
     """The first items of a user's list, and the relevant items that are missing or further down."""
     block = source.open().of_user(scores.users[_find_user_row(scores.users, user)], source.system)
-    places = ranking_of(block, source.system, entry.alignment).places
+    places = make_ranking_grid(block, source.system, entry.alignment).places
     return [p for i, p in enumerate(places) if i < TOP or p.relevant][:MOST]
 
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from rankmeter._reading.table import Frame
 from rankmeter.baselines._recommend import (
-    in_frame_kind,
-    knn_scores,
+    knn_scorer,
     rank_unseen,
     recommend,
-    svd_scores,
+    svd_scorer,
+    takes_any_frame,
 )
 from rankmeter.errors import InvalidValueError, UsageError, _checks
 from rankmeter.errors._checks import counted, integer
@@ -43,7 +43,7 @@ __all__ = [
 _DAY = 86_400
 
 
-@in_frame_kind
+@takes_any_frame
 def popularity(
     train: Any,
     *,
@@ -100,7 +100,7 @@ def popularity(
     return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
-@in_frame_kind
+@takes_any_frame
 def recent_popularity(
     train: Any,
     *,
@@ -156,7 +156,7 @@ def recent_popularity(
             "pass either `days` or `fraction`, not both: got "
             f"{_checks.brief(days)} and {_checks.brief(fraction)}"
         )
-    age = _age(train, needed_by="recent_popularity", unit=unit)
+    age = _ages_in_days(train, needed_by="recent_popularity", unit=unit)
     if days is None:
         share = _checks.fraction("fraction", 0.1 if fraction is None else fraction)
         window = share * age.max(initial=0)
@@ -167,7 +167,7 @@ def recent_popularity(
     return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
-@in_frame_kind
+@takes_any_frame
 def decayed_popularity(
     train: Any,
     *,
@@ -209,17 +209,17 @@ def decayed_popularity(
     >>> decayed_popularity(train, half_life=1, k=2, users=[4]).rows()  # 1, and 1/4 + 1/2
     [(4, 20, 1.0, 1), (4, 10, 0.75, 2)]
     """
-    age = _age(train, needed_by="decayed_popularity", unit=unit)
+    age = _ages_in_days(train, needed_by="decayed_popularity", unit=unit)
     if half_life is None:
         half_life = age.max(initial=0) / 10
     else:
         half_life = _checks.number("half_life", half_life, above=0)
     weight = np.exp2(-age / half_life) if half_life else np.ones_like(age)
-    scores = _sums(train["item"], weight)
+    scores = _sum_by_item(train["item"], weight)
     return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
-@in_frame_kind
+@takes_any_frame
 def mean_rating(
     train: Any,
     *,
@@ -257,11 +257,11 @@ def mean_rating(
     >>> mean_rating(train, k=2, users=[4]).rows()
     [(4, 20, 4.0, 1), (4, 10, 3.5, 2)]
     """
-    scores = _mean_ratings(train, 0, needed_by="mean_rating")
+    scores = _damped_mean_ratings(train, 0, needed_by="mean_rating")
     return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
-@in_frame_kind
+@takes_any_frame
 def damped_mean_rating(
     train: Any,
     *,
@@ -307,11 +307,11 @@ def damped_mean_rating(
     [(4, 10, 3.6666666666666665, 1), (4, 20, 2.0, 2)]
     """
     damping = _checks.number("damping", damping, least=0)
-    scores = _mean_ratings(train, damping, needed_by="damped_mean_rating")
+    scores = _damped_mean_ratings(train, damping, needed_by="damped_mean_rating")
     return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
-@in_frame_kind
+@takes_any_frame
 def random(
     train: Any,
     *,
@@ -360,7 +360,7 @@ def random(
     return recommend(train, places, k=k, users=users, exclude_seen=exclude_seen, seed=seed)
 
 
-@in_frame_kind
+@takes_any_frame
 def svd(
     train: Any,
     *,
@@ -407,11 +407,11 @@ def svd(
     (1, 30)
     """
     factors = integer("factors", factors, least=1)
-    learn = functools.partial(svd_scores, factors=factors)
+    learn = functools.partial(svd_scorer, factors=factors)
     return rank_unseen(train, learn, k=k, users=users, exclude_seen=exclude_seen)
 
 
-@in_frame_kind
+@takes_any_frame
 def item_knn(
     train: Any,
     *,
@@ -457,7 +457,7 @@ def item_knn(
     [(1, 30, 0.7071067812, 1)]
     """
     neighbours = integer("neighbours", neighbours, least=1)
-    learn = functools.partial(knn_scores, n_neighbours=neighbours)
+    learn = functools.partial(knn_scorer, n_neighbours=neighbours)
     return rank_unseen(train, learn, k=k, users=users, exclude_seen=exclude_seen)
 
 
@@ -477,21 +477,21 @@ BASELINES: dict[str, Callable[..., Frame]] = {
 # -- scores -----------------------------------------------------------------------------------
 
 
-def _age(frame: pl.DataFrame, *, needed_by: str, unit: Unit | None) -> NDArray[np.float64]:
+def _ages_in_days(frame: pl.DataFrame, *, needed_by: str, unit: Unit | None) -> NDArray[np.float64]:
     """Days from each interaction to the last interaction."""
     clock = Clock.of(frame, needed_by=needed_by, unit=unit)
     ticks = clock.ticks.max() - clock.ticks
     return np.asarray(ticks / (clock.per_second * _DAY), dtype=np.float64)
 
 
-def _sums(items: pl.Series, weights: NDArray[np.float64]) -> pl.DataFrame:
+def _sum_by_item(items: pl.Series, weights: NDArray[np.float64]) -> pl.DataFrame:
     """Sum weights by item in ascending order, so that the row order does not matter."""
     rows = pl.DataFrame({"item": items, "weight": weights}).sort("item", "weight")
     total = np.bincount(rows["item"].rle_id().to_numpy(), weights=rows["weight"].to_numpy())
     return pl.DataFrame({"item": rows["item"].unique(maintain_order=True), "score": total})
 
 
-def _mean_ratings(frame: pl.DataFrame, damping: float, *, needed_by: str) -> pl.DataFrame:
+def _damped_mean_ratings(frame: pl.DataFrame, damping: float, *, needed_by: str) -> pl.DataFrame:
     """Damped means by item: (Σ ratings + damping · overall mean) / (n ratings + damping)."""
     require_column(frame, "rating", needed_by=needed_by)
     if bad := frame.height - int(frame["rating"].is_finite().sum()):
@@ -501,7 +501,7 @@ def _mean_ratings(frame: pl.DataFrame, damping: float, *, needed_by: str) -> pl.
         )
     ratings = frame["rating"].to_numpy()
     mean = math.fsum(ratings) / len(ratings)
-    total = _sums(frame["item"], ratings)
+    total = _sum_by_item(frame["item"], ratings)
     n = frame.group_by("item").agg(n=pl.len())
     score = (pl.col("score") + damping * mean) / (pl.col("n") + damping)
     return total.join(n, on="item").select("item", score=score)

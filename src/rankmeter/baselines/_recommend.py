@@ -1,8 +1,8 @@
 """From an order of the items to the list of each user, without the items that the user has seen.
 
-A user gets the first `k` unseen items of the order. `_unseen` turns the positions of the seen
-items into positions of unseen items, so nothing of the size users × items is ever made. Two models
-learn from who has what: they score all items for some users at a time.
+A user gets the first `k` unseen items of the order. `_first_unseen_positions` turns the positions
+of the seen items into positions of unseen items, so nothing of the size users × items is ever made.
+Two models learn from who has what: they score all items for some users at a time.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from rankmeter._reading.read import Interactions
 from rankmeter._reading.table import Frame
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import brief, flag, integer
-from rankmeter.splits._chance import Numbers, Shuffle, draws
+from rankmeter.splits._chance import Numbers, Shuffle, draw_random_bits
 
 Baseline = TypeVar("Baseline", bound=Callable[..., Frame])
 
 
-def in_frame_kind(baseline: Baseline) -> Baseline:
+def takes_any_frame(baseline: Baseline) -> Baseline:
     """Pass `train` to a baseline as a Polars frame; return lists in the caller's kind of frame."""
 
     @functools.wraps(baseline)
@@ -54,9 +54,9 @@ def recommend(
     flag("exclude_seen", exclude_seen)
     best = scores.sort("score", id_sort_keys(scores["item"]), descending=[True, False])
     items, score = best["item"], best["score"].cast(pl.Float64)
-    audience = audience_of(frame["user"], users)
-    shuffle = None if seed is None else Shuffle(len(items), draws(seed, audience))
-    user, position = _seen(frame if exclude_seen else frame.clear(), audience, items)
+    audience = target_users(frame["user"], users)
+    shuffle = None if seed is None else Shuffle(len(items), draw_random_bits(seed, audience))
+    user, position = _seen_pairs(frame if exclude_seen else frame.clear(), audience, items)
     if shuffle:
         position = shuffle.place_of(position, user)
     by_user = np.lexsort((position, user))
@@ -66,7 +66,9 @@ def recommend(
     for start in range(0, len(audience), step := max(_BLOCK // k, 1)):
         stop = min(start + step, len(audience))
         block = slice(*np.searchsorted(user, (start, stop)))
-        unseen = _unseen(user[block] - start, position[block], shape=(stop - start, k))
+        unseen = _first_unseen_positions(
+            user[block] - start, position[block], shape=(stop - start, k)
+        )
         row, column = np.nonzero(unseen < len(items))
         positions = unseen[row, column]
         item = shuffle.item_at(positions, row + start) if shuffle else positions
@@ -78,7 +80,7 @@ def recommend(
 _BLOCK = 4_000_000  # list cells processed at a time: a few hundred megabytes
 
 
-def audience_of(train: pl.Series, users: Any) -> pl.Series:
+def target_users(train: pl.Series, users: Any) -> pl.Series:
     """The users to recommend to: unique, ascending, of the type in train."""
     if users is None:
         return train.unique().sort()
@@ -94,7 +96,9 @@ def audience_of(train: pl.Series, users: Any) -> pl.Series:
     return read_users(users, train, source="users=").unique().sort()
 
 
-def _seen(frame: pl.DataFrame, audience: pl.Series, items: pl.Series) -> tuple[Numbers, Numbers]:
+def _seen_pairs(
+    frame: pl.DataFrame, audience: pl.Series, items: pl.Series
+) -> tuple[Numbers, Numbers]:
     """Convert the pairs of user and item in train to indices in `audience` and `items`."""
     pairs = frame.select("user", "item").unique()
     for name, column in (("user", audience), ("item", items)):
@@ -104,7 +108,7 @@ def _seen(frame: pl.DataFrame, audience: pl.Series, items: pl.Series) -> tuple[N
     return user, item
 
 
-def _unseen(user: Numbers, position: Numbers, *, shape: tuple[int, int]) -> Numbers:
+def _first_unseen_positions(user: Numbers, position: Numbers, *, shape: tuple[int, int]) -> Numbers:
     """The first k unseen positions of each user, ascending, in the `shape` (n_users, k).
 
     ``user`` and ``position``, of shape (n_seen,), are sorted by user and position. If b unseen
@@ -156,7 +160,7 @@ def rank_unseen(
     row = learned.search_sorted(pairs["user"]).to_numpy()
     column = pairs.join(numbers, on="item", how="left", maintain_order="left")["at"].to_numpy()
     interactions = csr_matrix((np.ones(len(row)), (row, column)), shape=(len(learned), len(items)))
-    audience = audience_of(frame["user"], users)
+    audience = target_users(frame["user"], users)
     audience = audience.filter(audience.is_in(learned.implode()))
     rows = np.asarray(learned.search_sorted(audience).to_numpy(), dtype=np.int64)
     score = learn(interactions)
@@ -166,7 +170,7 @@ def rank_unseen(
         scores = np.round(score(block), _DIGITS) + 0.0  # not -0.0
         if exclude_seen:
             scores[interactions[block].nonzero()] = -np.inf
-        user, item, best, rank = _best(scores, min(k, len(items)))
+        user, item, best, rank = _top_k(scores, min(k, len(items)))
         pair = {
             "user": learned.gather(to_series(block[user])),
             "item": items.gather(to_series(item)),
@@ -175,7 +179,7 @@ def rank_unseen(
     return pl.concat(lists)
 
 
-def _best(scores: Floats, k: int) -> tuple[Numbers, Numbers, Floats, Numbers]:
+def _top_k(scores: Floats, k: int) -> tuple[Numbers, Numbers, Floats, Numbers]:
     """The row, column, score and rank of the k largest finite scores of each row, in order."""
     bound = np.partition(scores, scores.shape[1] - k, axis=1)[:, scores.shape[1] - k, None]
     row, column = np.nonzero((scores >= bound) & (scores > -np.inf))
@@ -187,7 +191,7 @@ def _best(scores: Floats, k: int) -> tuple[Numbers, Numbers, Floats, Numbers]:
     return row[in_top], column[in_top], score[in_top], rank[in_top]
 
 
-def svd_scores(interactions: Any, factors: int) -> Scores:
+def svd_scorer(interactions: Any, factors: int) -> Scores:
     """Return a function that scores rows by a truncated singular value decomposition."""
     size = min(factors, *interactions.shape)
     if interactions.shape[0] * interactions.shape[1] <= _DENSE or size >= min(interactions.shape):
@@ -200,7 +204,7 @@ def svd_scores(interactions: Any, factors: int) -> Scores:
     return lambda rows: np.asarray((interactions[rows] @ right.T) @ right)
 
 
-def knn_scores(interactions: Any, n_neighbours: int) -> Scores:
+def knn_scorer(interactions: Any, n_neighbours: int) -> Scores:
     """Return a function that scores rows by cosine similarity to each item's nearest items."""
     size = np.sqrt(np.asarray(interactions.sum(axis=0)).ravel())
     unit = interactions.multiply(1.0 / size).tocsc()

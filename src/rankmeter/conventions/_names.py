@@ -33,7 +33,7 @@ _COLON = re.compile(r"(\w{1,80}):(\w{1,80}=[\w.]{1,80}(?:;\w{1,80}=[\w.]{1,80}){
 """A name and its options in CatBoost: ``NDCG:top=10;type=Exp``."""
 
 
-def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
+def translate_name(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
     """Translate a name of a tool to metrics, one for each cutoff, labeled as written.
 
     The name is written as in the tool, with the same case. Its cutoffs follow ``@`` or ``_`` (in
@@ -53,31 +53,35 @@ def _translate_name(name: str, tool: str, *, native_names: bool) -> tuple[Metric
     if metrics := _read_name(name, profile):
         return metrics
     if not native_names:
-        raise UnknownMetricError(_unknown_message(name, profile) or f"unknown metric {brief(name)}")
+        raise UnknownMetricError(
+            _unknown_name_message(name, profile) or f"unknown metric {brief(name)}"
+        )
     try:
         return tuple(read_metric(name))
     except UnknownMetricError as error:
-        raise UnknownMetricError(_unknown_message(name, profile) or str(error)) from error
+        raise UnknownMetricError(_unknown_name_message(name, profile) or str(error)) from error
 
 
-def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
+def translate_metrics(
+    metrics: str | Metric | Iterable[str | Metric], tool: str
+) -> tuple[Metric, ...]:
     """Translate metrics under a convention, without repetition; a text may hold several names.
 
     A measure of ir_measures has the options that ir_measures gives it; all others are the tool's.
     """
     if isinstance(metrics, str):
         return _translate_text(metrics, load_convention(tool).name)
-    read = functools.partial(translate, tool=tool)
-    return parse_metrics(metrics, read, functools.partial(translate, tool="ir_measures"))
+    read = functools.partial(translate_name, tool=tool)
+    return parse_metrics(metrics, read, functools.partial(translate_name, tool="ir_measures"))
 
 
 @remembered
 def _translate_text(text: str, tool: str) -> tuple[Metric, ...]:
-    text = _in_brackets(text, load_convention(tool))
-    return parse_metrics(text, functools.partial(translate, tool=tool))
+    text = _put_options_in_parentheses(text, load_convention(tool))
+    return parse_metrics(text, functools.partial(translate_name, tool=tool))
 
 
-def _in_brackets(text: str, profile: Convention) -> str:
+def _put_options_in_parentheses(text: str, profile: Convention) -> str:
     """Rewrite text for `read_metric`: tables without braces, options in parentheses."""
     text = without_braces(text)
     if ":" not in profile.marks:
@@ -87,20 +91,20 @@ def _in_brackets(text: str, profile: Convention) -> str:
 
 def has_metric(tool: str, metric: str) -> bool:
     """Whether a tool has a name for a metric, or no list of names."""
-    return metric in _metrics(load_convention(tool).name) or not load_convention(tool).names
+    return metric in _metric_names(load_convention(tool).name) or not load_convention(tool).names
 
 
 @functools.cache
-def _metrics(tool: str) -> frozenset[str]:
+def _metric_names(tool: str) -> frozenset[str]:
     return frozenset(
-        metric.name for name in load_convention(tool).names for metric in translate(name, tool)
+        metric.name for name in load_convention(tool).names for metric in translate_name(name, tool)
     )
 
 
 def _read_name(text: str, profile: Convention) -> tuple[Metric, ...]:
     """Translate a name of the tool to metrics; empty if the tool has no such name."""
-    text = _in_brackets(text.strip(), profile)
-    bare, options, in_parentheses = _unbracket(text)
+    text = _put_options_in_parentheses(text.strip(), profile)
+    bare, options, in_parentheses = _split_brackets(text)
     bare, options = _split_suffix(bare, options, profile)
     means = _meaning(bare, options, in_parentheses, profile)
     labels, points = [text], list[float | None]()
@@ -129,7 +133,7 @@ def _read_name(text: str, profile: Convention) -> tuple[Metric, ...]:
     )
 
 
-def _unbracket(text: str) -> tuple[str, frozenset[str], frozenset[str]]:
+def _split_brackets(text: str) -> tuple[str, frozenset[str], frozenset[str]]:
     """Split text into a bare name, all options in brackets, and options in parentheses."""
     options, in_parentheses = set(), set()
     for group in _GROUP.finditer(text):
@@ -159,16 +163,16 @@ def _meaning(
     allowed = profile.options.keys() | in_parentheses
     fits = [
         (len(required), native, options - required)
-        for name, required, native in _spellings(profile.name)
+        for name, required, native in _names_with_options(profile.name)
         if name == base and required <= options and options - required <= allowed
     ]
     return max(fits, key=lambda fit: fit[0])[1:] if fits else None
 
 
 @functools.cache
-def _spellings(tool: str) -> tuple[tuple[str, frozenset[str], str], ...]:
+def _names_with_options(tool: str) -> tuple[tuple[str, frozenset[str], str], ...]:
     names = load_convention(tool).names.items()
-    return tuple((*_unbracket(theirs)[:2], native) for theirs, native in names)
+    return tuple((*_split_brackets(theirs)[:2], native) for theirs, native in names)
 
 
 def _to_metric(text: str, options: frozenset[str], k: float | None, profile: Convention) -> Metric:
@@ -191,22 +195,26 @@ def _to_metric(text: str, options: frozenset[str], k: float | None, profile: Con
     return metric
 
 
-def _unknown_message(text: str, profile: Convention) -> str:
+def _unknown_name_message(text: str, profile: Convention) -> str:
     """Build the message for an unknown name; empty without a specific message."""
     if len(text) > 200:
         return ""
-    if advice := profile.elsewhere.get(_unbracket(text)[0]):
+    if advice := profile.elsewhere.get(_split_brackets(text)[0]):
         return f"{text} of {profile.title} is not a metric here, but can be computed: {advice}"
-    tools = [tool for tool in convention_names() if _is_name_of(text, load_convention(tool))]
+    tools = [tool for tool in convention_names() if _is_name_of_tool(text, load_convention(tool))]
     if tools:
         follow = f"like={tools[0]!r} follows it"
         return f"unknown metric {brief(text)}: it is a name of {', '.join(tools)}; {follow}"
-    bare = take_cutoffs(_unbracket(text)[0], profile.marks)[0]
-    hint = "" if is_elsewhere(bare) else near(bare, (_unbracket(name)[0] for name in profile.names))
+    bare = take_cutoffs(_split_brackets(text)[0], profile.marks)[0]
+    hint = (
+        ""
+        if is_elsewhere(bare)
+        else near(bare, (_split_brackets(name)[0] for name in profile.names))
+    )
     return f"unknown metric {brief(bare)} of {profile.title}{hint}" if hint else ""
 
 
-def _is_name_of(text: str, profile: Convention) -> bool:
+def _is_name_of_tool(text: str, profile: Convention) -> bool:
     try:
         return bool(_read_name(text, profile))
     except UsageError:

@@ -20,14 +20,14 @@ from rankmeter._choices import (
     Averaging,
     Input,
     Setting,
-    acting,
-    by_canonical_name,
-    checked_choice,
-    refuse_inert,
-    show,
-    spellings,
+    check_choice,
+    format_value,
+    name_and_aliases,
+    refuse_inert_choices,
+    replace_aliases,
+    select_active_choices,
 )
-from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
+from rankmeter.conventions import Convention, has_metric, load_convention, translate_metrics
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.errors._checks import USERS, Words, brief, exact, near, unknown
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
@@ -145,8 +145,8 @@ class Plan(Setting):
                 return entry
         tool = self.tool
         matching: set[str] = set()
-        for metric in translate_all(label, tool):
-            matches = [e for e in self.metrics if _matches(metric, e)]
+        for metric in translate_metrics(label, tool):
+            matches = [e for e in self.metrics if _matches_entry(metric, e)]
             exact = [e for e in matches if e.requested == metric]
             if len(exact or matches) == 1 and not matching:
                 matching.add((exact or matches)[0].label)
@@ -158,7 +158,7 @@ class Plan(Setting):
         if matching:
             one_of = " or ".join(repr(name) for name in labels if name in matching)
             raise UnknownMetricError(f"{brief(label)} names several metrics: {one_of}")
-        names = {metric.name for metric in translate_all(label, tool)}
+        names = {metric.name for metric in translate_metrics(label, tool)}
         similar = [repr(entry.label) for entry in self.metrics if entry.metric.name in names]
         meant = f"; did you mean {' or '.join(similar)}?" if similar else near(label, labels)
         meant = meant or f"; evaluated: {', '.join(map(repr, labels))}"
@@ -219,11 +219,15 @@ class Plan(Setting):
         # The catalogue is an option of the metrics that need it; the name of the convention shows
         # whether its bugs are followed; only a bootstrap draws samples.
         hidden = {"n_items", "bugs", *(() if self.draws else ("resamples", "seed"))}
-        return {n: getattr(self, n) for n in acting(SETTINGS, self.data) if n not in hidden}
+        return {
+            n: getattr(self, n)
+            for n in select_active_choices(SETTINGS, self.data)
+            if n not in hidden
+        }
 
     def _effective_switches(self, entry: MetricPlan) -> dict[str, Any]:
         """`MetricPlan.switches` without the choices that cannot act."""
-        inert = CHOICES.keys() - acting(CHOICES, self.data) - {"n_items"}
+        inert = CHOICES.keys() - select_active_choices(CHOICES, self.data) - {"n_items"}
         return {n: value for n, value in entry.switches().items() if n not in inert}
 
     def to_dict(self) -> dict[str, Any]:
@@ -247,11 +251,11 @@ class Plan(Setting):
         tool = self.tool
         labels = [entry.label for entry in self.metrics]
         settings = {name: getattr(self, name) for name in SETTINGS}
-        usual = Setting(**_settings(load_convention(tool), self.data))
+        usual = Setting(**_plan_settings(load_convention(tool), self.data))
         choices = {n: value for n, value in settings.items() if value != getattr(usual, n)}
         like = None if tool == "rankmeter" else tool
         try:
-            plain = resolve(labels, like=like, choices=choices, data=self.data)
+            plain = resolve_plan(labels, like=like, choices=choices, data=self.data)
             for entry, other in zip(self.metrics, plain.metrics, strict=True):
                 switches = other.switches()
                 choices |= {
@@ -259,7 +263,7 @@ class Plan(Setting):
                     for name, value in entry.switches().items()
                     if name in CHOICES and value != switches.get(name)
                 }
-            resolved = resolve(labels, like=like, choices=choices, data=self.data)
+            resolved = resolve_plan(labels, like=like, choices=choices, data=self.data)
         except (UsageError, ValueError):
             return None
         before, after = ([(e.label, e.switches()) for e in p.metrics] for p in (self, resolved))
@@ -280,10 +284,10 @@ class Plan(Setting):
         shared = {"convention": self.convention, **common, **self.settings()}
         if self.engine:
             shared["engine"] = self.engine
-        lines = [f"{name:<11} {show(value)}" for name, value in shared.items()]
+        lines = [f"{name:<11} {format_value(value)}" for name, value in shared.items()]
         for entry, switches in zip(self.metrics, all_switches, strict=True):
             options = {name: value for name, value in switches.items() if name not in common}
-            text = "".join(f", {name}={show(value)}" for name, value in options.items())
+            text = "".join(f", {name}={format_value(value)}" for name, value in options.items())
             name = str(entry.requested)
             name = entry.label if entry.label == name else f"{entry.label} ({name})"
             lines.append(f"{name}: {entry.spec.title}{text}")
@@ -292,7 +296,7 @@ class Plan(Setting):
     __repr__ = __str__ = describe
 
 
-def _matches(metric: Metric, entry: MetricPlan) -> bool:
+def _matches_entry(metric: Metric, entry: MetricPlan) -> bool:
     """Whether a metric matches an entry, with all choices given in the request."""
     resolved, requested = entry.switches(), entry.requested
     return (
@@ -314,7 +318,7 @@ _REMEDIES = {
 """What to do instead of options that rankmeter does not have."""
 
 
-def resolve(
+def resolve_plan(
     metrics: str | Metric | Iterable[str | Metric],
     *,
     like: str | None = None,
@@ -347,29 +351,31 @@ def resolve(
         If a choice does not exist, cannot act or contradicts another, or a required one is missing.
     """
     named_values = {name: value for name, value in (choices or {}).items() if value is not None}
-    named_values = by_canonical_name(named_values)
+    named_values = replace_aliases(named_values)
     for name in named_values:
         if name not in CHOICES:
             for names, remedy in _REMEDIES.items():
                 if name in names:
                     raise UsageError(f"unknown option {name!r}: {remedy}")
             raise unknown("option", name, CHOICES)
-    refuse_inert(named_values, data)
-    decided = {name: checked_choice(name, value) for name, value in named_values.items()}
+    refuse_inert_choices(named_values, data)
+    decided = {name: check_choice(name, value) for name, value in named_values.items()}
     convention = load_convention("rankmeter" if like is None else like)
     settings = {name: decided.pop(name) for name in SETTINGS if name in decided}
-    setting = _settings(convention, data) | settings
+    setting = _plan_settings(convention, data) | settings
     now = Setting(**setting)
-    translated = translate_all(metrics, convention.name)
+    translated = translate_metrics(metrics, convention.name)
     entries = [_resolve_metric(metric, convention, decided, now, data) for metric in translated]
     followed = now.bugs and convention.bugs
     name = convention.name + _BUGGY if followed else convention.name
     return Plan(convention=name, metrics=tuple(entries), data=data, **setting)
 
 
-def _settings(convention: Convention, data: Input) -> dict[str, Any]:
+def _plan_settings(convention: Convention, data: Input) -> dict[str, Any]:
     """Select the choices of a convention that hold for all metrics."""
-    return {n: v for n, v in acting(convention.switches, data).items() if n in SETTINGS}
+    return {
+        n: v for n, v in select_active_choices(convention.switches, data).items() if n in SETTINGS
+    }
 
 
 def _resolve_metric(
@@ -384,8 +390,10 @@ def _resolve_metric(
     metric_choices = dict(metric.choices)
     # The others come from the name that a tool gives the metric.
     label = metric.label or str(metric)
-    refuse_inert((n for n in metric_choices for s in spellings(n) if f"{s}=" in label), data)
-    switches = acting({**spec.usual, **usual, **decided, **metric_choices}, data)
+    refuse_inert_choices(
+        (n for n in metric_choices for s in name_and_aliases(n) if f"{s}=" in label), data
+    )
+    switches = select_active_choices({**spec.usual, **usual, **decided, **metric_choices}, data)
     metric_options = dict(metric.options)
     options: dict[str, Any] = {}
     for name, option in spec.options.items():
@@ -403,15 +411,17 @@ def _resolve_metric(
             )
         else:
             options[name] = option.default
-    alignment = _build(Alignment, switches)
+    alignment = _build_choices(Alignment, switches)
     _refuse_contradictions(alignment)
-    averaging = _build(Averaging, switches)
+    averaging = _build_choices(Averaging, switches)
     if spec.whole and averaging.aggregate != "micro":
         raise UsageError(
             f"{metric} is computed over all lists at once, so it has no "
             f"{averaging.aggregate} (aggregate=)"
         )
-    candidates = _candidates(metric, setting, data) if ADJUSTED in metric_choices else None
+    candidates = (
+        _number_of_candidates(metric, setting, data) if ADJUSTED in metric_choices else None
+    )
     if averaging.aggregate == "micro" and not spec.pools and candidates is None:
         shares = ", ".join(name for name, other in METRICS.items() if other.pools)
         raise UsageError(f"{metric} cannot be pooled (aggregate='micro'): only {shares} can")
@@ -436,7 +446,7 @@ def _refuse_contradictions(alignment: Alignment) -> None:
         )
 
 
-def _candidates(metric: Metric, setting: Setting, data: Input) -> int:
+def _number_of_candidates(metric: Metric, setting: Setting, data: Input) -> int:
     """Number of candidates of a chance-adjusted metric; 0 if candidates are counted."""
     if metric.spec.needs != ("hits",) or not metric.spec.open_ties:
         raise UsageError(
@@ -448,7 +458,7 @@ def _candidates(metric: Metric, setting: Setting, data: Input) -> int:
     return setting.n_items or 0
 
 
-def _build(kind: type[Any], switches: Mapping[str, Any]) -> Any:
+def _build_choices(kind: type[Any], switches: Mapping[str, Any]) -> Any:
     """Build an `Alignment` or `Averaging` from its own choices, checked."""
     names = [field.name for field in dataclasses.fields(kind) if field.name in switches]
-    return kind(**{name: checked_choice(name, switches[name]) for name in names})
+    return kind(**{name: check_choice(name, switches[name]) for name in names})

@@ -111,7 +111,7 @@ class Convention:
 
 def convention_names() -> tuple[str, ...]:
     """Names of all conventions, sorted."""
-    return tuple(sorted(_files()))
+    return tuple(sorted(_profile_files()))
 
 
 def usage_rank(name: str) -> int:
@@ -124,15 +124,15 @@ def load_convention(name: str) -> Convention:
     if not isinstance(name, str):
         raise unknown("convention", name, convention_names())
     file = name.strip().lower().replace("-", "_")
-    if file not in _files():
-        file = _aliases().get(file, file)  # reads every file
-    if file not in _files():
+    if file not in _profile_files():
+        file = _names_by_alias().get(file, file)  # reads every file
+    if file not in _profile_files():
         raise unknown("convention", name, convention_names())
-    return _load(file)
+    return _load_profile(file)
 
 
 @functools.cache
-def _files() -> Mapping[str, Traversable]:
+def _profile_files() -> Mapping[str, Traversable]:
     from importlib import resources
 
     files = resources.files(__package__).iterdir()
@@ -140,15 +140,15 @@ def _files() -> Mapping[str, Traversable]:
 
 
 @functools.cache
-def _aliases() -> Mapping[str, str]:
-    return {alias: name for name in _files() for alias in _load(name).aliases}
+def _names_by_alias() -> Mapping[str, str]:
+    return {alias: name for name in _profile_files() for alias in _load_profile(name).aliases}
 
 
 @functools.cache
-def _load(name: str) -> Convention:
+def _load_profile(name: str) -> Convention:
     import tomllib
 
-    data = tomllib.loads(_files()[name].read_text("utf-8"))
+    data = tomllib.loads(_profile_files()[name].read_text("utf-8"))
     facts: dict[str, Any] = {"switches": data.pop("all", {})}
     facts |= {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
     return Convention(**facts)

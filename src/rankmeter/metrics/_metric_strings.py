@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rankmeter._choices import CHOICES, SETTINGS, by_canonical_name, checked_choice
+from rankmeter._choices import CHOICES, SETTINGS, check_choice, replace_aliases
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.errors._checks import LARGEST, brief, integer, near, refused
 from rankmeter.metrics._registry import ADJUSTED, METRICS, SYNONYMS, Option, Spec
@@ -78,7 +78,7 @@ class Metric:
         """Return the same metric with other options or choices."""
         spec = self.spec
         new_options, choices = dict(self.options), dict(self.choices)
-        for name, value in by_canonical_name(options).items():
+        for name, value in replace_aliases(options).items():
             if name in spec.options:
                 new_options[name] = _checked(self.name, spec.options[name], value)
             elif name in SETTINGS:
@@ -87,7 +87,7 @@ class Metric:
                     f"{self.name}(…)"
                 )
             elif name in CHOICES:
-                choices[name] = checked_choice(name, value)
+                choices[name] = check_choice(name, value)
             elif name == ADJUSTED:
                 choices.pop(name, None)
                 choices |= {name: True} if _checked(self.name, _SWITCH, value) else {}

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from rankmeter._reading.read import Interactions
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import brief, choice, flag, fraction, integer
-from rankmeter.splits._chance import draws
-from rankmeter.splits._clock import Clock, Unit, share_of
-from rankmeter.splits._split import Split, part
+from rankmeter.splits._chance import draw_random_bits
+from rankmeter.splits._clock import Clock, Unit, rounded_share
+from rankmeter.splits._split import Split, split_rows
 
 __all__ = ["SPLITS", "Split", "holdout", "k_fold", "leave_k_out", "leave_one_out", "temporal"]
 
@@ -151,7 +151,7 @@ def leave_k_out(
     >>> split.counts["short_users"]
     1
     """
-    method = _written_call("leave_k_out", locals())
+    method = _format_call("leave_k_out", locals())
     k = integer("k", k, least=1)
     _check_choices(by, ties, min_history, cold_items)
     read = Interactions.read(data, columns=columns)
@@ -159,7 +159,7 @@ def leave_k_out(
     test, counts = _choose_test_rows_per_user(
         frame, lambda history: np.where(history >= k + min_history, k, 0), by, ties, seed
     )
-    return part(read, test, method=method, cold_items=cold_items, counts=counts)
+    return split_rows(read, test, method=method, cold_items=cold_items, counts=counts)
 
 
 def holdout(
@@ -214,7 +214,7 @@ def holdout(
     >>> split.test["item"].to_list(), split.counts["short_users"]
     ([4, 5], 1)
     """
-    method = _written_call("holdout", locals())
+    method = _format_call("holdout", locals())
     fraction("ratio", ratio)
     flag("per_user", per_user)
     _check_choices(by, ties, min_history, cold_items)
@@ -228,12 +228,12 @@ def holdout(
     if per_user:
 
         def n_test(history: NDArray[np.int64]) -> NDArray[np.int64]:
-            return np.minimum(share_of(ratio, history), history - min_history)
+            return np.minimum(rounded_share(ratio, history), history - min_history)
 
         test, counts = _choose_test_rows_per_user(frame, n_test, by, ties, seed)
     else:
         test, counts = _choose_test_rows_overall(frame, ratio, min_history, seed)
-    return part(read, test, method=method, cold_items=cold_items, counts=counts)
+    return split_rows(read, test, method=method, cold_items=cold_items, counts=counts)
 
 
 def temporal(
@@ -306,8 +306,8 @@ def temporal(
     options: dict[str, Any] = {"ratio": portion} if at is None else {"at": at}
     options |= {"unit": unit, "cold_users": cold_users, "cold_items": cold_items}
     test = np.asarray(clock.ticks >= cut)
-    method = f"{_written_call('temporal', options)}, cut at {clock.say(cut)}"
-    return part(read, test, method=method, cold_items=cold_items, cold_users=cold_users)
+    method = f"{_format_call('temporal', options)}, cut at {clock.say(cut)}"
+    return split_rows(read, test, method=method, cold_items=cold_items, cold_users=cold_users)
 
 
 def k_fold(
@@ -360,26 +360,28 @@ def k_fold(
     >>> sorted(fold.test["user"].unique().to_list() for fold in folds)
     [[1], [2], [3]]
     """
-    method = _written_call("k_fold", locals())
+    method = _format_call("k_fold", locals())
     k = integer("k", k, least=2)
     choice("over", over, Over)
     choice("cold_items", cold_items, Cold)
     read = Interactions.read(data, columns=columns)
     frame = read.frame
-    user = frame.select("user", draw=pl.Series(draws(seed, frame["user"])))
+    user = frame.select("user", draw=pl.Series(draw_random_bits(seed, frame["user"])))
     if over == "users":
         dealt = user.unique().sort("draw", "user").with_row_index("position").drop("draw")
         joined = user.join(dealt, on="user", how="left", maintain_order="left")
         position = joined["position"].to_numpy()
         n = dealt.height
     else:
-        chance = draws(seed, frame["user"], frame["item"])
-        position = np.argsort(_sorted_rows(frame, user["draw"], user["user"], chance))
+        chance = draw_random_bits(seed, frame["user"], frame["item"])
+        position = np.argsort(_sorted_row_numbers(frame, user["draw"], user["user"], chance))
         n = frame.height
     if n < k:
         raise DataError(f"{k} folds need at least {k} {over}, got {n}: choose a smaller `k`")
     return tuple(
-        part(read, position % k == fold, method=f"{method}, fold {fold + 1}", cold_items=cold_items)
+        split_rows(
+            read, position % k == fold, method=f"{method}, fold {fold + 1}", cold_items=cold_items
+        )
         for fold in range(k)
     )
 
@@ -410,8 +412,8 @@ def _choose_test_rows_per_user(
         when = Clock.of(frame, needed_by="by='time'").ticks
         keys.append(when)
     if order_by == "random" or ties == "random":
-        keys.append(draws(seed, frame["user"], frame["item"]))
-    order = _sorted_rows(frame, frame["user"], *keys)
+        keys.append(draw_random_bits(seed, frame["user"], frame["item"]))
+    order = _sorted_row_numbers(frame, frame["user"], *keys)
     history = frame["user"].gather(order).rle().struct.field("len").to_numpy().astype(np.int64)
     n_test = np.maximum(how_many(history), 0)
     cut = np.cumsum(history) - n_test
@@ -428,16 +430,18 @@ def _choose_test_rows_overall(
     frame: pl.DataFrame, ratio: float, min_history: int, seed: int
 ) -> tuple[NDArray[np.bool_], dict[str, int]]:
     """Select random rows, except rows of users who would keep too few."""
-    order = _sorted_rows(frame, draws(seed, frame["user"], frame["item"]), frame["user"])
+    order = _sorted_row_numbers(
+        frame, draw_random_bits(seed, frame["user"], frame["item"]), frame["user"]
+    )
     test = np.zeros(frame.height, dtype=np.bool_)
-    test[order[frame.height - int(share_of(ratio, frame.height)) :]] = True
+    test[order[frame.height - int(rounded_share(ratio, frame.height)) :]] = True
     rows = frame.select("user", test=pl.Series(test))
     n_train = rows.select((~pl.col("test")).sum().over("user")).to_series().to_numpy()
     to_train = test & (n_train < min_history)
     return test & ~to_train, {"short_users": rows["user"].filter(pl.Series(to_train)).n_unique()}
 
 
-def _sorted_rows(frame: pl.DataFrame, *keys: pl.Series | NDArray[Any]) -> NDArray[np.int64]:
+def _sorted_row_numbers(frame: pl.DataFrame, *keys: pl.Series | NDArray[Any]) -> NDArray[np.int64]:
     """Row numbers in the order of `keys`, then of the item, then of all other columns.
 
     Repeated pairs of user and item need the other columns: without them the order of the rows in
@@ -461,7 +465,7 @@ def _check_choices(order_by: str, ties: str, min_history: int, cold_items: str) 
     choice("cold_items", cold_items, Cold)
 
 
-def _written_call(name: str, arguments: dict[str, Any]) -> str:
+def _format_call(name: str, arguments: dict[str, Any]) -> str:
     """Format the call as code; given ``locals()``, the call includes every option."""
     options = {key: arguments[key] for key in arguments.keys() - {"data", "columns"}}
     texts = (f"{key}={brief(options[key])}" for key in arguments if options.get(key) is not None)

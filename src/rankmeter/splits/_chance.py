@@ -23,7 +23,7 @@ Numbers = NDArray[np.int64]
 _Step = Callable[[Words, Words], Words]
 
 
-def mix(words: Words) -> Words:
+def scramble_bits(words: Words) -> Words:
     """Scramble 64-bit words one to one: a step of SplitMix64.
 
     Steele, Lea and Flood (2014), "Fast splittable pseudorandom number generators", OOPSLA.
@@ -34,15 +34,17 @@ def mix(words: Words) -> Words:
     return words ^ (words >> np.uint64(31))
 
 
-def draws(seed: int, *columns: pl.Series) -> Words:
+def draw_random_bits(seed: int, *columns: pl.Series) -> Words:
     """Draw one 64-bit number per row, made from the seed and the ids in that row alone."""
-    state = mix(np.full(len(columns[0]), check_seed(seed, least=None) % 2**64, dtype=np.uint64))
+    state = scramble_bits(
+        np.full(len(columns[0]), check_seed(seed, least=None) % 2**64, dtype=np.uint64)
+    )
     for column in columns:
-        state = mix(state ^ _words(column))
+        state = scramble_bits(state ^ _bits_from_ids(column))
     return state
 
 
-def _words(ids: pl.Series) -> Words:
+def _bits_from_ids(ids: pl.Series) -> Words:
     """Convert ids to 64-bit words: keep integers, hash the text of other ids with BLAKE2b."""
     if ids.dtype.is_integer():
         return ids.to_numpy().astype(np.uint64)
@@ -100,4 +102,4 @@ class Shuffle:
         return high * self._base + low
 
     def _digit(self, digit: Words, keys: Words, number: int) -> Words:
-        return mix(keys + digit * np.uint64(self.rounds) + np.uint64(number)) % self._base
+        return scramble_bits(keys + digit * np.uint64(self.rounds) + np.uint64(number)) % self._base

@@ -43,7 +43,7 @@ class Clock:
         if unit is not None:
             choice("unit", unit, Unit)
         require_column(frame, "time", needed_by=needed_by)
-        time = _typed(frame["time"])
+        time = _parse_times(frame["time"])
         if not (time.dtype.is_integer() or time.dtype.is_float() or time.dtype == pl.Datetime):
             raise InvalidValueError(
                 f"{needed_by} needs times that are dates, datetimes or numbers, got "
@@ -63,7 +63,7 @@ class Clock:
 
     def tick(self, cut: float | str | date | datetime) -> float:
         """Translate a moment into a number that compares with `ticks`."""
-        moment = _moment(cut)
+        moment = _parse_moment(cut)
         if not isinstance(moment, datetime):
             if self.zone is None:
                 return moment
@@ -77,7 +77,7 @@ class Clock:
     def start_of_last(self, ratio: float) -> float:
         """Find the time of the first of the last ⌊ratio · n + 1/2⌋ interactions, at least one."""
         n = len(self.ticks)
-        first = n - max(int(share_of(ratio, n)), 1)
+        first = n - max(int(rounded_share(ratio, n)), 1)
         return np.partition(self.ticks, first)[first].item() if n else 0
 
     def dates(self, tick: float) -> bool:
@@ -107,12 +107,12 @@ def require_column(frame: pl.DataFrame, role: str, *, needed_by: str) -> None:
         )
 
 
-def share_of(ratio: float, n: NDArray[np.int64] | int) -> NDArray[np.int64]:
+def rounded_share(ratio: float, n: NDArray[np.int64] | int) -> NDArray[np.int64]:
     """Share of n, rounded: ⌊ratio · n + 1/2⌋."""
     return np.asarray(np.floor(np.multiply(ratio, n) + 0.5), dtype=np.int64)
 
 
-def _typed(time: pl.Series) -> pl.Series:
+def _parse_times(time: pl.Series) -> pl.Series:
     """Parse times in text, as integers or ISO 8601; convert dates to datetimes."""
     if time.dtype == pl.String:
         numbers = time.cast(pl.Int64, strict=False)
@@ -124,7 +124,7 @@ def _typed(time: pl.Series) -> pl.Series:
     return time.cast(pl.Datetime("ms")) if time.dtype == pl.Date else time
 
 
-def _moment(value: float | str | date | datetime) -> float | datetime:
+def _parse_moment(value: float | str | date | datetime) -> float | datetime:
     """Parse a moment: a datetime, or a number in the unit of the time column."""
     moment: Any = value
     if isinstance(value, str):

@@ -148,7 +148,9 @@ class Description(Result):
         )
 
     def _spreads(self) -> list[tuple[str, ...]]:
-        return [(name, *map(_format, astuple(s))) for name, s in self._distributions().items()]
+        return [
+            (name, *map(_format_number, astuple(s))) for name, s in self._distributions().items()
+        ]
 
     def _distributions(self) -> dict[str, Spread]:
         spreads = {"per user": self.per_user, "per item": self.per_item, "rating": self.ratings}
@@ -159,13 +161,13 @@ class Description(Result):
         share = f"{100 * self.top_share:.3g} %"
         facts = [("popularity", f"Gini {self.gini:.3f}; the top {top} {share} of the interactions")]
         if self.times:
-            days = "" if self.times.days is None else f", {_format(self.times.days)} days"
+            days = "" if self.times.days is None else f", {_format_number(self.times.days)} days"
             facts.append(("times", f"{self.times.first} to {self.times.last}{days}"))
         repeated = {"user and item": self.repeated_pairs, "whole rows": self.repeated_rows}
         missing = {"ratings": self.missing_ratings, "times": self.missing_times}
-        facts.append(("repeated", _listed(repeated)))
+        facts.append(("repeated", _format_counts(repeated)))
         if any(missing.values()):
-            facts.append(("missing", _listed(missing)))
+            facts.append(("missing", _format_counts(missing)))
         return facts
 
     def _bars(self) -> list[str]:
@@ -241,23 +243,23 @@ def describe(data: Any, *, columns: dict[str, str] | None = None) -> Description
         density=pairs / (len(users) * len(items)),
         per_user=Spread.of(users),
         per_item=Spread.of(items),
-        gini=_gini(items),
+        gini=_gini_coefficient(items),
         top_items=top,
         top_share=float(np.sort(items)[-top:].sum() / frame.height),
         repeated_pairs=frame.height - pairs,
         repeated_rows=frame.height - frame.select(comparable).n_unique(),
-        **_ratings(frame),
-        **_times(frame),
+        **_describe_ratings(frame),
+        **_describe_times(frame),
     )
 
 
-def _gini(counts: NDArray[np.int64]) -> float:
+def _gini_coefficient(counts: NDArray[np.int64]) -> float:
     n = len(counts)
     weights = 2 * np.arange(1, n + 1) - n - 1
     return float((weights * np.sort(counts)).sum() / (n * counts.sum()))
 
 
-def _ratings(frame: pl.DataFrame) -> dict[str, Any]:
+def _describe_ratings(frame: pl.DataFrame) -> dict[str, Any]:
     if "rating" not in frame.columns:
         return {}
     ratings = frame["rating"].filter(frame["rating"].is_finite().fill_null(value=False)).to_numpy()
@@ -277,7 +279,7 @@ def _ratings(frame: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _times(frame: pl.DataFrame) -> dict[str, Any]:
+def _describe_times(frame: pl.DataFrame) -> dict[str, Any]:
     if "time" not in frame.columns:
         return {}
     timed = frame.filter(pl.col("time").is_not_null())
@@ -293,11 +295,11 @@ def _times(frame: pl.DataFrame) -> dict[str, Any]:
     return {"times": Times(clock.say(first), clock.say(last), days), "missing_times": missing}
 
 
-def _listed(counts: dict[str, int]) -> str:
+def _format_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name}: {n:,}" for name, n in counts.items())
 
 
-def _format(value: float) -> str:
+def _format_number(value: float) -> str:
     """Format a number with a few significant digits."""
     if value == round(value):
         return f"{round(value):,}"

@@ -114,7 +114,7 @@ _REMARKS = {
 }
 
 
-def part(
+def split_rows(
     read: Interactions,
     in_test: NDArray[np.bool_],
     *,

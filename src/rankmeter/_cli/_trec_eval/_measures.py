@@ -16,7 +16,7 @@ import numpy as np
 from rankmeter._cli._trec_eval._prefs import COUNTS, RATIOS, Preferences
 from rankmeter._cli._trec_eval._topics import Groups, Reading, Topics
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
-from rankmeter.conventions import load_convention, translate
+from rankmeter.conventions import load_convention, translate_name
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import warn
 from rankmeter.errors._checks import unknown
@@ -95,7 +95,7 @@ def _persistence(values: dict[str, float]) -> tuple[float, dict[int, float]]:
 @functools.cache
 def _metric(name: str) -> tuple[Metric, str]:
     """Metric of a measure with the options of the profile, and the aggregate of its values."""
-    (metric,) = translate(name, "trec_eval")
+    (metric,) = translate_name(name, "trec_eval")
     profile = load_convention("trec_eval").choices(metric.name, metric.k)
     options = {o: value for o, value in profile.items() if o in metric.spec.options}
     aggregate = {**profile, **dict(metric.choices)}.get("aggregate", "mean")
