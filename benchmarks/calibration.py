@@ -42,10 +42,10 @@ from rankmeter._statistics.all_pairs import tukey_hsd
 from rankmeter._statistics.intervals import (
     Interval,
     bootstrap_interval,
-    pseudo_change,
+    pseudo_unit_change,
     score_interval,
-    spread,
-    stratified,
+    spread_of_mean,
+    stratified_spread,
     t_interval,
     t_quantile,
     wilson_interval,
@@ -58,7 +58,7 @@ from rankmeter._statistics.paired_tests import (
     wilcoxon_test,
 )
 from rankmeter._statistics.runs import crossed_test, margin_tests
-from rankmeter._statistics.step_down import Hypotheses, adjust, step_down
+from rankmeter._statistics.step_down import Hypotheses, adjust_p_values, step_down
 from rankmeter.errors import RankmeterWarning
 from rankmeter.metrics import Ratio
 
@@ -215,7 +215,7 @@ def group_coverage(simulate, sizes, repetitions, rng):
         groups = [
             simulate(level)[0](rng, n, 1)[:, 0] for level, n in zip(levels, sizes, strict=True)
         ]
-        found, means = stratified(groups), [x.mean() for x in groups]
+        found, means = stratified_spread(groups), [x.mean() for x in groups]
         for name, (low, high) in {
             "**users within groups (default)**": score_interval(
                 found.mean, found.se, found.df, found.units, (0, 1), 0.95
@@ -427,7 +427,7 @@ def family(make, simulate, n, systems, repetitions, rng):
         stepped = MinP(tables, [signs])
         if repetition % 200 == 0 and len(pairs) < 100:  # far tails of few flips have much luck
             check(stepped, tables, repetition)
-        means, mse, _ = several._residual(scores)
+        means, mse, _ = several._residual_variance(scores)
         for name, found in (
             ("**step-down (default)**", stepped.single.min() <= LEVEL),
             ("Holm over t tests", paired_t(scores, pairs).min() * len(pairs) <= LEVEL),
@@ -452,7 +452,7 @@ def power(simulate, n, systems, repetitions, rng):
         for name, p in (
             ("**step-down (default)**", stepped.adjusted),
             ("in a single step (with gatekeeping)", stepped.single),
-            ("Holm over t tests", adjust(paired_t(scores, pairs), "holm")),
+            ("Holm over t tests", adjust_p_values(paired_t(scores, pairs), "holm")),
         ):
             found[name] += (p <= LEVEL)[true].mean()
     return {name: (count / repetitions, repetitions) for name, count in found.items()}
@@ -718,7 +718,7 @@ def tango(x, confidence=0.95):
 
 def steadied(x, level=LEVEL):
     """The default interval of a difference on a scale from 0 to 1."""
-    known = spread(x).with_pseudo_unit(pseudo_change(x, 1.0))
+    known = spread_of_mean(x).with_pseudo_unit(pseudo_unit_change(x, 1.0))
     half = -t_quantile(level / 2, known.df) * known.se
     return Interval(known.mean - half, known.mean + half)
 
@@ -782,7 +782,7 @@ def margin_claims(simulate, n, margin, repetitions, rng):
         x = simulate(rng, n)
         p = margin_tests(x, np.zeros(n), margin, span=1.0).not_lower
         claims["**rankmeter (default)**"] += p <= LEVEL
-        se = spread(x).se
+        se = spread_of_mean(x).se
         p = scipy.stats.t.sf((x.mean() + margin) / se, n - 1) if se else 0.0
         claims["one-sided t"] += p <= LEVEL
     return {name: (count / repetitions, repetitions) for name, count in claims.items()}
@@ -814,7 +814,7 @@ def checked_tukey(scores, pairs):
     n, systems = scores.shape
     first, second = np.array(pairs).T
     differences = scores[:, first] - scores[:, second]
-    means, mse, _ = several._residual(scores)
+    means, mse, _ = several._residual_variance(scores)
     found = np.abs(means[first] - means[second]) > tukey_quantile(n, systems) * math.sqrt(mse / n)
     variances = differences.var(axis=0, ddof=1)
     uneven = variances > paired.UNEVEN * variances.mean()
@@ -931,7 +931,7 @@ def print_balance(repetitions, rng):
         for _, signs in shared_signs(rng, n, few):
             stepped = MinP([(make(), pairs)], [signs])
             found["**step-down (default)**"] += (stepped.adjusted <= LEVEL)[true].mean()
-            holm = adjust(stepped.p, "holm")
+            holm = adjust_p_values(stepped.p, "holm")
             found["Holm over the same p"] += (holm <= LEVEL)[true].mean()
         columns[words] = {name: (count / few, few) for name, count in found.items()}
     print_table("200 users: share of true differences found", columns, digits=3)

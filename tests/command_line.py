@@ -121,7 +121,7 @@ def loaded_by(*args):
         "from rankmeter._cli import main\n"
         "try: main(sys.argv[1:])\n"
         "except SystemExit: pass\n"
-        "loaded = [n for n, one in sys.modules.items() if type(one).__name__ != '_Later']\n"
+        "loaded = [n for n, one in sys.modules.items() if type(one).__name__ != '_LazyModule']\n"
         "print(*loaded, file=sys.stderr)"
     )
     done = subprocess.run(

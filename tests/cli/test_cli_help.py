@@ -14,8 +14,8 @@ import pytest
 
 import rankmeter as rm
 from command_line import loaded_by, rankmeter, write_examples
-from rankmeter._cli import COMPLETE, commands, main
-from rankmeter._cli._command import as_typed
+from rankmeter._cli import COMPLETE, command_summaries, main
+from rankmeter._cli._command import spell_options_as_typed
 from rankmeter._cli._options import read_docstring
 from rankmeter.splits import SPLITS
 
@@ -40,12 +40,12 @@ def workspace(tmp_path, monkeypatch):
 def test_help_lists_every_command(args):
     done = rankmeter(*args)
     assert done.code == 0
-    for name, text in commands().items():
+    for name, text in command_summaries().items():
         assert re.search(rf"^  {name} +{re.escape(text)}$", done.out, re.MULTILINE)
     assert done.out.endswith("Example:\n  rankmeter demo\n")
 
 
-@pytest.mark.parametrize("name", commands())
+@pytest.mark.parametrize("name", command_summaries())
 def test_help_of_a_command_tells_each_option_and_ends_with_an_example(name):
     command = command_of(name)
     done = rankmeter(name, "--help-all" if command.is_long else "--help")
@@ -58,7 +58,7 @@ def test_help_of_a_command_tells_each_option_and_ends_with_an_example(name):
     assert done.out.endswith(f"Example:\n{example}")
 
 
-@pytest.mark.parametrize("name", [name for name in commands() if name != "demo"])
+@pytest.mark.parametrize("name", [name for name in command_summaries() if name != "demo"])
 def test_the_example_of_a_command_works(workspace, name):
     for line in command_of(name).example.splitlines():
         program, *args = shlex.split(line)
@@ -81,7 +81,7 @@ def test_options_have_the_names_and_choices_of_the_signature():
     assert options["confidence"].help.endswith("Default: 0.95.")
 
 
-@pytest.mark.parametrize("name", [name for name in commands() if command_of(name).is_long])
+@pytest.mark.parametrize("name", [name for name in command_summaries() if command_of(name).is_long])
 def test_help_fits_a_screen_and_names_every_option(name):
     shown = rankmeter(name, "--help").out
     assert shown.count("\n") < 60
@@ -106,7 +106,9 @@ def test_the_help_of_a_shared_option_names_the_methods_it_belongs_to():
 def test_only_the_command_that_runs_is_imported():
     loaded = loaded_by("metrics", "ndcg")
     assert "rankmeter._cli.metrics" in loaded
-    assert not {f"rankmeter._cli.{name}" for name in commands() if name != "metrics"} & loaded
+    assert (
+        not {f"rankmeter._cli.{name}" for name in command_summaries() if name != "metrics"} & loaded
+    )
 
 
 @pytest.mark.parametrize(
@@ -197,7 +199,7 @@ def test_messages_spell_options_as_they_are_typed(python, shell):
     names = ("no-overlap", "n-items", "columns", "at", "ratio", "between", "per-user")
     options = [click.Option([f"--{name}"]) for name in names]
     options.append(click.Option(["form", "-f", "--format"]))
-    assert as_typed(python, options) == shell
+    assert spell_options_as_typed(python, options) == shell
 
 
 def test_what_takes_more_arguments_is_a_parameter_of_its_own():
@@ -219,6 +221,6 @@ def test_what_takes_more_arguments_is_a_parameter_of_its_own():
     }
 
 
-@pytest.mark.parametrize("name", commands())
+@pytest.mark.parametrize("name", command_summaries())
 def test_no_help_shows_how_docstrings_are_written(name):
     assert not re.search(r"\*\*|`|^-{3,}$", rankmeter(name, "--help").out, re.MULTILINE)

@@ -43,23 +43,23 @@ def test_a_share_is_one_of_the_mean_that_the_condition_names():
     text = "new not shown within 79% of old on value"  # new has lost 80%: less than 400% of itself
     gate = read_comparison_gate(text, None)
     with_baseline = rm.compare_values(MARGIN, baseline="old", margin=gate.margin)
-    assert "is worse than old by 0.3950 or more" in gate.reason(with_baseline)
+    assert "is worse than old by 0.3950 or more" in gate.failure_reason(with_baseline)
     last = rm.compare_values({"new": MARGIN["new"], "old": MARGIN["old"]}, margin=gate.margin)
-    assert "is worse than old by 0.3950 or more" in gate.reason(last)
+    assert "is worse than old by 0.3950 or more" in gate.failure_reason(last)
     for other in ({}, {"baseline": "new"}):
         compared = rm.compare_values(MARGIN, margin=gate.margin, **other)
         with pytest.raises(
             UsageError, match=r"share of the mean of new, not of old.*--baseline old"
         ):
-            gate.reason(compared)
+            gate.failure_reason(compared)
     absolute = read_comparison_gate("new not shown within 0.39 of old on value", None)
     for other in ({}, {"baseline": "old"}, {"baseline": "new"}):
         compared = rm.compare_values(MARGIN, margin=0.39, **other)
-        assert "is worse than old by 0.3900 or more" in absolute.reason(compared)
+        assert "is worse than old by 0.3900 or more" in absolute.failure_reason(compared)
 
 
 def test_systems_without_a_difference_and_too_few_users_are_said_to_be_so():
     same = {"old": [0.5, 0.4, 0.6, 0.5] * 5, "new": [0.5, 0.4, 0.6, 0.5] * 5}
     gate = read_comparison_gate("new not shown within 1% of old on value", None)
-    reason = gate.reason(rm.compare_values(same, baseline="old", margin=gate.margin))
+    reason = gate.failure_reason(rm.compare_values(same, baseline="old", margin=gate.margin))
     assert "no difference in 20 users, which are too few for this margin: +0.0000 [" in reason

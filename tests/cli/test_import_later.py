@@ -35,7 +35,7 @@ def test_no_module_uses_polars_while_it_is_imported():
         "import_later('polars')\n"
         f"for name in {modules}:\n"
         "    importlib.import_module(name.removesuffix('.__init__'))\n"
-        "    assert type(sys.modules['polars']).__name__ == '_Later', name"
+        "    assert type(sys.modules['polars']).__name__ == '_LazyModule', name"
     )
     done = python(code)
     assert len(modules) > 70

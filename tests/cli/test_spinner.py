@@ -17,7 +17,7 @@ WORK = """
 import time
 from rankmeter._cli import _terminal
 _terminal._PATIENCE = {patience}
-with _terminal.spinner("evaluating"):
+with _terminal.show_spinner("evaluating"):
     time.sleep({seconds})
 _terminal.print_progress("done")
 """

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 import rankmeter as rm
-from rankmeter._cli._exits import code_of
+from rankmeter._cli._exits import exit_code_of_error
 from rankmeter._cli._trec_eval._measures import MEASURES, NICKNAMES
-from rankmeter._cli._trec_eval._report import report
+from rankmeter._cli._trec_eval._report import report_lines
 from rankmeter._cli.trec_eval import command
 from rankmeter.errors import (
     DataError,
@@ -42,7 +42,7 @@ def lines(tmp_path, qrels=QRELS, run=RUN, measures=("map",), **choices):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         paths.append(str(path))
-    return [line.split("\t", 1)[1].strip() for line in report(*paths, measures, **choices)]
+    return [line.split("\t", 1)[1].strip() for line in report_lines(*paths, measures, **choices)]
 
 
 def test_a_topic_without_results_stops_after_those_before_it(tmp_path):
@@ -52,7 +52,7 @@ def test_a_topic_without_results_stops_after_those_before_it(tmp_path):
     result = run(f"-q -m map {tmp_path / 'qrels'} {path}")
     assert result.stdout == "map                   \t1\t1.0000\n"
     assert isinstance(result.exception, DataError)
-    assert code_of(result.exception) == 3
+    assert exit_code_of_error(result.exception) == 3
     assert "topic 2 is judged" in str(result.exception)
     assert "-c" in str(result.exception)
 
@@ -157,7 +157,7 @@ def test_every_measure_of_the_convention_is_that_of_the_drop_in(tmp_path, seed, 
         (tmp_path / file).write_text(text)
     printed: dict[str, dict[str, float]] = {}
     paths = str(tmp_path / "qrels"), str(tmp_path / "run")
-    for line in report(*paths, asked.values(), level=level, per_topic=True):
+    for line in report_lines(*paths, asked.values(), level=level, per_topic=True):
         label, topic, value = line.split()
         printed.setdefault(label, {})[topic] = float(value)
     for name in names:
@@ -226,7 +226,7 @@ def test_several_judges_are_averaged(tmp_path, seed, choices):
         text = "".join(" ".join(map(str, rows[i])) + "\n" for i in rng.permutation(len(rows)))
         (tmp_path / "qrels").write_text(text)
         paths = str(tmp_path / "qrels"), str(tmp_path / "run")
-        return table(report(*paths, measures, form=form, per_topic=True, **choices))
+        return table(report_lines(*paths, measures, form=form, per_topic=True, **choices))
 
     averaged = printed(rows, ["map_avgjg", "P_avgjg.1,5", "Rprec_mult_avgjg"], "qrels_jg")
     for topic, names in groups.items():
@@ -324,7 +324,7 @@ def test_preferences_are_those_of_the_slow_definition(tmp_path, seed, form, dept
     (tmp_path / "run").write_text(ranked)
     (tmp_path / "qrels").write_text("".join(rng.permutation(lines)))
     paths = str(tmp_path / "qrels"), str(tmp_path / "run")
-    found = table(report(*paths, ["all_prefs"], form=form, per_topic=True, depth=depth))
+    found = table(report_lines(*paths, ["all_prefs"], form=form, per_topic=True, depth=depth))
     wanted = {topic: slow_preferences(rows[topic], scores[topic], depth) for topic in topics}
     for topic in topics:
         assert found[topic] == pytest.approx(wanted[topic], abs=6e-5)
@@ -364,7 +364,7 @@ def test_preferences_without_meaning_are_refused_before_anything_is_printed(
         (tmp_path / name).write_text(text)
     result = run(f"-q -R prefs -m all_prefs {tmp_path / 'prefs'} {tmp_path / 'run'}")
     assert isinstance(result.exception, error)
-    assert code_of(result.exception) == 3
+    assert exit_code_of_error(result.exception) == 3
     assert result.stdout == ""
     with pytest.raises(error, match=message):
         raise result.exception

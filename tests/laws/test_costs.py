@@ -21,7 +21,7 @@ import pytest
 import rankmeter as rm
 from command_line import rankmeter
 from rankmeter import _choices, _cli
-from rankmeter._cli import commands
+from rankmeter._cli import command_summaries
 from rankmeter._engine.block import Block
 from rankmeter._engine.memory import Data, Engine
 from rankmeter._engine.scores import Scores, check_whole
@@ -140,9 +140,9 @@ def test_an_input_form_is_a_reader_and_a_row(monkeypatch):
 
 def test_a_command_is_one_file():
     files = {path.stem for path in Path(_cli.__file__).parent.glob("*.py") if path.stem[0] != "_"}
-    assert {name.replace("-", "_") for name in commands()} == files
+    assert {name.replace("-", "_") for name in command_summaries()} == files
     told = rankmeter("--help").out
-    for name, summary in commands().items():
+    for name, summary in command_summaries().items():
         assert re.search(rf"^\s+{name}\s+{re.escape(summary[:30])}", told, re.MULTILINE), name
 
 

@@ -191,7 +191,7 @@ def packages_of(code, **more):
     """
     show = (
         "import atexit, sys; loaded = lambda: sorted("
-        "name for name, module in sys.modules.items() if type(module).__name__ != '_Later'); "
+        "name for name, module in sys.modules.items() if type(module).__name__ != '_LazyModule'); "
         "atexit.register(lambda: print(loaded(), file=sys.stderr))"
     )
     ran = subprocess.run(

@@ -11,7 +11,7 @@ import pytest
 
 import rankmeter as rm
 from rankmeter import _native
-from rankmeter._cli._trec_eval._report import report
+from rankmeter._cli._trec_eval._report import report_lines
 from rankmeter._rankings.codes import Codes
 from rankmeter._reading.lists import Lists
 
@@ -188,7 +188,7 @@ def test_the_lines_of_trec_files_make_no_column_of_items(name, tmp_path, monkeyp
     measures = ["ndcg_cut.10", "map", "P.5"]
     works = {
         "evaluate": lambda: rm.evaluate(run, qrels, METRICS),
-        "trec_eval": lambda: [*report(str(qrels), str(run), measures)],
+        "trec_eval": lambda: [*report_lines(str(qrels), str(run), measures)],
     }
     works[name]()
     written, gather = [], _native.native.gather

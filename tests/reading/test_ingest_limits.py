@@ -324,11 +324,11 @@ def test_no_compressed_text_takes_more_memory_than_is_allowed(tmp_path):
 
 
 def test_a_memory_error_is_no_internal_error(monkeypatch, capsys):
-    from rankmeter._cli._exits import exit_code
+    from rankmeter._cli._exits import run_for_exit_code
 
     def fail():
         raise MemoryError
 
-    assert exit_code(fail) == 3
+    assert run_for_exit_code(fail) == 3
     assert "not enough memory" in capsys.readouterr().err
     assert issubclass(NotEnoughMemoryError, MemoryError)

@@ -18,8 +18,8 @@ import polars as pl
 import pytest
 
 from rankmeter import _native, compare, evaluate
-from rankmeter._cli._trec_eval._files import _last_line
-from rankmeter._cli._trec_eval._report import report
+from rankmeter._cli._trec_eval._files import _last_nonblank_line
+from rankmeter._cli._trec_eval._report import report_lines
 from rankmeter._reading import files as _files
 from rankmeter._reading import lines as _lines
 from rankmeter._reading import memory as _memory
@@ -240,7 +240,9 @@ def test_compiled_code_finds_what_polars_finds(seed, tmp_path, monkeypatch):
         lambda: evaluate(run, qrels, "coverage@2").to_json(),
         *(
             lambda more=more: [
-                *report(str(qrels), str(run), ["all_trec", "relstring"], per_topic=True, **more)
+                *report_lines(
+                    str(qrels), str(run), ["all_trec", "relstring"], per_topic=True, **more
+                )
             ]
             for more in ({}, {"complete": True}, {"judged_only": True}, {"depth": 2}, {"level": 2})
         ),
@@ -372,7 +374,7 @@ def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeyp
     else:
         monkeypatch.setattr(_files, "large_text", gone)
         monkeypatch.setattr("rankmeter._cli._trec_eval._files.large_text", gone)
-    call = evaluated if name == "evaluate" else lambda *of: [*report(*map(str, of[::-1]))]
+    call = evaluated if name == "evaluate" else lambda *of: [*report_lines(*map(str, of[::-1]))]
     with pytest.raises(FileFormatError, match=r"a\.(run|qrels) cannot be read: No such file"):
         call(run, qrels)
 
@@ -391,7 +393,7 @@ def test_a_large_file_that_becomes_empty_is_said_to_be(tmp_path, monkeypatch):
 
     monkeypatch.setattr(_files, "large_text", emptied)
     monkeypatch.setattr("rankmeter._cli._trec_eval._files.large_text", emptied)
-    for call in (lambda: evaluated(run, qrels), lambda: [*report(str(qrels), str(run))]):
+    for call in (lambda: evaluated(run, qrels), lambda: [*report_lines(str(qrels), str(run))]):
         run.write_bytes(PLAIN_FILES["spaces"])
         with pytest.raises(FileFormatError, match=r"a\.run is empty"):
             call()
@@ -418,13 +420,13 @@ def test_comments_of_a_large_file_are_no_lines(tmp_path, monkeypatch):
     run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
     run.write_bytes(PLAIN_FILES["spaces"] + b"# the end\n")
     qrels.write_bytes(b"# the start\nq 0 b 1\n")
-    wanted = [*report(str(qrels), str(run), per_topic=True)]
+    wanted = [*report_lines(str(qrels), str(run), per_topic=True)]
     assert ["runid", "all", "t"] in [line.split() for line in wanted]
     monkeypatch.setattr(_files, "_LARGE", 1)
-    assert [*report(str(qrels), str(run), per_topic=True)] == wanted
+    assert [*report_lines(str(qrels), str(run), per_topic=True)] == wanted
     run.write_bytes(b"# nothing\n" * 9)
     with pytest.raises(FileFormatError, match="is empty"):
-        [*report(str(qrels), str(run))]
+        [*report_lines(str(qrels), str(run))]
 
 
 def test_a_large_file_is_refused_if_its_lines_do_not_fit(tmp_path, monkeypatch):
@@ -763,5 +765,5 @@ def test_where_topics_begin_in_a_piece(content, second):
 def test_the_last_line_is_found_from_the_end(size):
     lines = b"q Q0 a 1 2 t\nq Q0 b 2 1 " + b"x" * size
     for end in (b"", b"\n", b"\n\n \n", b" \t\n" * 50):
-        assert _last_line(Text("run", lines + end)) == lines.split(b"\n")[1]
-    assert _last_line(Text("run", b"x" * size)) == b"x" * size
+        assert _last_nonblank_line(Text("run", lines + end)) == lines.split(b"\n")[1]
+    assert _last_nonblank_line(Text("run", b"x" * size)) == b"x" * size

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from rankmeter._cli._trec_eval._report import report
+from rankmeter._cli._trec_eval._report import report_lines
 from rankmeter._reading.json import _read_flat_rows
 from rankmeter._reading.keyed import read_users
 from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
@@ -299,7 +299,7 @@ def test_outside_of_the_drop_in_text_is_utf_8(tmp_path):
 def test_names_of_other_encodings_do_not_match_in_the_drop_in(tmp_path):
     qrels = write(tmp_path / "qrels", LATIN[0].encode("latin-1"))
     run = write(tmp_path / "run", "1 Q0 Jos\xe9 1 2.0 t\n")
-    assert list(report(str(qrels), str(run), ["recip_rank"], complete=True)) == [
+    assert list(report_lines(str(qrels), str(run), ["recip_rank"], complete=True)) == [
         "recip_rank            \tall\t0.0000\n"
     ]
 

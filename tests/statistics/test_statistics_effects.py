@@ -16,7 +16,7 @@ from rankmeter._statistics.paired_tests import (
     wins_ties_losses,
 )
 from rankmeter._statistics.power import minimum_detectable_effect
-from rankmeter._statistics.step_down import adjust
+from rankmeter._statistics.step_down import adjust_p_values
 from rankmeter.errors import InvalidValueError, UsageError
 
 pytestmark = pytest.mark.once
@@ -170,17 +170,17 @@ def test_corrections_of_the_fixture(method, expected):
     c = [0.25, 0.36, 0.10, 0.47, 0.50, 0.22, 0.41, 0.30, 0.61, 0.10, 0.36, 0.45]
     p = [paired_t_test(A, B).p, paired_t_test(A, c).p, paired_t_test(B, c).p]
     assert p == pytest.approx([0.00431568, 0.000235249, 0.0684923], rel=3e-6)
-    assert adjust(p, method) == pytest.approx(expected, abs=5e-9)
+    assert adjust_p_values(p, method) == pytest.approx(expected, abs=5e-9)
 
 
 def test_holm_multiplies_the_smallest_of_three_by_3_and_the_next_by_2():
-    assert adjust([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06], rel=1e-15)
+    assert adjust_p_values([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06], rel=1e-15)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @given(p=PROBABILITIES)
 def test_corrections_raise_p_and_keep_its_order(method, p):
-    adjusted = adjust(p, method)
+    adjusted = adjust_p_values(p, method)
     assert np.all(adjusted >= p)
     assert np.all(adjusted <= 1.0)
     assert np.all(np.diff(adjusted[np.argsort(p)]) >= 0)
@@ -189,7 +189,7 @@ def test_corrections_raise_p_and_keep_its_order(method, p):
 @given(PROBABILITIES)
 def test_bonferroni_claims_least_and_benjamini_hochberg_most(p):
     bonferroni, holm, bh = (
-        adjust(p, method) for method in ("bonferroni", "holm", "benjamini-hochberg")
+        adjust_p_values(p, method) for method in ("bonferroni", "holm", "benjamini-hochberg")
     )
     assert np.all(bonferroni >= holm - 1e-15)
     assert np.all(holm >= bh - 1e-15)
@@ -198,19 +198,19 @@ def test_bonferroni_claims_least_and_benjamini_hochberg_most(p):
 @pytest.mark.parametrize("method", METHODS)
 def test_tests_without_an_answer_are_not_in_the_family(method):
     p = np.array([[0.01, math.nan], [0.02, 0.03]])
-    expected = adjust([0.01, 0.02, 0.03], method)
-    adjusted = adjust(p, method)
+    expected = adjust_p_values([0.01, 0.02, 0.03], method)
+    adjusted = adjust_p_values(p, method)
     assert adjusted[0, 0] == expected[0]
     assert math.isnan(adjusted[0, 1])
     assert adjusted[1].tolist() == expected[1:].tolist()
-    assert np.isnan(adjust([math.nan], method)).all()
+    assert np.isnan(adjust_p_values([math.nan], method)).all()
 
 
 def test_corrections_refuse_what_is_no_probability_and_no_method():
     with pytest.raises(InvalidValueError, match=r"between 0 and 1, got 0\.5 to 1\.5"):
-        adjust([0.5, 1.5])
+        adjust_p_values([0.5, 1.5])
     with pytest.raises(UsageError, match=r"`method` must be one of 'holm', .* got 'sidak'"):
-        adjust([0.5], "sidak")
+        adjust_p_values([0.5], "sidak")
 
 
 # ---------------------------------------------------------------- power

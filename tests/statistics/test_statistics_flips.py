@@ -13,11 +13,11 @@ from test_statistics_stepdown import compared
 
 import rankmeter as rm
 from rankmeter._results.differences import Heterogeneity, segment_notes
-from rankmeter._statistics.all_pairs import heterogeneity
-from rankmeter._statistics.intervals import spread
+from rankmeter._statistics.all_pairs import heterogeneity_test
+from rankmeter._statistics.intervals import spread_of_mean
 from rankmeter._statistics.paired_tests import randomization_tests
 from rankmeter._statistics.power import minimum_detectable_share
-from rankmeter._statistics.step_down import Hypotheses, adjust, step_down
+from rankmeter._statistics.step_down import Hypotheses, adjust_p_values, step_down
 
 pytestmark = pytest.mark.once
 
@@ -67,9 +67,9 @@ def test_a_single_step_leaves_what_the_others_cannot_claim():
     assert unknown.tolist() == [True, False, False]
     critical = np.sort(smallest)[math.floor(0.05 * 512)]
     error = np.mean(p[:, unknown].min(axis=1) < critical - 1e-9)
-    assert found.left == pytest.approx(1 - error / 0.05)
-    assert step_down([Hypotheses(scores, pairs[1:])], single=True).left == 1.0
-    assert step_down([Hypotheses(scores, pairs[:1])], single=True).left == 0.0
+    assert found.level_share_left == pytest.approx(1 - error / 0.05)
+    assert step_down([Hypotheses(scores, pairs[1:])], single=True).level_share_left == 1.0
+    assert step_down([Hypotheses(scores, pairs[:1])], single=True).level_share_left == 0.0
 
 
 def test_the_flips_are_those_of_the_randomization_test():
@@ -168,13 +168,13 @@ class TestSegments:
         assert [d.significant for d in overall] == [False, True, True]
         if left is None:
             tables = [Hypotheses(values, list(itertools.combinations(range(3), 2)))]
-            left = step_down(tables, single=True).left
+            left = step_down(tables, single=True).level_share_left
             assert 0.3 < left < 0.9
         alone = [values[u % 10 :: 10] for u in range(10)]
         pairs = list(itertools.combinations(range(3), 2))
         if options.get("test") == "t":
             p = [stats.ttest_rel(own[:, i], own[:, j]).pvalue for own in alone for i, j in pairs]
-            expected = np.minimum(adjust(p, "holm") / left, 1.0)
+            expected = np.minimum(adjust_p_values(p, "holm") / left, 1.0)
         elif options.get("test") == "tukey":
             expected = np.ones(30)
         elif options:
@@ -189,7 +189,9 @@ class TestSegments:
         assert np.all(found[~open_] >= gates[~open_])
 
     def test_heterogeneity_without_variation_is_nan(self):
-        assert math.isnan(heterogeneity([spread(np.ones(3)), spread(np.arange(3.0))])[1])
+        assert math.isnan(
+            heterogeneity_test([spread_of_mean(np.ones(3)), spread_of_mean(np.arange(3.0))])[1]
+        )
 
     def test_a_segment_without_variation_varies_as_in_its_interval(self):
         rng = np.random.default_rng(6)
@@ -200,10 +202,10 @@ class TestSegments:
         found = rm.compare_values(values, segments=labels, baseline="old", scale=(0, 1))
         (one,) = found.heterogeneity
         steadied = [
-            spread(np.zeros(50)).with_pseudo_unit(1.0),
-            spread(gained[~cold]),
+            spread_of_mean(np.zeros(50)).with_pseudo_unit(1.0),
+            spread_of_mean(gained[~cold]),
         ]
-        assert (one.statistic, one.p) == heterogeneity(steadied)
+        assert (one.statistic, one.p) == heterogeneity_test(steadied)
         assert "not the same for all segments: better in warm" in str(found.headline())
         unknown = rm.compare_values(values, segments=labels, baseline="old").heterogeneity[0]
         assert unknown.p == pytest.approx(one.p)  # the span is that of the values

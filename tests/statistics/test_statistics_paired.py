@@ -29,7 +29,7 @@ from rankmeter._statistics.paired_tests import (
     sign_test,
     wilcoxon_test,
 )
-from rankmeter._statistics.vectors import coins
+from rankmeter._statistics.vectors import flip_coins
 from rankmeter.errors import InvalidValueError, RankmeterWarning, UsageError
 
 pytestmark = pytest.mark.once
@@ -190,7 +190,9 @@ def test_every_user_has_a_coin_of_their_own():
 def test_drawing_agrees_with_counting():
     a, b = users(29, seed=3, effect=0.2)
     exact = randomization_test(a, b).p
-    drawn = randomization._sampled_p(np.column_stack([a, b]), [(0, 1)], n_resamples=100_000, seed=0)
+    drawn = randomization._sampled_p_values(
+        np.column_stack([a, b]), [(0, 1)], n_resamples=100_000, seed=0
+    )
     assert 0.01 < exact < 0.9
     assert drawn[0] == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 100_000))
 
@@ -308,8 +310,8 @@ def test_p_does_not_depend_on_how_many_flips_are_taken_at_once(monkeypatch, flip
 
 
 def test_coins_are_fair_and_the_same_from_any_row():
-    every = coins(1, 2, slice(0, 400), 64)
-    parts = [coins(1, 2, slice(i, i + 100), 64) for i in range(0, 400, 100)]
+    every = flip_coins(1, 2, slice(0, 400), 64)
+    parts = [flip_coins(1, 2, slice(i, i + 100), 64) for i in range(0, 400, 100)]
     assert np.array_equal(every, np.concatenate(parts))
     bits = np.unpackbits(every, axis=1)
     assert bits.mean() == pytest.approx(0.5, abs=4 * 0.5 / math.sqrt(bits.size))

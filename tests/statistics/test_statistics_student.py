@@ -111,8 +111,8 @@ def test_a_t_interval_does_not_import_scipy():
         "import sys; from rankmeter._statistics import all_pairs, power, runs\n"
         "from rankmeter._statistics.intervals import t_interval\n"
         "from rankmeter._statistics.paired_tests import paired_t_test\n"
-        "from rankmeter._statistics.step_down import adjust\n"
-        "t_interval([1, 2, 3]); paired_t_test([1, 2, 4], [0, 3, 2]); adjust([0.1])\n"
+        "from rankmeter._statistics.step_down import adjust_p_values\n"
+        "t_interval([1, 2, 3]); paired_t_test([1, 2, 4], [0, 3, 2]); adjust_p_values([0.1])\n"
         "sys.exit(any(name.split('.')[0] == 'scipy' for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -7,7 +7,12 @@ import pytest
 from scipy import optimize, stats
 
 import rankmeter as rm
-from rankmeter._statistics.intervals import effective_clusters, spread, t_interval, wilson_interval
+from rankmeter._statistics.intervals import (
+    effective_clusters,
+    spread_of_mean,
+    t_interval,
+    wilson_interval,
+)
 
 pytestmark = pytest.mark.once
 
@@ -80,13 +85,13 @@ class TestClusters:
     def test_the_variance_is_that_of_leaving_out_each_cluster(self):
         means = np.array([SPARSE[self.labels != one].mean() for one in range(9)])
         expected = np.sqrt(8 / 9 * np.square(means - SPARSE.mean()).sum())
-        found = spread(SPARSE, self.labels)
+        found = spread_of_mean(SPARSE, self.labels)
         assert found.se == pytest.approx(expected)
         assert (found.units, found.df) == (9, pytest.approx(3600 / 780 - 1))
 
     def test_clusters_of_one_user_are_users(self):
-        alone = spread(SPARSE, np.arange(SPARSE.size))
-        assert alone == pytest.approx(spread(SPARSE))
+        alone = spread_of_mean(SPARSE, np.arange(SPARSE.size))
+        assert alone == pytest.approx(spread_of_mean(SPARSE))
         assert t_interval(SPARSE, clusters=np.arange(60)) == pytest.approx(t_interval(SPARSE))
 
     def test_unequal_clusters_count_less(self):

@@ -15,11 +15,11 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
 import rankmeter as rm
-from rankmeter._statistics.all_pairs import heterogeneity
-from rankmeter._statistics.intervals import spread, wilson_interval
+from rankmeter._statistics.all_pairs import heterogeneity_test
+from rankmeter._statistics.intervals import spread_of_mean, wilson_interval
 from rankmeter._statistics.power import minimum_detectable_effect
 from rankmeter._statistics.runs import margin_tests
-from rankmeter._statistics.step_down import adjust
+from rankmeter._statistics.step_down import adjust_p_values
 
 pytestmark = pytest.mark.once
 
@@ -55,7 +55,7 @@ def test_many_hits_and_misses_have_the_interval_of_a_share():
 @given(p=PROBABILITIES.filter(len))
 def test_corrections(method, p):
     theirs = multipletests(p, method=STATSMODELS[method])[1]
-    assert adjust(p, method) == pytest.approx(theirs, abs=1e-12)
+    assert adjust_p_values(p, method) == pytest.approx(theirs, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [3, 10, 25, 400, 20_000])
@@ -72,7 +72,7 @@ def test_minimum_detectable_effects(n, power, alpha):
 
 def test_heterogeneity_is_that_of_welch():
     parts = [np.random.default_rng(n).normal(n / 9, n + 1, 8 + 5 * n) for n in range(4)]
-    q, p = heterogeneity([spread(part) for part in parts])
+    q, p = heterogeneity_test([spread_of_mean(part) for part in parts])
     expected = anova_oneway(parts, use_var="unequal")
     assert p == pytest.approx(expected.pvalue)
     weights = np.array([part.size / part.var(ddof=1) for part in parts])

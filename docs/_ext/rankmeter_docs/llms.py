@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from rankmeter._choices import CHOICES, format_value
-from rankmeter._cli import commands
+from rankmeter._cli import command_summaries
 from rankmeter.metrics import METRICS, Option, Spec
 from rankmeter_docs.conventions import all_conventions
 from rankmeter_docs.needs import needs
@@ -61,7 +61,7 @@ def text() -> str:
     parts += ["", "## Options of every metric", *_options()]
     parts += ["", "## Conventions", *_conventions()]
     parts += ["", "## Commands"]
-    parts += [f"- `rankmeter {name}`: {said}" for name, said in commands().items()]
+    parts += [f"- `rankmeter {name}`: {said}" for name, said in command_summaries().items()]
     return "\n".join(parts) + "\n"
 
 

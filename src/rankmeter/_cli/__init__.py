@@ -19,12 +19,12 @@ from typing import Any, NoReturn
 
 import click
 
-from rankmeter._cli._command import write_example
-from rankmeter._cli._exits import exit_code
+from rankmeter._cli._command import write_example_lines
+from rankmeter._cli._exits import run_for_exit_code
 from rankmeter._cli._lazily import import_later
 from rankmeter._version import __version__
 
-__all__ = ["COMPLETE", "CommandLine", "commands", "main"]
+__all__ = ["COMPLETE", "CommandLine", "command_summaries", "main"]
 
 _FIRST = (
     "evaluate",
@@ -46,7 +46,7 @@ RENAMED = {"plan": "sample-size"}
 
 
 @functools.cache
-def commands() -> dict[str, str]:
+def command_summaries() -> dict[str, str]:
     """Every command with its help in one line, in the order of the help.
 
     Its help is the first line of its file, so all files are read, but only where they are listed.
@@ -73,7 +73,7 @@ class CommandLine(click.Group):
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Names of all commands."""
-        return list(commands())
+        return list(command_summaries())
 
     def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None for an unknown name."""
@@ -94,17 +94,17 @@ class CommandLine(click.Group):
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             from rankmeter.errors._checks import unknown
 
-            raise click.UsageError(str(unknown("command", name, commands())), ctx)
+            raise click.UsageError(str(unknown("command", name, command_summaries())), ctx)
         return super().resolve_command(ctx, [name, *args[1:]])
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands without importing their modules."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(commands().items()))
+            formatter.write_dl(list(command_summaries().items()))
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example as a command line."""
-        write_example(formatter, "rankmeter demo")
+        write_example_lines(formatter, "rankmeter demo")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Complete the name of a command without importing its module."""
@@ -112,7 +112,7 @@ class CommandLine(click.Group):
 
         matching = [
             CompletionItem(name, help=text)
-            for name, text in commands().items()
+            for name, text in command_summaries().items()
             if name.startswith(incomplete)
         ]
         return matching + click.Command.shell_complete(self, ctx, incomplete)
@@ -130,7 +130,7 @@ class CommandLine(click.Group):
             with self.make_context("rankmeter", words) as ctx:
                 self.invoke(ctx)
 
-        sys.exit(exit_code(run))
+        sys.exit(run_for_exit_code(run))
 
 
 @click.group(

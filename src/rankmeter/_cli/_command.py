@@ -25,7 +25,7 @@ SHORT = ("Most used", "Options", "Output")
 MANY = 20
 
 
-class _Name(click.Path):
+class _NonEmptyPath(click.Path):
     """Parameter type for the name of a file or folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -42,7 +42,7 @@ class Option(click.Option):
         self, names: str, text: str = "", *, group: str = "Options", path: str = "", **settings: Any
     ) -> None:
         if path:
-            settings |= {"metavar": path, "type": _Name()}
+            settings |= {"metavar": path, "type": _NonEmptyPath()}
         super().__init__(names.split(), help=text, **settings)
         self.group = group
 
@@ -65,7 +65,7 @@ class Command(click.Command):
         topics: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         if len(params) > MANY:
-            params = [*params, _help_all()]
+            params = [*params, _help_all_option()]
         super().__init__(name, help=text, callback=run, params=params)
         self.is_long = len(params) > MANY
         self.example = example
@@ -78,7 +78,9 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except RankmeterError as error:
-            raise reworded(error, as_typed(str(error), self.params)) from error
+            raise copy_with_message(
+                error, spell_options_as_typed(str(error), self.params)
+            ) from error
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; a cutoff as an option raises an error with a hint."""
@@ -112,17 +114,17 @@ class Command(click.Command):
             with formatter.section("More options, which --help-all explains"):
                 for group, records in collapsed.items():
                     names = " ".join(re.findall(r"--[\w-]+", record)[0] for record, _ in records)
-                    formatter.write(_hanging(f"{group}: {names}", formatter))
+                    formatter.write(_wrap_with_hanging_indent(f"{group}: {names}", formatter))
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example as command lines."""
-        write_example(formatter, self.example)
+        write_example_lines(formatter, self.example)
 
 
 _ALL = "rankmeter.help_all"
 
 
-def _help_all() -> Option:
+def _help_all_option() -> Option:
     def show(ctx: click.Context, _: click.Parameter, value: object) -> None:
         if value:
             ctx.meta[_ALL] = True
@@ -139,7 +141,7 @@ def _help_all() -> Option:
     )
 
 
-def _hanging(text: str, formatter: click.HelpFormatter) -> str:
+def _wrap_with_hanging_indent(text: str, formatter: click.HelpFormatter) -> str:
     """Wrap a paragraph with a hanging indent, without breaking options at hyphens."""
     indent = " " * formatter.current_indent
     return textwrap.fill(
@@ -148,26 +150,26 @@ def _hanging(text: str, formatter: click.HelpFormatter) -> str:
     ) + "\n"  # fmt: skip
 
 
-def flag(name: str) -> str:
+def spell_flag(name: str) -> str:
     """Spell the name of an option as typed: ``--no-overlap`` for ``no_overlap``."""
     return "--" + name.replace("_", "-")
 
 
-def write_example(formatter: click.HelpFormatter, example: str) -> None:
+def write_example_lines(formatter: click.HelpFormatter, example: str) -> None:
     """Write command lines without breaking them."""
     with formatter.section("Example"):
         for line in example.splitlines():
             formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
-def reworded(error: RankmeterError, message: str) -> RankmeterError:
+def copy_with_message(error: RankmeterError, message: str) -> RankmeterError:
     """Copy an error with another message."""
     other = type(error)(message)
     vars(other).update(vars(error))
     return other
 
 
-def as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
+def spell_options_as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
     """Rewrite `` `ties` `` and ``ties='item'`` in a message as ``--ties`` and ``--ties item``.
 
     Function calls and text that only looks like an option, such as a file name, stay.

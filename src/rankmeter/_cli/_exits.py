@@ -43,13 +43,13 @@ TRACEBACK = "RANKMETER_TRACEBACK"
 """The variable that asks for the traceback of an internal error."""
 
 
-def exit_code(run: Callable[[], object]) -> int:
+def run_for_exit_code(run: Callable[[], object]) -> int:
     """Call `run` and return the exit code; a traceback is shown only on request."""
     _fill_closed_streams()
-    _replace_unprintable()
+    _replace_unprintable_characters()
     with _print_warnings():
         try:
-            return _run(run)
+            return _run_with_signals(run)
         except click.ClickException as error:
             print_error(error.format_message())
             if context := getattr(error, "ctx", None):
@@ -57,7 +57,7 @@ def exit_code(run: Callable[[], object]) -> int:
             return 2
         except RankmeterError as error:
             print_error(str(error))
-            return code_of(error)
+            return exit_code_of_error(error)
         except (KeyboardInterrupt, click.Abort) as error:
             # One that Polars raises has no number.
             number = next((arg for arg in error.args if isinstance(arg, int)), signal.SIGINT)
@@ -93,12 +93,12 @@ def exit_code(run: Callable[[], object]) -> int:
             return _report_bug(error)
 
 
-def code_of(error: RankmeterError) -> int:
+def exit_code_of_error(error: RankmeterError) -> int:
     """The exit code of an error."""
     return next((code for kind, code in CODES.items() if isinstance(error, kind)), 1)
 
 
-def _run(run: Callable[[], object]) -> int:
+def _run_with_signals(run: Callable[[], object]) -> int:
     try:
         with _signals_as_exceptions():
             run()
@@ -135,7 +135,7 @@ def _signals_as_exceptions() -> Iterator[None]:
     """Turn termination signals into KeyboardInterrupt, so that the code inside cleans up."""
     received: list[int] = []
 
-    def end(number: int, _: object) -> NoReturn:
+    def raise_interrupt(number: int, _: object) -> NoReturn:
         received.append(number)
         for handled in before:
             signal.signal(handled, signal.SIG_IGN)  # the rest takes a moment
@@ -149,7 +149,7 @@ def _signals_as_exceptions() -> Iterator[None]:
             if handler in (signal.SIG_DFL, signal.default_int_handler):
                 before[getattr(signal, name, signal.SIGINT)] = handler
     for number in before:
-        signal.signal(number, end)
+        signal.signal(number, raise_interrupt)
     try:
         yield
     except BaseException as error:
@@ -182,7 +182,7 @@ def _fill_closed_streams() -> None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
-def _replace_unprintable() -> None:
+def _replace_unprintable_characters() -> None:
     """Print a question mark in place of each character that the output encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

@@ -15,7 +15,7 @@ from typing import IO, TypeAlias, cast
 
 import polars as pl
 
-from rankmeter._cli._command import reworded
+from rankmeter._cli._command import copy_with_message
 from rankmeter._files import create_folder, is_special_file, open_replacement, open_temporary_file
 from rankmeter.errors import DataError, RankmeterError, UsageError
 
@@ -29,7 +29,7 @@ InPieces: TypeAlias = "Callable[[int], Iterator[pl.DataFrame]]"
 """At least one table, of about so many rows each, which are parts of one."""
 
 
-def _run(frame: pl.DataFrame, _: bool) -> str:
+def _format_trec_run(frame: pl.DataFrame, _: bool) -> str:
     """Format a TREC run: ``user Q0 item rank score rankmeter``, the scores in full precision."""
     for role in ("user", "item"):
         text = frame[role].cast(pl.String)
@@ -53,7 +53,7 @@ TABLES: dict[str, Write | None] = {
 }
 """The forms of a table, by extension."""
 
-RANKINGS: dict[str, Write | None] = {**TABLES, "run": _run}
+RANKINGS: dict[str, Write | None] = {**TABLES, "run": _format_trec_run}
 """The forms of rankings: those of a table, and the TREC run."""
 
 _ALIASES = {"ndjson": "jsonl", "pq": "parquet"}
@@ -61,7 +61,7 @@ _ROWS = 100_000  # written at a time
 
 
 @contextmanager
-def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
+def standard_input_as_file(*paths: str | None) -> Iterator[list[str | None]]:
     """Yield the paths, with a temporary copy of standard input in place of ``-``."""
     if STDIN not in paths:
         yield list(paths)
@@ -81,10 +81,10 @@ def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
             yield [copy if path == STDIN else path for path in paths]
         except RankmeterError as error:
             message = str(error).replace(copy, "standard input")
-            raise reworded(error, message) from error
+            raise copy_with_message(error, message) from error
 
 
-def format_of(path: str, formats: Mapping[str, Write | None]) -> tuple[str, bool]:
+def output_format(path: str, formats: Mapping[str, Write | None]) -> tuple[str, bool]:
     """The format of an output by its name, and whether to gzip it."""
     if path == STDIN:
         return "csv", False
@@ -100,7 +100,7 @@ def format_of(path: str, formats: Mapping[str, Write | None]) -> tuple[str, bool
     return extension, zipped
 
 
-def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
+def refuse_overwriting(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
     """Refuse outputs that would replace an input, or each other."""
     used_paths = [
         (Path(os.path.realpath(path)), "an input") for path in inputs if path and path != STDIN
@@ -137,9 +137,9 @@ def write_frames(
     """
     with ExitStack() as all_or_none:
         for path, frame in frames.items():
-            extension, zipped = format_of(path, formats)
+            extension, zipped = output_format(path, formats)
             if path == STDIN:
-                _write(frame, sys.stdout.buffer, formats[extension], path)
+                _write_frame(frame, sys.stdout.buffer, formats[extension], path)
                 continue
             if folders:
                 all_or_none.enter_context(create_folder(Path(path).parent))
@@ -147,18 +147,20 @@ def write_frames(
             # No name and no time inside, so that equal tables make equal files.
             packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if zipped else nullcontext(file)
             with packed as sink:
-                _write(frame, cast("IO[bytes]", sink), formats[extension], path)
+                _write_frame(frame, cast("IO[bytes]", sink), formats[extension], path)
             file.flush()  # a disk that is full is noticed before any file is replaced
 
 
-def _write(frame: pl.DataFrame | InPieces, file: IO[bytes], write: Write | None, path: str) -> None:
+def _write_frame(
+    frame: pl.DataFrame | InPieces, file: IO[bytes], write: Write | None, path: str
+) -> None:
     try:
         if write is None and isinstance(frame, pl.DataFrame):
             frame.write_parquet(file)
             return
-        pieces = _slices(frame) if isinstance(frame, pl.DataFrame) else frame(_ROWS)
+        pieces = _slice_frame(frame) if isinstance(frame, pl.DataFrame) else frame(_ROWS)
         if write is None:
-            _stream(pieces, file)
+            _stream_parquet(pieces, file)
             return
         for n, piece in enumerate(pieces):
             file.write(write(piece, n == 0).encode())
@@ -166,12 +168,12 @@ def _write(frame: pl.DataFrame | InPieces, file: IO[bytes], write: Write | None,
         raise DataError(f"{path} cannot be written: {error}. Is .parquet possible?") from error
 
 
-def _slices(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _slice_frame(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
     for start in range(0, max(frame.height, 1), _ROWS):
         yield frame.slice(start, _ROWS)
 
 
-def _stream(pieces: Iterator[pl.DataFrame], file: IO[bytes]) -> None:
+def _stream_parquet(pieces: Iterator[pl.DataFrame], file: IO[bytes]) -> None:
     """Write Parquet from pieces that are not all in memory at once."""
     from polars.io.plugins import register_io_source
 

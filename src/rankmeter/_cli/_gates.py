@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from rankmeter._cli._command import Option, reworded
+from rankmeter._cli._command import Option, copy_with_message
 from rankmeter._results.differences import difference_seen_from
 from rankmeter._results.tables import to_one_line
 from rankmeter._results.wording import p_equation
@@ -55,7 +55,7 @@ class Gate(NamedTuple):
         """Whether the condition holds; also for NaN, so that a missing number never passes."""
         return math.isnan(value) or bool(_COMPARE[self.sign](value, self.limit))
 
-    def reason(self, result: Summary) -> str:
+    def failure_reason(self, result: Summary) -> str:
         """Reason why the gate trips, in words; empty if the gate passes."""
         try:
             estimate = result[self.metric]
@@ -68,7 +68,7 @@ class Gate(NamedTuple):
         return f"{_FIGURES[self.figure]} {size}" if self.trips(value) else ""
 
 
-def exit_on(reasons: Iterable[tuple[Gate | ComparisonGate, str]]) -> None:
+def exit_on_failures(reasons: Iterable[tuple[Gate | ComparisonGate, str]]) -> None:
     """Exit with code 1 if a gate trips, and say why."""
     tripped = [(gate, why) for gate, why in reasons if why]
     for gate, why in tripped:
@@ -103,7 +103,7 @@ def read_gate(text: str, like: str | None = None) -> Gate:
     try:
         metrics = translate_metrics(match["metric"], like or "rankmeter")
     except UsageError as error:
-        raise reworded(error, f"--fail-if {text!r}: {error}") from None
+        raise copy_with_message(error, f"--fail-if {text!r}: {error}") from None
     if len(metrics) != 1:
         raise UsageError(f"--fail-if {text!r}: expected one metric, got {len(metrics)}")
     limit = float(match["limit"])
@@ -125,7 +125,7 @@ class ComparisonGate(NamedTuple):
     metric: str
     margin: str | None
 
-    def reason(self, comparison: Comparison) -> str:
+    def failure_reason(self, comparison: Comparison) -> str:
         """Reason why the gate trips, empty if the gate passes; untestable claims do not pass."""
         try:
             differences = comparison[self.metric]
@@ -165,7 +165,9 @@ _ON = re.compile(r"(?<=\S)\s+on\s+(?=\S)")
 _BY = re.compile(r"(?<=\S)\s+by\s+(?P<margin>\S+)$")
 
 
-def _parts(claim: re.Pattern[str], text: str) -> tuple[re.Match[str], str, str, str] | None:
+def _split_condition(
+    claim: re.Pattern[str], text: str
+) -> tuple[re.Match[str], str, str, str] | None:
     """Split a condition into claim, two systems and metric, in linear time; None if malformed."""
     text = text.strip()
     claimed = claim.search(text)
@@ -180,9 +182,9 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
 
     `systems` are those that exist, if that is known yet.
     """
-    claim_parts = _parts(_CLAIM, text)
+    claim_parts = _split_condition(_CLAIM, text)
     if claim_parts is None:
-        raise UsageError(f"--fail-if {text!r} {_instead(text)}")
+        raise UsageError(f"--fail-if {text!r} {_suggest_condition(text)}")
     claimed, a, b, metric = claim_parts
     for name in (a, b):
         if systems is not None and name not in systems:
@@ -191,9 +193,9 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
     return ComparisonGate(text, a, claim, b, metric, claimed["margin"])
 
 
-def _instead(text: str) -> str:
+def _suggest_condition(text: str) -> str:
     """Suggest a condition in place of a text that is invalid or ambiguous."""
-    unclear = _parts(_AMBIGUOUS, text)
+    unclear = _split_condition(_AMBIGUOUS, text)
     a, b, metric = ("new", "prod", "ndcg@10") if unclear is None else unclear[1:]
     margin_match = unclear and _BY.search(metric)
     metric = metric[: margin_match.start()] if margin_match else metric
@@ -212,7 +214,7 @@ def _instead(text: str) -> str:
     return f"{does} {within}" if margin_match else f"{does} {worse}, or {within}"
 
 
-def margins_of(gates: Sequence[ComparisonGate], margin: Any) -> Any:
+def collect_margins(gates: Sequence[ComparisonGate], margin: Any) -> Any:
     """Collect the margins of gates by metric, or return ``--margin``."""
     margins: dict[str, str] = {}
     for gate in gates:
@@ -225,10 +227,10 @@ def margins_of(gates: Sequence[ComparisonGate], margin: Any) -> Any:
             )
     if margins and margin:
         raise UsageError("give the margins in --fail-if or with --margin, not in both")
-    return margins or _by_metric(margin)
+    return margins or _parse_margin_option(margin)
 
 
-def _by_metric(margin: Any) -> Any:
+def _parse_margin_option(margin: Any) -> Any:
     """Parse a ``--margin`` written as a JSON mapping; return other values unchanged."""
     if not isinstance(margin, str) or not margin.lstrip().startswith("{"):
         return margin

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 
-class _Later(ModuleType):
+class _LazyModule(ModuleType):
     """A module that is imported when one of its names is first used.
 
     `importlib.util.LazyLoader` does not do: the statement ``import`` asks for ``__spec__``, which
@@ -30,7 +30,7 @@ def import_later(name: str) -> None:
     spec = None if name in sys.modules else find_spec(name)
     if spec is not None:
         module = sys.modules[name] = module_from_spec(spec)
-        module.__class__ = _Later
+        module.__class__ = _LazyModule
         vars(module).pop("__path__", None)  # an import of a part of it asks for this
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from rankmeter._choices import CHOICES, EVERY, name_and_aliases, words_and_types
-from rankmeter._cli._command import LARGE, RARE, SIDE, Option, flag
+from rankmeter._cli._command import LARGE, RARE, SIDE, Option, spell_flag
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import unknown
 
@@ -35,7 +35,7 @@ class Docstring:
     @property
     def summary(self) -> str:
         """The first paragraph, on one line."""
-        return _one_line(self.text.partition("\n\n")[0])
+        return _join_lines(self.text.partition("\n\n")[0])
 
 
 @functools.cache
@@ -49,7 +49,7 @@ def read_docstring(thing: Callable[..., Any]) -> Docstring:
     for names, body in zip(entries[::3], entries[2::3], strict=True):
         for name in names.split(", "):
             items = re.split(r"\n\s*(?=\* )", body)
-            parameters[name.lstrip("*")] = "\n\n".join(map(_one_line, items))
+            parameters[name.lstrip("*")] = "\n\n".join(map(_join_lines, items))
     return Docstring(text.strip(), parameters, sections)
 
 
@@ -63,20 +63,20 @@ def parameter_text(function: Callable[..., Any], name: str) -> str:
     text = doc.parameters.get(name, "")
     referred = re.fullmatch(r"As in `(\w+)`\.", text)
     if text and not referred:
-        return plain(text)
+        return remove_markup(text)
     for other in [referred[1]] if referred else re.findall(r"`(\w+)`", doc.text):
         target = getattr(inspect.getmodule(function), other, None)
         if callable(target) and (inherited := parameter_text(target, name)):
             return inherited
-    return plain(text)
+    return remove_markup(text)
 
 
-def plain(text: str) -> str:
+def remove_markup(text: str) -> str:
     """Remove the inline markup of reStructuredText from a text."""
     return re.sub(r"``(.+?)``|`(.+?)`", lambda m: m[1] or m[2], text, flags=re.DOTALL)
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -92,7 +92,7 @@ HEADINGS = {
 SIDES_HELP = "If the two files differ: rankings.user=member,truth.user=customer."
 
 
-def options_of(
+def build_options(
     functions: Mapping[str, Callable[..., Any]], *, group: str, without: Iterable[str] = ()
 ) -> list[Option]:
     """Build the options for the keyword-only parameters of functions that a command calls.
@@ -104,10 +104,10 @@ def options_of(
     texts: dict[str, dict[str, list[str]]] = {}  # parameter → text → the methods with this text
     for method, function in functions.items():
         types = typing.get_type_hints(function)
-        for parameter in _keywords(function):
+        for parameter in _keyword_parameters(function):
             if (name := parameter.name) not in without:
                 hints.setdefault(name, []).append(types.get(name, parameter.annotation))
-                text = parameter_text(function, name) + _default(parameter)
+                text = parameter_text(function, name) + _default_text(parameter)
                 texts.setdefault(name, {}).setdefault(text, []).append(method)
     two_sided = all("truth" in inspect.signature(f).parameters for f in functions.values())
     measures = {name for name, choice in CHOICES.items() if choice.inputs == EVERY} <= texts.keys()
@@ -116,16 +116,16 @@ def options_of(
         text = " ".join(f"{', '.join(who)}: {text}" for text, who in methods.items())
         if [*methods.values()] == [[*functions]]:
             (text,) = methods  # all say the same
-        heading = _heading(name, group) if measures else group
+        heading = _option_heading(name, group) if measures else group
         options.append(
             _columns_option(heading, two_sided=two_sided)
             if name == "columns"
-            else _option(name, _kind(hints[name]), text, heading)
+            else _build_option(name, _click_type(hints[name]), text, heading)
         )
     return options
 
 
-def _heading(name: str, group: str) -> str:
+def _option_heading(name: str, group: str) -> str:
     """Heading of an option in the help of a command that measures."""
     if name in CHOICES and CHOICES[name].rare:
         return RARE
@@ -168,7 +168,7 @@ def side_files(choices: Mapping[str, Any]) -> list[str | None]:
     return [choices.get(name) for name in ("clusters", *HEADINGS[SIDE])]
 
 
-def options_of_method(
+def select_method_options(
     functions: Mapping[str, Callable[..., Any]], method: str, choices: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Select the options given on the command line, and check that the method has each option."""
@@ -177,36 +177,37 @@ def options_of_method(
         having = [
             other
             for other, function in functions.items()
-            if name in {parameter.name for parameter in _keywords(function)}
+            if name in {parameter.name for parameter in _keyword_parameters(function)}
         ]
         if method not in having:
             raise UsageError(
-                f"{flag(name)} is not an option of {method}, but of {', '.join(having)}"
+                f"{spell_flag(name)} is not an option of {method}, but of {', '.join(having)}"
             )
     return options
 
 
-def summaries(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
+def method_summaries(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
     """One-line summary of each method."""
     return {
-        method: plain(read_docstring(function).summary) for method, function in functions.items()
+        method: remove_markup(read_docstring(function).summary)
+        for method, function in functions.items()
     }
 
 
-def _keywords(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def _keyword_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     parameters = inspect.signature(function).parameters.values()
     return [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 
 
-def _option(name: str, kind: click.ParamType[Any], text: str, group: str) -> Option:
-    names = " ".join([name, *map(flag, name_and_aliases(name))])
+def _build_option(name: str, kind: click.ParamType[Any], text: str, group: str) -> Option:
+    names = " ".join([name, *map(spell_flag, name_and_aliases(name))])
     if kind is click.BOOL:
-        names += f"/{flag('no_' + name)}"
+        names += f"/{spell_flag('no_' + name)}"
     complete = complete_conventions if name == "like" else None
     return Option(names, text, type=kind, default=None, shell_complete=complete, group=group)
 
 
-def _default(parameter: inspect.Parameter) -> str:
+def _default_text(parameter: inspect.Parameter) -> str:
     """Format the default of an option for the help; empty for None."""
     default = parameter.default
     if isinstance(default, bool):
@@ -214,7 +215,7 @@ def _default(parameter: inspect.Parameter) -> str:
     return "" if default is None else f" [default: {default}]"
 
 
-def _kind(hints: list[Any]) -> click.ParamType[Any]:
+def _click_type(hints: list[Any]) -> click.ParamType[Any]:
     """Click type of an option with these type hints."""
     choices: dict[str, None] = {}
     plain: set[Any] = set()
@@ -238,7 +239,7 @@ def _columns_option(group: str, *, two_sided: bool) -> Option:
         multiple=True,
         default=None,
         metavar="ROLE=NAME",
-        callback=_columns_by_side if two_sided else _parse_columns,
+        callback=_parse_columns_by_side if two_sided else _parse_columns,
         group=group,
     )
 
@@ -259,7 +260,7 @@ def _parse_columns(
     return columns or None
 
 
-def _columns_by_side(
+def _parse_columns_by_side(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> Mapping[str, Any] | None:
     """Parse columns by side: ``side.role=name`` holds for that side, ``role=name`` for both."""

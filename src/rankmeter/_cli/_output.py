@@ -26,7 +26,7 @@ class Formats(Generic[T]):
     def __init__(self, show: Callable[[T], None], **texts: Callable[[T], str]) -> None:
         self.show, self.texts = show, texts
 
-    def options(self, format_help: str) -> list[Option]:
+    def build_options(self, format_help: str) -> list[Option]:
         """Build the options ``--format``, ``--json`` and ``--output``."""
         forms = click.Choice(list(self.texts))
         to_file = "Write to a file instead of standard output."
@@ -37,13 +37,13 @@ class Formats(Generic[T]):
         ]
 
     @staticmethod
-    def choose(form: str | None, *, as_json: bool) -> str:
+    def choose_format(form: str | None, *, as_json: bool) -> str:
         """The name of the format that ``--format`` and ``--json`` select."""
         if as_json and form not in (None, "json"):
             raise UsageError(f"--json and --format {form} contradict each other: choose one")
         return form or ("json" if as_json else "table")
 
-    def emit(self, result: T, form: str, output: str | None, *, before: str = "") -> None:
+    def write_result(self, result: T, form: str, output: str | None, *, before: str = "") -> None:
         """Write a result, after the lines `before`, to a file or on standard output."""
         from rankmeter._cli._files import STDIN  # brings Polars with it
 
@@ -64,13 +64,13 @@ def json_option(help_text: str = "Write one JSON object.") -> Option:
     return Option("as_json --json", help_text, is_flag=True, group="Output")
 
 
-def page_option() -> Option:
+def report_option() -> Option:
     """Build the option ``--report``."""
     help_text = "Write a self-contained page with tables and charts."
     return Option("--report", help_text, path="FILE.html", group="Output")
 
 
-def check_page(path: str | None) -> None:
+def check_page_name(path: str | None) -> None:
     """Refuse a page whose name does not end in .html or .htm."""
     if path is not None and not path.lower().endswith((".html", ".htm")):
         raise UsageError(f"--report {path}: the report must be an .html file")
@@ -78,10 +78,10 @@ def check_page(path: str | None) -> None:
 
 def print_result(result: Mapping[str, Any], text: str, *, as_json: bool) -> None:
     """Write the result of a command on standard output: as JSON, or as equivalent text."""
-    click.echo(dumps(result) if as_json else text)
+    click.echo(encode_json(result) if as_json else text)
 
 
-def dumps(result: Mapping[str, Any]) -> str:
+def encode_json(result: Mapping[str, Any]) -> str:
     """Encode a result as JSON for any command: one object with the version of the schema.
 
     A number that is infinite or does not exist is null.

@@ -11,10 +11,10 @@ import click
 import polars as pl
 
 from rankmeter._cli._command import LARGE, Option
-from rankmeter._cli._files import STDIN, TABLES, check_paths, format_of, write_frames
-from rankmeter._cli._gates import ComparisonGate, Gate, exit_on, fail_if_option
+from rankmeter._cli._files import STDIN, TABLES, output_format, refuse_overwriting, write_frames
+from rankmeter._cli._gates import ComparisonGate, Gate, exit_on_failures, fail_if_option
 from rankmeter._cli._options import metrics_option
-from rankmeter._cli._output import Formats, check_page
+from rankmeter._cli._output import Formats, check_page_name
 from rankmeter._cli._terminal import print_table, print_walk
 from rankmeter._reading.spark import spark_session
 from rankmeter._results.evaluated import labels_by_group
@@ -83,31 +83,31 @@ class Outputs:
     show: tuple[str, ...] = ()
 
     @classmethod
-    def take(cls, formats: Formats[Any], options: dict[str, Any]) -> Outputs:
+    def take_from_options(cls, formats: Formats[Any], options: dict[str, Any]) -> Outputs:
         """Remove the output options from the options of a command, check them, and return them."""
-        form = formats.choose(options.pop("form"), as_json=options.pop("as_json"))
+        form = formats.choose_format(options.pop("form"), as_json=options.pop("as_json"))
         names = [field.name for field in fields(cls) if field.name in options]
         outputs = cls(formats, form, **{name: options.pop(name) for name in names})
         if outputs.show and (form != "table" or outputs.output not in (None, STDIN)):
             raise UsageError("--show writes a table on standard output: leave out --format and -o")
         return outputs
 
-    def check(self, inputs: Sequence[str | None]) -> None:
+    def check_files(self, inputs: Sequence[str | None]) -> None:
         """Refuse files that cannot be written, before anything is computed."""
         tables: list[str | None] = [self.per_user, self.worst]
         for path in filter(None, tables):
-            format_of(path, TABLES)
-        check_page(self.report)
-        check_paths([self.output, self.report, *tables], inputs)
+            output_format(path, TABLES)
+        check_page_name(self.report)
+        refuse_overwriting([self.output, self.report, *tables], inputs)
 
-    def present(self, result: Any, **page: Any) -> list[Walkthrough]:
+    def write_page_and_show_users(self, result: Any, **page: Any) -> list[Walkthrough]:
         """Write the page of a result, and return the walkthroughs of the users to show."""
         walks = [result.show(user) for user in self.show]
         if self.report is not None:
             result.report(self.report, **page)
         return walks
 
-    def write(
+    def write_result(
         self,
         result: Any,
         walks: Iterable[Walkthrough] = (),
@@ -119,29 +119,29 @@ class Outputs:
 
         Lines `before` the result have the values by user. Exits with code 1 if a gate trips.
         """
-        reasons = [(gate, gate.reason(result)) for gate in gates]
+        reasons = [(gate, gate.failure_reason(result)) for gate in gates]
         if self.per_user is not None and before is None:
             frames = {self.per_user: result.pieces_by_user, **frames}
         write_frames(frames)
-        self.formats.emit(result, self.form, self.output, before=before or "")
+        self.formats.write_result(result, self.form, self.output, before=before or "")
         for walk in walks:
             print_walk(walk)
-        exit_on(reasons)
+        exit_on_failures(reasons)
 
 
-def _tables(result: Summary) -> list[Table]:
+def _means_tables(result: Summary) -> list[Table]:
     """The tables of means, overall and by group."""
     return [result.table(), *map(result.group_table, labels_by_group(result))]
 
 
-def _show(result: Summary) -> None:
-    for number, table in enumerate(_tables(result)):
+def _print_summary(result: Summary) -> None:
+    for number, table in enumerate(_means_tables(result)):
         if number:
             click.echo()
         print_table(table)
 
 
-def _csv(result: Summary) -> str:
+def _means_csv(result: Summary) -> str:
     """Means as CSV in one table; rows of groups have a group and a segment."""
     if result.groups is None:
         return result.to_csv()
@@ -152,29 +152,29 @@ def _csv(result: Summary) -> str:
 
 
 FORMATS: Formats[Summary] = Formats(
-    _show,
-    table=lambda result: "\n\n".join(table.to_text() for table in _tables(result)),
-    csv=_csv,
-    md=lambda result: "\n\n".join(table.to_markdown() for table in _tables(result)),
-    latex=lambda result: "\n\n".join(table.to_latex() for table in _tables(result)),
+    _print_summary,
+    table=lambda result: "\n\n".join(table.to_text() for table in _means_tables(result)),
+    csv=_means_csv,
+    md=lambda result: "\n\n".join(table.to_markdown() for table in _means_tables(result)),
+    latex=lambda result: "\n\n".join(table.to_latex() for table in _means_tables(result)),
     json=Summary.to_json,
 )
 
 
-def measured_options() -> list[Option]:
+def evaluation_options() -> list[Option]:
     """Build the options for metrics, format, files and gates."""
     return [
         metrics_option(
             "What to measure: mrr, hits@1,3,10, amri. May be repeated.", group="What to measure"
         ),
-        *FORMATS.options("Format of the result; default: a table."),
+        *FORMATS.build_options("Format of the result; default: a table."),
         per_user_option("query"),
         fail_if_option("'mrr<0.2'. A NaN mean also fails."),
         show_option(),
     ]
 
 
-def files_of(choices: Mapping[str, Any]) -> list[str | None]:
+def input_files(choices: Mapping[str, Any]) -> list[str | None]:
     """Values of the options that may be input files."""
     names = ("negatives", "exclude", "candidates", "upper", "users", "groups", "clusters")
     return [choices.get(name) for name in names]

@@ -52,7 +52,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
     for number, block in enumerate(blocks):
         if number:
             console.print()
-        _draw(cells, lead, block, table)
+        _draw_table(cells, lead, block, table)
     notes = list(table.notes)
     visible = {cells[0][i] for block in blocks for i in block}
     if missing := [name for name in cells[0][1:] if name not in visible]:
@@ -112,23 +112,25 @@ def _column_blocks(
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     lead = min(widths[0], _LEAD)
 
-    def taken(columns: Sequence[int]) -> int:
+    def taken_width(columns: Sequence[int]) -> int:
         return sum(_GAP + widths[i] for i in columns)
 
     indices = list(range(1, len(widths)))
     for name in optional:
-        if lead + taken(indices) > room:
+        if lead + taken_width(indices) > room:
             indices = [i for i in indices if cells[0][i] != name]
     blocks: list[list[int]] = [[]]
     for i in indices:
-        if blocks[-1] and lead + taken([*blocks[-1], i]) > room:
+        if blocks[-1] and lead + taken_width([*blocks[-1], i]) > room:
             blocks.append([])
         blocks[-1].append(i)
-    spare = room - max(map(taken, blocks))
+    spare = room - max(map(taken_width, blocks))
     return min(widths[0], max(lead, spare)), blocks
 
 
-def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int], table: Table) -> None:
+def _draw_table(
+    cells: Sequence[Sequence[str]], lead: int, block: Sequence[int], table: Table
+) -> None:
     from rich import box
     from rich.table import Table as Drawn
     from rich.text import Text
@@ -140,12 +142,14 @@ def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int], table
             Text(cells[0][i]), justify="left" if i < table.left else "right", no_wrap=True
         )
     for number, row in enumerate(cells[1:]):
-        grid.add_row(*(_cell(row[i], table.styles.get((number, i), ())) for i in (0, *block)))
+        grid.add_row(
+            *(_styled_cell(row[i], table.styles.get((number, i), ())) for i in (0, *block))
+        )
     # The widths are fixed: a number that is wider than the terminal is not cut either.
     _console(wide=True).print(grid)
 
 
-def _cell(text: str, styles: Collection[Style]) -> Text:
+def _styled_cell(text: str, styles: Collection[Style]) -> Text:
     """Style a cell: colors for the whole text, bold and underline only for the number."""
     from rich.text import Text
 
@@ -155,14 +159,14 @@ def _cell(text: str, styles: Collection[Style]) -> Text:
     return cell
 
 
-def with_interval(mean: float | None, low: float | None, high: float | None) -> str:
+def mean_with_interval(mean: float | None, low: float | None, high: float | None) -> str:
     """Format a mean and its interval for one cell."""
     from rankmeter._results.wording import number_text
 
     return f"{number_text(mean)} [{number_text(low)}, {number_text(high)}]"
 
 
-def text_page() -> click.HelpFormatter:
+def terminal_help_formatter() -> click.HelpFormatter:
     """Empty help formatter of the width of the terminal, for texts and lists of terms."""
     return click.HelpFormatter(max_width=100)
 
@@ -176,13 +180,13 @@ def print_progress(message: str) -> None:
 
 
 @contextmanager
-def spinner(message: str) -> Iterator[None]:
+def show_spinner(message: str) -> Iterator[None]:
     """Show on a terminal that long work is in progress; quick work shows nothing."""
     if not sys.stderr.isatty():
         yield
         return
     done, lines = threading.Event(), [message]
-    thread = threading.Thread(target=_spin, args=(lines, done), daemon=True)
+    thread = threading.Thread(target=_draw_spinner, args=(lines, done), daemon=True)
     thread.start()
     try:
         with report_progress_to(lines.append):
@@ -192,7 +196,7 @@ def spinner(message: str) -> Iterator[None]:
         thread.join()
 
 
-def _spin(lines: list[str], done: threading.Event) -> None:
+def _draw_spinner(lines: list[str], done: threading.Event) -> None:
     """Show the last of `lines` next to a spinner until the work is done."""
     if done.wait(_PATIENCE):
         return

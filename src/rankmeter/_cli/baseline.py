@@ -9,9 +9,15 @@ import click
 import polars as pl
 
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import RANKINGS, check_paths, format_of, standard_input, write_frames
-from rankmeter._cli._options import options_of, options_of_method, summaries
-from rankmeter._cli._terminal import print_progress, spinner
+from rankmeter._cli._files import (
+    RANKINGS,
+    output_format,
+    refuse_overwriting,
+    standard_input_as_file,
+    write_frames,
+)
+from rankmeter._cli._options import build_options, method_summaries, select_method_options
+from rankmeter._cli._terminal import print_progress, show_spinner
 from rankmeter._reading.keyed import read_users
 from rankmeter._reading.read import Interactions
 from rankmeter.baselines import BASELINES
@@ -19,10 +25,10 @@ from rankmeter.errors._checks import counted
 
 
 def _run(train: str, method: str, output: str, users: str | None, **choices: Any) -> None:
-    options = options_of_method(BASELINES, method, choices)
-    format_of(output, RANKINGS)
-    check_paths([output], [train, users])
-    with standard_input(train, users) as (data, audience), spinner("recommending"):
+    options = select_method_options(BASELINES, method, choices)
+    output_format(output, RANKINGS)
+    refuse_overwriting([output], [train, users])
+    with standard_input_as_file(train, users) as (data, audience), show_spinner("recommending"):
         columns = options.pop("columns", None)
         read = Interactions.read(data, columns=columns)
         train_users = read.frame["user"]
@@ -31,13 +37,13 @@ def _run(train: str, method: str, output: str, users: str | None, **choices: Any
         rankings = BASELINES[method](read, **options)
     write_frames({output: rankings}, RANKINGS)
     k = options.get("k", signature(BASELINES[method]).parameters["k"].default)
-    if short := _short_lists(rankings, options.get("users", train_users).n_unique(), k):
+    if short := _short_lists_sentence(rankings, options.get("users", train_users).n_unique(), k):
         click.echo(f"warning: {short}", err=True)
     users = counted(rankings["user"].n_unique(), "user")
     print_progress(f"{counted(rankings.height, 'item')} for {users} in {output}")
 
 
-def _short_lists(rankings: pl.DataFrame, n_users: int, k: int) -> str | None:
+def _short_lists_sentence(rankings: pl.DataFrame, n_users: int, k: int) -> str | None:
     """Sentence about users with no items, or fewer than requested; None without such users."""
     lengths = rankings.group_by("user").len()["len"]
     none, fewer = n_users - len(lengths), int((lengths < k).sum())
@@ -68,7 +74,7 @@ command = Command(
             required=True,
             group="Output",
         ),
-        *options_of(BASELINES, group="Options of the methods", without=["users"]),
+        *build_options(BASELINES, group="Options of the methods", without=["users"]),
         Option(
             "--users",
             "Recommend to the users of this file, such as the test part: a table with a "
@@ -78,6 +84,6 @@ command = Command(
             group="Options of the methods",
         ),
     ],
-    topics={"Methods": summaries(BASELINES)},
+    topics={"Methods": method_summaries(BASELINES)},
     example="rankmeter baseline train.csv --method popularity --output popularity.csv",
 )

@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import standard_input
-from rankmeter._cli._gates import fail_if_option, margins_of, read_comparison_gate
-from rankmeter._cli._options import given_options, metrics_option, options_of, side_files
-from rankmeter._cli._output import Formats, page_option
+from rankmeter._cli._files import standard_input_as_file
+from rankmeter._cli._gates import collect_margins, fail_if_option, read_comparison_gate
+from rankmeter._cli._options import build_options, given_options, metrics_option, side_files
+from rankmeter._cli._output import Formats, report_option
 from rankmeter._cli._shared import (
     Outputs,
     master_option,
@@ -23,7 +23,7 @@ from rankmeter._cli._shared import (
     show_option,
     start_spark,
 )
-from rankmeter._cli._terminal import print_table, spinner
+from rankmeter._cli._terminal import print_table, show_spinner
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._evaluation.systems import compare
 from rankmeter._results.comparison import Comparison
@@ -39,13 +39,13 @@ _MOST_UNDECIDED = 3
 """Undecided differences that have a sentence each; more of them have one together."""
 
 
-def _show(comparison: Comparison) -> None:
+def _print_comparison(comparison: Comparison) -> None:
     print_table(comparison.table())
     print_table(comparison.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
-    click.echo("\n".join(map(to_one_line, _sentences(comparison))))
+    click.echo("\n".join(map(to_one_line, _difference_sentences(comparison))))
 
 
-def _sentences(comparison: Comparison) -> list[str]:
+def _difference_sentences(comparison: Comparison) -> list[str]:
     """Sentence for each difference, but a single sentence for many undecided differences."""
     undecided = [d.verdict == "undecided" for d in comparison.differences]
     if sum(undecided) <= _MOST_UNDECIDED:
@@ -59,7 +59,7 @@ def _sentences(comparison: Comparison) -> list[str]:
 
 
 FORMATS: Formats[Comparison] = Formats(
-    _show,
+    _print_comparison,
     table=repr,
     csv=Comparison.to_csv,
     md=Comparison.to_markdown,
@@ -75,30 +75,30 @@ def _run(
     master: str | None,
     **choices: Any,
 ) -> None:
-    outputs = Outputs.take(FORMATS, choices)
-    runs = _named_runs(truth, systems)
+    outputs = Outputs.take_from_options(FORMATS, choices)
+    runs = _read_system_arguments(truth, systems)
     gates = [read_comparison_gate(condition, list(runs)) for condition in outputs.conditions]
-    choices["margin"] = margins_of(gates, choices.get("margin"))
-    outputs.check([truth, *files_of(runs), segments, *side_files(choices)])
+    choices["margin"] = collect_margins(gates, choices.get("margin"))
+    outputs.check_files([truth, *all_files(runs), segments, *side_files(choices)])
     start_spark(master, choices.get("engine"))
-    with standard_input(truth) as (judged,), spinner("comparing"):
+    with standard_input_as_file(truth) as (judged,), show_spinner("comparing"):
         comparison = compare(runs, judged, segments=segments, **given_options(choices))
-        walks = outputs.present(comparison)
+        walks = outputs.write_page_and_show_users(comparison)
     worst = {} if outputs.worst is None else {outputs.worst: comparison.moved_users()}
-    outputs.write(comparison, walks, gates, worst)
+    outputs.write_result(comparison, walks, gates, worst)
 
 
-def _named_runs(truth: str, systems: tuple[str, ...]) -> Runs:
+def _read_system_arguments(truth: str, systems: tuple[str, ...]) -> Runs:
     """Parse ``name=FILE`` into a dictionary; several files without names get their file names.
 
     The truth shows if the files are in the wrong order.
     """
-    if len(systems) > 1 and not _name_and_file(truth):
+    if len(systems) > 1 and not _split_name_and_file(truth):
         systems = tuple(
-            f"{_name_of(Path(text))}={text}" if Path(text).is_file() else text for text in systems
+            f"{_file_stem(Path(text))}={text}" if Path(text).is_file() else text for text in systems
         )
-    if bare := [text for text in systems if not _name_and_file(text)]:
-        if len(bare) == 1 and _name_and_file(truth) and not Path(truth).exists():
+    if bare := [text for text in systems if not _split_name_and_file(text)]:
+        if len(bare) == 1 and _split_name_and_file(truth) and not Path(truth).exists():
             arguments = [truth, *(text for text in systems if text != bare[0])]
             line = shlex.join(["rankmeter", "compare", bare[0], *arguments])
             raise UsageError(f"the ground truth comes first: {line}")
@@ -110,7 +110,7 @@ def _named_runs(truth: str, systems: tuple[str, ...]) -> Runs:
     return runs_by_name(systems) or {}
 
 
-def _name_of(file: Path) -> str:
+def _file_stem(file: Path) -> str:
     """The name of a file without its extension: ``bm25`` of ``runs/bm25.run.gz``."""
     return Path(file.stem).stem if file.suffix in (".gz", ".zst") else file.stem
 
@@ -120,7 +120,7 @@ def runs_by_name(texts: Sequence[str]) -> Runs | None:
 
     Several training runs are files with commas in between.
     """
-    pairs = [_name_and_file(text) for text in texts]
+    pairs = [_split_name_and_file(text) for text in texts]
     paths: dict[str, str] = {}
     for name, path in filter(None, pairs):
         if paths.setdefault(name, path) != path:
@@ -128,22 +128,22 @@ def runs_by_name(texts: Sequence[str]) -> Runs | None:
                 f"the name {name!r} is given to two files: {paths[name]} and {path}; for two "
                 f"training runs of one system, write {name}={paths[name]},{path}"
             )
-    return {name: _runs(path) for name, path in paths.items()} if all(pairs) else None
+    return {name: _split_files(path) for name, path in paths.items()} if all(pairs) else None
 
 
-def _runs(text: str) -> str | list[Path]:
+def _split_files(text: str) -> str | list[Path]:
     """Split comma-separated files; a single file, whose name may have commas, stays a text."""
     runs = [Path(part) for part in text.split(",") if part]
     return text if len(runs) < 2 or Path(text).exists() else runs
 
 
-def files_of(runs_by_system: Runs) -> list[str]:
+def all_files(runs_by_system: Runs) -> list[str]:
     """All files of all systems, as a flat list."""
     several = (runs if isinstance(runs, list) else [runs] for runs in runs_by_system.values())
     return [str(path) for runs in several for path in runs]
 
 
-def _name_and_file(text: str) -> tuple[str, str] | tuple[()]:
+def _split_name_and_file(text: str) -> tuple[str, str] | tuple[()]:
     """Split ``name=FILE`` into name and file; an empty tuple for other texts."""
     name, _, path = text.partition("=")
     return (name, path) if name and path else ()
@@ -167,7 +167,7 @@ command = Command(
         click.Argument(["systems"], nargs=-1, required=True, metavar="SYSTEM..."),
         metrics_option("What to measure: ndcg@10, map@5,10. May be repeated."),
         segments_option(WITHIN),
-        page_option(),
+        report_option(),
         per_user_option("system, user"),
         Option(
             "--worst",
@@ -176,15 +176,15 @@ command = Command(
             path="FILE",
             group="Output",
         ),
-        *FORMATS.options("Format of the comparison; default: tables."),
+        *FORMATS.build_options("Format of the comparison; default: tables."),
         fail_if_option(CONDITIONS),
         show_option(" in each system"),
-        *options_of(
+        *build_options(
             {"compare": compare},
             group="Comparison",
             without=("segments", *signature(evaluate).parameters),
         ),
-        *options_of({"evaluate": evaluate}, group="Conventions"),
+        *build_options({"evaluate": evaluate}, group="Conventions"),
         master_option(),
     ],
     example="rankmeter compare truth.csv old=old.csv new=new.csv -m ndcg@10 --baseline old",

@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import standard_input
-from rankmeter._cli._gates import fail_if_option, margins_of, read_comparison_gate
-from rankmeter._cli._options import given_options, options_of, side_files
+from rankmeter._cli._files import standard_input_as_file
+from rankmeter._cli._gates import collect_margins, fail_if_option, read_comparison_gate
+from rankmeter._cli._options import build_options, given_options, side_files
 from rankmeter._cli._shared import Outputs, segments_option
-from rankmeter._cli._terminal import spinner
-from rankmeter._cli.compare import CONDITIONS, FORMATS, WITHIN, files_of, runs_by_name
+from rankmeter._cli._terminal import show_spinner
+from rankmeter._cli.compare import CONDITIONS, FORMATS, WITHIN, all_files, runs_by_name
 from rankmeter._evaluation.values import compare_values
 from rankmeter.errors import UsageError
 
@@ -23,18 +23,21 @@ def _run(
     lower_is_better: tuple[str, ...],
     **choices: Any,
 ) -> None:
-    outputs = Outputs.take(FORMATS, choices)
+    outputs = Outputs.take_from_options(FORMATS, choices)
     runs = runs_by_name(files)
     if runs is None and len(files) > 1:
         raise UsageError("several files need names of the systems: A=a.csv B=b.csv")
-    outputs.check([*files_of(runs or {"": files[0]}), segments, *side_files(choices)])
+    outputs.check_files([*all_files(runs or {"": files[0]}), segments, *side_files(choices)])
     if lower_is_better:
         choices["lower_is_better"] = lower_is_better
     gates = [read_comparison_gate(condition, None) for condition in outputs.conditions]
-    choices["margin"] = margins_of(gates, choices.get("margin"))
-    with standard_input(files[0] if runs is None else None) as (file,), spinner("comparing"):
+    choices["margin"] = collect_margins(gates, choices.get("margin"))
+    with (
+        standard_input_as_file(files[0] if runs is None else None) as (file,),
+        show_spinner("comparing"),
+    ):
         comparison = compare_values(runs or file, segments=segments, **given_options(choices))
-    outputs.write(comparison, gates=gates)
+    outputs.write_result(comparison, gates=gates)
 
 
 command = Command(
@@ -53,9 +56,9 @@ command = Command(
             multiple=True,
             metavar="METRIC",
         ),
-        *FORMATS.options("Format of the comparison; default: tables."),
+        *FORMATS.build_options("Format of the comparison; default: tables."),
         fail_if_option(CONDITIONS),
-        *options_of(
+        *build_options(
             {"compare_values": compare_values},
             group="Comparison",
             without=("segments", "lower_is_better", "scale", "columns"),

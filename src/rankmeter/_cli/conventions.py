@@ -11,30 +11,32 @@ import click
 from rankmeter._cli._command import Command
 from rankmeter._cli._options import complete_conventions
 from rankmeter._cli._output import json_option, print_result
-from rankmeter._cli._terminal import text_page
+from rankmeter._cli._terminal import terminal_help_formatter
 from rankmeter.conventions import Convention, convention_names, load_convention
 
 
 def _run(name: str | None, as_json: bool) -> None:
     if name is not None:
         convention = load_convention(name)
-        print_result(dataclasses.asdict(convention), _explanation(convention), as_json=as_json)
+        print_result(
+            dataclasses.asdict(convention), _explain_convention(convention), as_json=as_json
+        )
         return
     conventions = [load_convention(tool) for tool in convention_names()]
-    formatter = text_page()
+    formatter = terminal_help_formatter()
     formatter.write_dl([(convention.name, _title(convention)) for convention in conventions])
     result = {"conventions": [*map(dataclasses.asdict, conventions)]}
     print_result(result, formatter.getvalue().rstrip(), as_json=as_json)
 
 
-def _explanation(convention: Convention) -> str:
-    formatter = text_page()
+def _explain_convention(convention: Convention) -> str:
+    formatter = terminal_help_formatter()
     formatter.write_text(f"{convention.name} · {_title(convention)}")
     tables = {
         "Options for every metric": {name: str(v) for name, v in convention.switches.items()},
-        "Options by metric": {name: _spell(v) for name, v in convention.metrics.items()},
+        "Options by metric": {name: _spell_choices(v) for name, v in convention.metrics.items()},
         "Its names for the metrics": convention.names,
-        "Its options": {name: _spell(v) for name, v in convention.options.items()},
+        "Its options": {name: _spell_choices(v) for name, v in convention.options.items()},
     }
     texts = {
         "Bugs, followed only with --bugs": [bug["why"] for bug in convention.bugs],
@@ -63,7 +65,7 @@ def _title(convention: Convention) -> str:
     return " ".join(filter(None, [convention.title, convention.version]))
 
 
-def _spell(choices: Mapping[str, Any]) -> str:
+def _spell_choices(choices: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in choices.items())
 
 

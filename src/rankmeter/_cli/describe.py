@@ -7,15 +7,15 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command
-from rankmeter._cli._files import standard_input
-from rankmeter._cli._options import given_options, options_of
+from rankmeter._cli._files import standard_input_as_file
+from rankmeter._cli._options import build_options, given_options
 from rankmeter._cli._output import json_option, print_result
-from rankmeter._cli._terminal import spinner
+from rankmeter._cli._terminal import show_spinner
 from rankmeter.splits._describe import describe
 
 
 def _run(data: str, as_json: bool, **choices: Any) -> None:
-    with standard_input(data) as (path,), spinner("reading"):
+    with standard_input_as_file(data) as (path,), show_spinner("reading"):
         description = describe(path, **given_options(choices))
     print_result(description.to_dict(), repr(description), as_json=as_json)
 
@@ -30,7 +30,7 @@ command = Command(
     [
         click.Argument(["data"], type=click.Path()),
         json_option(),
-        *options_of({"describe": describe}, group="Choices"),
+        *build_options({"describe": describe}, group="Choices"),
     ],
     example="rankmeter describe ratings.csv",
 )

@@ -16,7 +16,7 @@ import click
 from rankmeter._cli._command import Command
 from rankmeter._cli._exits import print_error
 from rankmeter._cli._output import json_option, print_result
-from rankmeter._cli._terminal import text_page
+from rankmeter._cli._terminal import terminal_help_formatter
 from rankmeter._native import native
 from rankmeter._version import __version__
 
@@ -38,16 +38,16 @@ PURPOSES = {
 
 
 def _run(as_json: bool) -> None:
-    facts = {"machine": _machine(), "packages": _packages()}
-    print_result(facts, _text(**facts), as_json=as_json)
+    facts = {"machine": _machine_facts(), "packages": _package_facts()}
+    print_result(facts, _facts_text(**facts), as_json=as_json)
     packages = facts["packages"].items()
     if missing := [name for name, facts in packages if facts["core"] and not facts["version"]]:
         print_error(f"rankmeter does not work without {', '.join(missing)}")
         click.get_current_context().exit(4)
 
 
-def _text(machine: dict[str, Any], packages: dict[str, Any]) -> str:
-    formatter = text_page()
+def _facts_text(machine: dict[str, Any], packages: dict[str, Any]) -> str:
+    formatter = terminal_help_formatter()
     formatter.write_dl([(name, str(value)) for name, value in machine.items()])
     for title, core in (("Required packages", True), ("Optional packages", False)):
         with formatter.section(title):
@@ -63,7 +63,7 @@ def _text(machine: dict[str, Any], packages: dict[str, Any]) -> str:
     return formatter.getvalue().rstrip()
 
 
-def _machine() -> dict[str, Any]:
+def _machine_facts() -> dict[str, Any]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -77,12 +77,12 @@ def _machine() -> dict[str, Any]:
         "platform": platform.platform(),
         "cores": cores,
         "memory": memory,
-        "Java": _java(),
+        "Java": _java_version(),
         "compiled code": compiled if native is None else "used",
     }
 
 
-def _java() -> str:
+def _java_version() -> str:
     """The first line of ``java -version``, which Spark needs."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=os.path.join(home, "bin")) if home else None  # noqa: PTH118
@@ -98,7 +98,7 @@ def _java() -> str:
     return f"{(done.stderr or done.stdout).strip().partition(chr(10))[0]} ({java})"
 
 
-def _packages() -> dict[str, dict[str, Any]]:
+def _package_facts() -> dict[str, dict[str, Any]]:
     """Facts on each package in rankmeter's metadata, and on DuckDB and Spark."""
     requirements = ["duckdb; extra == ''", "pyspark; extra == ''", *(requires("rankmeter") or ())]
     packages = {}

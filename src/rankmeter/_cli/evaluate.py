@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command
-from rankmeter._cli._files import STDIN, standard_input
+from rankmeter._cli._files import STDIN, standard_input_as_file
 from rankmeter._cli._gates import fail_if_option, read_gate
-from rankmeter._cli._options import given_options, metrics_option, options_of, side_files
-from rankmeter._cli._output import Formats, page_option
+from rankmeter._cli._options import build_options, given_options, metrics_option, side_files
+from rankmeter._cli._output import Formats, report_option
 from rankmeter._cli._shared import (
     Outputs,
     master_option,
@@ -20,7 +20,7 @@ from rankmeter._cli._shared import (
     show_option,
     start_spark,
 )
-from rankmeter._cli._terminal import print_table, spinner
+from rankmeter._cli._terminal import print_table, show_spinner
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
@@ -43,27 +43,27 @@ def _run(
     master: str | None,
     **choices: Any,
 ) -> None:
-    outputs = Outputs.take(FORMATS, choices)
+    outputs = Outputs.take_from_options(FORMATS, choices)
     gates = [read_gate(condition, choices.get("like")) for condition in outputs.conditions]
     to_stdout = outputs.per_user == STDIN
     if to_stdout and outputs.form != "trec":
         raise UsageError("--per-user - needs --format trec: choose it, or name a file")
     if segments is not None and outputs.report is None:
         raise UsageError("--segments is for the page: add --report FILE.html", option="segments")
-    outputs.check([rankings, truth, segments, *side_files(choices)])
+    outputs.check_files([rankings, truth, segments, *side_files(choices)])
     start_spark(master, choices.get("engine"))
-    with standard_input(rankings, truth) as (ranked, judged), spinner("evaluating"):
+    with standard_input_as_file(rankings, truth) as (ranked, judged), show_spinner("evaluating"):
         result = evaluate(ranked, judged, **given_options(choices))
-        walks = outputs.present(result, segments=segments)
-    before = "".join(_trec_per_user(result)) if to_stdout else None
-    outputs.write(result, walks, gates, before=before)
+        walks = outputs.write_page_and_show_users(result, segments=segments)
+    before = "".join(_trec_lines_per_user(result)) if to_stdout else None
+    outputs.write_result(result, walks, gates, before=before)
 
 
 def _trec_line(metric: str, user: object, value: float) -> str:
     return f"{metric:<22}\t{user}\t{value:6.4f}"
 
 
-def _trec_per_user(result: Summary) -> Iterator[str]:
+def _trec_lines_per_user(result: Summary) -> Iterator[str]:
     for row in result.values_by_user.iter_rows(named=True):
         for metric in result:
             if row[metric] is not None:
@@ -84,8 +84,8 @@ command = Command(
             "What to measure: ndcg@10, map@5,10, 'ndcg(gain=exp2)@10'. May be repeated.",
             group="What to measure",
         ),
-        *FORMATS.options("Format of the result; default: a table."),
-        page_option(),
+        *FORMATS.build_options("Format of the result; default: a table."),
+        report_option(),
         segments_option("the page also shows each segment."),
         per_user_option(
             "user", " With --format trec, - writes them on standard output before the means."
@@ -95,7 +95,7 @@ command = Command(
             "fails."
         ),
         show_option(),
-        *options_of({"evaluate": evaluate}, group="Conventions"),
+        *build_options({"evaluate": evaluate}, group="Conventions"),
         master_option(),
     ],
     example="rankmeter evaluate recs.csv truth.csv -m ndcg@10 -m recall@5,10",

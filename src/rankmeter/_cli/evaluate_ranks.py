@@ -7,20 +7,20 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command
-from rankmeter._cli._files import standard_input
+from rankmeter._cli._files import standard_input_as_file
 from rankmeter._cli._gates import read_gate
-from rankmeter._cli._options import given_options, options_of
-from rankmeter._cli._shared import FORMATS, Outputs, files_of, measured_options
-from rankmeter._cli._terminal import spinner
+from rankmeter._cli._options import build_options, given_options
+from rankmeter._cli._shared import FORMATS, Outputs, evaluation_options, input_files
+from rankmeter._cli._terminal import show_spinner
 from rankmeter._evaluation.scored import evaluate_ranks
 from rankmeter._rankings.array_files import is_array_file
 from rankmeter.errors._checks import refused
 
 
 def _run(ranks: str, **choices: Any) -> None:
-    outputs = Outputs.take(FORMATS, choices)
+    outputs = Outputs.take_from_options(FORMATS, choices)
     gates = [read_gate(condition, choices.get("like")) for condition in outputs.conditions]
-    outputs.check([ranks, *files_of(choices)])
+    outputs.check_files([ranks, *input_files(choices)])
     options = given_options(choices)
     candidates = options.get("candidates")
     if candidates is not None and not is_array_file(candidates):
@@ -29,10 +29,10 @@ def _run(ranks: str, **choices: Any) -> None:
         except ValueError:
             expected = "an integer ≥ 1, or a .npy, .npz or .json file"
             raise refused("candidates", expected, candidates) from None
-    with standard_input(ranks) as (path,), spinner("evaluating"):
+    with standard_input_as_file(ranks) as (path,), show_spinner("evaluating"):
         result = evaluate_ranks(path, **options)
-        walks = outputs.present(result)
-    outputs.write(result, walks, gates)
+        walks = outputs.write_page_and_show_users(result)
+    outputs.write_result(result, walks, gates)
 
 
 command = Command(
@@ -43,8 +43,8 @@ command = Command(
     _run,
     [
         click.Argument(["ranks"], type=click.Path()),
-        *measured_options(),
-        *options_of({"evaluate-ranks": evaluate_ranks}, group="Conventions"),
+        *evaluation_options(),
+        *build_options({"evaluate-ranks": evaluate_ranks}, group="Conventions"),
     ],
     example="rankmeter evaluate-ranks ranks.csv -m mrr -m hits@10 --candidates 14541",
 )

@@ -8,27 +8,27 @@ import click
 
 from rankmeter._cli._command import Command
 from rankmeter._cli._gates import read_gate
-from rankmeter._cli._options import given_options, options_of
-from rankmeter._cli._shared import FORMATS, Outputs, files_of, measured_options
-from rankmeter._cli._terminal import spinner
+from rankmeter._cli._options import build_options, given_options
+from rankmeter._cli._shared import FORMATS, Outputs, evaluation_options, input_files
+from rankmeter._cli._terminal import show_spinner
 from rankmeter._evaluation.scored import evaluate_scores
 from rankmeter.errors._checks import refused
 
 
 def _run(scores: str, target: str | None, **choices: Any) -> None:
-    outputs = Outputs.take(FORMATS, choices)
+    outputs = Outputs.take_from_options(FORMATS, choices)
     gates = [read_gate(condition, choices.get("like")) for condition in outputs.conditions]
-    outputs.check([scores, target, *files_of(choices)])
+    outputs.check_files([scores, target, *input_files(choices)])
     options = given_options(choices)
     if "tolerance" in options:
-        options["tolerance"] = _two_numbers(options["tolerance"])
-    with spinner("evaluating"):
+        options["tolerance"] = _parse_two_numbers(options["tolerance"])
+    with show_spinner("evaluating"):
         result = evaluate_scores(scores, target, **options)
-        walks = outputs.present(result)
-    outputs.write(result, walks, gates)
+        walks = outputs.write_page_and_show_users(result)
+    outputs.write_result(result, walks, gates)
 
 
-def _two_numbers(text: str) -> tuple[float, float]:
+def _parse_two_numbers(text: str) -> tuple[float, float]:
     """Parse the option ``--tolerance 1e-5,1e-4``."""
     try:
         absolute, relative = map(float, text.split(","))
@@ -47,8 +47,8 @@ command = Command(
     [
         click.Argument(["scores"], type=click.Path()),
         click.Argument(["target"], required=False, type=click.Path()),
-        *measured_options(),
-        *options_of({"evaluate-scores": evaluate_scores}, group="Conventions"),
+        *evaluation_options(),
+        *build_options({"evaluate-scores": evaluate_scores}, group="Conventions"),
     ],
     example="rankmeter evaluate-scores scores.npy targets.npy --exclude known.npz -m mrr",
 )

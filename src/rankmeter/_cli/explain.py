@@ -7,25 +7,30 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import standard_input
-from rankmeter._cli._options import complete_conventions, given_options, metrics_option, options_of
+from rankmeter._cli._files import standard_input_as_file
+from rankmeter._cli._options import (
+    build_options,
+    complete_conventions,
+    given_options,
+    metrics_option,
+)
 from rankmeter._cli._output import Formats
 from rankmeter._cli._shared import Outputs
-from rankmeter._cli._terminal import print_table, spinner
+from rankmeter._cli._terminal import print_table, show_spinner
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._evaluation.explain import explain
 from rankmeter._results.explanation import Explanation
 from rankmeter.errors import UsageError
 
 
-def _show(explanation: Explanation) -> None:
+def _print_explanation(explanation: Explanation) -> None:
     print_table(explanation.table())
     if explanation.users:
         print_table(explanation.user_table(), "The users whose value changes most")
 
 
 FORMATS: Formats[Explanation] = Formats(
-    _show,
+    _print_explanation,
     table=repr,
     md=lambda explanation: explanation.table().to_markdown(),
     latex=lambda explanation: explanation.table().to_latex(),
@@ -40,13 +45,13 @@ def _run(
     metrics: tuple[str, ...],
     **choices: Any,
 ) -> None:
-    outputs = Outputs.take(FORMATS, choices)
+    outputs = Outputs.take_from_options(FORMATS, choices)
     if len(metrics) > 1:
         raise UsageError(f"expected one metric, got {' and '.join(metrics)}")
-    outputs.check([rankings, truth])
-    with standard_input(rankings, truth) as (ranked, judged), spinner("explaining"):
+    outputs.check_files([rankings, truth])
+    with standard_input_as_file(rankings, truth) as (ranked, judged), show_spinner("explaining"):
         explanation = explain(ranked, judged, metrics[0], **given_options(choices))
-    outputs.write(explanation)
+    outputs.write_result(explanation)
     if explanation.target and not explanation.matches:
         click.get_current_context().exit(1)
 
@@ -72,8 +77,8 @@ command = Command(
             shell_complete=complete_conventions,
         ),
         Option("--target", "A published number: find the settings that give it.", metavar="NUMBER"),
-        *FORMATS.options("Format of the explanation; footnote is prose for a paper."),
-        *options_of(
+        *FORMATS.build_options("Format of the explanation; footnote is prose for a paper."),
+        *build_options(
             {"evaluate": evaluate}, group="Options that hold throughout", without=("clusters",)
         ),
     ],

@@ -9,27 +9,29 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command
-from rankmeter._cli._options import complete_metrics, parameter_text, plain, read_docstring
+from rankmeter._cli._options import complete_metrics, parameter_text, read_docstring, remove_markup
 from rankmeter._cli._output import json_option, print_result
-from rankmeter._cli._terminal import text_page
+from rankmeter._cli._terminal import terminal_help_formatter
 from rankmeter.metrics import METRICS, Option, Spec, metric
 
 
 def _run(name: str | None, as_json: bool) -> None:
     if name is None:
-        print_result({"metrics": [*map(_as_dict, METRICS.values())]}, _listing(), as_json=as_json)
+        print_result(
+            {"metrics": [*map(_spec_as_dict, METRICS.values())]}, _list_metrics(), as_json=as_json
+        )
     else:
         spec = metric(name).spec
-        print_result(_as_dict(spec), _explanation(spec), as_json=as_json)
+        print_result(_spec_as_dict(spec), _explain_metric(spec), as_json=as_json)
 
 
-def _listing() -> str:
-    formatter = text_page()
-    formatter.write_dl([(name, _facts(spec, spec.title)) for name, spec in METRICS.items()])
+def _list_metrics() -> str:
+    formatter = terminal_help_formatter()
+    formatter.write_dl([(name, _metric_facts(spec, spec.title)) for name, spec in METRICS.items()])
     return formatter.getvalue().rstrip()
 
 
-def _facts(spec: Spec, *first: str) -> str:
+def _metric_facts(spec: Spec, *first: str) -> str:
     also = [f"also {', '.join(spec.synonyms)}"] if spec.synonyms else []
     better = "higher" if spec.increasing else "lower"
     low = "−∞" if math.isinf(spec.low) else f"{spec.low:g}"
@@ -37,37 +39,37 @@ def _facts(spec: Spec, *first: str) -> str:
     return "; ".join([*first, f"{low} to {high}, {better} is better", *also])
 
 
-def _explanation(spec: Spec) -> str:
+def _explain_metric(spec: Spec) -> str:
     doc = read_docstring(spec.function)
-    formatter = text_page()
+    formatter = terminal_help_formatter()
     formatter.write_text(f"{spec.name}{'@k' if spec.cutoff else ''} · {spec.title}")
-    formatter.write_text(_facts(spec))
+    formatter.write_text(_metric_facts(spec))
     formatter.write_paragraph()
-    formatter.write(plain(doc.text) + "\n")
+    formatter.write(remove_markup(doc.text) + "\n")
     if spec.options:
-        with formatter.section("Options, written as " + _spelling(spec)):
+        with formatter.section("Options, written as " + _example_metric_string(spec)):
             rows = [
-                (f"{name}={_values(option)}", _option_text(spec, name, option))
+                (f"{name}={_option_values_text(option)}", _option_text(spec, name, option))
                 for name, option in spec.options.items()
             ]
             formatter.write_dl(rows, col_max=36)
     for title in ("Notes", "Examples"):
         if title in doc.sections:
             with formatter.section(title):
-                lines = plain(doc.sections[title]).splitlines()
+                lines = remove_markup(doc.sections[title]).splitlines()
                 formatter.write("".join(f"  {line}".rstrip() + "\n" for line in lines))
     # Click separates paragraphs by empty lines, and the items of a list are paragraphs.
     return re.sub(r"\n *\n(?= *(?:\* |\[default))", "\n", formatter.getvalue()).rstrip()
 
 
-def _spelling(spec: Spec) -> str:
+def _example_metric_string(spec: Spec) -> str:
     """Example of a metric string with the first option and its first value."""
     name, option = next(iter(spec.options.items()))
     value = option.choices[0] if option.choices else "…"
     return f"{spec.name}({name}={value}){'@10' if spec.cutoff else ''}"
 
 
-def _values(option: Option) -> str:
+def _option_values_text(option: Option) -> str:
     words = list(option.choices)
     if option.type is not None:
         words.append({int: "INTEGER", float: "NUMBER", bool: "true|false"}[option.type])
@@ -84,11 +86,11 @@ def _option_text(spec: Spec, name: str, option: Option) -> str:
     return f"{text}{apart}[{'required' if option.required else default}]"
 
 
-def _as_dict(spec: Spec) -> dict[str, Any]:
+def _spec_as_dict(spec: Spec) -> dict[str, Any]:
     return {
         "name": spec.name,
         "title": spec.title,
-        "summary": plain(read_docstring(spec.function).summary),
+        "summary": remove_markup(read_docstring(spec.function).summary),
         "low": spec.low,
         "high": spec.high,
         "increasing": spec.increasing,

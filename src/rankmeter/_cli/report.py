@@ -7,19 +7,19 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import standard_input
-from rankmeter._cli._output import dumps, json_option
-from rankmeter._cli._terminal import print_table, with_interval
+from rankmeter._cli._files import standard_input_as_file
+from rankmeter._cli._output import encode_json, json_option
+from rankmeter._cli._terminal import mean_with_interval, print_table
 from rankmeter._results.page import read_page
 from rankmeter._results.tables import Table, to_one_line
 
 
 def _run(read: str, as_json: bool) -> None:
-    with standard_input(read) as (path,):
+    with standard_input_as_file(read) as (path,):
         assert path is not None
         result = read_page(path)
     if as_json:
-        click.echo(dumps(result))
+        click.echo(encode_json(result))
         return
     if "systems" not in result:
         print_table(_evaluation_table(result))
@@ -33,14 +33,14 @@ def _run(read: str, as_json: bool) -> None:
 
 def _evaluation_table(result: dict[str, Any]) -> Table:
     """Table of each mean of one evaluation with its interval."""
-    rows = [(name, _cell(e), f"{e['n_users']:,}") for name, e in result["metrics"].items()]
+    rows = [(name, _mean_cell(e), f"{e['n_users']:,}") for name, e in result["metrics"].items()]
     return Table(("metric", "mean", "users"), rows, result["notes"])
 
 
 def _comparison_table(result: dict[str, Any]) -> Table:
     """Table of systems × metrics, each mean with its interval."""
     rows = [
-        (name, *(_cell(means[name]) for means in result["metrics"].values()))
+        (name, *(_mean_cell(means[name]) for means in result["metrics"].values()))
         for name in result["systems"]
     ]
     notes = [f"baseline {result['baseline']}"] if result["baseline"] else []
@@ -48,8 +48,8 @@ def _comparison_table(result: dict[str, Any]) -> Table:
     return Table(("system", *result["metrics"]), rows, notes)
 
 
-def _cell(mean: dict[str, float | None]) -> str:
-    return with_interval(mean["mean"], mean["low"], mean["high"])
+def _mean_cell(mean: dict[str, float | None]) -> str:
+    return mean_with_interval(mean["mean"], mean["low"], mean["high"])
 
 
 command = Command(

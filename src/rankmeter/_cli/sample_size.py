@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import standard_input
-from rankmeter._cli._options import given_options, options_of
+from rankmeter._cli._files import standard_input_as_file
+from rankmeter._cli._options import build_options, given_options
 from rankmeter._cli._output import json_option, print_result
 from rankmeter._evaluation.planning import sample_size
 
 
 def _run(pilot: str | None, difference: float, as_json: bool, **choices: Any) -> None:
-    with standard_input(pilot) as (file,):
+    with standard_input_as_file(pilot) as (file,):
         size = sample_size(file, difference=difference, **given_options(choices))
     print_result(size.to_dict(), str(size), as_json=as_json)
 
@@ -34,7 +34,7 @@ command = Command(
             required=True,
         ),
         json_option(),
-        *options_of({"sample_size": sample_size}, group="Options", without=("difference",)),
+        *build_options({"sample_size": sample_size}, group="Options", without=("difference",)),
     ],
     example="rankmeter sample-size --sd 0.15 --difference 0.01 --systems 4",
 )

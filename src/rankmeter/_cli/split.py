@@ -12,14 +12,14 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import (
     STDIN,
     TABLES,
-    check_paths,
-    format_of,
-    standard_input,
+    output_format,
+    refuse_overwriting,
+    standard_input_as_file,
     write_frames,
 )
-from rankmeter._cli._options import options_of, options_of_method, summaries
+from rankmeter._cli._options import build_options, method_summaries, select_method_options
 from rankmeter._cli._output import json_option, print_result
-from rankmeter._cli._terminal import spinner
+from rankmeter._cli._terminal import show_spinner
 from rankmeter._reading.read import Interactions
 from rankmeter.errors import UsageError
 from rankmeter.splits import SPLITS, Split
@@ -35,16 +35,16 @@ def _run(
     as_json: bool,
     **choices: Any,
 ) -> None:
-    options = options_of_method(SPLITS, method, choices)
-    _check_destination(train, test, output, form)
-    check_paths([train, test, output], [ratings])
-    with standard_input(ratings) as (data,), spinner("splitting"):
+    options = select_method_options(SPLITS, method, choices)
+    _check_destinations(train, test, output, form)
+    refuse_overwriting([train, test, output], [ratings])
+    with standard_input_as_file(ratings) as (data,), show_spinner("splitting"):
         read = Interactions.read(data, columns=options.pop("columns", None))
         result = SPLITS[method](read, **options)
     folds = (result,) if isinstance(result, Split) else result
     if output is not None:
-        paths = _in_folder(Path(output), len(folds), form or _form_of(ratings))
-        check_paths([*chain(*paths)], [ratings])
+        paths = _fold_paths(Path(output), len(folds), form or _input_format(ratings))
+        refuse_overwriting([*chain(*paths)], [ratings])
         _refuse_old_parts(Path(output), paths)
     elif len(folds) > 1:
         raise UsageError(f"{method} makes {len(folds)} splits: name a folder with --output")
@@ -60,7 +60,7 @@ def _run(
     print_result({"splits": splits}, "\n\n".join(map(repr, folds)), as_json=as_json)
 
 
-def _check_destination(
+def _check_destinations(
     train: str | None, test: str | None, output: str | None, form: str | None
 ) -> None:
     if output is not None and (train is not None or test is not None):
@@ -76,18 +76,18 @@ def _check_destination(
         if path == STDIN:
             raise UsageError("the parts are written to files: pass a file instead of -")
         if path is not None:
-            format_of(path, TABLES)
+            output_format(path, TABLES)
 
 
-def _form_of(ratings: str) -> str:
+def _input_format(ratings: str) -> str:
     """The format of the input if it is known, else CSV."""
     try:
-        return format_of(ratings, TABLES)[0]
+        return output_format(ratings, TABLES)[0]
     except UsageError:
         return "csv"
 
 
-def _in_folder(folder: Path, n: int, form: str) -> list[tuple[str, str]]:
+def _fold_paths(folder: Path, n: int, form: str) -> list[tuple[str, str]]:
     """Name the two files of each fold."""
     digits = len(str(n))
     homes = [folder / f"fold-{i:0{digits}}" for i in range(1, n + 1)] if n > 1 else [folder]
@@ -147,8 +147,8 @@ command = Command(
             group="Output",
         ),
         json_option("Write the sizes of the parts as one JSON object."),
-        *options_of(SPLITS, group="Options of the methods"),
+        *build_options(SPLITS, group="Options of the methods"),
     ],
-    topics={"Methods": summaries(SPLITS)},
+    topics={"Methods": method_summaries(SPLITS)},
     example="rankmeter split ratings.csv --method leave-one-out --train train.csv --test test.csv",
 )

@@ -8,22 +8,22 @@ from typing import Any
 import click
 
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import standard_input
+from rankmeter._cli._files import standard_input_as_file
 from rankmeter._cli._trec_eval._files import FORMS
 from rankmeter._cli._trec_eval._measures import MEASURES, NICKNAMES
-from rankmeter._cli._trec_eval._report import report
+from rankmeter._cli._trec_eval._report import report_lines
 
 
 def _run(qrels: str, run: str, measures: tuple[str, ...], **choices: Any) -> None:
-    with standard_input(run) as (results,):
-        lines = report(qrels, str(results), measures or ("official",), **choices)
+    with standard_input_as_file(run) as (results,):
+        lines = report_lines(qrels, str(results), measures or ("official",), **choices)
         # Byte for byte as in the files, whatever the terminal; a topic that stops the evaluation
         # does so after the lines of the topics before it.
         for line in lines:
             sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape"))
 
 
-def _version(context: click.Context, _: click.Parameter, requested: bool) -> None:
+def _print_version(context: click.Context, _: click.Parameter, requested: bool) -> None:
     if requested:
         click.echo("trec_eval version 10.0", err=True)
         context.exit()
@@ -108,7 +108,7 @@ command = Command(
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            callback=_version,
+            callback=_print_version,
         ),
         # Without debugging, which would print between the lines of the results.
         Option("-D --Debug_level", type=click.Choice(["0"]), hidden=True, expose_value=False),

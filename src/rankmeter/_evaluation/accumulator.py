@@ -111,13 +111,13 @@ class _Values:
         first = keys.with_row_index("row").unique(keys.columns, keep="first")["row"].sort()
         repeated = queries.n - len(first)
         if repeated:
-            self._refuse_different(queries, keys["user"], first.to_numpy())
+            self._refuse_different_values(queries, keys["user"], first.to_numpy())
             queries, keys = queries.take(first.to_numpy().astype(np.int64)), keys[first]
         read = {"repeated_users_merged": repeated} if repeated else {}
         counted_queries = CountedQueries(queries, query_ids(queries, keys["user"]))
         return summary_of(self.plan, counted_queries, read=read, tolerance=self.tolerance)
 
-    def _refuse_different(self, queries: Queries, ids: pl.Series, first: Any) -> None:
+    def _refuse_different_values(self, queries: Queries, ids: pl.Series, first: Any) -> None:
         """Refuse repeated users with different values."""
         matrix = score_queries(self.plan, queries).matrix
         leader = first[np.searchsorted(first, np.arange(queries.n), "right") - 1]
@@ -176,15 +176,15 @@ class _Sums:
         self.waiting: list[Queries] = []  # counted, but not yet added up
 
     def add(self, queries: Queries, _: list[pl.Series]) -> None:
-        if self.waiting and _kind(self.waiting[0]) != _kind(queries):
-            self._add_up()
+        if self.waiting and _query_kind(self.waiting[0]) != _query_kind(queries):
+            self._add_waiting_queries()
         self.waiting.append(queries)
         self.half = self.half or queries.half
         first = not self.counts  # so that a metric that cannot be had is known at once
         if first or sum(1 + part.n for part in self.waiting) >= AT_ONCE:
-            self._add_up()
+            self._add_waiting_queries()
 
-    def _add_up(self) -> None:
+    def _add_waiting_queries(self) -> None:
         """Add the values of the queries counted since the last call to the sums."""
         if not self.waiting:
             return
@@ -194,26 +194,26 @@ class _Sums:
         self.waiting = []
         for label, averaged in averages:
             self.sums[label] += ExactSums.of(averaged.values)
-            self._count(f"undefined {label}", averaged.undefined)
+            self._add_to_count(f"undefined {label}", averaged.undefined)
         counts = {**scores.counts, **queries.facts, "targets": int(queries.found.size)}
         for name, count in counts.items():
-            self._count(name, count)
+            self._add_to_count(name, count)
 
-    def _count(self, name: str, count: int) -> None:
+    def _add_to_count(self, name: str, count: int) -> None:
         before = self.counts.get(name, 0)
         self.counts[name] = max(before, count) if name == "columns" else before + count
 
     def merge(self, other: _Sums) -> None:
-        self._add_up()
-        other._add_up()
+        self._add_waiting_queries()
+        other._add_waiting_queries()
         self.half = self.half or other.half
         for label, sums in other.sums.items():
             self.sums[label] += sums
         for name, count in other.counts.items():
-            self._count(name, count)
+            self._add_to_count(name, count)
 
     def summary(self, *, reduced: bool) -> Summary:  # noqa: ARG002 - NO_VALUES says it
-        self._add_up()
+        self._add_waiting_queries()
         if not self.counts:
             raise DataError(NOTHING)
         estimates = {}
@@ -234,12 +234,12 @@ class _Sums:
         cautions = tuple(half_caution(self.half, tied, n))
         warn(*cautions)
         return Summary(
-            self.plan, _no_values(self.plan, counts), counts, estimates,
+            self.plan, _scores_without_users(self.plan, counts), counts, estimates,
             cautions=cautions, remarks=remarks,
         )  # fmt: skip
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        self._add_up()
+        self._add_waiting_queries()
         sums = {label: [s.n, str(s.total), str(s.squares)] for label, s in self.sums.items()}
         return {"counts": self.counts, "sums": sums, "half": self.half}, {}
 
@@ -350,7 +350,7 @@ class Accumulator:
         for name, value in side_args.items():
             if value is not None and name not in allowed:
                 raise UsageError(f"`{name}` does not belong to `{named_forms[0]}`", option=name)
-        queries = self._count(named_forms[0], forms[named_forms[0]], side_args)
+        queries = self._count_batch(named_forms[0], forms[named_forms[0]], side_args)
         ids: list[pl.Series] = []
         if users is not None:
             counts: Counter[str] = Counter()
@@ -358,7 +358,7 @@ class Accumulator:
             queries = replace(queries, facts={**queries.facts, **counts})
         self._counted.add(queries, ids)
 
-    def _count(self, form: str, data: Any, side_args: Mapping[str, Any]) -> Queries:
+    def _count_batch(self, form: str, data: Any, side_args: Mapping[str, Any]) -> Queries:
         if form == "scores":
             candidate_args = {name: side_args[name] for name in ("exclude", "candidates")}
             return count_scores(data, side_args["target"], self._asked, **candidate_args)
@@ -448,14 +448,14 @@ class Accumulator:
                 f"{brief(state)}"
             )
         try:
-            return cls._restored(state)
+            return cls._restore_state(state)
         except RankmeterError:
             raise
         except Exception as error:
-            raise _damaged(error) from error
+            raise _damaged_state_error(error) from error
 
     @classmethod
-    def _restored(cls, state: Mapping[str, Any]) -> Accumulator:
+    def _restore_state(cls, state: Mapping[str, Any]) -> Accumulator:
         facts = json.loads(bytes(np.asarray(state["about"], dtype=np.uint8)))
         arrays = {name: np.asarray(state[name]) for name in facts["arrays"]}
         for name, size in facts["arrays"].items():
@@ -481,7 +481,7 @@ class Accumulator:
             with np.load(io.BytesIO(data), allow_pickle=False) as file:
                 state = dict(file)
         except Exception as error:
-            raise _damaged(error) from error
+            raise _damaged_state_error(error) from error
         return cls.from_state(state)
 
     def all_reduce(self, group: Any = None) -> Accumulator:
@@ -579,7 +579,7 @@ def accumulator(
 accumulator.from_state = Accumulator.from_state  # type: ignore[attr-defined]
 
 
-def _no_values(plan: Plan, counts: Mapping[str, int]) -> Scores:
+def _scores_without_users(plan: Plan, counts: Mapping[str, int]) -> Scores:
     """Scores without users, with the counts of all queries."""
     none, nobody = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
     ties = {name: counts.get(name, 0) for name in ("tied_hits", "users_with_tied_hits")}
@@ -599,7 +599,7 @@ def _concat_ids(ids: list[pl.Series]) -> pl.Series:
     return pl.concat(full)
 
 
-def _kind(queries: Queries) -> tuple[bool, bool]:
+def _query_kind(queries: Queries) -> tuple[bool, bool]:
     """Key of the kind of queries; only queries of one kind can be concatenated without a loss."""
     return queries.counts.before is None, queries.target is None
 
@@ -609,7 +609,7 @@ _OWN = ("found", "positive", "row", "target", "column")
 _FACTS = ("facts", "half", "sized")
 
 
-def _damaged(error: Exception) -> DataError:
+def _damaged_state_error(error: Exception) -> DataError:
     return DataError(
         f"the state of the accumulator is damaged ({type(error).__name__}: {error}): load an "
         "earlier one, or count the batches again"

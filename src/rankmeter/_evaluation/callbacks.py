@@ -50,7 +50,7 @@ def compute_metrics(
     {'mrr': 0.5, 'hits_at_1': 0.0}
     """
     names = [metrics] if isinstance(metrics, Metric) else several("metrics", "metrics", metrics)
-    _check(names, options)
+    _check_metrics_and_options(names, options)
     return _Computing(names, options)
 
 
@@ -76,7 +76,7 @@ class _Computing:
         return {name.replace("@", "_at_"): float(row.mean) for name, row in result.items()}
 
 
-def _check(metrics: list[str | Metric], options: Mapping[str, Any]) -> None:
+def _check_metrics_and_options(metrics: list[str | Metric], options: Mapping[str, Any]) -> None:
     """Check metrics and options now, not after an epoch."""
     parameters = inspect.signature(evaluate_scores).parameters.keys() - select_active_choices(
         CHOICES, "scores"
@@ -123,7 +123,7 @@ def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], fl
     """
     if not isinstance(metric, str | Metric):
         raise UsageError(f"scorer takes one metric, got {brief(metric)}")
-    _check([metric], options)
+    _check_metrics_and_options([metric], options)
     metric_asked = metric_of(metric) if isinstance(metric, str) else metric
     return _Scorer(metric, options, 1.0 if METRICS[metric_asked.name].increasing else -1.0)
 
@@ -144,14 +144,14 @@ class _Scorer:
         way = next((way for way in ways if hasattr(estimator, way)), "")
         if not way:
             raise refused("estimator", f"an object with {' or '.join(ways)}", estimator)
-        scores, target = _matrix(getattr(estimator, way)(X), way), asarray(y, "y")
+        scores, target = _score_matrix(getattr(estimator, way)(X), way), asarray(y, "y")
         if target.ndim == 1 and hasattr(estimator, "classes_"):
             target = _class_columns(target, np.asarray(estimator.classes_))
         (mean,) = evaluate_scores(scores, target, self.metric, **self.options).values()
         return self.sign * float(mean.mean)
 
 
-def _matrix(scores: Any, way: str) -> Any:
+def _score_matrix(scores: Any, way: str) -> Any:
     """Convert scores of any estimator to a matrix with a column for each class or label."""
     if way == "predict_proba" and isinstance(scores, list):  # each label is false or true
         return np.column_stack([np.asarray(part)[:, -1] for part in scores])
@@ -306,11 +306,11 @@ class _GroupMetric:
                     "XGBRanker calls a metric group by group and weights its values by the sizes "
                     "of the groups, which gives another number: use custom_metric= of xgboost.train"
                 )
-            value = self._mean(second, first, group, weight)
+            value = self._mean_over_groups(second, first, group, weight)
             return self.__name__, value, self.is_max_optimal()
         is_xgboost = hasattr(second, "get_uint_info")
         sizes = np.diff(second.get_uint_info("group_ptr")) if is_xgboost else second.get_group()
-        value = self._mean(first, second.get_label(), sizes, second.get_weight())
+        value = self._mean_over_groups(first, second.get_label(), sizes, second.get_weight())
         return (self.__name__, value, *([] if is_xgboost else [self.is_max_optimal()]))
 
     def is_max_optimal(self) -> bool:
@@ -326,13 +326,13 @@ class _GroupMetric:
                 f"{len(fitting)} of the data sets in `groups` have {n:,} rows: pass the sizes of "
                 "the groups of each data set, which must differ in their number of rows"
             )
-        return self._mean(approxes[0], target, fitting[0], weight), 1.0
+        return self._mean_over_groups(approxes[0], target, fitting[0], weight), 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
         """Divide the result of `evaluate` by its weight; part of the CatBoost interface."""
         return error / weight
 
-    def _mean(self, scores: Any, labels: Any, sizes: Any, weight: Any) -> float:
+    def _mean_over_groups(self, scores: Any, labels: Any, sizes: Any, weight: Any) -> float:
         values = asarray(scores, "scores")
         weights = np.ones(0) if weight is None else asarray(weight, "weight")
         if np.unique(weights).size > 1:

@@ -160,17 +160,21 @@ def compare_results(
     all_runs = [run for runs in by_name.values() for run in runs]
     several = len(all_runs) > len(by_name)
     if settings.clusters is None:
-        settings = replace(settings, clusters=_clusters_of(all_runs))
+        settings = replace(settings, clusters=_clusters_by_user(all_runs))
     settings.check_systems([*by_name], runs=several)
     _refuse_incomparable(plan, settings)
-    population, places = _common_users([run.scores for run in all_runs])
+    population, places = _find_common_users([run.scores for run in all_runs])
     by_run = [[run.scores for run in runs] for runs in by_name.values()]
     summaries = {
-        name: _check_source(name, _mean_result(name, plan, runs)) for name, runs in by_name.items()
+        name: _with_checked_source(name, _mean_result(name, plan, runs))
+        for name, runs in by_name.items()
     }
 
     def scored(plan: Plan) -> dict[str, Scores]:
-        sources = {name: summary.source or _no_source(name) for name, summary in summaries.items()}
+        sources = {
+            name: summary.source or _refuse_reading_again(name)
+            for name, summary in summaries.items()
+        }
         return {name: source.open().run(plan)[source.system] for name, source in sources.items()}
 
     by_metric = values_by_metric(plan, by_run, len(population.users), places)
@@ -182,7 +186,7 @@ def compare_results(
     )  # fmt: skip
 
 
-def _no_source(name: str) -> NoReturn:
+def _refuse_reading_again(name: str) -> NoReturn:
     """Raise the error of a result whose rankings cannot be read again."""
     raise UsageError(
         f"this needs the ranks of {name} once more, which its result does not have, or which have "
@@ -190,14 +194,14 @@ def _no_source(name: str) -> NoReturn:
     )
 
 
-def _check_source(name: str, result: Summary) -> Summary:
+def _with_checked_source(name: str, result: Summary) -> Summary:
     """Make the source of a result refuse changed values when opened."""
 
     @functools.cache
-    def opened() -> Data:
-        return (reopen_source(result) or _no_source(name)).open()
+    def open_checked() -> Data:
+        return (reopen_source(result) or _refuse_reading_again(name)).open()
 
-    return replace(result, source=result.source and replace(result.source, open=opened))
+    return replace(result, source=result.source and replace(result.source, open=open_checked))
 
 
 def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:
@@ -213,7 +217,7 @@ def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:
     return average_scores(plan, scores, first.read, clusters=first.clusters, **fields)
 
 
-def _common_users(
+def _find_common_users(
     scores: Sequence[Scores],
 ) -> tuple[Population, Callable[[Scores], IntArray] | None]:
     """The users of all scores, and a function from scores to rows; None if all users agree."""
@@ -225,14 +229,14 @@ def _common_users(
     row = users.to_frame("user").with_row_index("row")
 
     @functools.cache
-    def places(part: Scores) -> IntArray:
+    def shared_rows(part: Scores) -> IntArray:
         joined = part.users.to_frame("user").join(row, on="user", how="left", maintain_order="left")
         return joined["row"].to_numpy().astype(np.int64)
 
-    return Population(users, textual), places
+    return Population(users, textual), shared_rows
 
 
-def _clusters_of(results: Sequence[Summary]) -> pl.DataFrame | None:
+def _clusters_by_user(results: Sequence[Summary]) -> pl.DataFrame | None:
     """Table of users in the ground truth with their clusters; None without clusters."""
     tables = [
         pl.DataFrame({"user": result.scores.users, "cluster": result.clusters})

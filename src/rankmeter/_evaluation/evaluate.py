@@ -155,11 +155,11 @@ def evaluate_question(question: Question, rankings: object) -> Summary:
     with use_words(plan.words):
         summary = summarize(plan, scores, judged, systems[ONE], cluster_ids, unused)
     unread = replace(question, side_data=replace(question.side_data))
-    reopen = functools.partial(_reread, unread, rankings)
+    reopen = functools.partial(_reread_data, unread, rankings)
     return replace(summary, source=Source(reopen, ONE, lists=systems[ONE].rows.has_lists))
 
 
-def _reread(question: Question, rankings: object) -> Data:
+def _reread_data(question: Question, rankings: object) -> Data:
     """Read the data of an evaluation again, without repeating warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankmeterWarning)
@@ -224,10 +224,10 @@ def curve(
     """
     side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     question = Question(truth, metric, like, choices, side_data, columns, clusters=clusters)
-    return curve_of(question, rankings, max_k)
+    return curve_of_question(question, rankings, max_k)
 
 
-def curve_of(question: Question, rankings: object, max_k: int) -> Curve:
+def curve_of_question(question: Question, rankings: object, max_k: int) -> Curve:
     """Measure the only metric of a question at every cutoff up to `max_k`."""
     several = cast("Mapping[str, object]", rankings) if holds_systems(rankings) else None
     plan, judged, systems, side = question.read(several or {ONE: rankings})

@@ -10,7 +10,7 @@ from rankmeter._choices import Choices, takes_aliases, takes_choices
 from rankmeter._engine.choose import EngineName, Reading, parse_engine
 from rankmeter._engine.side import Given
 from rankmeter._evaluation.accumulator import Accumulator, Keep, accumulator
-from rankmeter._evaluation.evaluate import DEFAULT_METRICS, curve_of, evaluate_question
+from rankmeter._evaluation.evaluate import DEFAULT_METRICS, curve_of_question, evaluate_question
 from rankmeter._evaluation.explain import explain_question
 from rankmeter._evaluation.question import Question
 from rankmeter._evaluation.systems import compare_question
@@ -91,7 +91,7 @@ class Evaluator:
         reading = parse_engine(engine, memory)
         question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
         self._plan = question.plan()
-        self._question = question.bound()
+        self._question = question.with_data_read()
 
     def __repr__(self) -> str:
         return f"Evaluator({', '.join(entry.label for entry in self.plan.metrics)})"
@@ -207,7 +207,9 @@ class Evaluator:
         >>> evaluator.curve([["x", "a", "y"]], 3).best_k()
         {'rankings': 2}
         """
-        return curve_of(replace(self._question, metrics=self._metric(metric)), rankings, max_k)
+        return curve_of_question(
+            replace(self._question, metrics=self._choose_metric(metric)), rankings, max_k
+        )
 
     def explain(
         self,
@@ -248,7 +250,7 @@ class Evaluator:
         """
         like = None if between is not None else self._question.like
         question = replace(self._question, like=like)
-        return explain_question(question, rankings, self._metric(metric), between, target)
+        return explain_question(question, rankings, self._choose_metric(metric), between, target)
 
     def accumulator(self, *, keep: Keep = "values") -> Accumulator:
         """Start an evaluation that gets rankings and targets batch by batch.
@@ -287,7 +289,7 @@ class Evaluator:
             )
         return accumulator(question.metrics, keep=keep, like=question.like, **question.choices)
 
-    def _metric(self, metric: str | Metric | None) -> Metric:
+    def _choose_metric(self, metric: str | Metric | None) -> Metric:
         """Return the metric named by the caller; raise an error if it was not evaluated."""
         if metric is None and len(self.plan.metrics) != 1:
             labels = ", ".join(entry.label for entry in self.plan.metrics)

@@ -15,7 +15,7 @@ from rankmeter._engine import open_data
 from rankmeter._engine.side import Given, Side
 from rankmeter._evaluation.evaluate import ONE
 from rankmeter._evaluation.question import Question
-from rankmeter._evaluation.search import search, with_options
+from rankmeter._evaluation.search import change_options, search
 from rankmeter._rankings.counts import item_sort_key
 from rankmeter._rankings.ground_truth import counted_gains
 from rankmeter._rankings.kind import plan_of
@@ -140,7 +140,7 @@ def explain_question(
     names = between or ("rankmeter" if like is None else like,)
     metrics = _metric_by_convention(metric, names)
     if target is not None:
-        metrics |= _meant_by_others(metric, metrics[names[0]])
+        metrics |= _metrics_meant_by_others(metric, metrics[names[0]])
 
     def entry(convention: str) -> MetricPlan:
         requested = metrics.get(convention, metrics[names[0]])
@@ -151,7 +151,7 @@ def explain_question(
     plan, judged, systems, side = first.read({ONE: rankings})
     runner = _SettingRunner(judged, systems, plan, side)
     if between is not None:
-        return _walk_between(runner, entry(between[0]), entry(between[1]), between)
+        return _explain_in_steps(runner, entry(between[0]), entry(between[1]), between)
     assert target is not None
     requested = metrics[names[0]]
     held = {name for name, value in choices.items() if value is not None}
@@ -184,7 +184,7 @@ def _metric_by_convention(metric: str | Metric, names: Iterable[str]) -> dict[st
     return {name: equal.get(name, first) for name in names}
 
 
-def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
+def _metrics_meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
     """Map conventions to their version of `first`, if they read the name as this metric."""
     by_name: dict[str, Metric] = {}
     for name in convention_names():
@@ -197,7 +197,7 @@ def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
     return by_name
 
 
-def _walk_between(
+def _explain_in_steps(
     runner: _SettingRunner, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
 ) -> Explanation:
     start, end = runner.run(first, names[0]), runner.run(second, names[1])
@@ -210,7 +210,7 @@ def _walk_between(
     current, value = first, start[first.label].mean
     steps = []
     while remaining:
-        name, current, now = _next_option(runner, current, b, remaining)
+        name, current, now = _choose_next_option(runner, current, b, remaining)
         remaining.remove(name)
         change = now - value
         share = change / total if total else math.nan
@@ -229,7 +229,7 @@ def _walk_between(
     )
 
 
-def _next_option(
+def _choose_next_option(
     runner: _SettingRunner, current: MetricPlan, after: Mapping[str, Any], remaining: Sequence[str]
 ) -> tuple[str, MetricPlan, float]:
     """First option with a defined mean after its change, else the first: (name, plan, mean)."""
@@ -237,7 +237,7 @@ def _next_option(
     undefined = None
     for name in remaining:
         try:
-            turned = with_options(current, {name: after[name]})
+            turned = change_options(current, {name: after[name]})
             value = runner.run(turned)[turned.label].mean
         except RankmeterError as error:  # such as users without a ranking under missing="raise"
             refused = refused or error
@@ -272,7 +272,7 @@ def _most_changed_users(
         gain = counted_gains(user, judged["gain"].to_numpy(), 1, entry.alignment)
         relevant = judged.with_columns(gain=gain).filter(entry.alignment.is_relevant(gain))
         gains = dict(relevant.select("item", "gain").iter_rows())
-        ranked = _in_order(
+        ranked = _sort_ranking(
             runner.rankings.frame.filter(of_user), runner.rankings.order, gains, entry
         )
         items = tuple(
@@ -283,7 +283,7 @@ def _most_changed_users(
     return tuple(users)
 
 
-def _in_order(
+def _sort_ranking(
     frame: pl.DataFrame, order: str, gains: Mapping[Any, float], entry: MetricPlan
 ) -> pl.DataFrame:
     """Sort the ranking of one user in the evaluated order, ties included."""

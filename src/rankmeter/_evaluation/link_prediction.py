@@ -146,7 +146,7 @@ def _adjust_geometric(
     queries = n_ranked.size if n is None else n
     weight = queries / n_ranked.size  # how many queries have each number of candidates
     mean, square = (
-        math.exp(weight * float(np.log(_mean_power(n_ranked, power / queries)).sum()))
+        math.exp(weight * float(np.log(_mean_of_powers(n_ranked, power / queries)).sum()))
         for power in (1, 2)
     )
     result = {"agmri": (mean - value) / (mean - 1.0) if mean > 1.0 else math.nan}
@@ -156,17 +156,19 @@ def _adjust_geometric(
     return result
 
 
-def _mean_power(n: IntArray, power: float) -> FloatArray:
+def _mean_of_powers(n: IntArray, power: float) -> FloatArray:
     """Mean of r^power for r = 1 … n; beyond a table by the Euler–Maclaurin formula."""
     limit = 1 << 20
     table = np.cumsum(np.arange(1.0, min(int(n.max()), limit) + 1.0) ** power)
     total: FloatArray = table[np.minimum(n, limit) - 1]
 
-    def tail(x: FloatArray) -> FloatArray:
+    def euler_maclaurin_mean(x: FloatArray) -> FloatArray:
         return x ** (power + 1) / (power + 1) + x**power / 2 + power * x ** (power - 1) / 12
 
     is_large, ends = n > limit, np.array([float(limit)])
-    total[is_large] += tail(n[is_large].astype(np.float64)) - tail(ends)
+    total[is_large] += euler_maclaurin_mean(n[is_large].astype(np.float64)) - euler_maclaurin_mean(
+        ends
+    )
     return total / n
 
 
@@ -296,8 +298,8 @@ def link_queries(
     >>> result.by_group("side")["segment", "mean"].rows()
     [('head', 1.0), ('tail', 0.5), ('macro', 0.75)]
     """
-    test = _triples(triples, "triples")
-    filter_sets = [_triples(part, "filters") for part in _as_sets(filters)]
+    test = _read_triples(triples, "triples")
+    filter_sets = [_read_triples(part, "filters") for part in _triple_sets(filters)]
     true = np.unique(np.concatenate([test, *filter_sets]), axis=0)
     loops = true[:, 0] == true[:, 2]
     ends = np.concatenate([true[:, 0], true[~loops, 2]])
@@ -314,7 +316,7 @@ def link_queries(
         frame = frame.with_columns(side=pl.lit(side), target=pl.col(side), key=key)
         names = ["side", "head", "relation", "tail", "target", "key"]
         frames.append(frame.select(names, degree=pl.Series(degree)))
-        row, entity = _answers(test, true, target, other)
+        row, entity = _other_answers(test, true, target, other)
         rows.append(row + first)
         entities.append(entity)
         first += len(test)
@@ -324,7 +326,9 @@ def link_queries(
     return LinkQueries(pl.concat(frames), answers)
 
 
-def _answers(test: IntArray, true: IntArray, target: int, other: int) -> tuple[IntArray, IntArray]:
+def _other_answers(
+    test: IntArray, true: IntArray, target: int, other: int
+) -> tuple[IntArray, IntArray]:
     """Rows and entities of the other answers to the query of each triple."""
     queries = pl.DataFrame({"a": test[:, other], "r": test[:, 1], "own": test[:, target]})
     answers = pl.DataFrame({"a": true[:, other], "r": true[:, 1], "entity": true[:, target]})
@@ -333,7 +337,7 @@ def _answers(test: IntArray, true: IntArray, target: int, other: int) -> tuple[I
     return pairs["row"].to_numpy().astype(np.int64), pairs["entity"].to_numpy().astype(np.int64)
 
 
-def _as_sets(filters: Any) -> list[Any]:
+def _triple_sets(filters: Any) -> list[Any]:
     """Convert one or several sets of triples to a list of sets."""
     if filters is None:
         return []
@@ -350,7 +354,7 @@ def _is_triple(data: Any) -> bool:
     return not np.ndim(next(iter(data)))  # type: ignore[call-overload]
 
 
-def _triples(data: Any, name: str) -> IntArray:
+def _read_triples(data: Any, name: str) -> IntArray:
     if hasattr(data, "columns"):
         columns = {str(column).lower(): column for column in data.columns}
         lacking = [role for role in ("head", "relation", "tail") if role not in columns]

@@ -13,7 +13,7 @@ from rankmeter._evaluation.values import values_of_results
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._reading.per_user import read_per_user
 from rankmeter._results.comparison import Comparison
-from rankmeter._statistics.power import detectable_share, minimum_detectable_effect
+from rankmeter._statistics.power import detectable_share_of_many, minimum_detectable_effect
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import counted, flag, integer, number, significance
 
@@ -153,7 +153,7 @@ def sample_size(
             raise UsageError("assurance= is about a pilot: pass one")
     step = 1.0
     if pilot is not None:
-        sd, differing, step = _spread_of(_differences(pilot), assurance)
+        sd, differing, step = _deviation_share_and_size(_pilot_differences(pilot), assurance)
     elif differing is not None:
         number("differing", differing, least=1e-6, most=1)
         sd = math.sqrt(differing)
@@ -165,33 +165,33 @@ def sample_size(
             f"`difference` is at most {step:g} between hits and misses, got {smallest:g}"
         )
 
-    def finds(n: int) -> bool:
+    def finds_difference(n: int) -> bool:
         if differing is None:
             least = minimum_detectable_effect(n, sd=spread, power=power, alpha=level)
         else:
-            least = step * detectable_share(n, differing, power=power, alpha=level)
+            least = step * detectable_share_of_many(n, differing, power=power, alpha=level)
         return least <= smallest * (1 + 1e-9)
 
-    n = _least_users(finds)
+    n = _smallest_n_users(finds_difference)
     power, alpha = float(power), float(alpha)
     return SampleSize(n, smallest, spread, power, alpha, comparisons, differing, assurance)
 
 
-def _least_users(finds: Callable[[int], bool]) -> int:
+def _smallest_n_users(finds_difference: Callable[[int], bool]) -> int:
     """The smallest number of users, 2 or more, with which a study finds the difference."""
     high = 2
-    while not finds(high):
+    while not finds_difference(high):
         high *= 2
         if high > MOST:
             raise UsageError(f"`difference` is too small: more than {MOST:,} users are needed")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if finds(middle) else (middle, high)
+        low, high = (low, middle) if finds_difference(middle) else (middle, high)
     return high
 
 
-def _differences(pilot: object) -> FloatArray:
+def _pilot_differences(pilot: object) -> FloatArray:
     """Differences between the values of a pilot's two systems, by user."""
     if isinstance(pilot, Comparison):
         pilot = pilot.per_user
@@ -212,7 +212,7 @@ def _differences(pilot: object) -> FloatArray:
     return differences
 
 
-def _spread_of(
+def _deviation_share_and_size(
     differences: FloatArray, assurance: float | None
 ) -> tuple[float, float | None, float]:
     """Standard deviation, share for hits and misses (else None), and largest size of differences.

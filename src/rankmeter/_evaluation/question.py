@@ -31,9 +31,9 @@ from rankmeter.metrics import Metric
 REMEDY = "evaluate both with the same options, or compare the rankings: rm.compare({…}, truth)"
 
 
-def with_equal_names(systems: Mapping[str, object]) -> Mapping[str, object]:
+def equalize_metric_names(systems: Mapping[str, object]) -> Mapping[str, object]:
     """Give equal metrics equal names in all results, such as `mrr` where a result has `MRR`."""
-    first = next(iter(named_results(systems).values()), None)
+    first = next(iter(results_by_name(systems).values()), None)
     if first is None:
         return systems
 
@@ -46,7 +46,7 @@ def with_equal_names(systems: Mapping[str, object]) -> Mapping[str, object]:
     }
 
 
-def named_results(systems: Mapping[str, object]) -> dict[str, Summary]:
+def results_by_name(systems: Mapping[str, object]) -> dict[str, Summary]:
     """Results of evaluations among systems, by name; each run has its own name."""
     results = {}
     for system, data in systems.items():
@@ -65,7 +65,7 @@ def named_results(systems: Mapping[str, object]) -> dict[str, Summary]:
     return results
 
 
-def question_of(
+def shared_plan(
     results: Mapping[str, Summary], metrics: str | Metric | Iterable[str | Metric] | None = None
 ) -> Plan:
     """Return the plan shared by results, with the `metrics` to compare; refuse different plans.
@@ -89,21 +89,21 @@ def question_of(
     for name, other in remaining:
         labels = [e.label for e in (other.plan.metrics if metrics is None else entries)]
         entries_of_b = {label: other.plan[label] for label in labels if label in other}
-        for differs in _differences(first, result, name, other, entries, entries_of_b):
+        for differs in _question_differences(first, result, name, other, entries, entries_of_b):
             raise UsageError(f"{first} and {name} do not answer the same question: {differs}")
     return replace(result.plan, metrics=tuple(entries))
 
 
-def check_options(results: Mapping[str, Summary]) -> None:
+def refuse_different_options(results: Mapping[str, Summary]) -> None:
     """Refuse results with different options for a metric of the same name."""
     for (first, result), (name, other) in itertools.combinations(results.items(), 2):
         shared = {e.label: e for e in other.plan.metrics if e.label in result.estimates}
         entries = [result.plan[label] for label in shared]
-        for differs in _options(first, result.plan, name, other.plan, entries, shared):
+        for differs in _option_differences(first, result.plan, name, other.plan, entries, shared):
             raise UsageError(f"{first} and {name} do not answer the same question: {differs}")
 
 
-def _differences(
+def _question_differences(
     a: str,
     result: Summary,
     b: str,
@@ -121,7 +121,7 @@ def _differences(
                     f"{has} has {label}, and {lacks} has not; name the metrics to compare, "
                     "metrics=[…]"
                 )
-    yield from _options(a, result.plan, b, other.plan, entries, entries_of_b)
+    yield from _option_differences(a, result.plan, b, other.plan, entries, entries_of_b)
     first, second = (r.scores.users.filter(r.scores.in_truth) for r in (result, other))
     if first.dtype != second.dtype:
         raise IdTypeError("some systems have integers as users and others have text: convert them")
@@ -134,8 +134,8 @@ def _differences(
             )
     for entry in entries:
         if entry.alignment.scope == "all" and entry.alignment.exclude == "none":
-            judged_by_a = _n_relevant(result, entry)
-            judged_by_b = _n_relevant(other, entries_of_b[entry.label])
+            judged_by_a = _n_relevant_by_user(result, entry)
+            judged_by_b = _n_relevant_by_user(other, entries_of_b[entry.label])
             for row in (judged_by_a["n"] != judged_by_b["n"]).arg_true().head(1):
                 yield (
                     f"user {brief(judged_by_a['user'][row])} has {judged_by_a['n'][row]} relevant "
@@ -144,14 +144,14 @@ def _differences(
                 )
 
 
-def _n_relevant(result: Summary, entry: MetricPlan) -> pl.DataFrame:
+def _n_relevant_by_user(result: Summary, entry: MetricPlan) -> pl.DataFrame:
     """The number of relevant items of each user in the ground truth, by user."""
     scores = result.scores
     n = pl.Series("n", scores.facts[entry.alignment].n_relevant)
     return pl.DataFrame([scores.users, n]).filter(scores.in_truth).sort("user")
 
 
-def _options(
+def _option_differences(
     a: str,
     plan: Plan,
     b: str,
@@ -193,7 +193,7 @@ class Question:
         if isinstance(self.metrics, Iterator):  # a plan is made of them more than once
             object.__setattr__(self, "metrics", [*self.metrics])
 
-    def bound(self) -> Question:
+    def with_data_read(self) -> Question:
         """Read ground truth and side data now, so that they are read once for all rankings."""
         self.side_data.read()
         if self.truth is None:
@@ -226,7 +226,7 @@ class Question:
         DataError
             If the data cannot be read with certainty, or lack what an option asks for.
         """
-        self._refuse(systems)
+        self._refuse_unsuitable(systems)
         plan, truth = self.plan(systems.values()), truth_of(systems, self.truth)
         check_candidate_counts(plan, systems.values())
         by_side = _columns_by_side(self.columns)
@@ -237,7 +237,7 @@ class Question:
                     "truth is missing: pass the judged items as the second argument, or records of "
                     "the form {'predict_list': […], 'ground_truth': {…}} as the only argument"
                 )
-        tables = self._rankings(systems, by_side["rankings"], plan)
+        tables = self._read_rankings(systems, by_side["rankings"], plan)
         if truth is None:
             judged = make_empty_truth(next(iter(tables.values())))
         else:
@@ -262,7 +262,7 @@ class Question:
             notes += (f"intent-aware metrics use the subtopics of {judged.source}{other}",)
         return replace(plan, engine=engine, side=notes, words=words), judged, tables, side
 
-    def _refuse(self, systems: Mapping[str, object]) -> None:
+    def _refuse_unsuitable(self, systems: Mapping[str, object]) -> None:
         """Refuse results, and options that cannot act on rankings without items."""
         side_args = {"columns": self.columns, **self.side_data.arguments()}
         for rankings in systems.values():
@@ -280,7 +280,7 @@ class Question:
                         option=name,
                     )
 
-    def _rankings(
+    def _read_rankings(
         self, systems: Mapping[str, object], columns: Mapping[str, str] | None, plan: Plan
     ) -> dict[str, Table]:
         collapsing = self.side_data.collapsing

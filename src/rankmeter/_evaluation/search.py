@@ -73,7 +73,7 @@ def search(
     goal, tolerance = float(text), 0.5 * 10.0**-digits * (1 + 1e-9)
     means = _Means(data, truth, plan)
     like, (base,) = start.plan.convention, start.plan.metrics
-    space = _Space(truth, like, entry, held)
+    space = _SearchSpace(truth, like, entry, held)
     matches: list[Match] = []
     candidates: list[tuple[float, int, Match]] = []
     for number, settings in enumerate(space.rounds()):
@@ -83,7 +83,7 @@ def search(
             if isinstance(value, RankmeterError) or math.isnan(value):
                 continue  # a combination that the data or the metric does not allow
             match = Match(setting.tool, setting.switches, value)
-            simpler = (means.mean(simple) for simple in space.simpler(setting))
+            simpler = (means.mean(simple) for simple in space.simpler_plans(setting))
             if any(math.isclose(value, mean, rel_tol=1e-12) for mean in simpler):
                 continue
             candidates.append((abs(value - goal), number, match))
@@ -101,14 +101,14 @@ def search(
         target=text,
         matches=tuple(matches),
         tried=len(means.computed),
-        nearest=() if matches else _nearest(candidates),
+        nearest=() if matches else _nearest_matches(candidates),
         searched=space.describe(len(means.left_out)),
         notes=tuple(notes_on_means(start.plan, {like: start.facts()})),
         cautions=start.cautions,
     )
 
 
-class _Space:
+class _SearchSpace:
     """The settings of the search, in rounds."""
 
     def __init__(
@@ -130,19 +130,19 @@ class _Space:
         """Yield the rounds; the settings of one round are about equally simple."""
         like, tools = self.like, list(self.bases)
         plain: list[tuple[str, Switches]] = [(tool, {}) for tool in tools]
-        levels = {tool: list(self._levels(tool)) for tool in tools}
-        words = {tool: list(self._words(tool)) for tool in tools}
+        levels = {tool: list(self._other_thresholds(tool)) for tool in tools}
+        words = {tool: list(self._other_option_values(tool)) for tool in tools}
         singles = [*levels[like], *words[like]]
         at_levels = [(tool, s) for tool in tools for s in levels[tool] if tool != like]
-        yield self._settings([*plain, *((like, s) for s in singles), *at_levels])
+        yield self._settings_with_changes([*plain, *((like, s) for s in singles), *at_levels])
         switched = [(tool, s) for tool in tools for s in words[tool] if tool != like]
         pairs = [
             (like, first | other)
             for first, other in itertools.combinations(singles, 2)
             if first.keys() != other.keys()
         ]
-        yield self._settings([*switched, *pairs])
-        yield self._settings(
+        yield self._settings_with_changes([*switched, *pairs])
+        yield self._settings_with_changes(
             (tool, level | word)
             for tool in tools
             if tool != like
@@ -150,23 +150,23 @@ class _Space:
             for word in words[tool]
         )
 
-    def _settings(self, switched: Iterable[tuple[str, Switches]]) -> list[_Setting]:
+    def _settings_with_changes(self, switched: Iterable[tuple[str, Switches]]) -> list[_Setting]:
         settings = []
         for tool, switches in switched:
-            plan = with_options(self.bases[tool], switches)
+            plan = change_options(self.bases[tool], switches)
             if plan.alignment.gains != "above" or plan.alignment.relevant != "any":
                 settings.append(_Setting(tool, switches, plan))
         return settings
 
-    def simpler(self, setting: _Setting) -> Iterator[MetricPlan]:
+    def simpler_plans(self, setting: _Setting) -> Iterator[MetricPlan]:
         """Yield the plans of the same convention with fewer options changed."""
         names = list(setting.switches)
         for size in range(len(names)):
             for changed in itertools.combinations(names, size):
                 switches = {name: setting.switches[name] for name in changed}
-                yield with_options(self.bases[setting.tool], switches)
+                yield change_options(self.bases[setting.tool], switches)
 
-    def _levels(self, tool: str) -> Iterator[Switches]:
+    def _other_thresholds(self, tool: str) -> Iterator[Switches]:
         """Yield every other threshold in the data, as a change of options."""
         now = self.bases[tool].alignment
         if "relevant" in self.held or now.gains in ("positive", "all"):
@@ -179,7 +179,7 @@ class _Space:
                 if rule != now.relevant:
                     yield {"relevant": rule}
 
-    def _words(self, tool: str) -> Iterator[Switches]:
+    def _other_option_values(self, tool: str) -> Iterator[Switches]:
         """Yield every other value of every option with a list of words, as a change of options."""
         base = self.bases[tool]
         now = base.switches()
@@ -228,7 +228,7 @@ class _Means:
         groups: dict[Alignment, list[MetricPlan]] = {}
         for plan in dict.fromkeys(plans):
             if plan not in self.computed:
-                groups.setdefault(self._representative(plan.alignment), []).append(plan)
+                groups.setdefault(self._representative_alignment(plan.alignment), []).append(plan)
         for alignment, members in sorted(groups.items(), key=lambda group: -len(group[1])):
             if self._rows > MAX_ROWS:
                 self.left_out.update(members)
@@ -261,7 +261,7 @@ class _Means:
                 mean = error
             self.computed[plan] = mean
 
-    def _representative(self, alignment: Alignment) -> Alignment:
+    def _representative_alignment(self, alignment: Alignment) -> Alignment:
         """The representative of all alignments that find the same hits in these data."""
         if alignment.gains in ("positive", "all"):
             alignment = dataclasses.replace(alignment, relevant=">0")
@@ -272,13 +272,13 @@ class _Means:
         usual: dict[str, Any] = {
             name: CHOICES[name].default
             for name in _INERT
-            if self._is_inert(name, getattr(alignment, name))
+            if self._leaves_hits_unchanged(name, getattr(alignment, name))
         }
         if alignment.scope == "appended":  # appended items are tied
             usual.pop("ties", None)
         return dataclasses.replace(alignment, **usual)
 
-    def _is_inert(self, name: str, word: str) -> bool:
+    def _leaves_hits_unchanged(self, name: str, word: str) -> bool:
         """Whether a choice finds the same hits as its default, with all judged items relevant."""
         if word == CHOICES[name].default:
             return False
@@ -288,11 +288,11 @@ class _Means:
             )
             words: tuple[Any, ...] = (CHOICES[name].default, word)
             changed = (dataclasses.replace(coarse, **{name: value}) for value in words)
-            prints = [*map(self._fingerprint, changed)]
+            prints = [*map(self._hits_fingerprint, changed)]
             self._inert[name, word] = prints[0] is not None and prints[0] == prints[1]
         return self._inert[name, word]
 
-    def _fingerprint(self, alignment: Alignment) -> list[bytes] | None:
+    def _hits_fingerprint(self, alignment: Alignment) -> list[bytes] | None:
         """A key that differs between alignments with different hits; None if scoring fails."""
         if alignment not in self._prints:
             entries = (MetricPlan(p, metric(p), alignment, Averaging()) for p in _PROBES)
@@ -307,7 +307,7 @@ class _Means:
         return self._prints[alignment]
 
 
-def with_options(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
+def change_options(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
     """The plan of a metric with some options changed."""
 
     def switches_of(part: Any) -> dict[str, Any]:
@@ -320,7 +320,7 @@ def with_options(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
     return MetricPlan(entry.label, entry.metric(**options), alignment, averaging)
 
 
-def _nearest(candidates: list[tuple[float, int, Match]]) -> tuple[Match, ...]:
+def _nearest_matches(candidates: list[tuple[float, int, Match]]) -> tuple[Match, ...]:
     """The settings nearest to the target, with the simplest setting for each value."""
     by_value: dict[str, Match] = {}
     for _, _, match in sorted(

@@ -14,11 +14,11 @@ from rankmeter._evaluation.compare import compare_results, compare_tables
 from rankmeter._evaluation.evaluate import DEFAULT_METRICS
 from rankmeter._evaluation.question import (
     Question,
+    equalize_metric_names,
     holds_lists,
     holds_systems,
-    named_results,
-    question_of,
-    with_equal_names,
+    results_by_name,
+    shared_plan,
 )
 from rankmeter._evaluation.values import compare_stored, is_per_user_table
 from rankmeter._reading.read import is_records
@@ -161,20 +161,20 @@ def compare(
     >>> rm.compare(results, baseline="old")["rr"][0].difference
     0.5
     """
-    _check_order(systems, truth)
+    _check_argument_order(systems, truth)
     settings = Settings(
         baseline=baseline, test=test, correction=correction, family=family, common=common,
         alpha=alpha, n_resamples=n_permutations, margin=margin, gatekeeping=gatekeeping,
         segments=segments, clusters=clusters,
     )  # fmt: skip
     stored = truth is None and any(map(is_per_user_table, systems.values()))
-    systems = with_equal_names(systems)
+    systems = equalize_metric_names(systems)
     side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    if (results := named_results(systems)) or stored:
+    if (results := results_by_name(systems)) or stored:
         _refuse_rankings(systems, results)
         before, after = {"truth": truth, "like": like, "columns": columns}, {"memory": memory}
         after["engine"] = None if engine == "auto" else engine
-        _refuse_options({**before, **side_data.arguments(), **after, **choices})
+        _refuse_ranking_options({**before, **side_data.arguments(), **after, **choices})
         requested = None if metrics is DEFAULT_METRICS else metrics
         return _compare_values(systems, results, requested, settings)
     reading = parse_engine(engine, memory)
@@ -182,7 +182,7 @@ def compare(
     return compare_question(question, systems, settings)
 
 
-def _refuse_options(options: Mapping[str, Any]) -> None:
+def _refuse_ranking_options(options: Mapping[str, Any]) -> None:
     """Refuse options that act on rankings, if results are compared."""
     for name, value in options.items():
         if value is not None:
@@ -192,7 +192,7 @@ def _refuse_options(options: Mapping[str, Any]) -> None:
             )
 
 
-def _check_order(systems: object, truth: object) -> None:
+def _check_argument_order(systems: object, truth: object) -> None:
     """Refuse systems that are not a mapping, such as ground truth passed first."""
     if not isinstance(systems, Mapping) or isinstance(systems, Result) or holds_systems(truth):
         swapped = ": the systems come first, rm.compare(systems, truth)"
@@ -213,7 +213,7 @@ def compare_question(
         return compare_tables(tables, judged, plan, settings, runs=runs, side=side)
 
 
-def _as_runs(system: object) -> list[object]:
+def _list_runs(system: object) -> list[object]:
     """Return the runs of a system as a list, of length 1 for a single run."""
     return [*system] if isinstance(system, list | tuple) else [system]
 
@@ -221,7 +221,9 @@ def _as_runs(system: object) -> list[object]:
 def _refuse_rankings(systems: Mapping[str, object], results: Mapping[str, Summary]) -> None:
     """Refuse rankings next to results or stored values."""
     for name, system in systems.items():
-        if not all(isinstance(run, Summary) or is_per_user_table(run) for run in _as_runs(system)):
+        if not all(
+            isinstance(run, Summary) or is_per_user_table(run) for run in _list_runs(system)
+        ):
             other = next(iter(results), "another system")
             raise UsageError(
                 f"{name} is rankings, and {other} is a result: evaluate {name}, too, or compare "
@@ -236,9 +238,9 @@ def _compare_values(
     settings: Settings,
 ) -> Comparison:
     """Compare results of evaluations, and stored values of users; `results` are by run."""
-    runs = {str(name): _as_runs(system) for name, system in systems.items()}
+    runs = {str(name): _list_runs(system) for name, system in systems.items()}
     evaluated = {name: [r for r in rs if isinstance(r, Summary)] for name, rs in runs.items()}
-    plan = question_of(results, metrics) if results else None
+    plan = shared_plan(results, metrics) if results else None
     if plan is not None and evaluated == runs:
         with use_words(plan.words):
             return compare_results(evaluated, plan, _with_margins_by_label(settings, plan))
@@ -272,7 +274,7 @@ def _separate_runs(
     names: dict[str, list[str]] = {}
     for name, rankings in systems.items():
         several = isinstance(rankings, list | tuple) and rankings and not is_records(rankings)
-        if not several or not all(map(_is_run, rankings)):  # type: ignore[call-overload]
+        if not several or not all(map(_are_rankings, rankings)):  # type: ignore[call-overload]
             rankings = [rankings]  # noqa: PLW2901
         for number, run in enumerate(rankings, 1):  # type: ignore[arg-type, var-annotated]
             run_name = str(name) if len(rankings) == 1 else f"{name}, run {number}"  # type: ignore[arg-type]
@@ -283,7 +285,7 @@ def _separate_runs(
     return flat, names if len(flat) > len(names) else None
 
 
-def _is_run(data: object) -> bool:
+def _are_rankings(data: object) -> bool:
     """Whether the data are rankings of several users: a mapping, a frame or a file."""
     if isinstance(data, str):
         return Path(data).exists()

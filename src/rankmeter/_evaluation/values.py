@@ -14,7 +14,11 @@ import polars as pl
 from rankmeter._choices import Setting, check_choice, takes_aliases
 from rankmeter._engine.scores import Averaged
 from rankmeter._evaluation.compare import Systems, compare_by_user
-from rankmeter._evaluation.question import check_options, named_results, with_equal_names
+from rankmeter._evaluation.question import (
+    equalize_metric_names,
+    refuse_different_options,
+    results_by_name,
+)
 from rankmeter._reading.columns import names_for_role
 from rankmeter._reading.forms import read_columns
 from rankmeter._reading.per_user import read_per_user
@@ -141,10 +145,10 @@ def compare_stored(
     names = read.frame["system"].unique(maintain_order=True).to_list()
     users = read.frame["user"].unique().sort()
     specs = {e.label: e.spec for result in results.values() for e in result.plan.metrics}
-    metrics = _metrics(read.frame, specs, lower, scale)
+    metrics = _directions_and_scales(read.frame, specs, lower, scale)
     _check_same_metrics(read.frame, names, metrics)
     by_metric = [
-        _values(read.frame, users, names, label, *facts) for label, facts in metrics.items()
+        _metric_values(read.frame, users, names, label, *facts) for label, facts in metrics.items()
     ]
     settings.check_margins(metrics)
     n_runs = {name: len(runs) for name, runs in zip(names, by_metric[0].runs, strict=False)}
@@ -176,9 +180,9 @@ def values_of_results(values: Any) -> tuple[Any, dict[str, Summary]]:
         )
     if not isinstance(values, Mapping):
         return values, {}
-    values = with_equal_names(values)
-    results = named_results(values)
-    check_options(results)
+    values = equalize_metric_names(values)
+    results = results_by_name(values)
+    refuse_different_options(results)
     frames = {id(result): _values_by_user(name, result) for name, result in results.items()}
     systems = {
         name: [frames.get(id(run), run) for run in data] if isinstance(data, list | tuple)
@@ -241,7 +245,7 @@ def _values_by_user(name: str, result: Summary) -> pl.DataFrame:
     return result.values_by_user.join(clusters, on="user", maintain_order="left")
 
 
-def _metrics(
+def _directions_and_scales(
     frame: pl.DataFrame,
     specs: Mapping[str, Spec],
     lower: object,
@@ -261,7 +265,7 @@ def _metrics(
     properties = {}
     for label in labels:
         up, ends = True, (-np.inf, np.inf)
-        if spec := specs.get(label) or _spec(label):
+        if spec := specs.get(label) or _find_spec(label):
             up, ends = spec.increasing, (spec.low, spec.high)
         if lower is True or label in names:
             up = False
@@ -269,7 +273,7 @@ def _metrics(
     return properties
 
 
-def _spec(label: str) -> Spec | None:
+def _find_spec(label: str) -> Spec | None:
     """The registry entry of a metric; None if of another tool or adjusted for chance."""
     try:
         metric = metric_of(label)
@@ -278,7 +282,7 @@ def _spec(label: str) -> Spec | None:
     return None if ADJUSTED in dict(metric.choices) else metric.spec
 
 
-def _values(
+def _metric_values(
     frame: pl.DataFrame,
     users: pl.Series,
     names: list[str],

@@ -24,9 +24,9 @@ from rankmeter._results.wording import interval_text, number_text
 from rankmeter._statistics.intervals import (
     FEW_CHANGES,
     cluster_sums,
-    covariance,
+    covariance_of_means,
     share_of_ties,
-    spread,
+    spread_of_mean,
     t_quantile,
 )
 from rankmeter._statistics.runs import PSEUDO_CHANGES
@@ -308,7 +308,7 @@ def compute_curves(
             averaged = scores.averaged(point)
             e = estimate(plan, point, averaged, cluster_ids)
             of_users = None if cluster_ids is None else cluster_ids[averaged.users]
-            se = spread(averaged.parts, of_users).se
+            se = spread_of_mean(averaged.parts, of_users).se
             rows[label].append((name, k, e.mean, e.low, e.high, se))
     columns = ["system", "k", "mean", "low", "high", "se"]
     return {
@@ -337,7 +337,7 @@ def _loss_rows(
     means = {k: x.mean() if up else -x.mean() for k, x in values.items()}
     best = max(means, key=lambda k: (means[k], -k))
     cluster_ids = None if clusters is None else clusters[users]
-    unit = spread(values[best], cluster_ids)
+    unit = spread_of_mean(values[best], cluster_ids)
     low, high = points[best].scale(line[best])
     unseen = _unseen_variances(values, best, cluster_ids, high - low)
     rows = []
@@ -345,7 +345,7 @@ def _loss_rows(
         if unit.units < 2:
             rows.append((name, k, *(math.nan,) * 6))
             continue
-        matrix = covariance([x, values[best]], cluster_ids)
+        matrix = covariance_of_means([x, values[best]], cluster_ids)
         variances = matrix[0, 0], matrix[1, 1], matrix[0, 1]
         rows.append((name, k, *variances, unit.df, *unseen[k]))
     return rows

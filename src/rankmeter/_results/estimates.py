@@ -17,9 +17,9 @@ from rankmeter._statistics.intervals import (
     bootstrap_interval,
     median_interval,
     score_interval,
-    stratified,
+    stratified_spread,
     t_interval,
-    t_interval_of,
+    t_interval_from_moments,
     t_quantile,
     wilson_interval,
 )
@@ -127,8 +127,8 @@ def macro_estimate(
 ) -> Estimate:
     """Estimate the mean of group means; the groups are fixed, so only users vary.
 
-    Means and shares have the interval of `stratified`. Of others, such as medians, the interval is
-    made of those of the groups: Zou and Donner, Statistics in Medicine 27, 2008.
+    Means and shares have the interval of `stratified_spread`. Of others, such as medians, the
+    interval is made of those of the groups: Zou and Donner, Statistics in Medicine 27, 2008.
     """
     defined = [(e, part) for e, part in groups if not math.isnan(e.mean)]
     means = np.array([e.mean for e, _ in defined])
@@ -136,7 +136,7 @@ def macro_estimate(
     low = high = math.nan
     if defined and entry.averaging.aggregate in ("mean", "micro"):
         cluster_ids = None if clusters is None else [clusters[part.users] for _, part in defined]
-        spread = stratified([part.parts for _, part in defined], cluster_ids)
+        spread = stratified_spread([part.parts for _, part in defined], cluster_ids)
         scale = defined[0][1].scale(entry)
         bounded = all(
             part.has_user_values and _are_on_scale(scale, part.values) for _, part in defined
@@ -233,7 +233,7 @@ def interval_of_moments(
     """Interval of the mean of independent values, from their moments."""
     if summary.n < 2 or not _has_wilson_interval(setting, summary.mean, scale):
         return _clip_if_wilson(
-            setting, scale, summary.mean, t_interval_of(summary, setting.confidence)
+            setting, scale, summary.mean, t_interval_from_moments(summary, setting.confidence)
         )
     n, se = summary.n, summary.sd / math.sqrt(summary.n)
     return score_interval(summary.mean, se, n - 1, n, scale, setting.confidence)

@@ -18,7 +18,7 @@ from rankmeter._rankings.align import Facts as AlignmentFacts
 from rankmeter._reading.table import Table
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import group_by_key, number_text
-from rankmeter._statistics.intervals import effective_clusters, skewed
+from rankmeter._statistics.intervals import effective_clusters, is_skewed
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors._checks import counted, in_words
 
@@ -268,7 +268,7 @@ def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:
     if math.isfinite(entry.spec.high) or plan.draws or entry.averaging.aggregate != "mean":
         return False
     averaged = scores.averaged(entry)
-    return averaged.state is None and skewed(averaged.values)
+    return averaged.state is None and is_skewed(averaged.values)
 
 
 def _has_no_hits(facts: AlignmentFacts) -> bool:

@@ -19,21 +19,21 @@ from rankmeter._results.estimates import Estimate, clip_interval, mean_interval
 from rankmeter._results.notes import SKEWED
 from rankmeter._results.settings import Settings, Values
 from rankmeter._results.wording import group_by_key
-from rankmeter._statistics.all_pairs import heterogeneity, randomized_tukey_hsd, tukey_hsd
+from rankmeter._statistics.all_pairs import heterogeneity_test, randomized_tukey_hsd, tukey_hsd
 from rankmeter._statistics.intervals import (
     Interval,
     Spread,
     TestResult,
-    pseudo_change,
-    skewed,
-    spread,
+    is_skewed,
+    pseudo_unit_change,
+    spread_of_mean,
     t_quantile,
 )
 from rankmeter._statistics.paired_tests import (
     AUTO_LIMIT,
     EXACT_LIMIT,
     cohens_dz,
-    exact_p,
+    exact_p_value,
     hedges_g,
     paired_t_test,
     paired_test,
@@ -54,7 +54,7 @@ from rankmeter._statistics.runs import (
     crossed_variance,
     margin_tests,
 )
-from rankmeter._statistics.step_down import MOST_FLIPPED, Hypotheses, adjust, step_down
+from rankmeter._statistics.step_down import MOST_FLIPPED, Hypotheses, adjust_p_values, step_down
 from rankmeter._statistics.vectors import moments, paired_moments
 from rankmeter.errors import InvalidValueError, RankmeterWarning
 from rankmeter.errors._checks import in_words
@@ -156,7 +156,7 @@ class _Pair:
         """The change by which rare differences widen an interval; 0 for plain Student's t."""
         if self.setting.interval != "wilson" or self.settings.test == "t":
             return 0.0
-        return pseudo_change(self.unit_differences, self.value_span)
+        return pseudo_unit_change(self.unit_differences, self.value_span)
 
     def crossed_test(self) -> TestResult:
         """Test two systems over users × runs; at least one system has several training runs."""
@@ -181,7 +181,7 @@ class _Pair:
             return paired_t_test(x, y, confidence=self.setting.confidence)
         n, mean, _ = paired_moments(x, y)
         if changed <= EXACT_LIMIT:
-            method, p, detail = "randomization (exact)", exact_p(x, y), {"exact": 1.0}
+            method, p, detail = "randomization (exact)", exact_p_value(x, y), {"exact": 1.0}
         else:
             method, seed = "randomization (Monte Carlo)", float(self.setting.seed)
             detail = {"exact": 0.0, "n_resamples": float(n_resamples), "seed": seed}
@@ -189,12 +189,12 @@ class _Pair:
 
     def spread(self, span: float) -> Spread:
         """Spread of the differences; without variation, with a pseudo-unit as in an interval."""
-        error = spread(self.user_differences, self.group.clusters)
+        error = spread_of_mean(self.user_differences, self.group.clusters)
         noise = 8 * np.finfo(np.float64).eps * float(np.abs(self.unit_differences).max(initial=0.0))
         return (
             error
             if error.se > noise
-            else error.with_pseudo_unit(pseudo_change(self.unit_differences, span))
+            else error.with_pseudo_unit(pseudo_unit_change(self.unit_differences, span))
         )
 
     def difference(self, corrected: _Corrected, family: int) -> Difference:
@@ -272,7 +272,7 @@ class _Pair:
             return f"only {self.unit_differences.size} {unit_name}: treat differences with caution"
         low, high = self.group.values.scale
         by_t = not (self.setting.draws or self.group.values.pooled or math.isfinite(high - low))
-        return f"differences {SKEWED}" if by_t and skewed(self.unit_differences) else ""
+        return f"differences {SKEWED}" if by_t and is_skewed(self.unit_differences) else ""
 
     def test_against_margin(self) -> Margins:
         """Test whether x is worse, and whether x is better, by the margin; NaN without a margin."""
@@ -294,7 +294,8 @@ class _Pair:
     def interval(self, corrected: _Corrected) -> tuple[float, float]:
         """The interval of a difference: from its test, from the bootstrap, or Student's t.
 
-        Rare differences count (`pseudo_change`), unless Student's t is the interval or the test.
+        Rare differences count (`pseudo_unit_change`), unless Student's t is the interval or the
+        test.
         """
         group, (low, high) = self.group, corrected.result.interval
         if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
@@ -302,7 +303,9 @@ class _Pair:
         if self.setting.draws:
             summary = moments(self.user_differences)
             return mean_interval(self.user_differences, summary, self.setting, group.clusters)
-        error = spread(self.user_differences, group.clusters).with_pseudo_unit(self.widening_change)
+        error = spread_of_mean(self.user_differences, group.clusters).with_pseudo_unit(
+            self.widening_change
+        )
         steady = self.setting.interval == "wilson" and self.settings.test != "t"
         if error.units < 2 or (steady and error.se == 0.0):  # equal values, on an unknown scale
             return math.nan, math.nan
@@ -544,7 +547,7 @@ class PairedTests:
             p = np.minimum(p * n_segments, 1.0)
         elif method in ("holm", "bonferroni", "benjamini-hochberg"):
             method = "bonferroni" if single and method == "holm" else method
-            p = adjust(p, method)  # type: ignore[arg-type]
+            p = adjust_p_values(p, method)  # type: ignore[arg-type]
         level = self.settings.alpha / (max(size, 1) if self._is_corrected else 1)
         alone = 1.0 - self.setting.confidence
         tests = [_Corrected(r, float(q), level, alone) for r, q in zip(results, p, strict=True)]
@@ -557,7 +560,7 @@ class PairedTests:
         return float(np.all(p <= self.settings.alpha)) if "tukey" in self.settings.test else 1.0
 
     def _test_pairs(self, group: _Group, test: str, n_segments: int, size: int) -> list[TestResult]:
-        """Test each pair of one group, before any correction by `adjust`."""
+        """Test each pair of one group, before any correction by `adjust_p_values`."""
         confidence, alpha = self.setting.confidence, self.settings.alpha
         table, columns, pairs = group.units, group.pairs, self._system_pairs(group)
         # A drawn p is at least 1 / (1 + draws), which a correction multiplies.
@@ -614,7 +617,7 @@ class PairedTests:
                 p = result.p if size == 1 else max(float(tested.adjusted[number]), result.p)
                 corrected.append(_Corrected(result, p, *tested.levels))
         decided = all(test.p <= levels[0] for test in corrected if not math.isnan(test.p))
-        return corrected, 1.0 if decided else tested.left
+        return corrected, 1.0 if decided else tested.level_share_left
 
     def _test_heterogeneity(
         self, overall: Iterable[Difference], groups: Sequence[_Group]
@@ -630,7 +633,7 @@ class PairedTests:
             ]
             if len(pairs) > 1:
                 span = max(pair.value_span for pair in pairs)
-                q, p = heterogeneity([pair.spread(span) for pair in pairs])
+                q, p = heterogeneity_test([pair.spread(span) for pair in pairs])
                 yield Heterogeneity(d.metric, d.a, d.b, q, p, len(pairs))
 
 
@@ -661,8 +664,8 @@ def _count_tests(family: Sequence[_Group]) -> int:
 def _correct_margins(by_group: dict[int, list[Difference]], indices: Sequence[int]) -> None:
     """Apply Holm's correction to the tests against a margin, in place, each side separately."""
     family = [d for index in indices for d in by_group[index]]
-    worse = iter(adjust([d.p_not_worse for d in family]).tolist())
-    better = iter(adjust([d.p_not_better for d in family]).tolist())
+    worse = iter(adjust_p_values([d.p_not_worse for d in family]).tolist())
+    better = iter(adjust_p_values([d.p_not_better for d in family]).tolist())
     for index in indices:
         by_group[index] = [
             replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in by_group[index]

@@ -20,11 +20,11 @@ from rankmeter._statistics.intervals import (
     Interval,
     Spread,
     TestResult,
-    positive_p,
+    clip_p_value,
     t_tail,
-    too_few_users,
+    too_few_users_result,
 )
-from rankmeter._statistics.vectors import Floats, generators, table
+from rankmeter._statistics.vectors import Floats, finite_table, generators_of_blocks
 from rankmeter.errors._checks import fraction, integer
 
 
@@ -44,13 +44,13 @@ def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestRe
     from scipy.stats import studentized_range
 
     fraction("confidence", confidence)
-    values = table(scores, columns=2)
+    values = finite_table(scores, columns=2)
     n, m = values.shape
     method = "blocked Tukey HSD"
     pairs = list(combinations(range(m), 2))
     if n < 2:
-        return [too_few_users(method, n) for _ in pairs]
-    means, mse, df = _residual(values)
+        return [too_few_users_result(method, n) for _ in pairs]
+    means, mse, df = _residual_variance(values)
     unit = math.sqrt(mse / n)
     half = unit * _range_quantile(confidence, m, df)
     detail = {"mse": mse, "df": df, "confidence": confidence}
@@ -66,7 +66,9 @@ def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestRe
             q, note = abs(difference) / unit, ""
             bound = len(pairs) * 2.0 * t_tail(q / math.sqrt(2.0), df)
             p = bound if bound < 1e-9 else float(studentized_range.sf(q, m, df))
-        results.append(TestResult(method, n, difference, q, positive_p(p), interval, note, detail))
+        results.append(
+            TestResult(method, n, difference, q, clip_p_value(p), interval, note, detail)
+        )
     return results
 
 
@@ -85,15 +87,15 @@ def randomized_tukey_hsd(
     much as shuffling the table: ten thousand of a million values take minutes.
     """
     fraction("confidence", confidence)
-    values = table(scores, columns=2)
+    values = finite_table(scores, columns=2)
     n, m = values.shape
     method = "randomized Tukey HSD"
     pairs = list(combinations(range(m), 2))
     if n < 2:
-        return [too_few_users(method, n) for _ in pairs]
+        return [too_few_users_result(method, n) for _ in pairs]
     means = values.mean(axis=0)
     ranges = np.empty(integer("n_resamples", n_resamples, least=1))
-    for rows, size, generator in generators(n_resamples, values.size, seed):
+    for rows, size, generator in generators_of_blocks(n_resamples, values.size, seed):
         permuted = generator.permuted(np.tile(values, (size, 1)), axis=1)
         ranges[rows] = np.ptp(permuted.reshape(size, n, m).mean(axis=1), axis=1)
     ranges.sort()
@@ -121,7 +123,7 @@ def _range_quantile(confidence: float, m: int, df: int) -> float:
     return float(studentized_range.ppf(confidence, m, df))
 
 
-def _residual(values: Floats) -> tuple[Floats, float, int]:
+def _residual_variance(values: Floats) -> tuple[Floats, float, int]:
     """Means of the systems, mean square of the residual of system + user, and its df."""
     n, m = values.shape
     means = values.mean(axis=0)
@@ -132,7 +134,7 @@ def _residual(values: Floats) -> tuple[Floats, float, int]:
     return means, 0.0 if math.sqrt(mse) <= noise else mse, (n - 1) * (m - 1)
 
 
-def heterogeneity(groups: Sequence[Spread]) -> tuple[float, float]:
+def heterogeneity_test(groups: Sequence[Spread]) -> tuple[float, float]:
     """Cochran's Q of the means of disjoint groups of users, and the p-value by Welch's test.
 
     Q weights every mean with its own variance (Cochran, JRSS Suppl. 4, 1937). For few users its
@@ -150,4 +152,4 @@ def heterogeneity(groups: Sequence[Spread]) -> tuple[float, float]:
     q = float((weights * np.square(means - (share * means).sum())).sum())
     uneven = float((np.square(1.0 - share) / df).sum()) / (n * n - 1.0)
     statistic = q / (n - 1) / (1.0 + 2.0 * (n - 2) * uneven)
-    return q, positive_p(float(f.sf(statistic, n - 1, 1.0 / (3.0 * uneven))))
+    return q, clip_p_value(float(f.sf(statistic, n - 1, 1.0 / (3.0 * uneven))))

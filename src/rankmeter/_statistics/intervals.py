@@ -12,7 +12,13 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._statistics.vectors import Floats, Moments, generators, moments, vector
+from rankmeter._statistics.vectors import (
+    Floats,
+    Moments,
+    finite_vector,
+    generators_of_blocks,
+    moments,
+)
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import choice, fraction, integer, number
 
@@ -24,7 +30,7 @@ def t_tail(t: float, df: float) -> float:
     """
     if t == 0.0:
         return 0.5
-    tail, _, _ = _split(abs(t), df)
+    tail, _, _ = _split_probability(abs(t), df)
     return tail if t > 0.0 else 1.0 - tail
 
 
@@ -37,11 +43,11 @@ def t_quantile(p: float, df: float) -> float:
     number("p", p, least=1e-100, below=1)
     number("df", df, least=1)
     if p < 0.5:
-        return -_solve(p, 0.5 - p, df)
-    return _solve(1.0 - p, p - 0.5, df)
+        return -_solve_quantile(p, 0.5 - p, df)
+    return _solve_quantile(1.0 - p, p - 0.5, df)
 
 
-def _solve(tail: float, center: float, df: float) -> float:
+def _solve_quantile(tail: float, center: float, df: float) -> float:
     """Find the t > 0 that splits the upper half into ``center`` and ``tail``."""
     if center == 0.0:
         return 0.0
@@ -51,7 +57,7 @@ def _solve(tail: float, center: float, df: float) -> float:
         t = math.sqrt(-2.0 * math.log(2.0 * tail))
     step = 1.0
     while abs(step) > 1e-9:  # convergence is quadratic: the next step would be below 1e-16
-        tail_now, center_now, weight = _split(t, df)
+        tail_now, center_now, weight = _split_probability(t, df)
         if center < tail:  # solve for the smaller side, which keeps its digits
             step = math.log(center / center_now) * center_now / weight
         else:
@@ -60,20 +66,20 @@ def _solve(tail: float, center: float, df: float) -> float:
     return t
 
 
-def _split(t: float, df: float) -> tuple[float, float, float]:
+def _split_probability(t: float, df: float) -> tuple[float, float, float]:
     """P(T > t), P(0 < T < t) and t · density(t) for t > 0."""
     a = 0.5 * df
     square = t * t
-    weight = t * math.exp(_log_peak(a) - (a + 0.5) * math.log1p(square / df))
+    weight = t * math.exp(_log_density_at_zero(a) - (a + 0.5) * math.log1p(square / df))
     x, y = df / (df + square), square / (df + square)
     if square * (a + 1.0) < 1.5 * df:  # where the fraction of the center converges faster
-        center = 0.5 * weight / _fraction(0.5, a, y, x)
+        center = 0.5 * weight / _beta_continued_fraction(0.5, a, y, x)
         return 0.5 - center, center, weight
-    tail = 0.5 * weight / _fraction(a, 0.5, x, y)
+    tail = 0.5 * weight / _beta_continued_fraction(a, 0.5, x, y)
     return tail, 0.5 - tail, weight
 
 
-def _log_peak(a: float) -> float:
+def _log_density_at_zero(a: float) -> float:
     """Log of the density of t at 0 for df = 2a, Γ(a + 1/2) / (Γ(a) √(2πa))."""
     if a < 50.0:
         return math.log(math.gamma(a + 0.5) / math.gamma(a)) - 0.5 * math.log(2.0 * math.pi * a)
@@ -83,7 +89,7 @@ def _log_peak(a: float) -> float:
     return series - 0.5 * math.log(2.0 * math.pi)
 
 
-def _fraction(a: float, b: float, x: float, y: float) -> float:
+def _beta_continued_fraction(a: float, b: float, x: float, y: float) -> float:
     """Continued fraction F in I_x(a, b) = x^a y^b / (B(a, b) F), with a precise y = 1 - x.
 
     The form of Didonato and Morris (ACM TOMS 18, 1992), summed by Lentz's method: for large
@@ -153,7 +159,7 @@ def share_of_ties(differences: Floats) -> float:
     return largest_group / differences.size if largest_group > 1 else 0.0
 
 
-def pseudo_change(differences: Floats, span: float) -> float:
+def pseudo_unit_change(differences: Floats, span: float) -> float:
     """Change of the pseudo-unit: the largest change times the root of the share of ties.
 
     Units with equal differences, most often 0, say little about how others differ; where all are
@@ -163,7 +169,7 @@ def pseudo_change(differences: Floats, span: float) -> float:
     return largest_change(differences, span) * math.sqrt(share_of_ties(differences))
 
 
-def spread(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
+def spread_of_mean(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
     """Mean and standard error of x.
 
     With clusters the variance is that of the jackknife, which leaves out one cluster at a time
@@ -175,11 +181,13 @@ def spread(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
         return Spread(mean, sd / math.sqrt(n) if n else math.nan, n, float(n))
     _, sizes = cluster_sums(x, clusters)
     units, equal = sizes.size, effective_clusters(sizes)
-    se = math.sqrt(covariance([x], clusters)[0, 0]) if units > 1 else math.nan
+    se = math.sqrt(covariance_of_means([x], clusters)[0, 0]) if units > 1 else math.nan
     return Spread(mean, se, units, equal)
 
 
-def stratified(groups: Sequence[Floats], clusters: Sequence[npt.ArrayLike] | None = None) -> Spread:
+def stratified_spread(
+    groups: Sequence[Floats], clusters: Sequence[npt.ArrayLike] | None = None
+) -> Spread:
     """Spread of the mean of group means, with the groups as fixed strata.
 
     Only users vary, so the variance is the sum of those of the groups' means over the squared
@@ -191,7 +199,7 @@ def stratified(groups: Sequence[Floats], clusters: Sequence[npt.ArrayLike] | Non
     units of equal weight vary as much as these if the variance is the same in all groups.
     """
     labels = [None] * len(groups) if clusters is None else clusters
-    spreads = [spread(x, ids) for x, ids in zip(groups, labels, strict=True)]
+    spreads = [spread_of_mean(x, ids) for x, ids in zip(groups, labels, strict=True)]
     n, size = len(spreads), np.array([group.units for group in spreads], dtype=np.float64)
     mean, units = float(np.mean([group.mean for group in spreads])), int(n * n / (1.0 / size).sum())
     if size.max() < 2:
@@ -206,11 +214,13 @@ def stratified(groups: Sequence[Floats], clusters: Sequence[npt.ArrayLike] | Non
     if clusters is not None:
         scaled = sum(x.size for x in groups) / n
         moved = [(x - g.mean) * (scaled / x.size) for x, g in zip(groups, spreads, strict=True)]
-        variance = max(variance, spread(np.concatenate(moved), np.concatenate(clusters)).se ** 2)
+        variance = max(
+            variance, spread_of_mean(np.concatenate(moved), np.concatenate(clusters)).se ** 2
+        )
     return Spread(mean, math.sqrt(variance), units, float(free) + 1.0)
 
 
-def covariance(vectors: Sequence[Floats], clusters: npt.ArrayLike | None = None) -> Floats:
+def covariance_of_means(vectors: Sequence[Floats], clusters: npt.ArrayLike | None = None) -> Floats:
     """Covariance matrix of the means of vectors over the same users, at least two units."""
     if clusters is None:
         return np.atleast_2d(np.cov(np.stack(vectors))) / vectors[0].size
@@ -274,15 +284,15 @@ def t_interval(
     """
     fraction("confidence", confidence)
     if clusters is None:
-        return t_interval_of(moments(vector(x)), confidence)
-    error = spread(vector(x), clusters)
+        return t_interval_from_moments(moments(finite_vector(x)), confidence)
+    error = spread_of_mean(finite_vector(x), clusters)
     if error.units < 2:
         return UNKNOWN
     half = t_quantile(0.5 + 0.5 * confidence, error.df) * error.se
     return Interval(error.mean - half, error.mean + half)
 
 
-def t_interval_of(values: Moments, confidence: float) -> Interval:
+def t_interval_from_moments(values: Moments, confidence: float) -> Interval:
     """Student's t interval of a mean, from the moments of the values."""
     n, mean, sd = values
     if n < 2:
@@ -291,7 +301,7 @@ def t_interval_of(values: Moments, confidence: float) -> Interval:
     return Interval(mean - half, mean + half)
 
 
-def skewed(x: Floats) -> bool:
+def is_skewed(x: Floats) -> bool:
     """Whether values are too skewed for a t interval of their mean."""
     gap = x - x.mean() if x.size >= FEWEST_SKEWED else x[:0]
     largest = np.abs(gap).max(initial=0.0)
@@ -321,8 +331,8 @@ def wilson_interval(
     than the effective number of clusters, which count where all values are equal.
     """
     fraction("confidence", confidence)
-    values = vector(x)
-    error = spread(values, clusters)
+    values = finite_vector(x)
+    error = spread_of_mean(values, clusters)
     if error.units < 2:
         return UNKNOWN
     return score_interval(
@@ -402,7 +412,7 @@ def bootstrap_interval(
     """
     fraction("confidence", confidence)
     choice("method", method, ("bca", "percentile"))
-    x = vector(x)
+    x = finite_vector(x)
     sums, sizes = (x, None) if clusters is None else cluster_sums(x, clusters)
     if sums.size < 2:
         return UNKNOWN
@@ -428,11 +438,11 @@ def resampled_means(
     if 8 * values.size <= n:
         # Users with equal values are drawn together, because the count of each value is
         # multinomial: a hundred thousand users often share a dozen values of a metric.
-        for rows, size, generator in generators(n_resamples, values.size, seed):
+        for rows, size, generator in generators_of_blocks(n_resamples, values.size, seed):
             draws = generator.multinomial(n, counts / n, size=size)
             means[rows] = (draws * values).sum(axis=1) / n
         return means
-    for rows, size, generator in generators(n_resamples, n, seed):
+    for rows, size, generator in generators_of_blocks(n_resamples, n, seed):
         draws = generator.integers(n, size=(size, n))
         total = n if sizes is None else sizes.take(draws).sum(axis=1)
         means[rows] = sums.take(draws).sum(axis=1) / total
@@ -484,13 +494,13 @@ class TestResult:
     """Options and side results by name: seed, n_resamples, df, confidence, …"""
 
 
-def too_few_users(method: str, n: int) -> TestResult:
+def too_few_users_result(method: str, n: int) -> TestResult:
     """Build the result of a test for too few users: NaN, with a note."""
     note = f"a paired test needs at least 2 users, got {n}"
     return TestResult(method, n, math.nan, math.nan, math.nan, note=note)
 
 
-def positive_p(p: float) -> float:
+def clip_p_value(p: float) -> float:
     """Clip ``p`` to the range from the smallest normal float to 1.
 
     A p-value of 0 would call a difference impossible; it is only ever a probability that

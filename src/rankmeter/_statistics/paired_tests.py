@@ -13,16 +13,24 @@ from rankmeter._statistics.intervals import (
     UNKNOWN,
     Interval,
     TestResult,
-    covariance,
-    positive_p,
+    clip_p_value,
+    covariance_of_means,
     resampled_means,
-    spread,
-    t_interval_of,
+    spread_of_mean,
+    t_interval_from_moments,
     t_quantile,
     t_tail,
-    too_few_users,
+    too_few_users_result,
 )
-from rankmeter._statistics.vectors import Floats, coins, key, moments, pair, paired_moments, table
+from rankmeter._statistics.vectors import (
+    Floats,
+    finite_pair,
+    finite_table,
+    flip_coins,
+    moments,
+    paired_moments,
+    random_stream_key,
+)
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import warn
 from rankmeter.errors._checks import choice, fraction, integer, number
@@ -48,7 +56,7 @@ def wins_ties_losses(
 ) -> WinsTiesLosses:
     """Count wins, ties and losses of A by user; a difference below ``min_difference`` is a tie."""
     number("min_difference", min_difference, least=0)
-    a, b = pair(a, b)
+    a, b = finite_pair(a, b)
     differences = a - b
     level = max(min_difference, math.ulp(0.0))  # without a minimum, anything above 0 is a win
     wins = int(np.count_nonzero(differences >= level))
@@ -62,7 +70,7 @@ def cohens_dz(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     0 for identical systems, infinite if all users differ by the same amount, NaN for fewer than
     two users.
     """
-    _, mean, sd = paired_moments(*pair(a, b))
+    _, mean, sd = paired_moments(*finite_pair(a, b))
     if mean == 0.0 and not math.isnan(sd):
         return 0.0  # without a difference the effect is 0, even if nothing varies
     return mean / sd if sd else math.copysign(math.inf, mean)
@@ -70,7 +78,7 @@ def cohens_dz(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 def hedges_g(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Cohen's d_z without its bias for few users: d_z (1 - 3 / (4 df - 1)) (Hedges, 1981)."""
-    a, b = pair(a, b)
+    a, b = finite_pair(a, b)
     return cohens_dz(a, b) * (1.0 - 3.0 / (4.0 * (a.size - 1) - 1.0))
 
 
@@ -103,11 +111,11 @@ def relative_gain(
     ``change`` is added to the variance of the difference, as `Spread.with_pseudo_unit` does.
     """
     fraction("confidence", confidence)
-    a, b = pair(a, b)
+    a, b = finite_pair(a, b)
     order = np.lexsort((b, a))  # so that the sums below are the same for any order of the users
     a, b = a[order], b[order]
     cluster_ids = None if clusters is None else np.asarray(clusters)[order]
-    unit = spread(b, cluster_ids)
+    unit = spread_of_mean(b, cluster_ids)
     mean_a, mean_b = moments(a).mean, moments(b).mean
     if not mean_b:
         return RelativeGain(math.nan, UNKNOWN)
@@ -118,7 +126,7 @@ def relative_gain(
     # The ratio solves (mean_a - r mean_b)² = t² var(a - r b) / n. With e = a - (1 + gain) b, whose
     # mean is 0, and r = 1 + gain + s: (1 - var_b) s² + 2 cov s - var_e = 0, in units of mean_b.
     residual = (a - (mean_a / mean_b) * b) / mean_b
-    (var_e, cov), (_, var_b) = t * t * covariance([residual, b / mean_b], cluster_ids)
+    (var_e, cov), (_, var_b) = t * t * covariance_of_means([residual, b / mean_b], cluster_ids)
     var_e += (t * change / mean_b) ** 2 / (unit.units * (unit.units - 1))
     if var_b >= 1.0:
         return RelativeGain(gain, Interval(-math.inf, math.inf))
@@ -143,7 +151,7 @@ def randomization_test(
     mid: bool = False,
 ) -> TestResult:
     """Fisher's randomization test of one pair: `randomization_tests` for two vectors."""
-    scores = np.column_stack(pair(a, b))
+    scores = np.column_stack(finite_pair(a, b))
     return randomization_tests(scores, [(0, 1)], n_resamples=n_resamples, seed=seed, mid=mid)[0]
 
 
@@ -173,18 +181,18 @@ def randomization_tests(
        hits, this is McNemar's mid-p (Fagerland, Lydersen and Laake, BMC Medical Research
        Methodology 13, 2013). It can reject a little too often.
     """
-    values = table(scores)
+    values = finite_table(scores)
     n, columns = values.shape
     n_resamples = integer("n_resamples", n_resamples, least=1)
     for i, j in pairs:
         if not (0 <= i < columns and 0 <= j < columns):
             raise UsageError(f"`pairs` must name two of the {columns} columns each, got {(i, j)}")
     if n < 2:
-        return [too_few_users("randomization", n) for _ in pairs]
+        return [too_few_users_result("randomization", n) for _ in pairs]
     changes = [int(np.count_nonzero(values[:, i] != values[:, j])) for i, j in pairs]
     many_changes = [pair for pair, n in zip(pairs, changes, strict=True) if n > EXACT_LIMIT]
     options: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "mid": mid}
-    sampled = iter(_sampled_p(values, many_changes, **options) if many_changes else ())
+    sampled = iter(_sampled_p_values(values, many_changes, **options) if many_changes else ())
     kind = "mid-p randomization" if mid else "randomization"
     results = []
     for (i, j), changed in zip(pairs, changes, strict=True):
@@ -193,13 +201,13 @@ def randomization_tests(
             method, p = f"{kind} (Monte Carlo)", float(next(sampled))
             detail = {"exact": 0.0, "n_resamples": n_resamples, "seed": seed}
         else:
-            method, p = f"{kind} (exact)", exact_p(values[:, i], values[:, j], mid=mid)
+            method, p = f"{kind} (exact)", exact_p_value(values[:, i], values[:, j], mid=mid)
             detail = {"exact": 1.0}
         results.append(TestResult(method, n, difference, difference, p, detail=detail))
     return results
 
 
-def exact_p(a: Floats, b: Floats, *, mid: bool = False) -> float:
+def exact_p_value(a: Floats, b: Floats, *, mid: bool = False) -> float:
     """Share of all choices of signs whose sum is at least as far from 0 as the sum of ``a - b``.
 
     With ``mid`` those that are as far count half.
@@ -210,10 +218,12 @@ def exact_p(a: Floats, b: Floats, *, mid: bool = False) -> float:
     changed = a != b
     n = int(np.count_nonzero(changed))
     assert n <= EXACT_LIMIT
-    grid, _ = _grid(np.concatenate([a[changed], b[changed]])[:, None])
+    grid, _ = _round_to_grid(np.concatenate([a[changed], b[changed]])[:, None])
     differences = grid[:n, 0] - grid[n:, 0]
-    sums = np.sort(_signed_sums(differences[: n // 2]))  # searching for sorted values is faster
-    other_sums = np.sort(_signed_sums(differences[n // 2 :]))
+    sums = np.sort(
+        _sums_of_all_sign_choices(differences[: n // 2])
+    )  # searching for sorted values is faster
+    other_sums = np.sort(_sums_of_all_sign_choices(differences[n // 2 :]))
 
     def share_beyond(threshold: float) -> float:
         if threshold <= 0.0:
@@ -221,12 +231,12 @@ def exact_p(a: Floats, b: Floats, *, mid: bool = False) -> float:
         missing = int(np.searchsorted(other_sums, threshold - sums).sum())
         return float(2 * (sums.size * other_sums.size - missing) / 2**n)
 
-    reach, tolerance = abs(float(differences.sum())), _tolerance(n, 1.0, 1.0)
+    reach, tolerance = abs(float(differences.sum())), _rounding_tolerance(n, 1.0, 1.0)
     p = share_beyond(reach - tolerance)
     return 0.5 * (p + share_beyond(reach + tolerance)) if mid else p
 
 
-def _sampled_p(
+def _sampled_p_values(
     scores: Floats,
     pairs: Sequence[tuple[int, int]],
     *,
@@ -241,9 +251,9 @@ def _sampled_p(
     a table of the 256 sums that a byte can choose (Arlazarov and others, 1970), and a flip looks
     one number up per group instead of adding eight.
     """
-    flips = Flipped(scores, seed)
+    flips = FlippedColumns(scores, seed)
     total, unit, n = flips.total * flips.unit, flips.unit, len(scores)
-    tolerance = [_tolerance(n, unit[i], unit[j]) for i, j in pairs]
+    tolerance = [_rounding_tolerance(n, unit[i], unit[j]) for i, j in pairs]
     reach = [abs(total[i] - total[j]) for i, j in pairs]
     counts = np.full(len(pairs), 0.5 if mid else 1.0)
     for start in range(0, n_resamples, FLIPS):
@@ -256,16 +266,16 @@ def _sampled_p(
     return counts / (n_resamples + 1)
 
 
-class Flipped:
+class FlippedColumns:
     """The sums of the columns of a table under flipped signs.
 
     Tables whose users are not the same have coins of their own, by their number.
     """
 
     def __init__(self, scores: Floats, seed: int, number: int = 0) -> None:
-        self.grid, self.unit = _grid(scores)
+        self.grid, self.unit = _round_to_grid(scores)
         self.total = self.grid.sum(axis=0)
-        self.word = key(seed, number)
+        self.word = random_stream_key(seed, number)
 
     def sums(self, flips: slice) -> Floats:
         """The sums under some of the flips, of shape (n_columns, n_flips)."""
@@ -283,7 +293,7 @@ def _sums_of_heads(grid: Floats, word: int, flips: slice) -> Floats:
         groups = -(-users // 256) * 32
         tile = np.zeros((columns, groups * 8))
         tile[:, :users] = grid[first : first + users].T
-        places = coins(word, block, flips, groups) + np.arange(0, groups * 256, 256)
+        places = flip_coins(word, block, flips, groups) + np.arange(0, groups * 256, 256)
         for column, values in enumerate(tile.reshape(columns, groups, 8)):
             heads[column] += _sums_of_subsets(values).take(places).sum(axis=1)
     return heads
@@ -296,7 +306,7 @@ def _sums_of_subsets(groups: Floats) -> Floats:
     return high[:, :, None] + low[:, None, :]
 
 
-def _grid(values: Floats) -> tuple[Floats, Floats]:
+def _round_to_grid(values: Floats) -> tuple[Floats, Floats]:
     """Round each column to integers with an absolute sum below 2^52; return integers and units."""
     _, exponent = np.frexp(np.abs(values).sum(axis=0))
     shift = 51 - exponent
@@ -304,12 +314,12 @@ def _grid(values: Floats) -> tuple[Floats, Floats]:
     return np.rint(grid, out=grid), np.ldexp(1.0, -shift)
 
 
-def _tolerance(n: int, *units: float) -> float:
+def _rounding_tolerance(n: int, *units: float) -> float:
     """Largest error of a sum of n differences and of the observed sum, by rounding to the grid."""
     return n * float(sum(units))
 
 
-def _signed_sums(values: Floats) -> Floats:
+def _sums_of_all_sign_choices(values: Floats) -> Floats:
     """Sums of all choices of signs."""
     sums = np.zeros(1)
     for value in values:
@@ -343,10 +353,10 @@ def wilcoxon_test(
 
     choice("zero_method", zero_method, ("wilcox", "pratt"))
     warn(CAUTIONS["wilcoxon"])
-    a, b = pair(a, b)
+    a, b = finite_pair(a, b)
     n, mean, _ = paired_moments(a, b)
     if n < 2:
-        return too_few_users("Wilcoxon", n)
+        return too_few_users_result("Wilcoxon", n)
     differences = a - b
     if zero_method == "wilcox":
         differences = differences[differences != 0.0]
@@ -354,11 +364,13 @@ def wilcoxon_test(
     statistic = min(float(ranks[ranks > 0].sum()), -float(ranks[ranks < 0].sum()))
     exact = np.count_nonzero(ranks) <= EXACT_LIMIT
     if exact:
-        p = exact_p(ranks, np.zeros_like(ranks))
+        p = exact_p_value(ranks, np.zeros_like(ranks))
     else:
         p = stats.wilcoxon(differences, zero_method=zero_method, method="approx").pvalue
     detail = {"exact": float(exact), "direction": float(np.sign(ranks.sum()))}
-    return TestResult(f"Wilcoxon ({zero_method})", n, mean, statistic, positive_p(p), detail=detail)
+    return TestResult(
+        f"Wilcoxon ({zero_method})", n, mean, statistic, clip_p_value(p), detail=detail
+    )
 
 
 def sign_test(a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0) -> TestResult:
@@ -369,15 +381,15 @@ def sign_test(a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0
     from scipy import stats
 
     warn(CAUTIONS["sign"])
-    a, b = pair(a, b)
+    a, b = finite_pair(a, b)
     n, mean, _ = paired_moments(a, b)
     if n < 2:
-        return too_few_users("sign", n)
+        return too_few_users_result("sign", n)
     wins, ties, losses = wins_ties_losses(a, b, min_difference=min_difference)
     p = float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
     direction = float(np.sign(wins - losses))
     detail = {"wins": wins, "ties": ties, "losses": losses, "direction": direction}
-    return TestResult("sign", n, mean, wins, positive_p(p), detail=detail)
+    return TestResult("sign", n, mean, wins, clip_p_value(p), detail=detail)
 
 
 Method = Literal["auto", "t", "randomization", "mid-p", "bootstrap", "wilcoxon", "sign"]
@@ -424,9 +436,9 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
     """
     fraction("confidence", confidence)
     method = "paired t"
-    n, mean, sd = values = paired_moments(*pair(a, b))
+    n, mean, sd = values = paired_moments(*finite_pair(a, b))
     if n < 2:
-        return too_few_users(method, n)
+        return too_few_users_result(method, n)
     detail = {"df": n - 1, "confidence": confidence}
     point = Interval(mean, mean)
     if sd == 0.0 and mean == 0.0:
@@ -435,8 +447,10 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
         note = "all users differ by the same amount: t has no variation to compare it with"
         return TestResult(method, n, mean, math.nan, math.nan, point, note, detail)
     t = mean / (sd / math.sqrt(n))
-    p = positive_p(2.0 * t_tail(abs(t), n - 1))
-    return TestResult(method, n, mean, t, p, t_interval_of(values, confidence), detail=detail)
+    p = clip_p_value(2.0 * t_tail(abs(t), n - 1))
+    return TestResult(
+        method, n, mean, t, p, t_interval_from_moments(values, confidence), detail=detail
+    )
 
 
 def bootstrap_test(
@@ -456,10 +470,10 @@ def bootstrap_test(
     """
     fraction("confidence", confidence)
     method = "paired bootstrap (shift)"
-    a, b = pair(a, b)
+    a, b = finite_pair(a, b)
     n, mean, _ = paired_moments(a, b)
     if n < 2:
-        return too_few_users(method, n)
+        return too_few_users_result(method, n)
     means = resampled_means(a - b, n_resamples=n_resamples, seed=seed)
     reach = abs(mean) - 1e-12 * float(np.abs(means).max())  # rounding must not decide a tie
     reached = int(np.count_nonzero(np.abs(means - mean) >= reach))

@@ -31,7 +31,7 @@ def minimum_detectable_effect(
     number("sd", sd, least=0)
     if n < 2:
         return math.nan
-    return sd * _noncentrality(n - 1, power, alpha) / math.sqrt(n)
+    return sd * _required_noncentrality(n - 1, power, alpha) / math.sqrt(n)
 
 
 @lru_cache(maxsize=1024)
@@ -58,19 +58,21 @@ def minimum_detectable_share(
     rejects, number = possible & (p <= alpha), np.arange(size)
     choices = logs[n] - logs[number] - logs[n - number]
 
-    def reached(difference: float) -> float:
+    def power_reached(difference: float) -> float:
         rate = max(changed / n, difference)
         odds = np.log(np.clip([rate, 1.0 - rate, 0.5 + 0.5 * difference / rate], 1e-300, 1.0))
         loss = math.log(max(0.5 - 0.5 * difference / rate, 1e-300))
         power_by_changes = np.exp(ways + better * odds[2] + worse * loss).sum(axis=1, where=rejects)
         return float(np.exp(choices + number * odds[0] + (n - number) * odds[1]) @ power_by_changes)
 
-    if reached(top / n) < power:
+    if power_reached(top / n) < power:
         return math.nan
-    return _bisect(reached, power, 0.0, top / n, 1e-4)[1]
+    return _bisect_power(power_reached, power, 0.0, top / n, 1e-4)[1]
 
 
-def detectable_share(n: int, share: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
+def detectable_share_of_many(
+    n: int, share: float, *, power: float = 0.8, alpha: float = 0.05
+) -> float:
     """Smallest detectable share if a `share` of the n users differs, also for many such users.
 
     Where more than `MOST_SUMMED` users differ, by the t test and one user more, because an
@@ -82,12 +84,12 @@ def detectable_share(n: int, share: float, *, power: float = 0.8, alpha: float =
 
 
 @cache
-def _noncentrality(df: int, power: float, alpha: float) -> float:
+def _required_noncentrality(df: int, power: float, alpha: float) -> float:
     """Noncentrality at which a two-sided t test reaches ``power``, by bisection."""
     critical = -t_quantile(0.5 * alpha, df)
     spread = _relative_deviations(df)
 
-    def reached(noncentrality: float) -> float:
+    def power_reached(noncentrality: float) -> float:
         tails = (
             weight * math.erfc((critical * deviation + side) * math.sqrt(0.5))
             for deviation, weight in spread
@@ -96,18 +98,18 @@ def _noncentrality(df: int, power: float, alpha: float) -> float:
         return 0.5 * math.fsum(tails)
 
     low, high = 0.0, critical
-    while reached(high) < power:
+    while power_reached(high) < power:
         low, high = high, 2.0 * high
-    return 0.5 * sum(_bisect(reached, power, low, high, 1e-10))
+    return 0.5 * sum(_bisect_power(power_reached, power, low, high, 1e-10))
 
 
-def _bisect(
-    reached: Callable[[float], float], power: float, low: float, high: float, precision: float
+def _bisect_power(
+    power_reached: Callable[[float], float], power: float, low: float, high: float, precision: float
 ) -> tuple[float, float]:
     """Narrow the bounds of the point where a power is reached, to a relative precision."""
     while high - low > precision * high:
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if reached(middle) >= power else (middle, high)
+        low, high = (low, middle) if power_reached(middle) >= power else (middle, high)
     return low, high
 
 

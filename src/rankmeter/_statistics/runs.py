@@ -13,17 +13,17 @@ from rankmeter._statistics.intervals import (
     UNKNOWN,
     Interval,
     TestResult,
+    clip_p_value,
     cluster_sums,
     largest_change,
-    positive_p,
-    pseudo_change,
+    pseudo_unit_change,
     share_of_ties,
-    spread,
+    spread_of_mean,
     t_quantile,
     t_tail,
-    too_few_users,
+    too_few_users_result,
 )
-from rankmeter._statistics.vectors import Floats, moments, pair
+from rankmeter._statistics.vectors import Floats, finite_pair, moments
 from rankmeter.errors._checks import number
 
 PSEUDO_CHANGES = 2.0
@@ -67,7 +67,7 @@ def margin_tests(
     fewer than two users, and where all values are equal and the span is infinite.
     """
     number("margin", margin, above=0)
-    a, b = pair(a, b)
+    a, b = finite_pair(a, b)
     if a.size < 2:
         return Margins(margin, math.nan, math.nan)
     size = margin * abs(float(b.mean())) if relative else margin
@@ -81,12 +81,12 @@ def margin_tests(
     low, high = (margin * b, margin * b) if relative else (np.full(b.size, margin),) * 2
     return Margins(
         size,
-        _not_lower(a - b + low, size, changes, largest, ties, clusters),
-        _not_lower(b - a + high, size, -changes, largest, ties, clusters),
+        _p_not_lower(a - b + low, size, changes, largest, ties, clusters),
+        _p_not_lower(b - a + high, size, -changes, largest, ties, clusters),
     )
 
 
-def _not_lower(
+def _p_not_lower(
     values: Floats,
     size: float,
     changes: Floats,
@@ -95,7 +95,7 @@ def _not_lower(
     clusters: npt.ArrayLike | None,
 ) -> float:
     """One-sided p-value of a mean above 0; a loss of ``size`` has the mean 0."""
-    error = spread(values, clusters)
+    error = spread_of_mean(values, clusters)
     n = error.units
     if n < 2 or largest == 0.0:
         return math.nan
@@ -106,7 +106,7 @@ def _not_lower(
     losers = int(np.count_nonzero(changes < 0))
     if losers < FEW_CHANGES and not np.any(changes > 0):
         p = max(p, _binomial_tail(losers, n, min(size / largest, 1.0)))
-    return positive_p(p)
+    return clip_p_value(p)
 
 
 def _binomial_tail(count: int, n: int, share: float) -> float:
@@ -184,7 +184,7 @@ def crossed_test(
     method = "t over users × runs"
     crossed = crossed_variance(a, b)
     if math.isnan(crossed.users):
-        return too_few_users(method, len(a))
+        return too_few_users_result(method, len(a))
     steadied = crossed._replace(users=crossed.users + change * change / (len(a) * (len(a) - 1)))
     interval = crossed_interval(steadied, confidence)
     detail = {"df": crossed.df, "share_of_runs": crossed.share_of_runs}
@@ -194,7 +194,7 @@ def crossed_test(
         note = "" if equal else "nothing varies: t has no variation to compare it with"
         return TestResult(method, len(a), crossed.mean, math.nan, p, interval, note, detail)
     t = crossed.mean / crossed.se
-    p = positive_p(2.0 * t_tail(abs(t), crossed.df))
+    p = clip_p_value(2.0 * t_tail(abs(t), crossed.df))
     return TestResult(method, len(a), crossed.mean, t, p, interval, detail=detail)
 
 
@@ -207,15 +207,15 @@ def crossed_margin_tests(
     changes = a.mean(axis=1) - b.mean(axis=1)
     if math.isinf(span):
         span = float(max(a.max(), b.max()) - min(a.min(), b.min()))
-    change, n = pseudo_change(changes, span), changes.size
+    change, n = pseudo_unit_change(changes, span), changes.size
     extra = PSEUDO_CHANGES * change * change / (n * (n - 1)) if n > 1 else math.nan
     lower, higher = crossed_variance(a, (1.0 - share) * b), crossed_variance((1.0 + share) * b, a)
-    return Margins(size, *(_p_above(crossed, shift, extra) for crossed in (lower, higher)))
+    return Margins(size, *(_p_mean_above(crossed, shift, extra) for crossed in (lower, higher)))
 
 
-def _p_above(crossed: Crossed, shift: float, extra: float) -> float:
+def _p_mean_above(crossed: Crossed, shift: float, extra: float) -> float:
     """One-sided p-value of a mean above ``-shift``; `extra` is added to its variance."""
     se = math.sqrt(crossed.users + crossed.runs + extra)
     if math.isnan(se) or se == 0.0:
         return math.nan
-    return positive_p(t_tail((crossed.mean + shift) / se, crossed.df))
+    return clip_p_value(t_tail((crossed.mean + shift) / se, crossed.df))

@@ -25,8 +25,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._statistics.paired_tests import FLIPS, Flipped
-from rankmeter._statistics.vectors import Floats, generator, table
+from rankmeter._statistics.paired_tests import FLIPS, FlippedColumns
+from rankmeter._statistics.vectors import Floats, finite_table, random_generator
 from rankmeter.errors import InvalidValueError
 from rankmeter.errors._checks import choice, fraction, integer
 
@@ -66,7 +66,7 @@ class StepDown(NamedTuple):
     """For each level of the family, that of a single comparison in a single step."""
     n_resamples: int
     """Flips that were drawn; 0 if all choices of signs were counted."""
-    left: float = 0.0
+    level_share_left: float = 0.0
     """The share of the first level that a single step leaves to another family."""
 
 
@@ -93,23 +93,23 @@ def step_down(
     for level in levels:
         fraction("levels", level)
     n_resamples = integer("n_resamples", n_resamples, least=1)
-    blocks = [_Part(table(h.scores), h.pairs) for h in tables if h.pairs]
+    blocks = [_ScoreTable(finite_table(h.scores), h.pairs) for h in tables if h.pairs]
     if not blocks:
         return StepDown(np.empty(0), np.empty(0), tuple(levels), 0)
     if sum(part.active.size for part in blocks) <= _EXACT_ROWS:
-        return _Family(blocks, _sums_of_all_signs(blocks)).result(levels, single=single)
+        return _Family(blocks, _sums_of_all_signs(blocks)).compute_p_values(levels, single=single)
     family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
-    result = family.result(levels, single=single)
+    result = family.compute_p_values(levels, single=single)
     error = 3.0 * math.sqrt(levels[0] * (1.0 - levels[0]) / n_resamples)
     cells = sum(part.scores.size for part in blocks)
     if cells <= _BORDERLINE_CELLS and np.any(np.abs(result.adjusted - levels[0]) < error):
         n_resamples = 10 * (n_resamples + 1) - 1
         family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
-        result = family.result(levels, single=single)
+        result = family.compute_p_values(levels, single=single)
     return result
 
 
-class _Part:
+class _ScoreTable:
     """One table of scores, with the norms of its differences."""
 
     def __init__(self, scores: Floats, pairs: Sequence[tuple[int, int]]) -> None:
@@ -130,7 +130,7 @@ class _Part:
         self.active = np.flatnonzero(changed)
 
     @property
-    def flipped(self) -> bool:
+    def has_flipped_signs(self) -> bool:
         """Whether signs are flipped, instead of sums drawn from their normal limit."""
         return self.active.size <= MOST_FLIPPED
 
@@ -142,7 +142,7 @@ class _Family:
     """
 
     def __init__(
-        self, blocks: Sequence[_Part], sums: Sequence[Floats], n_resamples: int = 0
+        self, blocks: Sequence[_ScoreTable], sums: Sequence[Floats], n_resamples: int = 0
     ) -> None:
         self.sums, self.n_resamples = sums, n_resamples
         self.hypotheses = [
@@ -153,7 +153,7 @@ class _Family:
         self.n_signs = sums[0].shape[1]
         self.kept: dict[int, tuple[float, _Scores]] = {}
 
-    def scores(self, number: int) -> tuple[float, _Scores]:
+    def p_value_and_scores(self, number: int) -> tuple[float, _Scores]:
         """P-value of a hypothesis, and its statistics under all signs as normal scores.
 
         The observed statistic is first. Results are kept while memory allows.
@@ -163,7 +163,7 @@ class _Family:
         part, sums, pair = self.hypotheses[number]
         i, j = part.pairs[pair]
         statistics: Floats = np.abs(sums[i] - sums[j]) * part.scale[pair]
-        if part.flipped:
+        if part.has_flipped_signs:
             random = bool(self.n_resamples)
             result = _normal_scores(statistics, float(part.rounding[pair]), random=random)
         else:
@@ -172,23 +172,23 @@ class _Family:
             self.kept[number] = result
         return result
 
-    def result(self, levels: Sequence[float], *, single: bool) -> StepDown:
+    def compute_p_values(self, levels: Sequence[float], *, single: bool) -> StepDown:
         """Raw and adjusted p-values from the counts of signs that reach each statistic."""
         m = len(self.hypotheses)
-        p = np.array([self.scores(number)[0] for number in range(m)])
-        observed = np.array([self.scores(number)[1][0] for number in range(m)])
+        p = np.array([self.p_value_and_scores(number)[0] for number in range(m)])
+        observed = np.array([self.p_value_and_scores(number)[1][0] for number in range(m)])
         largest, adjusted = np.zeros(self.n_signs), np.empty(m)
         order = np.argsort(observed, kind="stable")
         for number in order:
-            np.maximum(largest, self.scores(int(number))[1], out=largest)
+            np.maximum(largest, self.p_value_and_scores(int(number))[1], out=largest)
             adjusted[number] = np.mean(largest >= observed[number] * (1.0 - _ROUNDING))
         if single:
             adjusted = np.array([np.mean(largest >= z * (1.0 - _ROUNDING)) for z in observed])
         else:
             adjusted[order[::-1]] = np.maximum.accumulate(adjusted[order[::-1]])
-        if not any(part.flipped for part, *_ in self.hypotheses):
-            adjusted = np.minimum(adjusted, adjust(p, "bonferroni" if single else "holm"))
-        critical = [self._critical(largest, level) for level in levels]
+        if not any(part.has_flipped_signs for part, *_ in self.hypotheses):
+            adjusted = np.minimum(adjusted, adjust_p_values(p, "bonferroni" if single else "holm"))
+        critical = [self._critical_score(largest, level) for level in levels]
         result = StepDown(
             p,
             np.maximum(adjusted, p),
@@ -200,23 +200,25 @@ class _Family:
         )
         if not single:
             return result
-        return result._replace(left=self._left(result, critical[0], levels[0]))
+        return result._replace(
+            level_share_left=self._unspent_level_share(result, critical[0], levels[0])
+        )
 
-    def _critical(self, largest: Floats, level: float) -> float:
+    def _critical_score(self, largest: Floats, level: float) -> float:
         """Critical normal score: larger scores are significant at the level in the family."""
         n_observed = int(self.n_resamples > 0)  # then the observed signs are one more choice
         allowed = math.floor(level * largest.size + 1e-9) - n_observed
         top = -np.sort(-largest[n_observed:])
         return float(top[allowed]) if 0 <= allowed < top.size else math.inf
 
-    def _left(self, result: StepDown, critical: float, level: float) -> float:
+    def _unspent_level_share(self, result: StepDown, critical: float, level: float) -> float:
         """Share of the level that is not spent on the error of non-significant differences."""
         unknown = np.flatnonzero(result.adjusted > level)
         if unknown.size in (0, result.p.size):
             return float(unknown.size == 0)
         largest = np.zeros(self.n_signs)
         for number in unknown:
-            np.maximum(largest, self.scores(int(number))[1], out=largest)
+            np.maximum(largest, self.p_value_and_scores(int(number))[1], out=largest)
         n_observed = int(self.n_resamples > 0)
         error = np.count_nonzero(largest[n_observed:] > critical * (1.0 + _ROUNDING)) + n_observed
         return max(0.0, 1.0 - error / largest.size / level)
@@ -235,7 +237,7 @@ def _normal_scores(statistics: Floats, rounding: float, *, random: bool) -> tupl
     reached = n - np.flatnonzero(first)[np.cumsum(first) - 1]
     counts = np.empty(n, dtype=np.int64)
     counts[order] = reached
-    scale = _scores_of_counts(n)
+    scale = _normal_scores_of_counts(n)
     scores = scale[counts]
     tail = n - math.ceil(_TAIL * n)
     middle = (reached[tail] + np.count_nonzero(ranked > ranked[tail] + rounding)) // 2  # of ties
@@ -249,7 +251,7 @@ def _normal_scores(statistics: Floats, rounding: float, *, random: bool) -> tupl
 
 
 @functools.lru_cache(maxsize=4)
-def _scores_of_counts(n: int) -> _Scores:
+def _normal_scores_of_counts(n: int) -> _Scores:
     """Absolute normal scores that are exceeded as often as 0 to n of n signs."""
     from statistics import NormalDist  # costs more to import than a t interval to compute
 
@@ -258,7 +260,7 @@ def _scores_of_counts(n: int) -> _Scores:
     return np.array(scores, dtype=np.float32)
 
 
-def _sums_of_all_signs(blocks: Sequence[_Part]) -> list[Floats]:
+def _sums_of_all_signs(blocks: Sequence[_ScoreTable]) -> list[Floats]:
     """The sums of the columns of each table under every choice of signs."""
     n = sum(part.active.size for part in blocks)
     signs = 1.0 - 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
@@ -267,31 +269,33 @@ def _sums_of_all_signs(blocks: Sequence[_Part]) -> list[Floats]:
     return [(s @ part.scores[part.active]).T for s, part in zip(by_block, blocks, strict=True)]
 
 
-def _sums_of_random_signs(tables: Sequence[_Part], n_resamples: int, seed: int) -> list[Floats]:
+def _sums_of_random_signs(
+    tables: Sequence[_ScoreTable], n_resamples: int, seed: int
+) -> list[Floats]:
     """Column sums of each table, observed and under signs drawn for this table."""
     table_sums = []
     for number, part in enumerate(tables):
-        if part.flipped:
-            flipped = Flipped(part.scores, seed, number)
+        if part.has_flipped_signs:
+            flipped = FlippedColumns(part.scores, seed, number)
             blocks = [
                 flipped.sums(slice(start, min(start + FLIPS, n_resamples)))
                 for start in range(0, n_resamples, FLIPS)
             ]
         else:
-            blocks = [_normal_limit_sums(part.scores, n_resamples, seed, number)]
+            blocks = [_draw_normal_limit_sums(part.scores, n_resamples, seed, number)]
         table_sums.append(np.concatenate([part.scores.sum(axis=0)[:, None], *blocks], axis=1))
     return table_sums
 
 
-def _normal_limit_sums(scores: Floats, n_resamples: int, seed: int, number: int) -> Floats:
+def _draw_normal_limit_sums(scores: Floats, n_resamples: int, seed: int, number: int) -> Floats:
     """Draw sums under many flips: normal, with the products of the columns as covariances."""
     values, vectors = np.linalg.eigh(scores.T @ scores)
-    normal = generator(seed, number).standard_normal((len(values), n_resamples))
+    normal = random_generator(seed, number).standard_normal((len(values), n_resamples))
     result: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ normal
     return result
 
 
-def adjust(
+def adjust_p_values(
     p: npt.ArrayLike, method: Literal["holm", "bonferroni", "benjamini-hochberg"] = "holm"
 ) -> Floats:
     """Adjusted p-values, in the shape and order of ``p``: compare them with the family's level.

@@ -25,14 +25,14 @@ class Moments(NamedTuple):
     sd: float
 
 
-def vector(x: npt.ArrayLike, name: str = "x") -> Floats:
+def finite_vector(x: npt.ArrayLike, name: str = "x") -> Floats:
     """Convert ``x`` to a finite vector of float64."""
-    return _finite(x, name, 1, "(n_users,)")
+    return _finite_array(x, name, 1, "(n_users,)")
 
 
-def pair(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats]:
+def finite_pair(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Convert a and b to finite vectors whose entries belong to the same users."""
-    a, b = vector(a, "a"), vector(b, "b")
+    a, b = finite_vector(a, "a"), finite_vector(b, "b")
     if a.size != b.size:
         raise UsageError(
             f"`a` and `b` must have one value for each user, got {a.size} and {b.size} values; "
@@ -41,9 +41,9 @@ def pair(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats]:
     return a, b
 
 
-def table(scores: npt.ArrayLike, columns: int = 1) -> Floats:
+def finite_table(scores: npt.ArrayLike, columns: int = 1) -> Floats:
     """Convert ``scores`` to a finite table with a row per user and at least ``columns`` columns."""
-    values = _finite(scores, "scores", 2, "(n_users, n_columns)")
+    values = _finite_array(scores, "scores", 2, "(n_users, n_columns)")
     if values.shape[1] < columns:
         raise UsageError(f"`scores` must have at least {columns} columns, got {values.shape[1]}")
     return values
@@ -81,7 +81,7 @@ def paired_moments(a: Floats, b: Floats) -> Moments:
     return Moments(n, mean, sd)
 
 
-def _finite(x: npt.ArrayLike, name: str, dimensions: int, shape: str) -> Floats:
+def _finite_array(x: npt.ArrayLike, name: str, dimensions: int, shape: str) -> Floats:
     values = np.asarray(x, dtype=np.float64)
     if values.ndim != dimensions:
         raise UsageError(f"`{name}` must have the shape {shape}, got {values.shape}")
@@ -129,8 +129,10 @@ class ExactSums:
         high, low = digits >> HALF, digits & ((1 << HALF) - 1)
         return cls(
             x.size,
-            _sum([(high, HALF), (low, 0)], shift),
-            _sum([(high * high, 2 * HALF), (2 * high * low, HALF), (low * low, 0)], 2 * shift),
+            _sum_shifted_integers([(high, HALF), (low, 0)], shift),
+            _sum_shifted_integers(
+                [(high * high, 2 * HALF), (2 * high * low, HALF), (low * low, 0)], 2 * shift
+            ),
         )
 
     def __add__(self, other: ExactSums) -> ExactSums:
@@ -151,7 +153,9 @@ class ExactSums:
         return Moments(n, mean, math.sqrt(spread))
 
 
-def _sum(words: list[tuple[npt.NDArray[np.int64], int]], shift: npt.NDArray[np.int64]) -> int:
+def _sum_shifted_integers(
+    words: list[tuple[npt.NDArray[np.int64], int]], shift: npt.NDArray[np.int64]
+) -> int:
     """Sum shifted integers: each part by its bits, each element by its entry of ``shift``."""
     total = 0
     shifts, shift_index = np.unique(shift, return_inverse=True)
@@ -169,42 +173,42 @@ _CELLS = 2**16
 """Numbers in one block of resamples: few enough for the caches, enough to keep NumPy busy."""
 
 
-def key(seed: int, number: int = 0) -> int:
+def random_stream_key(seed: int, number: int = 0) -> int:
     """Spread a seed over 64 bits; every ``number`` has a separate stream."""
     spawn_key = (number,) if number else ()
     sequence = np.random.SeedSequence(check_seed(seed), spawn_key=spawn_key)
     return int(sequence.generate_state(1, np.uint64)[0])
 
 
-def generators(
+def generators_of_blocks(
     n_resamples: int, cells: int, seed: int
 ) -> Iterator[tuple[slice, int, np.random.Generator]]:
     """Cut the resamples, of ``cells`` numbers each, into blocks, each with its own generator."""
-    word = key(seed)
+    word = random_stream_key(seed)
     size = max(1, _CELLS // max(1, cells))
     for start in range(0, n_resamples, size):
         stop = min(start + size, n_resamples)
-        yield slice(start, stop), stop - start, np.random.Generator(_philox(word, start))
+        yield slice(start, stop), stop - start, np.random.Generator(_philox_generator(word, start))
 
 
-def generator(seed: int, number: int = 0) -> np.random.Generator:
+def random_generator(seed: int, number: int = 0) -> np.random.Generator:
     """Random generator of a seed; every ``number`` has a separate stream."""
-    return np.random.Generator(_philox(key(seed, number), 0))
+    return np.random.Generator(_philox_generator(random_stream_key(seed, number), 0))
 
 
-def coins(word: int, block: int, rows: slice, n_bytes: int) -> npt.NDArray[np.uint8]:
+def flip_coins(word: int, block: int, rows: slice, n_bytes: int) -> npt.NDArray[np.uint8]:
     """Fair coins, eight to a byte, of shape (rows, n_bytes).
 
     Row ``r`` of block ``b`` is always the same, whichever rows are requested together: Philox is a
     counter put through a cipher, so a generator can begin at any row. ``n_bytes`` is a multiple of
     32, the bytes of one count.
     """
-    philox = _philox(word, block, rows.start * (n_bytes // 32))
+    philox = _philox_generator(word, block, rows.start * (n_bytes // 32))
     words = philox.random_raw((rows.stop - rows.start) * (n_bytes // 8))
     # The order of the bytes is the same on every machine, whatever its byte order.
     octets: npt.NDArray[np.uint8] = words.astype("<u8", copy=False).view(np.uint8)
     return octets.reshape(-1, n_bytes)
 
 
-def _philox(word: int, block: int, counter: int = 0) -> np.random.Philox:
+def _philox_generator(word: int, block: int, counter: int = 0) -> np.random.Philox:
     return np.random.Philox(key=np.array([word, block], dtype=np.uint64), counter=counter)

@@ -36,7 +36,7 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     The groups and subgroups of a format are columns of their own.
     """
     used = FORMS[form].replace("iteration ", "")
-    text, origin = _text(path), Origin(path, textual=True)
+    text, origin = _read_bytes_as_text(path), Origin(path, textual=True)
     lines = Lines.of(text, FORMS[form].split(), used.split()) if form == "qrels" else None
     if lines is not None and (lines.numbers == np.round(lines.numbers)).all():
         return Table(lines.as_judgments(), "list", origin=origin)
@@ -55,19 +55,18 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     bad = frame.filter(~(fits & gain.is_finite()))
     if bad.height:
         value = bad["gain"][0]
-        raise InvalidValueError(
-            f"{path}: the {grade_column} {exact(value)} of {_first_judged(bad, keys)} is {fault}"
-        )
+        judged = _first_judged_text(bad, keys)
+        raise InvalidValueError(f"{path}: the {grade_column} {exact(value)} of {judged} is {fault}")
     repeated = frame.filter(pl.struct(keys).is_duplicated())
     if repeated.height:
-        raise DuplicateError(f"{path}: {_first_judged(repeated, keys)} is judged twice")
+        raise DuplicateError(f"{path}: {_first_judged_text(repeated, keys)} is judged twice")
     frame = frame.rename({"topic": "user", "document": "item"})
     return Table(InFrame(frame), "list", origin=origin)
 
 
 def read_results(path: str) -> tuple[Table, str]:
     """Read ``topic Q0 document rank score run``, and the id of the run on the last line."""
-    text = _text(path)
+    text = _read_bytes_as_text(path)
     columns = read_run(text, "rankings", ranked=False)
     # −0.0 and 0.0 are equal scores, and only sort as such once they have the same bits.
     rows: InFrame | Lines
@@ -76,7 +75,7 @@ def read_results(path: str) -> tuple[Table, str]:
         rows.numbers[rows.numbers == 0] = 0.0
     else:
         rows = InFrame(_rows_of_run(columns, path).with_columns(pl.col("score") + 0.0))
-    run_id = _last_line(text).split()[5].decode("utf-8", "surrogateescape")
+    run_id = _last_nonblank_line(text).split()[5].decode("utf-8", "surrogateescape")
     return Table(rows, "score", origin=Origin(path, textual=True)), run_id
 
 
@@ -85,7 +84,7 @@ def _rows_of_run(columns: Columns, path: str) -> pl.DataFrame:
     frame = pl.DataFrame(columns.fetch(("user", "item", "value"))).rename({"value": "score"})
     bad = frame.filter(pl.col("score").is_nan())
     if bad.height:
-        topic, document = map(as_written, bad.row(0)[:2])
+        topic, document = map(decode_name, bad.row(0)[:2])
         raise InvalidValueError(
             f"{path}: the score of topic {topic} document {document} is NaN, which cannot be "
             "ordered. Remove the line or give it a number"
@@ -93,7 +92,7 @@ def _rows_of_run(columns: Columns, path: str) -> pl.DataFrame:
     return frame
 
 
-def _last_line(text: Text) -> bytes:
+def _last_nonblank_line(text: Text) -> bytes:
     """The last line that is not blank."""
     n = 2**16
     with text.opened() as piece:
@@ -105,28 +104,28 @@ def _last_line(text: Text) -> bytes:
             n *= 4
 
 
-def as_written(name: str) -> str:
+def decode_name(name: str) -> str:
     """Decode a name as UTF-8, with surrogates for invalid bytes, so that names encode again."""
     return name.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
-def _text(path: str) -> Text:
+def _read_bytes_as_text(path: str) -> Text:
     """Read a file with a character for each byte: names match and sort by bytes."""
     file = Path(path)
 
     def content() -> bytes | bytearray:
-        data = _cleaned(read_content(file))
+        data = _remove_comments(read_content(file))
         if Text(path, data, "latin-1").is_blank:
             raise FileFormatError(f"{path} is empty")
         return data
 
-    start = _cleaned(start_of_large_file(file))
+    start = _remove_comments(start_of_large_file(file))
     if start.strip():
         return large_text(path, start, content, "latin-1")
     return Text(path, content(), "latin-1")
 
 
-def _cleaned(content: bytes | bytearray) -> bytes | bytearray:
+def _remove_comments(content: bytes | bytearray) -> bytes | bytearray:
     """Remove comments and replace carriage returns by spaces, as trec_eval does."""
     if b"\r" in content:  # white space in trec_eval, wherever it is
         content = content.replace(b"\r", b" ")
@@ -135,6 +134,6 @@ def _cleaned(content: bytes | bytearray) -> bytes | bytearray:
     return content
 
 
-def _first_judged(frame: pl.DataFrame, keys: list[str]) -> str:
+def _first_judged_text(frame: pl.DataFrame, keys: list[str]) -> str:
     """Format the topic and document of the first row, such as ``topic 1 document a``."""
-    return " ".join(f"{key} {as_written(frame[key][0])}" for key in keys)
+    return " ".join(f"{key} {decode_name(frame[key][0])}" for key in keys)

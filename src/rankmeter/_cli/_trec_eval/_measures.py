@@ -75,17 +75,17 @@ def _parse_pairs(text: str) -> Parameters:
     return [(f"_{text}", values)]
 
 
-def _gains(values: dict[str, float]) -> dict[int, float]:
+def _gains_by_grade(values: dict[str, float]) -> dict[int, float]:
     invalid = [name for name in values if not name.isdigit()]
     if invalid:
         raise UsageError(f"{invalid[0]!r} is not a grade: write grade=gain with grades ≥ 0")
     return {int(name): gain for name, gain in values.items()}
 
 
-def _persistence(values: dict[str, float]) -> tuple[float, dict[int, float]]:
+def _persistence_and_gains(values: dict[str, float]) -> tuple[float, dict[int, float]]:
     grade_gains = dict(values)
-    p = grade_gains.pop("p", dict(_metric("rbp")[0].options)["p"])
-    return p, _gains(grade_gains)
+    p = grade_gains.pop("p", dict(_metric_of_measure("rbp")[0].options)["p"])
+    return p, _gains_by_grade(grade_gains)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def _persistence(values: dict[str, float]) -> tuple[float, dict[int, float]]:
 
 
 @functools.cache
-def _metric(name: str) -> tuple[Metric, str]:
+def _metric_of_measure(name: str) -> tuple[Metric, str]:
     """Metric of a measure with the options of the profile, and the aggregate of its values."""
     (metric,) = translate_name(name, "trec_eval")
     profile = load_convention("trec_eval").choices(metric.name, metric.k)
@@ -104,34 +104,34 @@ def _metric(name: str) -> tuple[Metric, str]:
 
 def _value_at(reading: Reading, name: str, point: float | None = None) -> FloatArray:
     """Values by topic of a measure's metric, at a cutoff or level."""
-    metric, _ = _metric(name)
+    metric, _ = _metric_of_measure(name)
     metric = metric if point is None else metric @ point
     return reading(metric.name, metric.k, **dict(metric.options))
 
 
-def _binary(topics: Topics, name: str, point: float | None = None) -> FloatArray:
-    return _value_at(topics.binary, name, point)
+def _binary_values(topics: Topics, name: str, point: float | None = None) -> FloatArray:
+    return _value_at(topics.binary_reading, name, point)
 
 
-def _pooled(topics: Topics, name: str) -> FloatArray:
-    return _value_at(topics.pooled, name)
+def _pooled_values(topics: Topics, name: str) -> FloatArray:
+    return _value_at(topics.pooled_reading, name)
 
 
-def _graded(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
-    return _value_at(topics.graded(_gains(values)), name)
+def _graded_values(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
+    return _value_at(topics.graded_reading(_gains_by_grade(values)), name)
 
 
-def _per_group(groups: Groups, name: str, point: float | None = None) -> FloatArray:
+def _values_per_group(groups: Groups, name: str, point: float | None = None) -> FloatArray:
     """Values of a binary measure for each group of judgments, averaged over a topic's groups."""
-    return groups.average(_binary(groups.sets, name.removesuffix("_avgjg"), point))
+    return groups.average_by_topic(_binary_values(groups.sets, name.removesuffix("_avgjg"), point))
 
 
-def _preferred(preferences: Preferences, name: str) -> FloatArray:
+def _preference_values(preferences: Preferences, name: str) -> FloatArray:
     return preferences.values[name.removeprefix("prefs_")]
 
 
-def _graded_at(topics: Topics, name: str, k: int) -> FloatArray:
-    return _value_at(topics.graded({}), name, k)
+def _graded_values_at(topics: Topics, name: str, k: int) -> FloatArray:
+    return _value_at(topics.graded_reading({}), name, k)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -139,10 +139,10 @@ def _graded_at(topics: Topics, name: str, k: int) -> FloatArray:
 
 
 def _iprec(topics: Topics, name: str, level: float) -> FloatArray:
-    value = _binary(topics, name, level)
+    value = _binary_values(topics, name, level)
     # Without any result it divides 0 by 0, where the level needs no hit.
-    no_results = topics.binary("n_ranked") == 0
-    needed = np.floor(level * topics.binary("n_relevant") + 0.5)
+    no_results = topics.binary_reading("n_ranked") == 0
+    needed = np.floor(level * topics.binary_reading("n_relevant") + 0.5)
     return np.where(no_results & (needed == 0), np.nan, value)
 
 
@@ -158,19 +158,21 @@ def _utility(topics: Topics, name: str, prices: Sequence[float]) -> FloatArray:
     if len(prices) != 4:
         raise UsageError(f"utility needs four numbers, such as utility.1,-1,0,0; got {len(prices)}")
     options: dict[str, Any] = dict(zip(("found", "wrong", "missed", "spared"), prices, strict=True))
-    return topics.binary(_metric(name)[0].name, n_items=topics.n_items, **options)
+    return topics.binary_reading(
+        _metric_of_measure(name)[0].name, n_items=topics.n_items, **options
+    )
 
 
 def _set_f(topics: Topics, _: str, parameters: Sequence[float]) -> FloatArray:
     # Its parameter is the square of the usual beta; and its last digit is that of this formula.
     x = parameters[0]
-    p, r = _binary(topics, "set_P"), _binary(topics, "set_recall")
+    p, r = _binary_values(topics, "set_P"), _binary_values(topics, "set_recall")
     return ratio((x + 1.0) * p * r, x * p + r)
 
 
 def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]:
     """First grades of each ranking as text: ``-`` not judged, ``.`` pooled but not judged."""
-    hits = topics.named.hits
+    hits = topics.named_reading.hits
     lengths = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
     strings = [["-"] * n for n in lengths.tolist()]
     top = hits.rank <= lengths[hits.user]
@@ -184,19 +186,19 @@ def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]
 
 def _ideal_dcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
     # Gains below 0 count in a ranking and never in the ideal one.
-    return _value_at(topics.graded(_gains(values), ideal=True), name)
+    return _value_at(topics.graded_reading(_gains_by_grade(values), ideal=True), name)
 
 
 def _ndcg(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
-    return ratio(_graded(topics, "dcg", values), _ideal_dcg(topics, "ideal_dcg", values))
+    return ratio(_graded_values(topics, "dcg", values), _ideal_dcg(topics, "ideal_dcg", values))
 
 
 def _rndcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
-    value = _graded(topics, name, values)
+    value = _graded_values(topics, name, values)
     # The level, otherwise ignored, decides whether there is anything to compute; 0 is divided by
     # 0 where nothing has a gain.
     value[_ideal_dcg(topics, "ideal_dcg", values) == 0] = np.nan
-    value[topics.binary("n_relevant") == 0] = 0.0
+    value[topics.binary_reading("n_relevant") == 0] = 0.0
     return value
 
 
@@ -205,31 +207,31 @@ def _rndcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
 
 
 def _rbp(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
-    p, gains = _persistence(values)
-    hits = topics.scaled(gains).hits
+    p, gains = _persistence_and_gains(values)
+    hits = topics.scaled_reading(gains).hits
     return (1.0 - p) * hits.sum(
-        hits.gain * _powers(p, hits.rank.max(initial=0.0))[_from_zero(hits)]
+        hits.gain * _powers_of_persistence(p, hits.rank.max(initial=0.0))[_ranks_from_zero(hits)]
     )
 
 
 def _rbp_resid(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
-    p = _persistence(values)[0]
-    hits = topics.judged.hits
+    p = _persistence_and_gains(values)[0]
+    hits = topics.judged_reading.hits
     length = hits.n_ranked
-    powers = _powers(p, length.max(initial=0))
+    powers = _powers_of_persistence(p, length.max(initial=0))
     unknown = np.arange(powers.size)[:-1] < length[:, None]
-    unknown[hits.user, _from_zero(hits)] = False
+    unknown[hits.user, _ranks_from_zero(hits)] = False
     user, index = np.nonzero(unknown)
     total = powers[length] + (1.0 - p) * hits.sum(powers[index], user)
     return np.where(unknown.any(axis=1), total, 0.0)
 
 
-def _powers(p: float, n: float) -> FloatArray:
+def _powers_of_persistence(p: float, n: float) -> FloatArray:
     """Powers of p with the exponents 0 to n."""
     return np.multiply.accumulate(np.append(1.0, np.full(int(n), p)))
 
 
-def _from_zero(hits: Hits) -> IntArray:
+def _ranks_from_zero(hits: Hits) -> IntArray:
     """Ranks of the hits, counted from 0."""
     return hits.rank.astype(np.int64) - 1
 
@@ -246,19 +248,19 @@ class Measure:
     ``how`` says how the values of all topics are combined, if no metric says it.
     """
 
-    compute: Callable[..., FloatArray | list[str]] = _binary
+    compute: Callable[..., FloatArray | list[str]] = _binary_values
     read: Callable[[str], Parameters] | None = None
     default: str = ""
     how: str | None = None
 
-    def aggregate(self, name: str) -> str:
+    def aggregate_name(self, name: str) -> str:
         """Name of the aggregate over all topics: ``mean``, ``sum``, ``geometric``, ``none``.
 
         Sums are printed as integers, geometric means for all topics only.
         """
-        return self.how or _metric(name)[1]
+        return self.how or _metric_of_measure(name)[1]
 
-    def values(
+    def values_by_line(
         self, name: str, parameters: str | None, topics: Topics | Groups | Preferences
     ) -> Iterable[tuple[str, FloatArray | list[str]]]:
         """Yield the name of each output line, and the values of all topics."""
@@ -286,28 +288,28 @@ _GRADES: _Table = {
     "map": Measure(),
     "gm_map": Measure(),
     "Rprec": Measure(),
-    "bpref": Measure(_pooled),
+    "bpref": Measure(_pooled_values),
     "recip_rank": Measure(),
     "iprec_at_recall": Measure(_iprec, _parse_levels, _RECALLS),
-    "P": Measure(_binary, _parse_cutoffs, _RANKS),
+    "P": Measure(_binary_values, _parse_cutoffs, _RANKS),
     "relstring": Measure(_relstring, _parse_numbers, "10", "none"),
-    "recall": Measure(_binary, _parse_cutoffs, _RANKS),
-    "infAP": Measure(_pooled),
-    "gm_bpref": Measure(_pooled),
-    "Rprec_mult": Measure(_binary, _parse_levels, _MULTIPLES),
+    "recall": Measure(_binary_values, _parse_cutoffs, _RANKS),
+    "infAP": Measure(_pooled_values),
+    "gm_bpref": Measure(_pooled_values),
+    "Rprec_mult": Measure(_binary_values, _parse_levels, _MULTIPLES),
     "utility": Measure(_utility, _parse_numbers, "1,-1,0,0"),
     "11pt_avg": Measure(_average_iprec, _parse_numbers, _RECALLS),
     "binG": Measure(),
-    "G": Measure(_graded, _parse_pairs),
-    "dcg": Measure(_graded, _parse_pairs),
+    "G": Measure(_graded_values, _parse_pairs),
+    "dcg": Measure(_graded_values, _parse_pairs),
     "ideal_dcg": Measure(_ideal_dcg, _parse_pairs),
     "ndcg": Measure(_ndcg, _parse_pairs),
-    "ndcg_rel": Measure(_graded, _parse_pairs),
+    "ndcg_rel": Measure(_graded_values, _parse_pairs),
     "Rndcg": Measure(_rndcg, _parse_pairs),
-    "ndcg_cut": Measure(_graded_at, _parse_cutoffs, _RANKS),
-    "map_cut": Measure(_binary, _parse_cutoffs, _RANKS),
-    "relative_P": Measure(_binary, _parse_cutoffs, _RANKS),
-    "success": Measure(_binary, _parse_cutoffs, "1,5,10"),
+    "ndcg_cut": Measure(_graded_values_at, _parse_cutoffs, _RANKS),
+    "map_cut": Measure(_binary_values, _parse_cutoffs, _RANKS),
+    "relative_P": Measure(_binary_values, _parse_cutoffs, _RANKS),
+    "success": Measure(_binary_values, _parse_cutoffs, "1,5,10"),
     "set_P": Measure(),
     "set_relative_P": Measure(),
     "set_recall": Measure(),
@@ -317,18 +319,18 @@ _GRADES: _Table = {
     "yaap": Measure(),
     "rbp": Measure(_rbp, _parse_pairs),
     "rbp_resid": Measure(_rbp_resid, _parse_pairs),
-    "unj": Measure(_binary, _parse_cutoffs, "5,10,20"),
+    "unj": Measure(_binary_values, _parse_cutoffs, "5,10,20"),
 }
 _GROUPS: _Table = {
     **_RUN,
-    "map_avgjg": Measure(_per_group, how="mean"),
-    "P_avgjg": Measure(_per_group, _parse_cutoffs, _RANKS, "mean"),
-    "Rprec_mult_avgjg": Measure(_per_group, _parse_levels, _MULTIPLES, "mean"),
+    "map_avgjg": Measure(_values_per_group, how="mean"),
+    "P_avgjg": Measure(_values_per_group, _parse_cutoffs, _RANKS, "mean"),
+    "Rprec_mult_avgjg": Measure(_values_per_group, _parse_levels, _MULTIPLES, "mean"),
 }
 _PREFERENCES: _Table = {
     **_RUN,
     **{
-        f"prefs_{name}": Measure(_preferred, how="sum" if name in COUNTS else "mean")
+        f"prefs_{name}": Measure(_preference_values, how="sum" if name in COUNTS else "mean")
         for name in (*COUNTS, *RATIOS)
     },
 }
@@ -372,7 +374,7 @@ def choose_measures(
         name, dot, parameters = text.partition(".")
         meant = NICKNAMES.get(name, (name,))
         if not measures.keys() >= set(meant):
-            raise _other_format(name, meant, form)
+            raise _other_format_error(name, meant, form)
         measure = measures.get(name)
         if dot and (measure is None or measure.read is None):
             raise UsageError(f"{name} takes no parameters, got {text!r}")
@@ -387,7 +389,7 @@ def choose_measures(
     return {name: (m, by_name.get(name)) for name, m in measures.items() if name in names}
 
 
-def _other_format(name: str, meant: Sequence[str], form: str) -> UsageError:
+def _other_format_error(name: str, meant: Sequence[str], form: str) -> UsageError:
     """Build the error for a name that is not a measure of a format of judgments."""
     forms = [f"-R {name}" for name, names in MEASURES.items() if names.keys() >= set(meant)]
     if not forms:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._cli._trec_eval._files import as_written
+from rankmeter._cli._trec_eval._files import decode_name
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._reading.table import Table
 from rankmeter.errors import DataError, DuplicateError
@@ -52,7 +52,7 @@ class Preferences:
         results = run.frame.join(levels, on="user", how="semi")
         repeated = results.filter(pl.struct("user", "item").is_duplicated())
         if repeated.height:
-            topic, item = map(as_written, repeated.row(0)[:2])
+            topic, item = map(decode_name, repeated.row(0)[:2])
             raise DuplicateError(f"{run.source}: document {item} occurs twice in topic {topic}")
         # For preferences, trec_eval breaks ties the other way around.
         ordered = results.sort("user", "score", "item", descending=[False, True, False])
@@ -65,7 +65,7 @@ class Preferences:
         levels = levels.join(documents, on=["user", "item"]).sort("user", "group", "subgroup")
         topics = levels.partition_by("user", maintain_order=True)
         ids = pl.Series([topic["user"][0] for topic in topics])
-        self.names = list(map(as_written, ids))
+        self.names = list(map(decode_name, ids))
         self.missing = ~ids.is_in(results["user"].unique().implode()).to_numpy()
         # One topic after the other: a matrix has a row for each judged document.
         rows = [dict(_topic_measures(topic, judged.source)) for topic in topics]
@@ -75,8 +75,11 @@ class Preferences:
 
 def _topic_measures(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, float]]:
     """Yield every measure of one topic, and a few measures without a name in trec_eval."""
-    topic = f"{source}: topic {as_written(frame['user'][0])}"
-    groups = [_Group.of(rows, topic) for rows in frame.partition_by("group", maintain_order=True)]
+    topic = f"{source}: topic {decode_name(frame['user'][0])}"
+    groups = [
+        _PreferenceGroup.of(rows, topic)
+        for rows in frame.partition_by("group", maintain_order=True)
+    ]
     n = frame.filter(pl.col("rank").is_not_null())["place"].n_unique()
     retrieved = [int(np.searchsorted(group.position, n)) for group in groups]
     tally = np.zeros((frame["place"].n_unique(),) * 2, dtype=np.int64)
@@ -84,22 +87,26 @@ def _topic_measures(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, flo
         tally[np.ix_(group.position, group.position)] += group.better
     for scope in ("", "_ret", "_imp"):
         counts = [
-            _counts(group.better, r, scope) for group, r in zip(groups, retrieved, strict=True)
+            _count_preferences(group.better, r, scope)
+            for group, r in zip(groups, retrieved, strict=True)
         ]
         fulfilled, possible = map(sum, zip(*counts, strict=True))
         yield f"num_prefs_poss{scope}", possible
         yield f"num_prefs_ful{scope}", fulfilled
         yield f"simp{scope}", fulfilled / possible if possible else 0.0
-        yield f"pair{scope}", _by_pair(tally, n, scope)
-        yield f"avgjg{scope}", _average(counts)
-        balanced = [group.balanced(r, scope) for group, r in zip(groups, retrieved, strict=True)]
+        yield f"pair{scope}", _mean_over_pairs(tally, n, scope)
+        yield f"avgjg{scope}", _average_share(counts)
+        balanced = [
+            group.count_balanced_preferences(r, scope)
+            for group, r in zip(groups, retrieved, strict=True)
+        ]
         # One group with nothing to fulfil makes the whole 0.
         fulfillable = all(possible for _, possible in balanced)
-        yield f"avgjg_Rnonrel{scope}", _average(balanced) if fulfillable else 0.0
+        yield f"avgjg_Rnonrel{scope}", _average_share(balanced) if fulfillable else 0.0
 
 
 @dataclass(frozen=True)
-class _Group:
+class _PreferenceGroup:
     """Group of judgments; ``better[i, j]``: position[i] is preferred to position[j]."""
 
     position: IntArray
@@ -108,11 +115,11 @@ class _Group:
     single: bool  # all documents are in one subgroup
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, topic: str) -> _Group:
+    def of(cls, frame: pl.DataFrame, topic: str) -> _PreferenceGroup:
         """Read one group of documents with levels in subgroups."""
         position_of_row, level = frame["place"].to_numpy(), frame["gain"].to_numpy()
-        location = f"{topic} group {as_written(frame['group'][0])}"
-        names = dict(zip(position_of_row.tolist(), map(as_written, frame["item"]), strict=True))
+        location = f"{topic} group {decode_name(frame['group'][0])}"
+        names = dict(zip(position_of_row.tolist(), map(decode_name, frame["item"]), strict=True))
         mixed = np.intersect1d(position_of_row[level == 0], position_of_row[level > 0])
         if mixed.size:
             raise DataError(
@@ -143,14 +150,14 @@ class _Group:
         levels[row] = level
         return cls(position, levels, better, single)
 
-    def balanced(self, r: int, scope: str) -> tuple[int, int]:
+    def count_balanced_preferences(self, r: int, scope: str) -> tuple[int, int]:
         """Count preferences with as many nonrelevant documents as relevant documents."""
         relevant = self.level > 0
         counted_documents = relevant[:r] if scope == "_ret" else relevant
         lacking = 2 * int(counted_documents.sum()) - counted_documents.size
         if lacking >= 0:
             # Those that lack come after all others: each of them is less than any relevant one.
-            fulfilled, possible = _counts(self.better, r, scope)
+            fulfilled, possible = _count_preferences(self.better, r, scope)
             extra = lacking * int(relevant[:r].sum()), lacking * int(relevant.sum())
             return fulfilled + extra[0], possible + extra[1]
         better = self.better.copy()
@@ -159,25 +166,25 @@ class _Group:
             better[:, ~relevant] = True
         stay = (counted_documents if self.single else relevant).sum()
         better[:, ~relevant & (np.cumsum(~relevant) > stay)] = False
-        return _counts(better, r, scope)
+        return _count_preferences(better, r, scope)
 
 
-def _counts(better: BoolArray, r: int, scope: str) -> tuple[int, int]:
+def _count_preferences(better: BoolArray, r: int, scope: str) -> tuple[int, int]:
     """Fulfilled and possible preferences, where the first r documents are retrieved."""
     scoped = better[:r, :r] if scope == "_ret" else better
     ignored = scoped[r:, r:].sum() if scope == "_imp" else 0
     return int(np.triu(scoped, 1)[:r].sum()), int(scoped.sum() - ignored)
 
 
-def _average(counts: Sequence[tuple[int, int]]) -> float:
+def _average_share(counts: Sequence[tuple[int, int]]) -> float:
     shares = [fulfilled / possible if possible else 0.0 for fulfilled, possible in counts]
     return _sum_in_order(shares) / len(shares)
 
 
-def _by_pair(tally: IntArray, r: int, scope: str) -> float:
+def _mean_over_pairs(tally: IntArray, r: int, scope: str) -> float:
     """Mean over document pairs of the share of groups whose preference is fulfilled."""
     either = np.triu(tally + tally.T, 1)
-    n = _counts(either > 0, r, scope)[1]
+    n = _count_preferences(either > 0, r, scope)[1]
     # The pairs of retrieved documents first, like trec_eval.
     blocks = [(either[:r, :r], tally[:r, :r])]
     if scope != "_ret":

@@ -57,7 +57,7 @@ def to_zscores(
     return np.where(deviation == 0, flat, (values - mean) / spread)
 
 
-def report(
+def report_lines(
     qrels: str,
     run: str,
     measures: Iterable[str] = ("official",),
@@ -88,7 +88,7 @@ def report(
     else:
         topics = (Groups if form == "qrels_jg" else Topics)(judged, results, topic_choices)
     complete = topic_choices.complete
-    columns, totals = _table(
+    columns, totals = _output_lines(
         topics, requested, run_id, references, complete=complete, per_topic=per_topic
     )
     stop = len(topics.names) if complete or not topics.missing.any() else topics.missing.argmax()
@@ -104,7 +104,7 @@ def report(
         yield from totals
 
 
-def _table(
+def _output_lines(
     topics: Topics | Groups | Preferences,
     requested: Mapping[str, tuple[Measure | None, str | None]],
     run_id: str,
@@ -123,11 +123,11 @@ def _table(
             number = _format_line(name, "all", _format_real(n) if z else str(n))
             totals.append(_format_line(name, "all", run_id) if name == "runid" else z + number)
             continue
-        method = measure.aggregate(name)
+        method = measure.aggregate_name(name)
         show = _FORMATS.get(method, _format_real) if not z or method == "none" else _format_real
-        for label, values in measure.values(name, parameters, topics):
+        for label, values in measure.values_by_line(name, parameters, topics):
             if complete:
-                _clear_missing(label, values, topics)
+                _clear_missing_topics(label, values, topics)
             mark = ""
             if references is not None and isinstance(values, np.ndarray):
                 mark, plain = z, _logarithms(values) if method == "geometric" else values
@@ -140,7 +140,7 @@ def _table(
                 if label == "num_rel" and complete and isinstance(topics, Topics):
                     total: float = topics.n_above_zero
                 else:
-                    total = _aggregate(values, method, logs=bool(z))
+                    total = _aggregate_over_topics(values, method, logs=bool(z))
                 totals.append(mark + _format_line(label, "all", show(total)))
     return columns, totals
 
@@ -158,7 +158,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {"none": "'{}'".format, "sum": "{:.0
 """How values are printed, by how they are averaged; `_format_real` prints all others."""
 
 
-def _clear_missing(
+def _clear_missing_topics(
     label: str, values: FloatArray | list[str], topics: Topics | Groups | Preferences
 ) -> None:
     """Clear the contribution of the made-up document of a topic without results, in place.
@@ -173,13 +173,13 @@ def _clear_missing(
         values[topics.missing] = 0.0
 
 
-def _aggregate(values: FloatArray, method: str, *, logs: bool = False) -> float:
+def _aggregate_over_topics(values: FloatArray, method: str, *, logs: bool = False) -> float:
     """Aggregate values over topics; values of a geometric mean may be logarithms already.
 
     Values are added one after the other, as trec_eval does: the last digit may depend on it.
     """
     if method == "geometric":
-        return math.exp(_aggregate(values if logs else _logarithms(values), "mean"))
+        return math.exp(_aggregate_over_topics(values if logs else _logarithms(values), "mean"))
     total = float(np.add.accumulate(values)[-1])
     return total if method == "sum" else total / values.size
 

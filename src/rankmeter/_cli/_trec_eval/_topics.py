@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._choices import Alignment, Averaging
-from rankmeter._cli._trec_eval._files import as_written
+from rankmeter._cli._trec_eval._files import decode_name
 from rankmeter._engine.memory import Memory
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._rankings.codes import Codes, distinct
@@ -52,7 +52,7 @@ class Reading:
         try:
             return self._data.run(plan)["run"].averaged(entry).values
         except DuplicateError:  # the message is about names
-            run, truth = (_with_names(table, self._names) for table in self._tables)
+            run, truth = (_with_topic_names(table, self._names) for table in self._tables)
             return Memory().open(truth, {"run": run}).run(plan)["run"].averaged(entry).values
 
 
@@ -85,12 +85,12 @@ class Topics:
 
     def __init__(self, qrels: Table, run: Table, choices: TopicChoices) -> None:
         self._names = distinct([qrels.users])
-        self.names: list[str] = list(map(as_written, self._names.to_list()))
-        grades = _with_places(qrels, self._names)
+        self.names: list[str] = list(map(decode_name, self._names.to_list()))
+        grades = _with_topic_indices(qrels, self._names)
         self.n_above_zero = int((grades.gains > 0).sum())
         self.n_items = choices.n_items
-        results = _with_places(run, self._names)
-        absent = self._without(results)
+        results = _with_topic_indices(run, self._names)
+        absent = self._topics_absent_from(results)
         self.missing = np.zeros(len(self.names), dtype=bool)
         self.missing[absent.integers()] = True
         if choices.complete and len(absent):
@@ -115,60 +115,65 @@ class Topics:
         self._graded: dict[tuple[Any, ...], Reading] = {}
 
     @functools.cached_property
-    def binary(self) -> Reading:
+    def binary_reading(self) -> Reading:
         """Reading with binary relevance by the level."""
-        return self._reading(self._judged, f">={self._level}")
+        return self._read_judgments(self._judged, f">={self._level}")
 
     @functools.cached_property
-    def pooled(self) -> Reading:
+    def pooled_reading(self) -> Reading:
         """Reading with binary relevance by the level, with documents pooled but not judged."""
-        return self._reading(self._pooled, f">={self._level}") if self._more else self.binary
+        return (
+            self._read_judgments(self._pooled, f">={self._level}")
+            if self._more
+            else self.binary_reading
+        )
 
     @functools.cached_property
-    def judged(self) -> Reading:
+    def judged_reading(self) -> Reading:
         """Reading with all judged documents as hits."""
-        return self._reading(self._judged, "any")
+        return self._read_judgments(self._judged, "any")
 
     @functools.cached_property
-    def named(self) -> Reading:
+    def named_reading(self) -> Reading:
         """Reading with all documents in the judgments as hits, judged or only pooled."""
-        return self._reading(self._pooled, "any") if self._more else self.judged
+        return self._read_judgments(self._pooled, "any") if self._more else self.judged_reading
 
-    def graded(self, gains: Gains, *, ideal: bool = False) -> Reading:
+    def graded_reading(self, gains: Gains, *, ideal: bool = False) -> Reading:
         """Reading with the gains of the grades, whatever the level; only gains > 0 with `ideal`."""
         negative = min(gains.values(), default=0.0) < 0 and not ideal
         key = (negative, *sorted(gains.items()))
         if key not in self._graded:
-            judgments = _with_gains(self._judged, _gains_of(self._judged, gains))
-            self._graded[key] = self._reading(judgments, "any" if negative else ">0")
+            judgments = _replace_gains(self._judged, _gains_of_judgments(self._judged, gains))
+            self._graded[key] = self._read_judgments(judgments, "any" if negative else ">0")
         return self._graded[key]
 
-    def scaled(self, gains: Gains) -> Reading:
+    def scaled_reading(self, gains: Gains) -> Reading:
         """Reading with gains from 0 to 1, if necessary scaled by the range of a topic's grades."""
         maxima = self._judged.frame.select(pl.col("gain").max().over("user"))
         top = maxima.to_series().to_numpy()
-        span = {grade: _range(int(grade), gains) for grade in np.unique(top).tolist()}
+        span = {grade: _gain_range(int(grade), gains) for grade in np.unique(top).tolist()}
         low, high = np.array([span[grade] for grade in top.tolist()]).reshape(-1, 2).T
-        values = _gains_of(self._judged, gains)
+        values = _gains_of_judgments(self._judged, gains)
         wide = (low < 0) | (high > 1)
         values[wide] = (values[wide] - low[wide]) / (high[wide] - low[wide])
-        return self._reading(_with_gains(self._judged, values), ">0")
+        return self._read_judgments(_replace_gains(self._judged, values), ">0")
 
-    def _reading(self, judgments: Table, relevant: str) -> Reading:
-        truth = replace(judgments, empty_users=self._without(judgments))
+    def _read_judgments(self, judgments: Table, relevant: str) -> Reading:
+        truth = replace(judgments, empty_users=self._topics_absent_from(judgments))
         return Reading(self._run, truth, relevant, self._names)
 
-    def _without(self, table: Table) -> Ids:
+    def _topics_absent_from(self, table: Table) -> Ids:
         """Topics that are absent from a table."""
         absent = np.ones(len(self.names), dtype=bool)
         absent[table.users.integers()] = False
-        return _topics(np.flatnonzero(absent))
+        return _topic_ids(np.flatnonzero(absent))
 
 
 class Groups:
     """Judgments of several groups: each group of a topic is a topic of its own in `sets`.
 
-    ``names`` and ``missing`` are those of the topics proper. The options are those of `report`.
+    ``names`` and ``missing`` are those of the topics proper. The options are those of
+    `report_lines`.
     """
 
     def __init__(self, qrels: Table, run: Table, choices: TopicChoices) -> None:
@@ -177,7 +182,7 @@ class Groups:
         # No name has a space in it.
         names = pl.concat_str("user", "group", separator=" ")
         results = run.frame.join(grades.select("user", "group").unique(), on="user")
-        self.names: list[str] = list(map(as_written, topics))
+        self.names: list[str] = list(map(decode_name, topics))
         self.sets = Topics(
             qrels.with_rows(grades.select(names, "item", "gain")),
             run.with_rows(results.select(names, "item", "score")),
@@ -185,19 +190,19 @@ class Groups:
         )
         topic_index = {name: i for i, name in enumerate(self.names)}
         self._topic = np.array([topic_index[name.partition(" ")[0]] for name in self.sets.names])
-        self.missing = self.average(self.sets.missing) > 0
+        self.missing = self.average_by_topic(self.sets.missing) > 0
 
-    def average(self, values: npt.ArrayLike) -> FloatArray:
+    def average_by_topic(self, values: npt.ArrayLike) -> FloatArray:
         """Mean of each topic over its groups, added in order."""
         return np.bincount(self._topic, values) / np.bincount(self._topic)
 
 
-def _topics(places: IntArray) -> Ids:
+def _topic_ids(indices: IntArray) -> Ids:
     """Convert topic indices to ids."""
-    return Objects(places.tolist(), "Int64")
+    return Objects(indices.tolist(), "Int64")
 
 
-def _with_places(table: Table, names: Ids) -> Table:
+def _with_topic_indices(table: Table, names: Ids) -> Table:
     """Replace the users of a table by indices into `names`; rows of unknown users are dropped.
 
     The rows of a user mostly follow each other, so each such run of rows is looked up once.
@@ -207,7 +212,7 @@ def _with_places(table: Table, names: Ids) -> Table:
         index = Codes(names).find(rows.users)
         if (index < 0).any():
             rows, index = rows.only(np.flatnonzero(index >= 0)), index[index >= 0]
-        return replace(table, rows=replace(rows, users=_topics(index)))
+        return replace(table, rows=replace(rows, users=_topic_ids(index)))
     runs = table.frame["user"].rle().struct.unnest()
     index = np.repeat(Codes(names).find(runs["value"]), runs["len"].to_numpy())
     placed = table.with_rows(table.frame.with_columns(user=to_series(index)))
@@ -223,7 +228,7 @@ def _select_rows(table: Table, mask: npt.NDArray[np.bool_]) -> Table:
     return table.with_rows(table.frame.filter(to_series(mask)))
 
 
-def _with_gains(judged: Table, gains: FloatArray) -> Table:
+def _replace_gains(judged: Table, gains: FloatArray) -> Table:
     """Replace the gains of judgments."""
     rows = judged.rows
     if isinstance(rows, Lines):
@@ -231,14 +236,14 @@ def _with_gains(judged: Table, gains: FloatArray) -> Table:
     return judged.with_rows(judged.frame.with_columns(gain=to_series(gains)))
 
 
-def _with_names(table: Table, names: Ids) -> Table:
+def _with_topic_names(table: Table, names: Ids) -> Table:
     """Replace the user indices of a table by names."""
     frame = table.frame.with_columns(user=names.series().gather(table.frame["user"]))
     empty_users = names.take(table.empty_users.integers())
     return replace(table.with_rows(frame), empty_users=empty_users)
 
 
-def _gains_of(judged: Table, gains: Gains) -> FloatArray:
+def _gains_of_judgments(judged: Table, gains: Gains) -> FloatArray:
     grade = judged.gains
     values = grade.copy()
     for level, gain in gains.items():
@@ -246,7 +251,7 @@ def _gains_of(judged: Table, gains: Gains) -> FloatArray:
     return values
 
 
-def _range(top: int, gains: Gains) -> tuple[float, float]:
+def _gain_range(top: int, gains: Gains) -> tuple[float, float]:
     """Least and largest gain of the levels 0 … top, of all named grades, and of no judgment."""
     unnamed = [
         next((float(level) for level in levels if level not in gains), None)
