@@ -30,7 +30,7 @@ from test_spark import CASES, SETTINGS, many
 
 import rankmeter as rm
 from rankmeter._engine.memory import Memory
-from rankmeter._rankings.spark import gather, judged_or_counted
+from rankmeter._rankings.spark import collect_judged_in_spark, judged_rows_query
 from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import unify_all_id_types
@@ -136,7 +136,11 @@ def equal_by_rules(session, folder):
         table = open_spark(read(session, folder, rankings))
         table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
         judged, tables = unify_all_id_types(judged, {"": table})
-        gathered = {"": gather(tables[""], judged, [*plan.alignments()], memory_limit=2**30)}
+        gathered = {
+            "": collect_judged_in_spark(
+                tables[""], judged, [*plan.alignments()], memory_limit=2**30
+            )
+        }
         assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
         equal += len(plan.metrics)
     return equal
@@ -148,7 +152,7 @@ def plan_of_the_first_pass(session, folder):
     rows = open_spark(read(session, folder, rankings)).rows.query
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        judged_or_counted(rows, truth.select("user", "item")).explain()
+        judged_rows_query(rows, truth.select("user", "item")).explain()
     lines = said.getvalue().splitlines()
     return [lines[at + 1] for at, line in enumerate(lines) if " Exchange " in line]
 

@@ -27,15 +27,15 @@ from rankmeter.errors import UsageError
 from rankmeter.errors._checks import (
     LARGEST,
     brief,
+    check_flag,
+    check_fraction,
+    check_integer,
     check_seed,
-    exact,
-    flag,
-    fraction,
-    integer,
-    near,
-    refused,
+    format_exactly,
+    option_error,
+    suggest_words,
 )
-from rankmeter.errors._checks import choice as one_of
+from rankmeter.errors._checks import check_choice as one_of
 
 TieRule = Literal[
     "item",
@@ -175,7 +175,7 @@ class Alignment:
 
     @property
     def threshold(self) -> tuple[str, float]:
-        """Operator and number of the condition for a hit, for gains from `counted_gains`."""
+        """Operator and number of the condition for a hit, for gains from `gains_by_choice`."""
         if self.gains in ("positive", "reached") or self.gain_table:
             return ">", 0.0
         if self.gains == "all" or self.relevant == "any":
@@ -421,9 +421,9 @@ def check_choice(name: str, value: Any) -> Any:
     if declared.words:
         return one_of(name, value, declared.words)
     if declared.hint is float:
-        return fraction(name, value)
+        return check_fraction(name, value)
     if declared.hint is bool:
-        return flag(name, value)
+        return check_flag(name, value)
     optional = types.NoneType in words_and_types(declared.hint)[1]
     if optional and (value is None or (isinstance(value, str) and value == "none")):
         return None
@@ -431,7 +431,9 @@ def check_choice(name: str, value: Any) -> Any:
         value = int(value)
     if name == "seed":
         return check_seed(value)
-    return integer(name, value, least=1, most=MOST_RESAMPLES if name == "resamples" else LARGEST)
+    return check_integer(
+        name, value, least=1, most=MOST_RESAMPLES if name == "resamples" else LARGEST
+    )
 
 
 def _canonical_threshold(value: Any) -> str:
@@ -470,9 +472,11 @@ def _canonical_gain_table(value: Any) -> str:
     if not usable:
         words = CHOICES["gains"].words
         table = "or, for each grade, a gain of 0 or more, such as {1: 0.1, 2: 1}"
-        hint = near(value, words) if isinstance(value, str) else ""
-        raise refused("gains", f"{', '.join(map(repr, words))}, {table}", value, words, hint)
-    return " ".join(f"{exact(grade)}:{exact(gain)}" for grade, gain in sorted(pairs))
+        hint = suggest_words(value, words) if isinstance(value, str) else ""
+        raise option_error("gains", f"{', '.join(map(repr, words))}, {table}", value, words, hint)
+    return " ".join(
+        f"{format_exactly(grade)}:{format_exactly(gain)}" for grade, gain in sorted(pairs)
+    )
 
 
 def select_active_choices(choices: Mapping[str, Any], data: Input) -> dict[str, Any]:
@@ -494,7 +498,13 @@ def refuse_inert_choices(names: Iterable[str], data: Input) -> None:
 
 def format_value(value: Any) -> str:
     """Format a value as in the text of a plan."""
-    return "none" if value is None else exact(value) if isinstance(value, float) else str(value)
+    return (
+        "none"
+        if value is None
+        else format_exactly(value)
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 def replace_aliases(options: Mapping[str, Any]) -> dict[str, Any]:

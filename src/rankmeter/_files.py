@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from rankmeter.errors import DataError
-from rankmeter.errors._checks import refused
+from rankmeter.errors._checks import option_error
 
 _T = TypeVar("_T")
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
@@ -68,7 +68,7 @@ def open_replacement(path: str | Path) -> Iterator[IO[bytes]]:
     except (TypeError, UnicodeError):
         is_name = False
     if not is_name:
-        raise refused("path", "the path of a file, as text", path)
+        raise option_error("path", "the path of a file, as text", path)
     if is_special_file(path):
         try:
             with Path(path).open("wb") as file:

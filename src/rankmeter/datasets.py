@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankmeter._reading.memory import check_memory
 from rankmeter._reading.read import read_interactions
 from rankmeter.errors import DataError, UsageError
-from rankmeter.errors._checks import integer, number
+from rankmeter.errors._checks import check_integer, check_number
 from rankmeter.splits._chance import draw_random_bits, scramble_bits
 
 __all__ = ["movielens", "movielens_items", "synthetic"]
@@ -163,15 +163,15 @@ def synthetic(
     >>> ratings["item"].to_list()
     [8, 1, 10, 6, 10, 6, 1, 7, 4, 2, 1, 3]
     """
-    n_users = integer("n_users", n_users, least=1)
-    n_items = integer("n_items", n_items, least=1)
-    n_per_user = integer("n_per_user", n_per_user, least=1)
-    n_tastes = integer("n_tastes", n_tastes, least=1)
+    n_users = check_integer("n_users", n_users, least=1)
+    n_items = check_integer("n_items", n_items, least=1)
+    n_per_user = check_integer("n_per_user", n_per_user, least=1)
+    n_tastes = check_integer("n_tastes", n_tastes, least=1)
     n = n_users * n_per_user
     check_memory((n + n_items) * _PER_RATING, f"Making {n:,} ratings of {n_items:,} items")
     if n_per_user > n_items:
         raise UsageError(f"`n_per_user` must be at most `n_items`, got {n_per_user} > {n_items}")
-    number("exponent", exponent, least=0)
+    check_number("exponent", exponent, least=0)
     ids = pl.Series(np.arange(1, n_items + 1))
     by_popularity = np.argsort(draw_random_bits(seed, ids)) + 1
     popularity = np.arange(1, n_items + 1, dtype=np.float64) ** -exponent

@@ -48,11 +48,11 @@ def provider() -> Any:
         raise MissingDependencyError(
             "provider() needs ir_measures: pip install ir_measures"
         ) from None
-    return register(_class()())
+    return register(_provider_class()())
 
 
 @functools.cache
-def _class() -> type[Any]:
+def _provider_class() -> type[Any]:
     """Create the class of the provider; this needs ir_measures."""
     from ir_measures.providers import Provider
 
@@ -87,7 +87,12 @@ class _Provided:
             (metric,) = translate_name(str(measure), "ir_measures")
             by_intent.setdefault(metric.spec.intent_aware, {})[str(measure)] = measure
         questions = [
-            (Evaluator(_by_subtopic(rows) if intent else truth, [*part], like="ir_measures"), part)
+            (
+                Evaluator(
+                    _subtopic_judgments(rows) if intent else truth, [*part], like="ir_measures"
+                ),
+                part,
+            )
             for intent, part in by_intent.items()
         ]
 
@@ -97,14 +102,14 @@ class _Provided:
             def _iter_calc(self, run: Any) -> Iterator[Any]:
                 rankings = RunConverter(run).as_dict_of_dict()
                 for question, part in questions:
-                    yield from _values(question, part, rankings)
+                    yield from _defined_values(question, part, rankings)
 
         parts = (by_intent.get(intent, {}) for intent in (False, True))
         known = [measure for part in parts for measure in part.values()]
         return Bound(known, set(truth))
 
 
-def _by_subtopic(rows: Iterable[Any]) -> pl.DataFrame:
+def _subtopic_judgments(rows: Iterable[Any]) -> pl.DataFrame:
     """Table of judgments by subtopic, with the last of repeated judgments."""
     last = {
         (row.query_id, row.doc_id, getattr(row, "iteration", None) or "0"): row.relevance
@@ -115,7 +120,9 @@ def _by_subtopic(rows: Iterable[Any]) -> pl.DataFrame:
     return pl.DataFrame([*map(pl.Series, names, columns), pl.Series("gain", last.values())])
 
 
-def _values(question: Evaluator, measures: dict[str, Any], run: dict[str, Any]) -> Iterator[Any]:
+def _defined_values(
+    question: Evaluator, measures: dict[str, Any], run: dict[str, Any]
+) -> Iterator[Any]:
     """Yield the defined values of retrieved queries and measures; ir_measures adds all others."""
     from ir_measures import Metric
 

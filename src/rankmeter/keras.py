@@ -55,11 +55,11 @@ def RankMetric(  # noqa: N802 - users call it like a class
         model.compile(loss=..., metrics=[RankMetric(["mrr", "hits@10"])])
         model.fit(x, y, validation_data=(x_valid, y_valid))
     """
-    return _class()(metrics, name, options)
+    return _metric_class()(metrics, name, options)
 
 
 @functools.cache
-def _class() -> Any:
+def _metric_class() -> Any:
     try:
         from keras.metrics import Metric as Base
     except ImportError:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rankmeter._evaluation.systems import compare
 from rankmeter._results.comparison import Comparison
-from rankmeter.errors._checks import refused
+from rankmeter.errors._checks import option_error
 
 __all__ = ["experiment"]
 
@@ -70,11 +70,11 @@ def experiment(
     (0.75, 0.5)
     """
     if not isinstance(systems, Mapping):
-        raise refused("systems", "a mapping of names to pipelines", systems)
+        raise option_error("systems", "a mapping of names to pipelines", systems)
     for name, frame, needed in (("topics", topics, {"qid"}), ("qrels", qrels, _QRELS_COLUMNS)):
         if not hasattr(frame, "isin") or needed - {*frame.columns}:
             expected = f"a pandas DataFrame with the columns {', '.join(sorted(needed))}"
-            raise refused(name, expected, frame)
+            raise option_error(name, expected, frame)
     rankings = {
         name: system(topics) if callable(system) else system for name, system in systems.items()
     }

@@ -46,7 +46,7 @@ def RankMetric(  # noqa: N802 - users call it like a class
         metric.update(torch.tensor([[0.1, 0.9]]), torch.tensor([0]))
         metric.compute()  # {'mrr': tensor(0.5000), 'hits@1': tensor(0.)}
     """
-    return _class()(metrics, **options)
+    return _metric_class()(metrics, **options)
 
 
 class _RankCounts:
@@ -72,7 +72,7 @@ class _RankCounts:
 
         metrics, options = self.options
         sums = options.get("keep") == "moments"  # which stay as small as those of one batch
-        acc = self._joined() if sums else accumulator(metrics, **options)
+        acc = self._merge_batches() if sums else accumulator(metrics, **options)
         acc.update(scores=scores, target=target, exclude=exclude, **inputs)
         data = acc.to_bytes()
         framed = len(data).to_bytes(8, "little") + data
@@ -88,13 +88,13 @@ class _RankCounts:
             self.parts = [torch.zeros(0, dtype=torch.uint8, device=self.device)]
         super().sync(*args, **options)  # type: ignore[misc]
 
-    def _joined(self) -> Accumulator:
+    def _merge_batches(self) -> Accumulator:
         """Merge all batches so far into an accumulator."""
         tensors = self.parts if isinstance(self.parts, list) else [self.parts]
         metrics, options = self.options
         acc = accumulator(metrics, **options)
         for part in tensors:
-            for data in _frames(part.cpu().numpy()):
+            for data in _split_states(part.cpu().numpy()):
                 acc.merge(Accumulator.from_bytes(data))
         return acc
 
@@ -106,7 +106,7 @@ class _RankCounts:
 
     def summary(self) -> Any:
         """The result with intervals, values by user and notes."""
-        return self._joined().compute()
+        return self._merge_batches().compute()
 
     def compute(self) -> dict[str, Any]:
         """The means as tensors."""
@@ -116,7 +116,7 @@ class _RankCounts:
 
 
 @functools.cache
-def _class() -> Any:
+def _metric_class() -> Any:
     try:
         from torchmetrics import Metric as Base
     except ImportError:
@@ -134,11 +134,11 @@ _PICKLED = "_RankMetric"
 
 def __getattr__(name: str) -> Any:
     if name == _PICKLED:
-        return _class()
+        return _metric_class()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _frames(data: Any) -> Iterable[bytes]:
+def _split_states(data: Any) -> Iterable[bytes]:
     """Yield the states in a sequence of bytes; the length of each state precedes the state."""
     data, start = np.asarray(data, dtype=np.uint8).tobytes(), 0
     while start < len(data):

@@ -94,7 +94,7 @@ with_side = functools.cache(cases.with_side)
 
 def needs_side(name):
     """Whether a metric needs more than ranks and gains."""
-    return METRICS[name].of_lists or METRICS[name].named
+    return METRICS[name].of_lists or METRICS[name].needs_hit_items
 
 
 def definition(name):
@@ -224,7 +224,7 @@ def takes_a_tie_rule_for_an_order_of_the_tied_items(name):
 def means_over_every_order_of_open_ties(name):
     module = definition(name)
     rankings, truth = merged(range(50, 53), n_users=40, max_length=6, n_items=8, ties=True)
-    if METRICS[name].named:
+    if METRICS[name].needs_hit_items:
         lists_agree(name, functools.partial(reference_lists.expected, module), rule="expected")
         return
     if METRICS[name].of_lists and METRICS[name].open_ties:

@@ -30,7 +30,7 @@ def wanted(k=None, names=tuple(METRICS), ties="item"):
     found = []
     for name in names:
         spec = METRICS[name]
-        if spec.of_lists or spec.named or (ties == "expected" and not spec.open_ties):
+        if spec.of_lists or spec.needs_hit_items or (ties == "expected" and not spec.open_ties):
             continue
         one = Metric(name)(**spec.example)
         found.append(one @ k if k is not None and spec.cutoff else one)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rankmeter as rm
 from rankmeter._choices import CHOICES
-from rankmeter._rankings.counts import Candidates, count
+from rankmeter._rankings.counts import Candidates, count_at_marks
 from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._reading.by_user import ByUser
@@ -102,9 +102,11 @@ def test_counts_can_be_subtracted(found, ties):
     user = frame["user"].to_numpy()
     candidates = Candidates.of(frame, user, Groups.of(user, 3), "score", "float64")
     every = np.arange(frame.height)
-    marks = candidates.marks(every[::2])
-    whole, odd = (count(c, marks, ties) for c in (candidates, candidates.only(every[1::2])))
-    even = count(candidates.only(every[::2]), marks, ties)
+    marks = candidates.marks_at(every[::2])
+    whole, odd = (
+        count_at_marks(c, marks, ties) for c in (candidates, candidates.only(every[1::2]))
+    )
+    even = count_at_marks(candidates.only(every[::2]), marks, ties)
     for field in dataclasses.fields(RankCounts):
         left, right = getattr(whole - odd, field.name), getattr(even, field.name)
         assert (left is None) == (right is None)

@@ -204,9 +204,9 @@ def test_the_lines_of_trec_files_make_no_column_of_items(name, tmp_path, monkeyp
 
 def test_users_are_looked_up_once_for_each_run_of_rows(monkeypatch):
     rankings, truth = frames(400, strings=True, shuffled=False)
-    looked_up, look = [], Codes._look_up
+    looked_up, look = [], Codes._look_up_by_polars
     monkeypatch.setattr(
-        Codes, "_look_up", lambda self, ids: looked_up.append(len(ids)) or look(self, ids)
+        Codes, "_look_up_by_polars", lambda self, ids: looked_up.append(len(ids)) or look(self, ids)
     )
     rm.evaluate(rankings, truth, METRICS)
     assert 0 < max(looked_up) <= truth.height

@@ -24,14 +24,14 @@ def said(check, *args, **bounds):
 
 @pytest.mark.parametrize("value", [1, np.int64(1), np.uint8(1)])
 def test_integers_are_plain(value):
-    assert _checks.integer("k", value, least=1) == 1
-    assert type(_checks.integer("k", value, least=1)) is int
+    assert _checks.check_integer("k", value, least=1) == 1
+    assert type(_checks.check_integer("k", value, least=1)) is int
 
 
 @pytest.mark.parametrize("value", [0, True, 1.0, "1", None, np.float64(2), np.array([True])[0]])
 def test_what_is_no_integer_in_range_is_refused(value):
     expected = f"`k` must be an integer ≥ 1, got {value!r}"
-    assert said(_checks.integer, "k", value, least=1) == expected
+    assert said(_checks.check_integer, "k", value, least=1) == expected
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,16 @@ def test_what_is_no_integer_in_range_is_refused(value):
     ],
 )
 def test_ranges_of_integers(bounds, spelled):
-    assert said(_checks.integer, "n", "x", **bounds) == f"`n` must be an integer{spelled}, got 'x'"
+    assert (
+        said(_checks.check_integer, "n", "x", **bounds)
+        == f"`n` must be an integer{spelled}, got 'x'"
+    )
 
 
 @pytest.mark.parametrize("value", [0.5, np.float32(0.5), np.float64(0.5)])
 def test_numbers_are_plain(value):
-    assert type(_checks.number("p", value)) is float
-    assert _checks.fraction("p", value) == 0.5
+    assert type(_checks.check_number("p", value)) is float
+    assert _checks.check_fraction("p", value) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -67,38 +70,38 @@ def test_numbers_are_plain(value):
     ],
 )
 def test_ranges_of_numbers(bounds, value, spelled):
-    assert said(_checks.number, "alpha", value, **bounds) == f"`alpha` must be {spelled}"
+    assert said(_checks.check_number, "alpha", value, **bounds) == f"`alpha` must be {spelled}"
 
 
 @pytest.mark.parametrize("value", [0, 1, 2, -0.5, math.nan])
 def test_a_fraction_is_strictly_between_0_and_1(value):
-    assert "between 0 and 1, both excluded" in said(_checks.fraction, "alpha", value)
+    assert "between 0 and 1, both excluded" in said(_checks.check_fraction, "alpha", value)
 
 
 @pytest.mark.parametrize("allowed", [Ties, ("item", "input"), {"item": 1, "input": 2}])
 def test_choices_offer_what_is_near(allowed):
-    assert _checks.choice("ties", "item", allowed) == "item"
+    assert _checks.check_choice("ties", "item", allowed) == "item"
     message = "`ties` must be one of 'item', 'input', got"
-    assert said(_checks.choice, "ties", "itme", allowed) == (
+    assert said(_checks.check_choice, "ties", "itme", allowed) == (
         f"{message} 'itme'; did you mean 'item'?"
     )
-    assert said(_checks.choice, "ties", "zzz", allowed) == f"{message} 'zzz'"
-    assert said(_checks.choice, "ties", None, allowed) == f"{message} None"
-    assert said(_checks.choice, "ties", ["item"], allowed) == f"{message} ['item']"
+    assert said(_checks.check_choice, "ties", "zzz", allowed) == f"{message} 'zzz'"
+    assert said(_checks.check_choice, "ties", None, allowed) == f"{message} None"
+    assert said(_checks.check_choice, "ties", ["item"], allowed) == f"{message} ['item']"
 
 
 def test_flags():
-    assert _checks.flag("replace", np.array([0.0])[0] == 1) is False
-    assert _checks.flag("replace", value=True) is True
+    assert _checks.check_flag("replace", np.array([0.0])[0] == 1) is False
+    assert _checks.check_flag("replace", value=True) is True
     for value in ("yes", 1, None):
         expected = f"`replace` must be True or False, got {value!r}"
-        assert said(_checks.flag, "replace", value) == expected
+        assert said(_checks.check_flag, "replace", value) == expected
 
 
 def test_unknown_words():
-    error = _checks.unknown("option", "tie", ["ties", "seed"])
+    error = _checks.unknown_word_error("option", "tie", ["ties", "seed"])
     assert str(error) == "unknown option 'tie'; did you mean 'ties'?"
-    assert str(_checks.unknown("option", "zzz", ["ties", "seed"])) == (
+    assert str(_checks.unknown_word_error("option", "zzz", ["ties", "seed"])) == (
         "unknown option 'zzz'; known: 'ties', 'seed'"
     )
     assert (error.allowed, error.got) == (("ties", "seed"), "tie")
@@ -112,7 +115,7 @@ def test_what_is_shown_is_one_short_line():
 
 def test_errors_carry_what_they_are_about():
     with pytest.raises(UsageError) as caught:
-        _checks.choice("ties", "itme", Ties)
+        _checks.check_choice("ties", "itme", Ties)
     for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
         assert (error.option, error.allowed, error.got) == ("ties", ("item", "input"), "itme")
         assert error.args == (str(error),)
@@ -128,6 +131,6 @@ def test_numbers_have_nouns_in_the_right_form():
 
 
 def test_words_outside_are_those_of_the_house():
-    assert _checks.in_words("Users: 3 items") == "Users: 3 items"
+    assert _checks.translate_words("Users: 3 items") == "Users: 3 items"
     with _checks.use_words(_checks.LINKS):
-        assert _checks.in_words("Users: 3 items, reused") == "Triples: 3 entities, reused"
+        assert _checks.translate_words("Users: 3 items, reused") == "Triples: 3 entities, reused"

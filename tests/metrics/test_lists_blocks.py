@@ -45,7 +45,9 @@ def test_a_number_of_all_lists_knows_itself_without_each_user(name):
     for option in [{}, *({o.name: v} for o in spec.options.values() for v in o.values)]:
         state = spec.state(*(evidence[need] for need in spec.needs), 4, **option)
         slow = [state.take(np.delete(np.arange(n), user)).value() for user in range(n)]
-        np.testing.assert_allclose(state.statistic.without(state), slow, rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(
+            state.statistic.value_without_each_user(state), slow, rtol=1e-12, err_msg=name
+        )
 
 
 def test_ratings_of_repeated_training_rows_are_averaged():

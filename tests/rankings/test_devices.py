@@ -69,13 +69,13 @@ def fetched(monkeypatch):
     kinds = set()
 
     def host(array):
-        found = _arrays.host(array)
+        found = _arrays.to_numpy(array)
         if not isinstance(array, np.ndarray):
             kinds.add(found.dtype.kind)
         return found
 
     for module in (_cells, _counting, _samples, _scores):
-        monkeypatch.setattr(module, "host", host)
+        monkeypatch.setattr(module, "to_numpy", host)
     return kinds
 
 

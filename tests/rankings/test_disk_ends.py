@@ -24,13 +24,13 @@ def test_nothing_is_left_behind_after_a_signal(number, tmp_path):
         "import os, signal, sys\n"
         # Which a shell ignores in the background.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from rankmeter._rankings.pieces import collect_judged\n"
+        "from rankmeter._rankings.pieces import collect_judged_rows\n"
         "from rankmeter.__main__ import main\n"
-        "original = collect_judged.__globals__['_keys']\n"
+        "original = collect_judged_rows.__globals__['_hash_pairs']\n"
         "def keys(rows):\n"
         f"    os.kill(os.getpid(), {int(number)})\n"
         "    return original(rows)\n"
-        "collect_judged.__globals__['_keys'] = keys\n"
+        "collect_judged_rows.__globals__['_hash_pairs'] = keys\n"
         "sys.argv = ['rankmeter', 'evaluate', 'r.csv', 't.csv', '--engine', 'disk']\n"
         "sys.exit(main())\n"
     )

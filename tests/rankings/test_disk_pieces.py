@@ -23,7 +23,7 @@ from rankmeter._choices import CHOICES
 from rankmeter._engine import choose
 from rankmeter._engine.memory import Memory
 from rankmeter._files import report_progress_to, with_progress
-from rankmeter._rankings.pieces import Repeats, Sizes, collect_judged
+from rankmeter._rankings.pieces import Repeats, RowCounts, collect_judged_rows
 from rankmeter._reading.pieces import CanonicalPieces, InPieces
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import unify_all_id_types
@@ -111,7 +111,7 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
         some = replace(
             whole, rows=InPieces(whole.frame.head(2), CanonicalPieces.cut(whole.frame, size))
         )
-        sifted = {"": collect_judged(some, judged, asked, memory_limit=2**21)}
+        sifted = {"": collect_judged_rows(some, judged, asked, memory_limit=2**21)}
         for blocks in (1, 3):
             run = Memory(blocks).open(judged, sifted).run
             if isinstance(wanted, DataError):
@@ -252,7 +252,7 @@ def test_a_file_that_changes_between_the_passes_is_refused(tmp_path, monkeypatch
     rankings, truth = some()
     path = tmp_path / "r.parquet"
     rankings.write_parquet(path)
-    original = collect_judged
+    original = collect_judged_rows
 
     def sift_and_write(*args, **kwargs):
         found = original(*args, **kwargs)
@@ -293,7 +293,7 @@ def test_rows_that_change_between_the_passes_are_refused(change):
     pieces.__dict__.update(passes=0, change=change)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     unchecked = resolve_plan("rr(duplicates=unchecked)")
-    sifted = {"": collect_judged(table, judged, [*unchecked.alignments()], memory_limit=2**21)}
+    sifted = {"": collect_judged_rows(table, judged, [*unchecked.alignments()], memory_limit=2**21)}
     with pytest.raises(DataError, match="changed while"):
         Memory().open(judged, sifted).run(resolve_plan("rr"))
 
@@ -308,7 +308,7 @@ def test_repeated_numbers_are_found_in_memory_and_on_disk():
         for part in np.array_split(numbers.copy(), 7):
             seen.add(part)
         assert bool(seen.files) == (limit == 2**14)
-        np.testing.assert_array_equal(seen.repeated(), wanted)
+        np.testing.assert_array_equal(seen.take_repeated(), wanted)
 
 
 def test_a_disk_without_room_is_said_before_the_work(monkeypatch):
@@ -331,11 +331,11 @@ def test_rows_are_counted_by_user(kind):
     }[kind]
     series = pl.Series("user", users)
     series = series.cast(pl.String) if kind == "text" else series
-    sizes = Sizes(series.dtype)
+    sizes = RowCounts(series.dtype)
     for start in (0, 10, 900, 2500):
         stop = {0: 10, 10: 900, 900: 2500, 2500: 4000}[start]
-        sizes.add(series[start:stop])
-    each, n = sizes.by_user()
+        sizes.count_rows(series[start:stop])
+    each, n = sizes.counts_by_user()
     wanted = series.value_counts().sort("user")
     assert each.to_list() == wanted["user"].to_list()
     assert n.tolist() == wanted["count"].to_list()
@@ -358,7 +358,7 @@ def test_all_metrics_share_the_two_passes():
     rules = ("item", "expected", "text-descending", "realistic")
     metrics = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
     plan = resolve_plan([*metrics, "rr(pool=judged)", "rr(score_type=float32)"])
-    sifted = {"": collect_judged(table, judged, [*plan.alignments()], memory_limit=2**21)}
+    sifted = {"": collect_judged_rows(table, judged, [*plan.alignments()], memory_limit=2**21)}
     assert pieces.passes == 1
     opened = Memory(3).open(judged, sifted)
     opened.run(plan)
@@ -381,7 +381,7 @@ def test_a_part_of_a_file_that_cannot_be_read_is_an_error(tmp_path):
 
 
 @pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize(("step", "nth"), [("pieces._keys", 3), ("tally.Tally.add", 2)])
+@pytest.mark.parametrize(("step", "nth"), [("pieces._hash_pairs", 3), ("tally.Tally.add", 2)])
 def test_a_file_that_changes_during_a_pass_is_refused(step, nth, tmp_path, monkeypatch):
     """In the first pass, where hashes are made, and in the second one, where rows are counted."""
     rankings, truth = some()

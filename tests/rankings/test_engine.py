@@ -21,8 +21,8 @@ from rankmeter._engine.memory import Memory, _n_blocks
 from rankmeter._engine.scores import Scores
 from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter._rankings.align import align
-from rankmeter._rankings.codes import Codes, is_grouped, partitions
-from rankmeter._rankings.counts import Candidates, count
+from rankmeter._rankings.codes import Codes, is_grouped_by_user, partition_users
+from rankmeter._rankings.counts import Candidates, count_at_marks
 from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.ties import assign_ranks
@@ -37,7 +37,7 @@ CUTS = [2, 7, 10_000]  # the last gives one block per user
 METRICS_OF_ALL = [
     name if not spec.example else f"{name}({','.join(f'{k}={v}' for k, v in spec.example.items())})"
     for name, spec in METRICS.items()
-    if spec.open_ties and not (spec.named or spec.of_lists)
+    if spec.open_ties and not (spec.needs_hit_items or spec.of_lists)
 ]
 
 
@@ -205,17 +205,18 @@ def counting(found, order):
     user = frame["user"].to_numpy()
     candidates = Candidates.of(frame, user, Groups.of(user, 3), order, "float64")
     row = np.arange(0, frame.height, 2)
-    return candidates, candidates.marks(row)
+    return candidates, candidates.marks_at(row)
 
 
 @given(rows, st.sampled_from(["score", "rank", "list"]), st.sampled_from(CHOICES["ties"].words),
        st.randoms(use_true_random=False))  # fmt: skip
 def test_counts_add_up_over_disjoint_candidates(found, order, ties, random):
     candidates, targets = counting(found, order)
-    whole = count(candidates, targets, ties)
+    whole = count_at_marks(candidates, targets, ties)
     part_of = np.array([random.randrange(3) for _ in found])
     parts = [
-        count(candidates.only(np.flatnonzero(part_of == part)), targets, ties) for part in range(3)
+        count_at_marks(candidates.only(np.flatnonzero(part_of == part)), targets, ties)
+        for part in range(3)
     ]
     total = parts[0] + parts[1] + parts[2]
     for field in dataclasses.fields(RankCounts):
@@ -228,7 +229,7 @@ def test_counts_add_up_over_disjoint_candidates(found, order, ties, random):
 @given(rows)
 def test_counts_are_what_a_slow_count_says(found):
     candidates, targets = counting(found, "score")
-    counts = count(candidates, targets, "item")
+    counts = count_at_marks(candidates, targets, "item")
     for i, at in enumerate(targets.row.tolist()):
         user, item, score = found[at]
         mine = [(i, s) for u, i, s in found if u == user]
@@ -330,7 +331,7 @@ def table(*users, empty=()):
 def test_each_user_is_in_one_of_the_parts(ids, n):
     users = IDS[ids].alias("user")
     seen = []
-    for share in partitions(n, [table(*users)]):
+    for share in partition_users(n, [table(*users)]):
         codes, (part,) = share()
         assert codes.users.to_list() == sorted({*part.users})
         assert codes.users.take(codes.encode(part.users)).to_list() == part.users.to_list()
@@ -340,7 +341,7 @@ def test_each_user_is_in_one_of_the_parts(ids, n):
 
 def test_parts_of_integers_have_about_as_many_rows():
     users = np.random.default_rng(0).integers(0, 10**6, 20_000) ** 2
-    parts = [share()[1][0].height for share in partitions(4, [table(*users.tolist())])]
+    parts = [share()[1][0].height for share in partition_users(4, [table(*users.tolist())])]
     assert len(parts) == 4
     assert min(parts) > 4_000
 
@@ -351,10 +352,10 @@ def test_parts_of_text_in_order_are_neighbours(n):
     ordered = [user for user in "gfedcba" for _ in range(30)]
     ranked = table(*ordered, *"gg", empty=["n"])
     judged = table(*"azgqbgcrnn", empty=["a", "m"])
-    assert is_grouped(ranked)
-    assert not is_grouped(judged)
+    assert is_grouped_by_user(ranked)
+    assert not is_grouped_by_user(judged)
     rows, everyone = {0: [], 1: []}, []
-    made = [share() for share in partitions(n, [judged, ranked])]
+    made = [share() for share in partition_users(n, [judged, ranked])]
     for codes, parts in made:
         here = set()
         for side, part in enumerate(parts):
@@ -378,7 +379,7 @@ def test_blocks_of_text_in_order_give_the_same_result(engine):
     rows = [(user, f"i{n}", float(rng.integers(5))) for user in users for n in range(12)]
     rows += [(users[0], f"i{n}", 2.0) for n in range(12, 20)]
     ranked = pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
-    assert is_grouped(read_rankings(ranked))
+    assert is_grouped_by_user(read_rankings(ranked))
     judged = [(f"u{rng.integers(50)}", f"i{n % 20}", float(n % 3)) for n in range(300)]
     truth = pl.DataFrame(judged, schema=["user", "item", "gain"], orient="row")
     truth = truth.unique(["user", "item"], maintain_order=True)

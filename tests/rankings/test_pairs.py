@@ -14,7 +14,7 @@ from rankmeter import _native
 from rankmeter._rankings import codes as codes_module
 from rankmeter._rankings import pairs as pairs_module
 from rankmeter._rankings.codes import Codes
-from rankmeter._rankings.counts import Candidates, count
+from rankmeter._rankings.counts import Candidates, count_at_marks
 from rankmeter._rankings.pairs import Groups, Pairs
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.ties import assign_ranks
@@ -51,8 +51,8 @@ def few_hashes(request, monkeypatch):
     if n is None:
         return
     monkeypatch.setattr(codes_module, "FEW", 0)
-    hashes = pairs_module._hashes
-    monkeypatch.setattr(pairs_module, "_hashes", lambda ids: hashes(ids) % np.uint64(n))
+    hashes = pairs_module._hash_items
+    monkeypatch.setattr(pairs_module, "_hash_items", lambda ids: hashes(ids) % np.uint64(n))
 
 
 def sides(items):
@@ -106,7 +106,7 @@ def test_users_are_those_that_a_slow_look_finds(kind):
         assert users == sorted({*ranked, *judged, *empty})
         for part in (*series, rankings.users, truth.users):  # the last two are known
             assert [users[at] for at in codes.encode(part).tolist()] == part.to_list()
-            assert codes.mark(part).tolist() == [user in part.to_list() for user in users]
+            assert codes.mask_users_in(part).tolist() == [user in part.to_list() for user in users]
 
     check()
 
@@ -135,7 +135,7 @@ def test_counts_are_comparisons_with_every_row(rows, score_type, random):
     frame = pl.DataFrame({"item": np.arange(user.size), "score": score})
     row = np.array(random.sample(range(user.size), random.randint(0, user.size)), dtype=np.int64)
     candidates = Candidates.of(frame, user, Groups.of(user, 3), "score", score_type)
-    found = count(candidates, candidates.marks(row), "item")
+    found = count_at_marks(candidates, candidates.marks_at(row), "item")
     kept = score.astype(score_type)
     for at, above, equal, before in zip(row, found.above, found.equal, found.before, strict=True):
         mine = user == user[at]
@@ -163,7 +163,7 @@ def test_counts_of_long_lists_are_comparisons_with_every_row(asked, different, a
     )
     row = rng.permutation(2000)[:asked]
     row = row[np.argsort(user[row], kind="stable")]
-    found = count(candidates, candidates.marks(row), "expected")
+    found = count_at_marks(candidates, candidates.marks_at(row), "expected")
     mine = user == user[row][:, None]
     assert found.above.tolist() == (mine & (score > score[row][:, None])).sum(axis=1).tolist()
     assert (

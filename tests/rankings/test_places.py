@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from test_order import sets, slow, written
 
-from rankmeter._rankings.counts import Candidates, order_within
+from rankmeter._rankings.counts import Candidates, argsort_segments
 from rankmeter._rankings.pairs import Groups
 from rankmeter._reading.by_user import Objects, id_sort_keys, joint_id_sort_keys
 
@@ -44,7 +44,7 @@ def test_the_order_within_segments_is_stable():
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         value = rng.choice([0.0, 1.0, 2.0, np.inf, -np.inf], int(offsets[-1]))
         segment = np.repeat(np.arange(lengths.size), lengths)
-        assert np.array_equal(order_within(value, offsets), np.lexsort((value, segment)))
+        assert np.array_equal(argsort_segments(value, offsets), np.lexsort((value, segment)))
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -30,7 +30,13 @@ import rankmeter as rm
 from command_line import rankmeter
 from rankmeter._choices import CHOICES
 from rankmeter._engine.memory import Memory
-from rankmeter._rankings.spark import beyond, gather, judged_or_counted, preceding, repeated
+from rankmeter._rankings.spark import (
+    collect_judged_in_spark,
+    judged_rows_query,
+    preceding_rows_query,
+    repeated_hashes_query,
+    rows_between_marks_query,
+)
 from rankmeter._rankings.ties import ORDERED
 from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
@@ -168,7 +174,7 @@ def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
     judged, tables = unify_all_id_types(judged, {"": table})
     room = 3 * SMALL_ROOM if words else 2**30  # two parts
     asked = [*plan.alignments(), *resolve_plan("rr(exclude=self)").alignments()]
-    gathered = {"": gather(tables[""], judged, asked, memory_limit=room)}
+    gathered = {"": collect_judged_in_spark(tables[""], judged, asked, memory_limit=room)}
     assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
 
 
@@ -671,10 +677,14 @@ def test_rankings_are_not_moved(spark, tmp_path, capsys):
             "item", mark_user="user", mark=pl.lit(0.5), last=pl.lit(0.1), place=place
         )
         queries = {
-            judged_or_counted(rows, judged.select("user", "item")): "partial_count",
-            beyond(rows, "-score", rows.send(marks.drop("item"))): "partial_count",
-            preceding(rows, "-score", "item", rows.send(marks.drop("last"))): "partial_count",
-            repeated(rows): "xxhash64",  # and nothing else of a row
+            judged_rows_query(rows, judged.select("user", "item")): "partial_count",
+            rows_between_marks_query(
+                rows, "-score", rows.send(marks.drop("item"))
+            ): "partial_count",
+            preceding_rows_query(
+                rows, "-score", "item", rows.send(marks.drop("last"))
+            ): "partial_count",
+            repeated_hashes_query(rows): "xxhash64",  # and nothing else of a row
         }
         for query, sent in queries.items():
             lines = plan_of(query, capsys)
@@ -708,7 +718,7 @@ def test_metrics_and_cutoffs_share_the_passes(spark):
     more = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
     plan = resolve_plan([*more, "rr(pool=judged)", "recall@1,2,3,4"])
     watching = replace(tables[""], rows=replace(tables[""].rows, query=watched))
-    table = gather(watching, judged, [*plan.alignments()], memory_limit=2**30)
+    table = collect_judged_in_spark(watching, judged, [*plan.alignments()], memory_limit=2**30)
     assert len(asked) == 3  # judged rows, repeated items, candidates above these rows
     opened = Memory(3).open(judged, {"": table})
     opened.run(plan)
@@ -733,7 +743,7 @@ def test_what_is_broadcast_has_parts_if_it_is_large(spark):
 
     watched = Watched(*(getattr(query, field.name) for field in fields(query)))
     unchecked = [*resolve_plan("ndcg(duplicates=unchecked)").alignments()]
-    table = gather(
+    table = collect_judged_in_spark(
         replace(tables[""], rows=replace(tables[""].rows, query=watched)),
         judged,
         unchecked,

@@ -19,7 +19,7 @@ from rankmeter import _native, compare, evaluate
 from rankmeter._choices import Alignment
 from rankmeter._rankings.align import align
 from rankmeter._rankings.codes import Codes
-from rankmeter._rankings.ground_truth import prepare
+from rankmeter._rankings.ground_truth import prepare_truth
 from rankmeter._reading import lists as _lists
 from rankmeter._reading.by_user import InFrame, Objects
 from rankmeter._reading.forms import read_columns
@@ -308,7 +308,7 @@ def test_counting_in_place_is_counting_rows(seed):
     codes = Codes.of_tables(truth, rankings)
     assert codes.users.to_list() == Codes.of_tables(truth, rows).users.to_list()
     for choices in CHOICES:
-        prepared = prepare(truth, codes, choices)
+        prepared = prepare_truth(truth, codes, choices)
         here, there = align(rankings, prepared), align(rows, prepared)
         assert (here.in_rankings == there.in_rankings).all()
         assert here.facts.counts == there.facts.counts, choices

@@ -73,7 +73,7 @@ def _scrolling(label: str) -> str:
 
 def _result(*metrics: Metric) -> rm.Summary:
     spec = metrics[0].spec
-    side = SIDE if spec.of_lists or spec.named else {}
+    side = SIDE if spec.of_lists or spec.needs_hit_items else {}
     return rm.evaluate({"u": list(RANKING)}, {"u": truth_for(spec)}, metrics, **side)
 
 

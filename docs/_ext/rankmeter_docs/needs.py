@@ -17,7 +17,7 @@ from rankmeter_docs.rst import code, table
 def needs(metric: str) -> str:
     """The arguments without which a metric is refused or has another value."""
     spec = METRICS[metric]
-    if not (spec.of_lists or spec.named):
+    if not (spec.of_lists or spec.needs_hit_items):
         return "ground truth"
     left = {"truth": {"u": truth_for(spec)}, **SIDE}
     value = _value(spec, left)
@@ -44,7 +44,7 @@ def overview() -> str:
     """The list metrics by what they need."""
     found = defaultdict(list)
     for name, spec in METRICS.items():
-        if spec.of_lists or spec.named:
+        if spec.of_lists or spec.needs_hit_items:
             found[needs(name) or "nothing else"].append(f":doc:`{name} </metrics/{name}>`")
     order = sorted(found, key=lambda one: (one.count("="), one))
     rows = [(one, ", ".join(found[one])) for one in order]

@@ -92,9 +92,11 @@ class CommandLine(click.Group):
         if name != args[0]:
             click.echo(f"warning: rankmeter {args[0]} is now called rankmeter {name}", err=True)
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            from rankmeter.errors._checks import unknown
+            from rankmeter.errors._checks import unknown_word_error
 
-            raise click.UsageError(str(unknown("command", name, command_summaries())), ctx)
+            raise click.UsageError(
+                str(unknown_word_error("command", name, command_summaries())), ctx
+            )
         return super().resolve_command(ctx, [name, *args[1:]])
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:

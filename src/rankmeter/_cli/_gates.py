@@ -17,7 +17,7 @@ from rankmeter._results.tables import to_one_line
 from rankmeter._results.wording import p_equation
 from rankmeter.conventions import translate_metrics
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import unknown
+from rankmeter.errors._checks import unknown_word_error
 
 if TYPE_CHECKING:
     from rankmeter._results.comparison import Comparison
@@ -188,7 +188,7 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
     claimed, a, b, metric = claim_parts
     for name in (a, b):
         if systems is not None and name not in systems:
-            raise unknown(f"system in --fail-if {text!r}:", name, systems)
+            raise unknown_word_error(f"system in --fail-if {text!r}:", name, systems)
     claim = " ".join((claimed["claim"] or claimed["within"]).split())
     return ComparisonGate(text, a, claim, b, metric, claimed["margin"])
 

@@ -16,7 +16,7 @@ import click
 from rankmeter._choices import CHOICES, EVERY, name_and_aliases, words_and_types
 from rankmeter._cli._command import LARGE, RARE, SIDE, Option, spell_flag
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import unknown
+from rankmeter.errors._checks import unknown_word_error
 
 _HEADING = re.compile(r"^(?P<title>\S[^\n]*)\n-{3,}$", re.MULTILINE)
 _ENTRY = re.compile(
@@ -272,6 +272,6 @@ def _parse_columns_by_side(
     for role in (role for role in columns if role not in shared):
         side, _, side_role = role.partition(".")
         if side not in sides:
-            raise unknown("side of --columns", side, sides)
+            raise unknown_word_error("side of --columns", side, sides)
         sides[side][side_role] = columns[role]
     return sides

@@ -14,7 +14,7 @@ from rankmeter._cli._shared import FORMATS, Outputs, evaluation_options, input_f
 from rankmeter._cli._terminal import show_spinner
 from rankmeter._evaluation.scored import evaluate_ranks
 from rankmeter._rankings.array_files import is_array_file
-from rankmeter.errors._checks import refused
+from rankmeter.errors._checks import option_error
 
 
 def _run(ranks: str, **choices: Any) -> None:
@@ -28,7 +28,7 @@ def _run(ranks: str, **choices: Any) -> None:
             options["candidates"] = int(candidates)
         except ValueError:
             expected = "an integer ≥ 1, or a .npy, .npz or .json file"
-            raise refused("candidates", expected, candidates) from None
+            raise option_error("candidates", expected, candidates) from None
     with standard_input_as_file(ranks) as (path,), show_spinner("evaluating"):
         result = evaluate_ranks(path, **options)
         walks = outputs.write_page_and_show_users(result)

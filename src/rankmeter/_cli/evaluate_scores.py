@@ -12,7 +12,7 @@ from rankmeter._cli._options import build_options, given_options
 from rankmeter._cli._shared import FORMATS, Outputs, evaluation_options, input_files
 from rankmeter._cli._terminal import show_spinner
 from rankmeter._evaluation.scored import evaluate_scores
-from rankmeter.errors._checks import refused
+from rankmeter.errors._checks import option_error
 
 
 def _run(scores: str, target: str | None, **choices: Any) -> None:
@@ -33,7 +33,7 @@ def _parse_two_numbers(text: str) -> tuple[float, float]:
     try:
         absolute, relative = map(float, text.split(","))
     except ValueError:
-        raise refused("tolerance", "two numbers, such as 1e-5,1e-4", text) from None
+        raise option_error("tolerance", "two numbers, such as 1e-5,1e-4", text) from None
     return absolute, relative
 
 

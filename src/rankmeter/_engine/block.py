@@ -17,7 +17,7 @@ from rankmeter._evidence.hits import FloatArray, Hits, IntArray, Span
 from rankmeter._evidence.steps import note_formula, without_notes
 from rankmeter._rankings.align import Aligned, Facts, align, relevant_items
 from rankmeter._rankings.codes import Codes
-from rankmeter._rankings.ground_truth import Judged, prepare
+from rankmeter._rankings.ground_truth import Judged, prepare_truth
 from rankmeter._rankings.listing import Listing
 from rankmeter._rankings.pairs import Refused
 from rankmeter._reading.lists import CHANGED
@@ -25,7 +25,7 @@ from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, NotEnoughMemoryError, RankmeterError, UsageError
 from rankmeter.metrics import Ratio, State
-from rankmeter.metrics.link_prediction import above_chance
+from rankmeter.metrics.link_prediction import scale_above_chance
 from rankmeter.metrics.popularity import Border
 
 ROUNDING = 1e-12
@@ -87,7 +87,7 @@ class Block:
         key = choices, with_names
         if key not in self._prepared:
             names = self.tables.items if self.tables and with_names else None
-            self._prepared[key] = prepare(self.truth, self._codes, choices, names)
+            self._prepared[key] = prepare_truth(self.truth, self._codes, choices, names)
         return self._prepared[key]
 
     def align(self, plan: Plan) -> None:
@@ -107,12 +107,12 @@ class Block:
     @functools.cached_property
     def _has_truth(self) -> npt.NDArray[np.bool_]:
         """A mask of the users that have judgments."""
-        return self._codes.mark(self.truth.users)
+        return self._codes.mask_users_in(self.truth.users)
 
     @functools.cached_property
     def _in_truth(self) -> npt.NDArray[np.bool_]:
         """A mask of the users named in the ground truth, with or without judgments."""
-        return self._has_truth | self._codes.mark(self.truth.empty_users)
+        return self._has_truth | self._codes.mask_users_in(self.truth.empty_users)
 
     def _aligned_by(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
         """Return a function from alignments of a plan to the hits of one system."""
@@ -273,7 +273,8 @@ def adjust_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float
     note_formula(random, "by_chance", by_chance=random)
     note_formula(best, "perfect", perfect=best)
     share, lowest = (
-        above_chance(value, random, best, increasing=plain.increasing) for value in (values, worst)
+        scale_above_chance(value, random, best, increasing=plain.increasing)
+        for value in (values, worst)
     )
     differs = share.whole > ROUNDING * np.abs(best)  # not for NaN
     part, divisor = (np.where(differs, terms, 0.0) for terms in (share.part, share.whole))
@@ -287,11 +288,11 @@ def random_and_perfect_scores(truth: Table, plan: Plan, n_items: int) -> tuple[S
     NaN for metrics that need more than hits, or that have no expectation over ties or over so many.
     """
     codes = Codes.of_tables(truth)
-    has_truth = codes.mark(truth.users)
-    in_truth = has_truth | codes.mark(truth.empty_users)
+    has_truth = codes.mask_users_in(truth.users)
+    in_truth = has_truth | codes.mask_users_in(truth.empty_users)
     tables = [np.full((codes.n, len(plan.metrics)), np.nan, order="F") for _ in range(2)]
     facts: dict[Alignment, Facts] = {}
-    judged = {alignment: prepare(truth, codes, alignment) for alignment in plan.alignments()}
+    judged = {alignment: prepare_truth(truth, codes, alignment) for alignment in plan.alignments()}
     for column, entry in enumerate(plan.metrics):
         perfect = judged[entry.alignment].relevant
         n_nonrelevant = judged[entry.alignment].others.n_relevant

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._rankings.codes import THREADS
 from rankmeter._rankings.kind import Kind
-from rankmeter._rankings.pieces import collect_judged
-from rankmeter._rankings.spark import gather
+from rankmeter._rankings.pieces import collect_judged_rows
+from rankmeter._rankings.spark import collect_judged_in_spark
 from rankmeter._reading.by_user import AnyRows
 from rankmeter._reading.memory import available_memory, format_bytes, limit_text_memory
 from rankmeter._reading.opened import estimate_memory, open_rankings, open_spark
@@ -22,7 +22,7 @@ from rankmeter._reading.spark import InSpark, is_spark, open_in_spark
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import NotEnoughMemoryError, UsageError
-from rankmeter.errors._checks import choice, refused
+from rankmeter.errors._checks import check_choice, option_error
 
 EngineName: TypeAlias = Literal["auto", "memory", "disk", "spark"]
 
@@ -37,7 +37,10 @@ _LARGEST_PIECE = 2**21  # rows
 _PER_ROW = 250  # bytes for a row of each piece that is worked on
 
 
-_KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {InPieces: collect_judged, InSpark: gather}
+_KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {
+    InPieces: collect_judged_rows,
+    InSpark: collect_judged_in_spark,
+}
 """What keeps the rows that matter, of rows that are not in memory."""
 
 
@@ -151,7 +154,7 @@ class Reading:
 
 def parse_engine(engine: Any, memory: Any) -> Reading:
     """Check the options ``engine`` and ``memory``, and return the `Reading`."""
-    engine_name: EngineName = choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
+    engine_name: EngineName = check_choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
     limit = _parse_bytes(memory)
     if engine_name == "memory" and limit is not None:
         raise UsageError(
@@ -172,9 +175,9 @@ def _parse_bytes(memory: Any) -> int | None:
         if match and match[2] in _UNITS:
             n = float(match[1]) * _UNITS[match[2]]
     if n is None or n <= 0:
-        raise refused("memory", "a number of bytes such as '2GiB' or '500MB'", memory)
+        raise option_error("memory", "a number of bytes such as '2GiB' or '500MB'", memory)
     if n >= _MOST:
-        raise refused("memory", f"at most {format_bytes(_MOST)}", memory)
+        raise option_error("memory", f"at most {format_bytes(_MOST)}", memory)
     if n < _LEAST:
-        raise refused("memory", f"at least {format_bytes(_LEAST)}", memory)
+        raise option_error("memory", f"at least {format_bytes(_LEAST)}", memory)
     return int(n)

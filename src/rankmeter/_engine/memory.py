@@ -15,8 +15,14 @@ from rankmeter._engine.scores import Scores, check_whole
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
 from rankmeter._rankings.align import Aligned, Facts, to_hits
-from rankmeter._rankings.codes import THREADS, Share, in_threads, is_grouped, partitions
-from rankmeter._rankings.ground_truth import counted_gains, grades_without_entry, perfect_hits
+from rankmeter._rankings.codes import (
+    THREADS,
+    Share,
+    is_grouped_by_user,
+    map_in_threads,
+    partition_users,
+)
+from rankmeter._rankings.ground_truth import gains_by_choice, grades_without_entry, perfect_hits
 from rankmeter._rankings.kind import Kind
 from rankmeter._rankings.pairs import Refused
 from rankmeter._reading.by_user import Ids
@@ -86,7 +92,7 @@ def align_queries(queries: Queries, choices: Alignment) -> Aligned:
             "scope='appended' needs lists of items, which scores are not", option="scope"
         )
     counts = queries.counts
-    gain = counted_gains(counts.user, counts.gain, queries.n, choices)
+    gain = gains_by_choice(counts.user, counts.gain, queries.n, choices)
     # What "reached" makes of a row depends on all its true items, and here each is a query.
     by_rule = counts.gain if choices.gains == "reached" else gain
     if queries.target is not None and not choices.is_relevant(by_rule).all():
@@ -114,7 +120,7 @@ def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
     enlarged = replace(queries, counts=replace(counts, n_ranked=2 * counts.n_ranked + 1))
     scores, other = score_queries(plan, queries), score_queries(plan, enlarged)
     for entry in plan.metrics:
-        if entry.spec.of_lists or entry.spec.named:
+        if entry.spec.of_lists or entry.spec.needs_hit_items:
             raise scores.errors[entry.label]
         values, other_values = scores.values[entry.label], other.values[entry.label]
         if entry.label in scores.errors or not np.array_equal(values, other_values, equal_nan=True):
@@ -210,7 +216,7 @@ class Memory:
         prefers_one_block = keep or any(table.rows.is_index for table in systems.values())
         blocks = self.blocks or 1
         if self.blocks is None and not prefers_one_block:
-            viewed = all(map(is_grouped, systems.values()))
+            viewed = all(map(is_grouped_by_user, systems.values()))
             blocks = _n_blocks(rows, truth.height, viewed=viewed)
         if memory_limit is not None:
             blocks = max(blocks, rows * _PER_KEPT_ROW // memory_limit)
@@ -222,7 +228,7 @@ class Memory:
 
         makers: list[Callable[[], Block]] = [lambda: block(truth, systems)]
         if blocks > 1:  # with about the same number of rows each
-            shares = partitions(blocks, [truth, *systems.values()])
+            shares = partition_users(blocks, [truth, *systems.values()])
             makers = [functools.partial(build, share) for share in shares]
         if keep:
             makers = [functools.cache(make) for make in makers]
@@ -276,4 +282,4 @@ class Tables:
             return block
 
         # Functions of metrics run in the calling thread: they may come from elsewhere.
-        return in_threads(aligned, len(self.blocks), THREADS)
+        return map_in_threads(aligned, len(self.blocks), THREADS)

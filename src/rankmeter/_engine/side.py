@@ -17,7 +17,7 @@ from rankmeter._reading.read import Interactions, read_rankings
 from rankmeter._reading.table import Table
 from rankmeter.errors import DataError, InvalidValueError
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import brief, counted, integer
+from rankmeter.errors._checks import brief, check_integer, counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Given:
         number = self.catalogue
         if isinstance(number, str) and re.fullmatch(r"\d{1,40}", number):  # from the command line
             number = int(number)
-        return integer("catalogue", number, least=1) if isinstance(number, int) else None
+        return check_integer("catalogue", number, least=1) if isinstance(number, int) else None
 
     @cached_property
     def items_shown(self) -> Keyed | None:

@@ -24,16 +24,16 @@ from rankmeter._evidence.lists import (
     Propensity,
     Similarity,
 )
-from rankmeter._rankings.codes import Codes, distinct
+from rankmeter._rankings.codes import Codes, distinct_ids
 from rankmeter._rankings.counts import Candidates
-from rankmeter._rankings.ground_truth import counted_gains, gains_of
-from rankmeter._rankings.listing import Listing, list_first
-from rankmeter._rankings.pairs import Groups, bit_width, merged_judgements, sort_keys
+from rankmeter._rankings.ground_truth import contributed_gains, gains_by_choice
+from rankmeter._rankings.listing import Listing, list_first_candidates
+from rankmeter._rankings.pairs import Groups, bit_width, merge_judgments, sort_keys
 from rankmeter._reading.by_user import as_ids, to_series
 from rankmeter._reading.table import Table, refuse_values
 from rankmeter.errors import NoOverlapError
 from rankmeter.metrics import SIDE_DATA, require
-from rankmeter.metrics.popularity import Border, at_border
+from rankmeter.metrics.popularity import Border, mask_border_items
 
 _FEW = 10
 """Users or items of training data and lists that can be other ones than those of the rankings."""
@@ -58,7 +58,7 @@ class SideTables:
         columns += [] if side.catalogue is None else [side.catalogue]
         columns += [] if side.baseline is None else [side.baseline.frame["item"]]
         columns += [] if side.propensity is None else [side.propensity["item"]]
-        return Codes(distinct([*map(as_ids, columns)]))
+        return Codes(distinct_ids([*map(as_ids, columns)]))
 
     def evidence(self, name: str, users: Codes, choices: Alignment) -> Any:
         """Return evidence by name for the users of a block, in the order of the users.
@@ -111,7 +111,9 @@ class SideTables:
         side = self.side
         users = {
             "profiles": None if self.history is None else self.history[0],
-            "baseline": None if side.baseline is None else Codes(distinct([side.baseline.users])),
+            "baseline": None
+            if side.baseline is None
+            else Codes(distinct_ids([side.baseline.users])),
         }
         tables = (self.truth, *self.systems.values())
         known_ids = [ids for table in tables for ids in (table.users, table.empty_users)]
@@ -129,7 +131,7 @@ class SideTables:
             masks["items_listed_though_seen"] = profiles.holds(lists.user, item)
             masks["items_listed_without_training_data"] = ~self.popularity.known[item]
             if borders:
-                is_at_border = at_border(self.popularity, borders)
+                is_at_border = mask_border_items(self.popularity, borders)
                 masks["items_listed_at_the_border_of_the_head"] = is_at_border[item]
         if self.features is not None:
             masks["items_listed_without_features"] = ~self.features.known[item]
@@ -143,7 +145,7 @@ class SideTables:
         if self.popularity is not None:
             masks["relevant_items_without_training_data"] = ~self.popularity.known[item]
             if borders:
-                is_at_border = at_border(self.popularity, borders)
+                is_at_border = mask_border_items(self.popularity, borders)
                 masks["relevant_items_at_the_border_of_the_head"] = is_at_border[item]
         if self.propensity is not None:
             masks["relevant_items_without_propensity"] = ~self.propensity.known[item]
@@ -165,7 +167,7 @@ class SideTables:
         train = self.side.train
         if train is None:
             return None
-        users, n = Codes(distinct([as_ids(train["user"])])), self.items.n
+        users, n = Codes(distinct_ids([as_ids(train["user"])])), self.items.n
         pair = users.encode(train["user"]) * n + self.items.encode(train["item"])
         keys, order = sort_keys(pair.astype(np.uint64), bit_width(users.n * n))
         first = np.flatnonzero(np.diff(keys.view(np.int64), prepend=-1))
@@ -242,9 +244,9 @@ class SideTables:
             judged["subtopic"].is_null(), "subtopics", self.truth.source, "missing", "Add them."
         )
         user = users.find(as_ids(judged["user"]))
-        judged = merged_judgements(judged.filter(to_series(user >= 0)), choices)
+        judged = merge_judgments(judged.filter(to_series(user >= 0)), choices)
         user = users.find(as_ids(judged["user"]))
-        gain = counted_gains(user, judged["gain"].to_numpy(), users.n, choices)
+        gain = gains_by_choice(user, judged["gain"].to_numpy(), users.n, choices)
         judged = judged.with_columns(gain=to_series(gain)).filter(
             to_series(choices.is_relevant(gain))
         )
@@ -256,7 +258,7 @@ class SideTables:
         column = (np.arange(topic.size) - np.searchsorted(topic // names.n, topic // names.n))[nth]
         matrix, gains = np.zeros((2, pair.size + 1, int(column.max(initial=-1)) + 1))
         matrix[row, column] = 1.0
-        gains[row, column] = gains_of(judged["gain"].to_numpy(), choices)
+        gains[row, column] = contributed_gains(judged["gain"].to_numpy(), choices)
         has_subtopic: BoolArray = matrix.max(axis=1, initial=0.0) > 0
         subtopic_names = names.users.take(topic % names.n).to_list() if users.n == 1 else []
         return Intents(pair, Features(matrix, has_subtopic, gains), subtopic_names)
@@ -294,7 +296,7 @@ class SideTables:
         candidates = Candidates.of(frame, user, groups, table.order, choices.score_type)
         no_items = np.zeros(0, dtype=np.int64)
         listing = Listing(self.items, choices.depth)
-        return list_first(candidates, no_items, np.zeros(0), choices, listing)
+        return list_first_candidates(candidates, no_items, np.zeros(0), choices, listing)
 
     def _places(self, ids: pl.Series) -> IntArray:
         """The index in `ids` of each item code, -1 if missing."""

@@ -27,7 +27,7 @@ from rankmeter._rankings.align import Aligned
 from rankmeter._rankings.rank_counts import CountedRows
 from rankmeter.conventions._plan import MetricPlan
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import counted, exact
+from rankmeter.errors._checks import counted, format_exactly
 from rankmeter.metrics import Exposure
 
 
@@ -230,7 +230,7 @@ class _ListLayout:
         for item, gain in relevant:
             items.setdefault(gain, []).append(item)
         places = [
-            Place(exact(rank), items[g].pop(0) if items.get(g) else None, g, relevant=True)
+            Place(format_exactly(rank), items[g].pop(0) if items.get(g) else None, g, relevant=True)
             for rank, g in zip(best.rank.tolist(), best.gain.tolist(), strict=True)
         ]
         return Grid(self._with_titles(places))
@@ -301,18 +301,18 @@ class _CountLayout:
     def ideal(self, best: Hits) -> Grid:
         """Grid of a perfect ranking."""
         pairs = zip(best.rank.tolist(), best.gain.tolist(), strict=True)
-        return Grid([Place(exact(rank), self.item, g, relevant=True) for rank, g in pairs])
+        return Grid([Place(format_exactly(rank), self.item, g, relevant=True) for rank, g in pairs])
 
 
 def _rank_span(hits: Hits, j: int) -> tuple[float, float]:
     """The lowest and the highest possible rank of a hit."""
-    if hits.open is None:
+    if hits.unresolved_span is None:
         return float(hits.rank[j]), float(hits.rank[j])
-    return float(hits.open.low[j]), float(hits.open.high[j])
+    return float(hits.unresolved_span.low[j]), float(hits.unresolved_span.high[j])
 
 
 def _rank_text(low: float, high: float) -> str:
-    return exact(low) if low == high else f"{exact(low)}–{exact(high)}"
+    return format_exactly(low) if low == high else f"{format_exactly(low)}–{format_exactly(high)}"
 
 
 class _Walker:

@@ -27,7 +27,7 @@ from rankmeter._evaluation.scored import (
 )
 from rankmeter._rankings.align import Facts
 from rankmeter._rankings.array_files import row_ids
-from rankmeter._rankings.kind import plan_of_data
+from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.known_ranks import count_lists, count_samples, read_ranks
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.rank_counts import Queries, RankCounts
@@ -46,7 +46,7 @@ from rankmeter.errors import (
     UsageError,
 )
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import brief, choice, counted
+from rankmeter.errors._checks import brief, check_choice, counted
 from rankmeter.metrics import Metric
 
 Keep = Literal["values", "moments"]
@@ -266,8 +266,8 @@ class Accumulator:
         choices: Mapping[str, Any],
         tolerance: tuple[float, float] | None = None,
     ) -> None:
-        self.keep = cast("Keep", choice("keep", keep, Keep))
-        self.plan: Plan = plan_of_data(metrics, like, choices, "batches")
+        self.keep = cast("Keep", check_choice("keep", keep, Keep))
+        self.plan: Plan = resolve_plan_of_data(metrics, like, choices, "batches")
         self._asked = count_request(self.plan, tolerance=tolerance, like=like)
         named_choices = {name: value for name, value in choices.items() if value is not None}
         names = [entry.label for entry in self.plan.metrics]

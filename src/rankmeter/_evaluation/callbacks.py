@@ -15,10 +15,10 @@ from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._evaluation.scored import RANK_METRICS, evaluate_scores, users_from_option
 from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.arrays import asarray
-from rankmeter._rankings.kind import plan_of_data
+from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter.conventions import translate_metrics
 from rankmeter.errors import DataError, UsageError
-from rankmeter.errors._checks import brief, counted, refused, several
+from rankmeter.errors._checks import brief, counted, list_values, option_error
 from rankmeter.metrics import METRICS, Metric
 from rankmeter.metrics import metric as metric_of
 
@@ -49,7 +49,7 @@ def compute_metrics(
     >>> function((np.array([[0.1, 0.9, 0.5]]), np.array([2])))
     {'mrr': 0.5, 'hits_at_1': 0.0}
     """
-    names = [metrics] if isinstance(metrics, Metric) else several("metrics", "metrics", metrics)
+    names = [metrics] if isinstance(metrics, Metric) else list_values("metrics", "metrics", metrics)
     _check_metrics_and_options(names, options)
     return _Computing(names, options)
 
@@ -69,7 +69,9 @@ class _Computing:
         if hasattr(prediction, "predictions"):
             pair = (prediction.predictions, prediction.label_ids)
         if not isinstance(pair, tuple | list) or len(pair) < 2:
-            raise refused("prediction", "predictions and label ids, as of a trainer", prediction)
+            raise option_error(
+                "prediction", "predictions and label ids, as of a trainer", prediction
+            )
         scores, labels = pair[:2]
         scores = scores[0] if isinstance(scores, tuple) else scores  # logits come first
         result = evaluate_scores(scores, labels, self.metrics, **self.options)
@@ -83,7 +85,9 @@ def _check_metrics_and_options(metrics: list[str | Metric], options: Mapping[str
     )
     choices = {n: value for n, value in options.items() if n not in parameters}
     users = choices.pop("users", None)
-    plan_of_data(metrics, options.get("like"), users_from_option(users, choices)[1], "scores")
+    resolve_plan_of_data(
+        metrics, options.get("like"), users_from_option(users, choices)[1], "scores"
+    )
 
 
 def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], float]:
@@ -143,7 +147,7 @@ class _Scorer:
         ways = ("predict_proba", "decision_function", "predict")
         way = next((way for way in ways if hasattr(estimator, way)), "")
         if not way:
-            raise refused("estimator", f"an object with {' or '.join(ways)}", estimator)
+            raise option_error("estimator", f"an object with {' or '.join(ways)}", estimator)
         scores, target = _score_matrix(getattr(estimator, way)(X), way), asarray(y, "y")
         if target.ndim == 1 and hasattr(estimator, "classes_"):
             target = _class_columns(target, np.asarray(estimator.classes_))
@@ -166,7 +170,7 @@ def _class_columns(target: Any, classes: Any) -> Any:
     try:
         position = np.minimum(np.searchsorted(classes, target, sorter=order), classes.size - 1)
     except TypeError:
-        raise refused("y", "the true class of each row", target.tolist()) from None
+        raise option_error("y", "the true class of each row", target.tolist()) from None
     column = order[position]
     wrong = np.flatnonzero(classes[column] != target)
     if wrong.size:
@@ -276,7 +280,7 @@ def group_metric(
     >>> name, round(value, 4), higher_is_better
     ('ndcg@3', 0.6309, True)
     """
-    data_sets = several("groups", "the group sizes of each data set", groups)
+    data_sets = list_values("groups", "the group sizes of each data set", groups)
     sizes = tuple(asarray(group_sizes, "groups") for group_sizes in data_sets)
     metrics = translate_metrics(metric, options.get("like") or "rankmeter")
     if len(metrics) != 1:

@@ -17,8 +17,8 @@ from rankmeter._evaluation.evaluate import ONE
 from rankmeter._evaluation.question import Question
 from rankmeter._evaluation.search import change_options, search
 from rankmeter._rankings.counts import item_sort_key
-from rankmeter._rankings.ground_truth import counted_gains
-from rankmeter._rankings.kind import plan_of
+from rankmeter._rankings.ground_truth import gains_by_choice
+from rankmeter._rankings.kind import resolve_plan_of_systems
 from rankmeter._reading.table import Table
 from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.notes import fact_notes
@@ -26,7 +26,7 @@ from rankmeter._results.summary import Summary, summarize
 from rankmeter.conventions import convention_names, translate_metrics
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
-from rankmeter.errors._checks import exact, refused
+from rankmeter.errors._checks import format_exactly, option_error
 from rankmeter.metrics import Metric
 
 SHOWN_USERS = 5
@@ -136,7 +136,7 @@ def explain_question(
     if between is not None:
         pair = isinstance(between, tuple | list) and len(between) == 2
         if not (pair and all(isinstance(name, str) for name in between)):
-            raise refused("between", "two conventions", between)
+            raise option_error("between", "two conventions", between)
     names = between or ("rankmeter" if like is None else like,)
     metrics = _metric_by_convention(metric, names)
     if target is not None:
@@ -144,7 +144,7 @@ def explain_question(
 
     def entry(convention: str) -> MetricPlan:
         requested = metrics.get(convention, metrics[names[0]])
-        (plan,) = plan_of(requested, convention, choices, [rankings]).metrics
+        (plan,) = resolve_plan_of_systems(requested, convention, choices, [rankings]).metrics
         return dataclasses.replace(plan, label=metrics[names[0]].label or plan.label)
 
     first = dataclasses.replace(question, metrics=metrics[names[0]], like=names[0])
@@ -269,14 +269,14 @@ def _most_changed_users(
         of_user = pl.col("user") == row["user"]
         judged = runner.truth.frame.filter(of_user)
         user = np.zeros(judged.height, dtype=np.int64)  # the only one
-        gain = counted_gains(user, judged["gain"].to_numpy(), 1, entry.alignment)
+        gain = gains_by_choice(user, judged["gain"].to_numpy(), 1, entry.alignment)
         relevant = judged.with_columns(gain=gain).filter(entry.alignment.is_relevant(gain))
         gains = dict(relevant.select("item", "gain").iter_rows())
         ranked = _sort_ranking(
             runner.rankings.frame.filter(of_user), runner.rankings.order, gains, entry
         )
         items = tuple(
-            f"{item} ({exact(gains[item])})" if item in gains else str(item)
+            f"{item} ({format_exactly(gains[item])})" if item in gains else str(item)
             for item in ranked["item"].head(SHOWN_ITEMS)
         )
         users.append(UserChange(row["user"], row[label], row[after], items, len(gains)))

@@ -13,17 +13,17 @@ import numpy as np
 import polars as pl
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
-from rankmeter._rankings.arrays import asarray, host
+from rankmeter._rankings.arrays import asarray, to_numpy
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import (
     brief,
-    choice,
+    check_choice,
+    check_integer,
+    check_number,
     counted,
-    exact,
-    integer,
-    number,
-    refused,
-    several,
+    format_exactly,
+    list_values,
+    option_error,
 )
 from rankmeter.metrics import Metric, read_metric
 from rankmeter.metrics.link_prediction import chance_of_hit, chance_of_rank, chance_of_reciprocal
@@ -74,17 +74,19 @@ def adjust(
     0.347544
     """
     if not isinstance(results, Mapping):
-        raise refused("results", "a mapping from metric to mean, such as {'mrr': 0.3}", results)
+        raise option_error(
+            "results", "a mapping from metric to mean, such as {'mrr': 0.3}", results
+        )
     sizes = [
-        integer("candidates", size, least=1)
+        check_integer("candidates", size, least=1)
         for size in np.atleast_1d(asarray(candidates, "candidates")).tolist()
     ]
     if not sizes:
-        raise refused("candidates", "an integer, or one for each query", candidates)
+        raise option_error("candidates", "an integer, or one for each query", candidates)
     n_ranked = np.array(sizes, dtype=np.int64)
     ones = np.ones(n_ranked.size)
     hits = Hits(np.arange(n_ranked.size + 1), ones, ones, ones.astype(np.int64), n_ranked)
-    times = None if n is None else integer("n", n, least=1)
+    times = None if n is None else check_integer("n", n, least=1)
     result: dict[str, float] = {}
     names: dict[Metric, str] = {}
     for name, mean in results.items():
@@ -92,25 +94,25 @@ def adjust(
         if (earlier := names.setdefault(metric, str(name))) != str(name):
             raise UsageError(f"{earlier} and {name} are the same metric: pass one of them")
         if metric.name == "gmr":
-            value = number(str(name), mean, least=1)
+            value = check_number(str(name), mean, least=1)
             _refuse_mean(str(name), value, high=math.exp(float(np.log(n_ranked).mean())))
             result |= _adjust_geometric(value, n_ranked, times, several=np.ndim(candidates) > 0)
             continue
         if metric.name == "mean_rank":
             chance, label = chance_of_rank(hits), "mr"
-            value = number(str(name), mean, least=1)
+            value = check_number(str(name), mean, least=1)
             _refuse_mean(str(name), value, high=float(n_ranked.mean()))
             result["amr"] = value / float(chance[0].mean())
         elif metric.name == "rr" and metric.k is None:
             chance, label = chance_of_reciprocal(hits), "mrr"
-            value = number(str(name), mean, least=0, most=1)
+            value = check_number(str(name), mean, least=0, most=1)
             _refuse_mean(str(name), value, low=float((1.0 / n_ranked).mean()))
         elif metric.name == "hit_rate" and metric.k is not None:
             chance, label = chance_of_hit(hits, metric.k), f"hits@{metric.k}"
-            value = number(str(name), mean, least=0, most=1)
+            value = check_number(str(name), mean, least=0, most=1)
             _refuse_mean(str(name), value, low=float((n_ranked <= metric.k).mean()))
         else:
-            raise refused("results", "means of mr, gmr, mrr and hits@k", name)
+            raise option_error("results", "means of mr, gmr, mrr and hits@k", name)
         expected = float(chance[0].mean())
         adjusted = {"mr": "amri", "mrr": "amrr"}.get(label, f"adjusted_{label}")
         result[adjusted] = (value - expected) / (1.0 - expected) if expected != 1.0 else math.nan
@@ -131,7 +133,7 @@ def _refuse_mean(name: str, value: float, *, low: float = 0.0, high: float = mat
         bound = f"≥ {low:.6g}, the least for ranks among these candidates"
     else:
         return
-    raise refused(name, bound, value, hint="; check `candidates`")
+    raise option_error(name, bound, value, hint="; check `candidates`")
 
 
 def _adjust_geometric(
@@ -244,8 +246,8 @@ class LinkQueries:
         degrees = self.frame["degree"]
         edges = np.unique(np.quantile(degrees, [0.25, 0.5, 0.75])) if len(degrees) else np.zeros(0)
         part = np.searchsorted(edges, degrees.to_numpy(), "left")
-        names = [f"{i + 1}: up to {exact(edge)}" for i, edge in enumerate(edges)]
-        names.append(f"{len(edges) + 1}: above {exact(edges[-1]) if len(edges) else 1}")
+        names = [f"{i + 1}: up to {format_exactly(edge)}" for i, edge in enumerate(edges)]
+        names.append(f"{len(edges) + 1}: above {format_exactly(edges[-1]) if len(edges) else 1}")
         degree = pl.Series([names[i] for i in part.tolist()], dtype=pl.String)
         return self.frame.select("side", pl.col("relation").cast(pl.String), degree=degree)
 
@@ -305,8 +307,8 @@ def link_queries(
     ends = np.concatenate([true[:, 0], true[~loops, 2]])
     all_entities, times = np.unique(ends, return_counts=True)
     frames, rows, entities, first = [], [], [], 0
-    which = several("sides", "head, tail or both", sides)
-    for side in dict.fromkeys(choice("sides", given_side, SIDES) for given_side in which):
+    which = list_values("sides", "head, tail or both", sides)
+    for side in dict.fromkeys(check_choice("sides", given_side, SIDES) for given_side in which):
         target = 0 if side == "head" else 2
         other = 2 - target
         degree = times[np.searchsorted(all_entities, test[:, target])]
@@ -343,7 +345,7 @@ def _triple_sets(filters: Any) -> list[Any]:
         return []
     if hasattr(filters, "columns") or getattr(filters, "ndim", 3) < 3:
         return [filters]
-    sets = several("filters", "triples, or several sets of them", filters)
+    sets = list_values("filters", "triples, or several sets of them", filters)
     return [sets] if sets and all(map(_is_triple, sets)) else sets
 
 
@@ -363,7 +365,7 @@ def _read_triples(data: Any, name: str) -> IntArray:
         roles = ("head", "relation", "tail")
         array = np.column_stack([np.asarray(data[columns[role]]) for role in roles])
     else:
-        array = host(asarray([*data] if isinstance(data, AbstractSet) else data, name))
+        array = to_numpy(asarray([*data] if isinstance(data, AbstractSet) else data, name))
     if array.size == 0:
         return np.zeros((0, 3), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":

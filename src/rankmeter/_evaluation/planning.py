@@ -15,7 +15,13 @@ from rankmeter._reading.per_user import read_per_user
 from rankmeter._results.comparison import Comparison
 from rankmeter._statistics.power import detectable_share_of_many, minimum_detectable_effect
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import counted, flag, integer, number, significance
+from rankmeter.errors._checks import (
+    check_flag,
+    check_integer,
+    check_number,
+    check_significance,
+    counted,
+)
 
 MOST = 10**12
 
@@ -143,22 +149,22 @@ def sample_size(
         )
     if isinstance(pilot, int | float) and not isinstance(pilot, bool):
         sd, pilot = float(pilot), None
-    smallest = number("difference", difference, above=0)
-    significance("alpha", alpha)
-    number("power", power, above=alpha, below=1)
-    systems = integer("systems", systems, least=2)
+    smallest = check_number("difference", difference, above=0)
+    check_significance("alpha", alpha)
+    check_number("power", power, above=alpha, below=1)
+    systems = check_integer("systems", systems, least=2)
     if assurance is not None:
-        number("assurance", assurance, least=0.5, below=1)
+        check_number("assurance", assurance, least=0.5, below=1)
         if pilot is None:
             raise UsageError("assurance= is about a pilot: pass one")
     step = 1.0
     if pilot is not None:
         sd, differing, step = _deviation_share_and_size(_pilot_differences(pilot), assurance)
     elif differing is not None:
-        number("differing", differing, least=1e-6, most=1)
+        check_number("differing", differing, least=1e-6, most=1)
         sd = math.sqrt(differing)
-    spread = number("sd", sd, above=0)
-    comparisons = systems - 1 if flag("baseline", baseline) else math.comb(systems, 2)
+    spread = check_number("sd", sd, above=0)
+    comparisons = systems - 1 if check_flag("baseline", baseline) else math.comb(systems, 2)
     level = alpha / comparisons
     if differing is not None and smallest > step:
         raise UsageError(

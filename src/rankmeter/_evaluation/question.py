@@ -14,7 +14,7 @@ from rankmeter._choices import CHOICES, format_value, select_active_choices
 from rankmeter._engine.choose import Reading
 from rankmeter._engine.memory import check_candidate_counts
 from rankmeter._engine.side import Given, Side, read_side
-from rankmeter._rankings.kind import Kind, plan_of, truth_of
+from rankmeter._rankings.kind import Kind, resolve_plan_of_systems, truth_of_systems
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
 from rankmeter._reading.doubts import label_caution, swap_caution, threshold_caution
 from rankmeter._reading.read import is_records
@@ -25,7 +25,7 @@ from rankmeter.conventions import translate_metrics
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, IdTypeError, UsageError
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import USERS, brief, counted, refused
+from rankmeter.errors._checks import USERS, brief, counted, option_error
 from rankmeter.metrics import Metric
 
 REMEDY = "evaluate both with the same options, or compare the rankings: rm.compare({…}, truth)"
@@ -205,7 +205,7 @@ class Question:
 
     def plan(self, systems: Iterable[object] = ()) -> Plan:
         """The metrics with the value of every choice, for some rankings."""
-        return plan_of(self.metrics, self.like, self.choices, systems)
+        return resolve_plan_of_systems(self.metrics, self.like, self.choices, systems)
 
     def read(self, systems: Mapping[str, object]) -> tuple[Plan, Table, dict[str, Table], Side]:
         """Return the plan with notes, ground truth, rankings and side data; id types agree.
@@ -227,7 +227,7 @@ class Question:
             If the data cannot be read with certainty, or lack what an option asks for.
         """
         self._refuse_unsuitable(systems)
-        plan, truth = self.plan(systems.values()), truth_of(systems, self.truth)
+        plan, truth = self.plan(systems.values()), truth_of_systems(systems, self.truth)
         check_candidate_counts(plan, systems.values())
         by_side = _columns_by_side(self.columns)
         if truth is None and not plan.needs_no_truth:
@@ -303,7 +303,7 @@ def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str
     if columns is None:
         return {"rankings": None, "truth": None}
     if not isinstance(columns, Mapping) or not all(isinstance(role, str) for role in columns):
-        raise refused("columns", "a mapping from role to column name", columns)
+        raise option_error("columns", "a mapping from role to column name", columns)
     if any(isinstance(value, Mapping) for value in columns.values()):
         unknown = set(columns) - {"rankings", "truth"}
         if unknown:

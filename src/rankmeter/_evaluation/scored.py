@@ -20,15 +20,15 @@ from rankmeter._engine.memory import (
 from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.array_files import (
     is_array_file,
+    is_frame_or_path,
     is_path,
-    is_table,
     read_array_file,
     read_rank_table,
-    row_frame,
     row_ids,
+    row_label_frame,
     row_labels,
 )
-from rankmeter._rankings.kind import plan_of_data
+from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.known_ranks import count_samples, read_ranks
 from rankmeter._rankings.rank_counts import Queries
 from rankmeter._rankings.scores import CountRequest, count_scores
@@ -42,7 +42,7 @@ from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DuplicateError, UsageError
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import LINKS, brief, number, refused
+from rankmeter.errors._checks import LINKS, brief, check_number, option_error
 from rankmeter.metrics import Metric
 
 RANK_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
@@ -159,7 +159,9 @@ def evaluate_scores(
     1.0
     """
     users, choices = users_from_option(users, choices)
-    plan = plan_of_data(metrics, like, choices, "scores" if negatives is None else "samples")
+    plan = resolve_plan_of_data(
+        metrics, like, choices, "scores" if negatives is None else "samples"
+    )
     request = count_request(plan, tolerance=tolerance, like=like)
     scores, target, negatives, exclude, candidates = (
         read_array_file(data) if is_path(data) else data
@@ -240,14 +242,14 @@ def evaluate_ranks(
     (0.4625, 0.5, 4.25)
     """
     users, choices = users_from_option(users, choices)
-    read, kind = read_rank_table(ranks) if is_table(ranks) else ({"ranks": ranks}, POLARS)
+    read, kind = read_rank_table(ranks) if is_frame_or_path(ranks) else ({"ranks": ranks}, POLARS)
     candidates, upper = (
         read_array_file(array) if is_path(array) else array for array in (candidates, upper)
     )
     clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
     side_args = {"candidates": candidates, "upper": upper, "users": users, "groups": groups}
     read |= {name: value for name, value in side_args.items() if value is not None}
-    plan = plan_of_data(metrics, like, choices, "ranks")
+    plan = resolve_plan_of_data(metrics, like, choices, "ranks")
     queries = read_ranks(read["ranks"], read.get("upper"), read.get("candidates"))
     if not queries.sized:
         refuse_unknown_candidates(plan, queries)
@@ -296,8 +298,8 @@ def _tolerance(tolerance: Any, like: str | None) -> tuple[float, float]:
     if tolerance is None:
         return load_convention("rankmeter" if like is None else like).tolerance
     if not isinstance(tolerance, list | tuple) or len(tolerance) != 2:
-        raise refused("tolerance", "two numbers, absolute and relative", tolerance)
-    absolute, relative = (number("tolerance", part, least=0) for part in tolerance)
+        raise option_error("tolerance", "two numbers, absolute and relative", tolerance)
+    absolute, relative = (check_number("tolerance", part, least=0) for part in tolerance)
     return absolute, relative
 
 
@@ -351,7 +353,7 @@ def summary_of(
     warn(*cautions)
     labels_of_groups = None
     if groups is not None:
-        labels_of_groups = row_frame(groups, "groups", n_rows)[queries.row]
+        labels_of_groups = row_label_frame(groups, "groups", n_rows)[queries.row]
         if "relation" in labels_of_groups.columns:
             plan = replace(plan, words=LINKS)
     return average_scores(
@@ -369,7 +371,7 @@ def summary_of(
 
 def _query_cautions(plan: Plan, queries: Queries) -> list[str]:
     """Reasons to doubt that the targets and their candidates are as intended."""
-    n, tied = int(np.count_nonzero(queries.found)), queries.tied
+    n, tied = int(np.count_nonzero(queries.found)), queries.n_tied
     cautions = half_caution(queries.half, tied, n)
     if n >= PAIRED and tied == n and queries.counts.equal.max() == 1:
         cautions.append(
@@ -387,7 +389,7 @@ def _query_cautions(plan: Plan, queries: Queries) -> list[str]:
 
 def _query_remarks(plan: Plan, queries: Queries, tolerance: tuple[float, float]) -> list[str]:
     """Remarks on the effect of ties and on the definition of a query."""
-    n, tied = int(np.count_nonzero(queries.found)), queries.tied
+    n, tied = int(np.count_nonzero(queries.found)), queries.n_tied
     remarks = query_remark(plan, queries.facts)
     if tied and not queries.facts.get("mean_ranks"):
         remarks.insert(0, tie_bounds_note(plan, lambda plan: score_queries(plan, queries), tied, n))

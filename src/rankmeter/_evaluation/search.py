@@ -27,7 +27,7 @@ from rankmeter._results.summary import Summary
 from rankmeter.conventions import convention_names, has_metric, usage_rank
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterError, UsageError
-from rankmeter.errors._checks import exact, refused
+from rankmeter.errors._checks import format_exactly, option_error
 from rankmeter.metrics import metric
 
 MAX_GRADES = 10
@@ -196,7 +196,7 @@ class _SearchSpace:
         levels = ""
         if self.grades and "relevant" not in self.held:
             share = f" ({len(self.grades)} of {self.n_grades})"
-            thresholds = ", ".join(exact(grade) for grade in self.grades)
+            thresholds = ", ".join(format_exactly(grade) for grade in self.grades)
             levels = f" at the thresholds {thresholds}{share if self.n_grades > MAX_GRADES else ''}"
         cut = f", except {n_left_out:,} settings, because the data are large" if n_left_out else ""
         return (
@@ -267,7 +267,11 @@ class _Means:
             alignment = dataclasses.replace(alignment, relevant=">0")
         elif alignment.gains == "relevant" and self.grades.size:
             relevant = self.grades[alignment.is_relevant(self.grades)]
-            least = f">={exact(relevant[0])}" if relevant.size else f">{exact(self.grades[-1])}"
+            least = (
+                f">={format_exactly(relevant[0])}"
+                if relevant.size
+                else f">{format_exactly(self.grades[-1])}"
+            )
             alignment = dataclasses.replace(alignment, relevant=least)
         usual: dict[str, Any] = {
             name: CHOICES[name].default
@@ -339,7 +343,7 @@ def _parse_target(target: float | str) -> tuple[str, int]:
         exponent = Decimal(text).as_tuple().exponent
         finite = math.isfinite(float(text))
     except Exception:  # noqa: BLE001 - not a number, or whatever a foreign class raises
-        raise refused("target", "a number such as 0.1405", target) from None
+        raise option_error("target", "a number such as 0.1405", target) from None
     if not (finite and isinstance(exponent, int)):
-        raise refused("target", "a finite number", target)
+        raise option_error("target", "a finite number", target)
     return text, max(-exponent, 0)

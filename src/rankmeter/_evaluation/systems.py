@@ -28,7 +28,7 @@ from rankmeter._results.settings import Common, Correction, Family, Settings, Te
 from rankmeter._results.summary import Summary
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import refused, use_words
+from rankmeter.errors._checks import option_error, use_words
 from rankmeter.metrics import Metric
 
 
@@ -269,7 +269,7 @@ def _separate_runs(
 ) -> tuple[dict[str, object], dict[str, list[str]] | None]:
     """Name each run, and list the runs of each system, None if every system has one run."""
     if not isinstance(systems, Mapping):
-        raise refused("systems", "a mapping from name to rankings, such as {'A': …}", systems)
+        raise option_error("systems", "a mapping from name to rankings, such as {'A': …}", systems)
     flat: dict[str, object] = {}
     names: dict[str, list[str]] = {}
     for name, rankings in systems.items():

@@ -28,7 +28,7 @@ from rankmeter._results.segments import Population
 from rankmeter._results.settings import Common, Correction, Family, Settings, Test, Values
 from rankmeter._results.summary import Summary
 from rankmeter.errors import RankmeterError, UsageError
-from rankmeter.errors._checks import number, refused, several, unknown
+from rankmeter.errors._checks import check_number, list_values, option_error, unknown_word_error
 from rankmeter.metrics import ADJUSTED, Spec
 from rankmeter.metrics import metric as metric_of
 
@@ -253,14 +253,18 @@ def _directions_and_scales(
 ) -> dict[str, tuple[bool, tuple[float, float]]]:
     """Map each label to whether larger values are better, and to the scale."""
     labels = frame["metric"].unique(maintain_order=True).to_list()
-    names = [] if isinstance(lower, bool) else several("lower_is_better", "names of metrics", lower)
+    names = (
+        [] if isinstance(lower, bool) else list_values("lower_is_better", "names of metrics", lower)
+    )
     for name in names:
         if not isinstance(name, str) or name not in labels:
-            raise unknown("metric in lower_is_better", name, labels)
+            raise unknown_word_error("metric in lower_is_better", name, labels)
     if scale is not None:
-        of_scale = [number("scale", end) for end in several("scale", "(lowest, highest)", scale)]
+        of_scale = [
+            check_number("scale", end) for end in list_values("scale", "(lowest, highest)", scale)
+        ]
         if len(of_scale) != 2 or of_scale[0] >= of_scale[1]:
-            raise refused("scale", "(lowest, highest)", scale)
+            raise option_error("scale", "(lowest, highest)", scale)
         scale = of_scale[0], of_scale[1]
     properties = {}
     for label in labels:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._evidence.steps import column, is_noting, note_sum
+from rankmeter._evidence.steps import is_noting, note_column, note_sum
 from rankmeter.errors import UsageError
 
 DEEP = 65_535
@@ -158,7 +158,7 @@ class Hits:
         return np.repeat(np.arange(self.n_users), np.diff(self.offsets))
 
     @cached_property
-    def _by_rank(self) -> tuple[IntArray, IntArray, npt.NDArray[np.uint16]]:
+    def _sorted_by_rank(self) -> tuple[IntArray, IntArray, npt.NDArray[np.uint16]]:
         """Indices, users and ranks (small integers) of the hits, sorted by rank.
 
         Hits of one user stay in their order, so that a sum over them has the same bits. Numbers of
@@ -169,7 +169,7 @@ class Hits:
         return order, self.user[order], rank[order]
 
     @cached_property
-    def _cached(self) -> dict[Hashable, FloatArray]:
+    def _values_by_name(self) -> dict[Hashable, FloatArray]:
         """Cache of hit values in order of rank, by name."""
         return {}
 
@@ -179,7 +179,7 @@ class Hits:
         return self if self.ideal is None else self.ideal
 
     @cached_property
-    def open(self) -> Span | None:
+    def unresolved_span(self) -> Span | None:
         """The spans if a tie is unresolved, else None."""
         span = self.span
         return span if span is not None and np.any(span.low != span.high) else None
@@ -187,7 +187,7 @@ class Hits:
     @property
     def tied(self) -> bool:
         """Whether any tie is unresolved."""
-        return self.open is not None
+        return self.unresolved_span is not None
 
     def depth(self, k: int | None) -> IntArray:
         """Number of items in each user's top k: ``min(n_ranked, k)``."""
@@ -210,7 +210,7 @@ class Hits:
         offsets = np.concatenate(([0], np.cumsum(count)))
         positions = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], count)
         return replace(
-            self._pick(positions, offsets),
+            self._select_hits(positions, offsets),
             n_relevant=self.n_relevant[rows],
             n_ranked=self.n_ranked[rows],
             ideal=None if self.ideal is None else self.ideal.only(rows),
@@ -223,9 +223,9 @@ class Hits:
         ----------
         keep : bool array of shape (n_hits,)
         """
-        return self._pick(keep, np.concatenate(([0], np.cumsum(keep)))[self.offsets])
+        return self._select_hits(keep, np.concatenate(([0], np.cumsum(keep)))[self.offsets])
 
-    def _pick(self, rows: IntArray | BoolArray, offsets: IntArray) -> Hits:
+    def _select_hits(self, rows: IntArray | BoolArray, offsets: IntArray) -> Hits:
         return replace(
             self,
             offsets=offsets,
@@ -305,19 +305,19 @@ class Hits:
         if k is None or k >= DEEP or is_noting():
             terms = values()
             return self.sum(terms if k is None else np.where(self.rank <= k, terms, 0.0))
-        order, user, rank = self._by_rank
-        if name not in self._cached:
-            self._cached[name] = values()[order]
+        order, user, rank = self._sorted_by_rank
+        if name not in self._values_by_name:
+            self._values_by_name[name] = values()[order]
         top = slice(rank.searchsorted(np.uint16(k), "right"))
-        return self.sum(self._cached[name][top], user[top])
+        return self.sum(self._values_by_name[name][top], user[top])
 
     def count(self, k: int | None) -> FloatArray:
         """Number of each user's hits in the top k; in unresolved ties, expected."""
-        if self.open is not None or (k is not None and k >= DEEP) or is_noting():
+        if self.unresolved_span is not None or (k is not None and k >= DEEP) or is_noting():
             return self.sum(self.within(k), name="hit")
         if k is None:
             return np.diff(self.offsets).astype(np.float64)
-        _, user, rank = self._by_rank
+        _, user, rank = self._sorted_by_rank
         top = slice(rank.searchsorted(np.uint16(k), "right"))
         return np.bincount(user[top], minlength=self.n_users).astype(np.float64)
 
@@ -329,10 +329,12 @@ class Hits:
         if k is None:
             return np.ones(self.rank.size)
         limit = k[self.user] if isinstance(k, np.ndarray) else k
-        if self.open is None:
+        if self.unresolved_span is None:
             return (self.rank <= limit).astype(np.float64)
-        low, high = self.open.low, self.open.high
-        return column(np.clip((limit - low + 1) / (high - low + 1), 0.0, 1.0), "in top k", self)
+        low, high = self.unresolved_span.low, self.unresolved_span.high
+        return note_column(
+            np.clip((limit - low + 1) / (high - low + 1), 0.0, 1.0), "in top k", self
+        )
 
     def weigh(self, weight: Callable[[FloatArray], FloatArray], k: int | None) -> FloatArray:
         """``weight(rank)`` of each hit in the top k, 0 below; in unresolved ties, expected.
@@ -343,9 +345,9 @@ class Hits:
         plain = weight(self.rank)
         if k is not None:
             plain = np.where(self.rank <= k, plain, 0.0)
-        if self.open is None:
+        if self.unresolved_span is None:
             return plain
-        low, high = self.open.low, self.open.high
+        low, high = self.unresolved_span.low, self.unresolved_span.high
         is_long = high > _LONG_TABLE
         if is_long.any():
             is_far, plain = is_long & (low < high), plain.copy()

@@ -98,14 +98,14 @@ class Lists:
     def only(self, chosen: BoolArray) -> Lists:
         """Select items by mask or position; they keep their ranks."""
         n = np.bincount(self.user[chosen], minlength=self.n_users)
-        return self._select(np.concatenate(([0], np.cumsum(n))), np.flatnonzero(chosen))
+        return self._select_items(np.concatenate(([0], np.cumsum(n))), np.flatnonzero(chosen))
 
     def of(self, users: IntArray) -> Lists:
         """The lists of some users, in the order given."""
         offsets = np.concatenate(([0], np.cumsum(self.lengths[users])))
-        return self._select(offsets, self.places(users))
+        return self._select_items(offsets, self.item_positions(users))
 
-    def places(self, users: IntArray) -> IntArray:
+    def item_positions(self, users: IntArray) -> IntArray:
         """Positions of the items of some users in `item`."""
         lengths = self.lengths[users]
         begin = np.cumsum(lengths) - lengths
@@ -119,7 +119,7 @@ class Lists:
         joined: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
         return replace(self, offsets=offsets, **joined)
 
-    def _select(self, offsets: IntArray, positions: IntArray) -> Lists:
+    def _select_items(self, offsets: IntArray, positions: IntArray) -> Lists:
         selected = {name: getattr(self, name)[positions] for name in _OF_ITEMS}
         group = None if self.group is None else self.group[positions]
         return replace(self, offsets=offsets, group=group, **selected)
@@ -397,7 +397,7 @@ class Likeness:
     given: Similarity | None = None
 
     @cached_property
-    def together(self) -> Similarity | None:
+    def shared_user_similarity(self) -> Similarity | None:
         """Similarities by shared users: n(a, b) / √(n(a) · n(b)); None without training data."""
         if self.history is None:
             return None

@@ -1,6 +1,6 @@
 """How a number is computed: what metrics note on the way while someone wants to see it.
 
-A metric says what it adds up, item by item (`column`, `note_sum`), and how parts make a number
+A metric says what it adds up, item by item (`note_column`, `note_sum`), and how parts make a number
 (`note_formula`). Values pass through unchanged, and nothing is kept unless `note_steps` is open.
 """
 
@@ -82,7 +82,7 @@ def is_noting() -> bool:
     return _steps.get() is not None
 
 
-def column(values: T, name: str, evidence: Any, ranks: Any = None) -> T:
+def note_column(values: T, name: str, evidence: Any, ranks: Any = None) -> T:
     """Note a number for each item, and return the numbers."""
     steps = _steps.get()
     if steps is not None:
@@ -93,9 +93,9 @@ def column(values: T, name: str, evidence: Any, ranks: Any = None) -> T:
 def note_sum(total: T, values: Any, evidence: Any, ranks: Any = None, name: str = "term") -> T:
     """Note the terms of a sum, each called `name`, and return the sum."""
     steps = _steps.get()
-    if steps is not None and _is_single(total):
+    if steps is not None and _is_single_number(total):
         terms = np.asarray(values, dtype=np.float64)
-        steps.append(Sum(terms, evidence, _number(total), ranks, name))
+        steps.append(Sum(terms, evidence, _to_float(total), ranks, name))
     return total
 
 
@@ -113,9 +113,9 @@ def note_formula(value: T, text: str, name: str = "", /, **terms: Any) -> T:
         None is infinite: a cutoff that does not cut.
     """
     steps = _steps.get()
-    if steps is not None and _is_single(value):
-        numbers = {name: _number(part) for name, part in terms.items()}
-        steps.append(Formula(text, numbers, _number(value), name))
+    if steps is not None and _is_single_number(value):
+        numbers = {name: _to_float(part) for name, part in terms.items()}
+        steps.append(Formula(text, numbers, _to_float(value), name))
     return value
 
 
@@ -130,14 +130,14 @@ def note_expectation(value: T, chances: Any, values: Any) -> T:
 def note_value(value: T, name: str, evidence: Any) -> T:
     """Note the value of a metric, and return it."""
     steps = _steps.get()
-    if steps is not None and _is_single(value):
-        steps.append(Value(name, _number(value), evidence))
+    if steps is not None and _is_single_number(value):
+        steps.append(Value(name, _to_float(value), evidence))
     return value
 
 
-def _number(value: Any) -> float:
+def _to_float(value: Any) -> float:
     return np.inf if value is None else float(np.asarray(value).reshape(-1)[0])
 
 
-def _is_single(value: Any) -> bool:
+def _is_single_number(value: Any) -> bool:
     return np.size(value) == 1

@@ -12,10 +12,10 @@ from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import BoolArray, Hits, IntArray, Span
 from rankmeter._evidence.lists import Lists as Shown
 from rankmeter._rankings.codes import Codes
-from rankmeter._rankings.ground_truth import Judged, gains_of, perfect_hits
+from rankmeter._rankings.ground_truth import Judged, contributed_gains, perfect_hits
 from rankmeter._rankings.in_memory import Kept, Lookup, Rows
 from rankmeter._rankings.listing import Listing
-from rankmeter._rankings.pairs import Refused, offsets_of
+from rankmeter._rankings.pairs import Refused, user_offsets
 from rankmeter._rankings.rank_counts import CountedRows, RankCounts
 from rankmeter._rankings.rules import CandidateCounts, Ranking, count_candidates
 from rankmeter._rankings.ties import Placed, assign_ranks
@@ -70,18 +70,20 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     error is raised once all blocks are merged.
     """
     choices, codes, notes = truth.choices, truth.codes, dict(truth.counts)
-    in_rankings = codes.mark(rankings.empty_users)
+    in_rankings = codes.mask_users_in(rankings.empty_users)
     user = codes.encode(rankings.users)
     in_rankings[user] = True
     if isinstance(rankings.rows, CountedRows):
         candidate_counts = CandidateCounts(*rankings.rows.counts_at(user, truth))
     else:
-        ranking = _ranking(rankings.rows, rankings, user, truth, listing)
+        ranking = _create_ranking(rankings.rows, rankings, user, truth, listing)
         candidate_counts = count_candidates(ranking, truth, notes, listing)
     counts, positive, repeated, lists = candidate_counts
     hits, nonrelevant, tied = to_hits(counts, (truth.relevant, truth.others), choices, positive)
     if lists is not None:
-        lists = replace(lists, gain=np.where(lists.relevant, gains_of(lists.gain, choices), 0.0))
+        lists = replace(
+            lists, gain=np.where(lists.relevant, contributed_gains(lists.gain, choices), 0.0)
+        )
     facts = Facts(
         hits.n_relevant,
         hits.n_ranked,
@@ -95,7 +97,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
 
 
 @singledispatch
-def _ranking(
+def _create_ranking(
     rows: AnyRows, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
 ) -> Ranking:
     """Create the ranking for the kind of `rows`, given the user of each row or index entry."""
@@ -103,14 +105,14 @@ def _ranking(
     return Rows(rankings, rows.by_row(user), truth, truth.choices.score_type, falling=falling)
 
 
-@_ranking.register
+@_create_ranking.register
 def _(
     rows: KeptRows, rankings: Table, user: IntArray, truth: Judged, _listing: Listing | None
 ) -> Ranking:
     return Kept(rankings, user, truth, truth.choices.score_type, rows.rest)
 
 
-@_ranking.register
+@_create_ranking.register
 def _(
     rows: ByUser, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
 ) -> Ranking:
@@ -123,10 +125,10 @@ def relevant_items(truth: Judged, items: Codes) -> Shown:
     """Codes of each user's relevant items by descending gain, without items that have no code."""
     code = items.find(truth.items)
     relevant = np.flatnonzero(truth.choices.is_relevant(truth.gain) & (code >= 0))
-    gain = gains_of(truth.gain[relevant], truth.choices)
+    gain = contributed_gains(truth.gain[relevant], truth.choices)
     order = np.lexsort((code[relevant], -gain, truth.code[relevant]))
     rows, gain = relevant[order], gain[order]
-    offsets = offsets_of(truth.code[rows], truth.codes.n)
+    offsets = user_offsets(truth.code[rows], truth.codes.n)
     rank = np.arange(rows.size) - offsets[truth.code[rows]] + 1
     return Shown(offsets, code[rows], rank, gain, np.ones(rows.size, dtype=bool), items.n)
 
@@ -159,7 +161,7 @@ def to_hits(
     together = choices.ties == "together"
     hits = _as_hits(placed, relevant, ideals[0], n_ranked, together=together)
     nonrelevant = _as_hits(placed, ~relevant, ideals[1], n_ranked, together=together)
-    return replace(hits, gain=gains_of(hits.gain, choices)), nonrelevant, tied
+    return replace(hits, gain=contributed_gains(hits.gain, choices)), nonrelevant, tied
 
 
 def _as_hits(
@@ -168,7 +170,7 @@ def _as_hits(
     """Make hits of the placed items selected by the mask `keep`, with the counts of their users."""
     items = placed.only(keep)
     return Hits(
-        offsets_of(items.user, n_ranked.size),
+        user_offsets(items.user, n_ranked.size),
         items.rank,
         items.gain,
         ideal.n_relevant,

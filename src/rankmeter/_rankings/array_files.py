@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._rankings.arrays import asarray, host
+from rankmeter._rankings.arrays import asarray, to_numpy
 from rankmeter._reading.columns import Column, Columns, frame_kind
 from rankmeter._reading.files import (
     choose_reader,
@@ -30,7 +30,7 @@ from rankmeter._reading.table import Kind
 from rankmeter._reading.text import read_user_lines
 from rankmeter._reading.trec import is_number
 from rankmeter.errors import ColumnError, DataError, FileFormatError
-from rankmeter.errors._checks import counted, near
+from rankmeter.errors._checks import counted, suggest_words
 
 SUFFIXES = (".npy", ".npz", ".json")
 
@@ -56,22 +56,24 @@ def read_array_file(path: str | PathLike[str]) -> Any:
         if file.suffix == ".npy":
             return np.load(file, mmap_mode="r", allow_pickle=False)
         if file.suffix == ".npz":
-            return _archive(file)
+            return _read_archive(file)
         if file.suffix == ".json":
             return json.loads(file.read_text("utf-8"))
     except FileFormatError:
         raise
     except (OSError, ValueError, KeyError) as error:
-        raise FileFormatError(f"{file} cannot be read as an array: {reason(error)}") from error
+        raise FileFormatError(
+            f"{file} cannot be read as an array: {read_error_reason(error)}"
+        ) from error
     raise FileFormatError(f"{file} cannot be read as an array: expected a .npy, .npz or .json file")
 
 
-def reason(error: Exception) -> str:
+def read_error_reason(error: Exception) -> str:
     """Why NumPy cannot read a file, without NumPy's advice to allow pickle."""
     return "it is damaged or holds Python objects" if "pickle" in str(error) else str(error)
 
 
-def _archive(file: Path) -> Any:
+def _read_archive(file: Path) -> Any:
     with np.load(file, allow_pickle=False) as archive:
         names = archive.files
         if "format" in names and "shape" in names:
@@ -103,7 +105,7 @@ def is_path(data: Any) -> bool:
     return isinstance(data, str | PathLike)
 
 
-def is_table(data: Any) -> bool:
+def is_frame_or_path(data: Any) -> bool:
     """Whether the data are a frame or a path."""
     return is_path(data) or class_test("polars", "LazyFrame")(data) or hasattr(data, "columns")
 
@@ -122,25 +124,27 @@ def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
         try:
             return {"ranks": np.load(data, allow_pickle=False)}, Kind()
         except (OSError, ValueError) as error:
-            raise FileFormatError(f"{data} cannot be read as ranks: {reason(error)}") from error
-    read = _columns(data)
+            raise FileFormatError(
+                f"{data} cannot be read as ranks: {read_error_reason(error)}"
+            ) from error
+    read = _find_columns(data)
     by_role = {role: find_column(read, role, names, first=True) for role, names in ROLES.items()}
     roles = {role: name for role, name in by_role.items() if name}
     if "ranks" not in roles:
-        hint = near("rank", read.names) or f".{read.hint}"
+        hint = suggest_words("rank", read.names) or f".{read.hint}"
         raise ColumnError(f"{read.source} has no column rank, only {', '.join(read.names)}{hint}")
-    table = _fetched(read)
+    table = _read_columns(read)
     groups = {
         name: column
         for name, column in table.items()
-        if name not in roles.values() and _is_text(column)
+        if name not in roles.values() and _is_text_column(column)
     }
     kind = frame_kind(read, {"user": roles["users"]} if "users" in roles else {})
     columns: dict[str, Any] = {role: table[name] for role, name in roles.items()}
     return columns | ({"groups": groups} if groups else {}), kind
 
 
-def _columns(data: Any) -> Columns:
+def _find_columns(data: Any) -> Columns:
     """Find the columns of a table; a text file without a header has the column ``rank``."""
     if not is_path(data) or not is_text_file(path := expand_home(data)):
         return read_columns(data, "users")
@@ -158,7 +162,7 @@ def _columns(data: Any) -> Columns:
     return read_json_rows(text) if reader in (read_json, read_json_lines) else reader(text, "users")
 
 
-def _fetched(read: Columns) -> dict[str, Column]:
+def _read_columns(read: Columns) -> dict[str, Column]:
     """Read all columns; convert untyped text to the type that fits all values of a column."""
     columns = read.fetch(read.names)
     if not read.untyped:
@@ -166,7 +170,7 @@ def _fetched(read: Columns) -> dict[str, Column]:
     return {name: to_typed_series(column, name, untyped=True) for name, column in columns.items()}
 
 
-def _is_text(column: Column) -> bool:
+def _is_text_column(column: Column) -> bool:
     if isinstance(column, pl.Series):
         return column.dtype == pl.String
     return {type(value) for value in column if value is not None} == {str}
@@ -182,7 +186,7 @@ def row_ids(data: Any, n_rows: int, counts: Counter[str]) -> pl.Series:
     IdTypeError
         If they are neither all integers nor all strings.
     """
-    return to_ids(row_column(data, "users", n_rows), "user", "users=", counts)
+    return to_ids(row_values(data, "users", n_rows), "user", "users=", counts)
 
 
 def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
@@ -195,7 +199,7 @@ def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
     IdTypeError
         If they are neither all text nor all numbers, all booleans or all times.
     """
-    labels = labels_to_text(row_column(data, name, n_rows), "label", f"{name}=")
+    labels = labels_to_text(row_values(data, name, n_rows), "label", f"{name}=")
     missing = labels.is_null().arg_true()
     if len(missing):
         raise DataError(
@@ -205,7 +209,7 @@ def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
     return labels.alias(name)
 
 
-def row_column(data: Any, name: str, n_rows: int) -> Column:
+def row_values(data: Any, name: str, n_rows: int) -> Column:
     """Return the value of each row as a column, from a series, an array or a list."""
     column: Column
     if isinstance(data, pl.Series):
@@ -215,7 +219,7 @@ def row_column(data: Any, name: str, n_rows: int) -> Column:
     elif hasattr(data, "to_list") and not hasattr(data, "ndim"):
         column = data.to_list()
     else:
-        column = column_from_numpy(np.ravel(host(asarray(data, name))))
+        column = column_from_numpy(np.ravel(to_numpy(asarray(data, name))))
     if len(column) != n_rows:
         raise DataError(
             f"`{name}` must have one label for each of {counted(n_rows, 'row')}, got {len(column)}"
@@ -223,10 +227,10 @@ def row_column(data: Any, name: str, n_rows: int) -> Column:
     return column
 
 
-def row_frame(data: Any, name: str, n_rows: int) -> pl.DataFrame:
+def row_label_frame(data: Any, name: str, n_rows: int) -> pl.DataFrame:
     """Return a frame of labels from a mapping, a frame, a path or one column called `name`."""
     if is_path(data):
-        data = _fetched(_columns(data))
+        data = _read_columns(_find_columns(data))
     if hasattr(data, "columns") and not isinstance(data, pl.DataFrame):
         data = {str(column): list(data[column]) for column in data.columns}
     if isinstance(data, pl.DataFrame):

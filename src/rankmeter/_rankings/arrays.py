@@ -1,7 +1,7 @@
 """Arrays of any library: NumPy, PyTorch, JAX, CuPy, the array API, DLPack, SciPy.
 
 An array in memory of the CPU becomes a NumPy array, without a copy where that is possible. One on
-another device stays there: its own library compares and adds up, and `host` fetches the counts.
+another device stays there: its own library compares and adds up, and `to_numpy` fetches the counts.
 Arrays of one length are selected and joined together.
 """
 
@@ -58,7 +58,7 @@ def asarray(data: Any, name: str) -> Any:
         raise DataError(f"`{name}` cannot be read as an array ({reason}): {brief(data)}") from error
 
 
-def namespace(array: Any) -> Any:
+def array_namespace(array: Any) -> Any:
     """The module with the functions of the array API for the library of an array."""
     if isinstance(array, np.ndarray):
         return np
@@ -67,24 +67,24 @@ def namespace(array: Any) -> Any:
     return sys.modules[type(array).__module__.partition(".")[0]]
 
 
-def on_device_of(array: Any, numbers: Any) -> Any:
+def to_device_of(array: Any, numbers: Any) -> Any:
     """Convert NumPy integers to the library and the device of an array."""
     if isinstance(array, np.ndarray):
         return numbers
-    library = namespace(array)
+    library = array_namespace(array)
     if library.__name__.startswith("cupy"):
         return library.asarray(numbers)
     return library.asarray(np.ascontiguousarray(numbers), device=array.device)
 
 
-def take(array: Any, row: Any, column: Any) -> Any:
+def take_cells(array: Any, row: Any, column: Any) -> Any:
     """Values of the matrix cells (row, column), on the device of the matrix."""
-    return array[on_device_of(array, row), on_device_of(array, column)]
+    return array[to_device_of(array, row), to_device_of(array, column)]
 
 
-def concatenated(vectors: list[Any]) -> Any:
+def concatenate_vectors(vectors: list[Any]) -> Any:
     """Concatenate vectors of one library."""
-    library = namespace(vectors[0])
+    library = array_namespace(vectors[0])
     join = library.concat if hasattr(library, "concat") else library.concatenate
     return join(vectors)
 
@@ -94,11 +94,11 @@ def nonzero(array: Any) -> tuple[Any, Any]:
     if is_torch(array):
         row, column = array.nonzero(as_tuple=True)
     else:
-        row, column = namespace(array).nonzero(array)
-    return host(row), host(column)
+        row, column = array_namespace(array).nonzero(array)
+    return to_numpy(row), to_numpy(column)
 
 
-def host(array: Any) -> Any:
+def to_numpy(array: Any) -> Any:
     """Convert a small array of any device to NumPy."""
     if isinstance(array, np.ndarray):
         return array
@@ -111,21 +111,21 @@ def host(array: Any) -> Any:
         return np.from_dlpack(array)
 
 
-def half_type(data: Any) -> str:
+def half_precision_type(data: Any) -> str:
     """Type name of scores with few digits, where equal scores are common; otherwise ""."""
     kind = type_name(data)
     return kind if kind.startswith(HALF) else ""
 
 
-def floating(array: Any) -> Any:
+def to_floating(array: Any) -> Any:
     """Convert integers and booleans to float64; return other arrays unchanged."""
     is_integer = "int" in type_name(array) or "bool" in type_name(array)
-    return converted(array, "float64") if is_integer else array
+    return to_type(array, "float64") if is_integer else array
 
 
-def converted(array: Any, kind: Any) -> Any:
+def to_type(array: Any, kind: Any) -> Any:
     """Convert an array to another type of its library, given as the type or the type's name."""
-    library = namespace(array)
+    library = array_namespace(array)
     kind = getattr(library, kind) if isinstance(kind, str) else kind
     if is_torch(array):
         return array.to(kind)
@@ -134,7 +134,7 @@ def converted(array: Any, kind: Any) -> Any:
     return library.astype(array, kind, copy=False)
 
 
-def is_number(array: Any) -> bool:
+def is_numeric(array: Any) -> bool:
     """Whether an array holds real numbers, booleans included."""
     return type_name(array).startswith(("float", "bfloat", "int", "uint", "bool"))
 
@@ -149,36 +149,36 @@ def is_torch(array: Any) -> bool:
     return type(array).__module__.partition(".")[0] == "torch"
 
 
-def pick_rows(array: Any, row: Any) -> Any:
+def take_rows(array: Any, row: Any) -> Any:
     """Select matrix rows by index, as a view if the indices are consecutive and ascending."""
     if row.size and row[-1] - row[0] + 1 == row.size and (row[1:] > row[:-1]).all():
         return array[int(row[0]) : int(row[-1]) + 1, :]
-    return pick(array, row, axis=0)
+    return take_positions(array, row, axis=0)
 
 
-def pick(array: Any, positions: IntArray, axis: int) -> Any:
+def take_positions(array: Any, positions: IntArray, axis: int) -> Any:
     """Copy rows (axis 0) or columns (axis 1) of a matrix."""
-    index = on_device_of(array, positions)
+    index = to_device_of(array, positions)
     if is_torch(array):
         return array.index_select(axis, index)
-    return namespace(array).take(array, index, axis=axis)
+    return array_namespace(array).take(array, index, axis=axis)
 
 
-def places_in(ordered: Any, values: Any, side: str) -> IntArray:
+def insertion_positions(ordered: Any, values: Any, side: str) -> IntArray:
     """Positions at which values would be inserted into an ascending vector, as a NumPy array."""
-    library = namespace(ordered)
+    library = array_namespace(ordered)
     kind = library.result_type(ordered, values)
-    arrays = converted(ordered, kind), converted(values, kind)
-    return host(library.searchsorted(*arrays, side=side))  # type: ignore[no-any-return]
+    arrays = to_type(ordered, kind), to_type(values, kind)
+    return to_numpy(library.searchsorted(*arrays, side=side))  # type: ignore[no-any-return]
 
 
-def ascending(array: Any) -> Any:
+def sort_ascending(array: Any) -> Any:
     """Sort a vector in ascending order, on its device."""
-    ordered = namespace(array).sort(array)
+    ordered = array_namespace(array).sort(array)
     return ordered.values if is_torch(array) else ordered
 
 
-def refuse_places(arrays: list[Any], names: str) -> None:
+def refuse_different_devices(arrays: list[Any], names: str) -> None:
     """Refuse arrays on different devices, as these cannot be compared."""
     places = dict[str, None]()
     for array in arrays:
@@ -206,7 +206,7 @@ class Parallel:
         return replace(self, **{name: c if c is None else c[rows] for name, c in columns.items()})
 
 
-def joined(blocks: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+def concatenate_fields(blocks: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
     """Concatenate the named arrays of all blocks; None where a block has None."""
     columns = {name: [getattr(block, name) for block in blocks] for name in names}
     return {

@@ -9,7 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._evidence.hits import FloatArray, IntArray
-from rankmeter._rankings.arrays import Parallel, asarray, host, joined, nonzero, take, type_name
+from rankmeter._rankings.arrays import (
+    Parallel,
+    asarray,
+    concatenate_fields,
+    nonzero,
+    take_cells,
+    to_numpy,
+    type_name,
+)
 from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, DuplicateError
 from rankmeter.errors._checks import counted
@@ -52,7 +60,7 @@ class Cells(Parallel):
         """Merge two disjoint sets of cells."""
         if not (self.n and other.n):
             return other if other.n else self
-        return Cells.of(**joined([self, other], self.arrays))
+        return Cells.of(**concatenate_fields([self, other], self.arrays))
 
     def rows_with(self, n_rows: int) -> tuple[int, int]:
         """Count the rows without any cell, and the rows with several cells of a gain above 0."""
@@ -166,7 +174,7 @@ def _parse_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
                 "for two rows can mean two things: pass a list with the ids of each row, or a "
                 "SciPy matrix of the cells"
             )
-        row, column = (_as_int64(host(asarray(part, name)), name) for part in data)
+        row, column = (_as_int64(to_numpy(asarray(part, name)), name) for part in data)
         if row.shape != column.shape or row.ndim != 1:
             raise DataError(
                 f"`{name}` as a pair must be the rows and the columns of the cells, two arrays of "
@@ -178,9 +186,9 @@ def _parse_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     array = asarray(data, name)
     if array.ndim == 2 and tuple(array.shape) == (n_rows, n_columns) and _is_mask(array, name):
         row, column = nonzero(array)
-        labels = None if "bool" in str(array.dtype) else host(take(array, row, column))
+        labels = None if "bool" in str(array.dtype) else to_numpy(take_cells(array, row, column))
         return _cells_of_labels(row, column, labels, name)
-    return _cells_of_ids(host(array), name, n_rows)
+    return _cells_of_ids(to_numpy(array), name, n_rows)
 
 
 def is_ragged(data: Any) -> bool:
@@ -205,7 +213,7 @@ def _cells_of_lists(data: list[Any], name: str, n_rows: int) -> Cells:
 
 def _ids(data: Any, name: str) -> npt.NDArray[Any]:
     ids = list(data) if isinstance(data, (list, tuple, set, frozenset, range)) else data
-    array = np.atleast_1d(host(asarray(ids, name)))
+    array = np.atleast_1d(to_numpy(asarray(ids, name)))
     return array if array.size else array.astype(np.int64)
 
 
@@ -271,7 +279,7 @@ def _is_mask(array: Any, name: str) -> bool:
     """
     if type_name(array).startswith(("bool", "float", "bfloat")):
         return True
-    values = host(array)
+    values = to_numpy(array)
     if ((values == 0) | (values == 1)).all():
         return True
     ids = values != -1

@@ -25,7 +25,7 @@ THREADS = min(4, os.cpu_count() or 1)
 """How many parts are worked on at the same time."""
 
 
-def in_threads(work: Callable[[int], _T], n: int, limit: int = THREADS + 1) -> Iterator[_T]:
+def map_in_threads(work: Callable[[int], _T], n: int, limit: int = THREADS + 1) -> Iterator[_T]:
     """Yield `work(i)` for i below `n`, in order; at most `limit` results are computed ahead."""
     if n == 1:
         yield work(0)
@@ -45,7 +45,7 @@ def in_threads(work: Callable[[int], _T], n: int, limit: int = THREADS + 1) -> I
 
 def map_pieces(pieces: Pieces, work: Callable[[int], _T], task: str) -> Iterator[_T]:
     """Yield the results of `work` for all pieces, in order; progress is reported under `task`."""
-    return with_progress(in_threads(work, len(pieces)), task, len(pieces), pieces.n_rows)
+    return with_progress(map_in_threads(work, len(pieces)), task, len(pieces), pieces.n_rows)
 
 
 FEW = 4000
@@ -59,20 +59,20 @@ class Codes:
         self.users, self._known = as_ids(users), codes
         self.n = len(users)
         self.low: int | None = None
-        if (ends := _dense_ends([self.users])) is not None:
+        if (ends := _dense_range([self.users])) is not None:
             self.low = ends[0]
             self.table = np.full(ends[1] - ends[0] + 1, -1, dtype=np.int64)
-            self.table[_offsets(self.users, ends[0])] = np.arange(self.n)
+            self.table[_offsets_from_lowest(self.users, ends[0])] = np.arange(self.n)
 
     @classmethod
     def of_tables(cls, *tables: Table) -> Codes:
         """Create the codes of all users named in any of the tables, in ascending order."""
-        columns = _users_of(tables)
+        columns = _user_columns(tables)
         filled = [ids for ids in columns if len(ids)]
-        if _are_few(filled) or _dense_ends(filled) is not None:
-            return cls(distinct(columns))
+        if _are_few(filled) or _dense_range(filled) is not None:
+            return cls(distinct_ids(columns))
         folded = [_collapse_runs(ids.series()) for ids in filled]
-        codes = cls(_unique([values for values, _ in folded]))
+        codes = cls(_unique_ids([values for values, _ in folded]))
         codes._known = [
             (ids, codes._repeat_codes(*fold)) for ids, fold in zip(filled, folded, strict=True)
         ]
@@ -85,23 +85,27 @@ class Codes:
             if column is ids:
                 return code
         if self.low is not None:
-            dense: IntArray = self.table[_offsets(ids, self.low)]
+            dense: IntArray = self.table[_offsets_from_lowest(ids, self.low)]
             return dense
         if self._are_few(ids):
-            return self._one_by_one(ids)
+            return self._look_up_in_dict(ids)
         return self._repeat_codes(*_collapse_runs(ids.series()))
 
     def _repeat_codes(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
         """Codes of ids in runs: the code of each value, repeated by the length of its run."""
-        code = self._look_up(values)
+        code = self._look_up_by_polars(values)
         return code if lengths is None else np.repeat(code, lengths)
 
     def find(self, ids: Ids | pl.Series) -> IntArray:
         """Codes of any ids; -1 for ids not in `users`."""
         ids = as_ids(ids)
         if self.low is None:
-            return self._one_by_one(ids) if self._are_few(ids) else self._look_up(ids.series())
-        offset = _offsets(ids, self.low)
+            return (
+                self._look_up_in_dict(ids)
+                if self._are_few(ids)
+                else self._look_up_by_polars(ids.series())
+            )
+        offset = _offsets_from_lowest(ids, self.low)
         code = self.table.take(offset, mode="clip")
         code[(offset < 0) | (offset >= self.table.size)] = -1
         return code
@@ -109,18 +113,18 @@ class Codes:
     def _are_few(self, ids: Ids) -> bool:
         return not self.n or not len(ids) or _are_few([self.users, ids])
 
-    def _one_by_one(self, ids: Ids) -> IntArray:
+    def _look_up_in_dict(self, ids: Ids) -> IntArray:
         """Codes of a few ids, looked up in a dict; -1 for ids not in `users`."""
-        return np.array([self._by_id.get(user, -1) for user in ids.to_list()], dtype=np.int64)
+        return np.array([self._code_by_id.get(user, -1) for user in ids.to_list()], dtype=np.int64)
 
     @cached_property
-    def _by_id(self) -> dict[object, int]:
+    def _code_by_id(self) -> dict[object, int]:
         return {user: code for code, user in enumerate(self.users.to_list())}
 
-    def _look_up(self, ids: pl.Series) -> IntArray:
+    def _look_up_by_polars(self, ids: pl.Series) -> IntArray:
         """Codes of any ids, looked up by Polars; -1 for ids not in `users`."""
         if ids.dtype == pl.String:
-            code = ids.cast(self._names, strict=False).to_physical().cast(pl.Int64)
+            code = ids.cast(self._user_enum, strict=False).to_physical().cast(pl.Int64)
         else:
             places = self.users.series().to_frame("id").with_columns(place=pl.int_range(self.n))
             joined = ids.to_frame("id").join(places, on="id", how="left", maintain_order="left")
@@ -128,10 +132,10 @@ class Codes:
         return code.fill_null(-1).to_numpy()
 
     @cached_property
-    def _names(self) -> pl.Enum:
+    def _user_enum(self) -> pl.Enum:
         return pl.Enum(self.users.series())
 
-    def mark(self, *columns: Ids | pl.Series) -> npt.NDArray[np.bool_]:
+    def mask_users_in(self, *columns: Ids | pl.Series) -> npt.NDArray[np.bool_]:
         """Mask of the users that occur in any of the columns."""
         present = np.zeros(self.n, dtype=bool)
         for part in columns:
@@ -139,7 +143,7 @@ class Codes:
         return present
 
 
-def distinct(columns: Sequence[Ids]) -> Ids:
+def distinct_ids(columns: Sequence[Ids]) -> Ids:
     """Distinct ids of columns of one type, ascending."""
     filled = [ids for ids in columns if len(ids)]
     if not filled:
@@ -148,15 +152,15 @@ def distinct(columns: Sequence[Ids]) -> Ids:
         return Objects(sorted({user for ids in filled for user in ids.to_list()}), filled[0].type)
     all_series = [ids.series() for ids in filled]
     dtype = all_series[0].dtype
-    if (ends := _dense_ends(filled)) is not None:
+    if (ends := _dense_range(filled)) is not None:
         present = np.zeros(ends[1] - ends[0] + 1, dtype=bool)
         for ids in filled:
-            present[_offsets(ids, ends[0])] = True
+            present[_offsets_from_lowest(ids, ends[0])] = True
         return IdSeries(to_series(np.flatnonzero(present) + ends[0]).cast(dtype))
-    return _unique([_collapse_runs(ids)[0].cast(dtype) for ids in all_series])
+    return _unique_ids([_collapse_runs(ids)[0].cast(dtype) for ids in all_series])
 
 
-def _unique(columns: Sequence[pl.Series]) -> IdSeries:
+def _unique_ids(columns: Sequence[pl.Series]) -> IdSeries:
     """Distinct ids of some columns, ascending."""
     # In order, which takes one thread, and a fraction of the work.
     different = [ids.unique(maintain_order=True) for ids in columns]
@@ -168,7 +172,7 @@ def _are_few(columns: Sequence[Ids]) -> bool:
     return {*map(type, columns)} <= {Objects} or sum(map(len, columns)) <= FEW
 
 
-def _dense_ends(columns: Sequence[Ids]) -> tuple[int, int] | None:
+def _dense_range(columns: Sequence[Ids]) -> tuple[int, int] | None:
     """Return (min, max) of dense integer ids, else None."""
     if not columns or not all(map(len, columns)) or columns[0].type == "String":
         return None
@@ -194,7 +198,7 @@ def are_dense(low: int, high: int, n: int) -> bool:
     return low > -(2**62) and high < 2**62 and high - low < 4 * n + 1_000_000
 
 
-def _offsets(ids: Ids, low: int) -> IntArray:
+def _offsets_from_lowest(ids: Ids, low: int) -> IntArray:
     """Subtract the lowest id from the ids."""
     numbers: IntArray = ids.integers().astype(np.int64, copy=False)
     return numbers - low if low else numbers
@@ -207,30 +211,30 @@ _SAMPLE = 1000
 """Rows of each table that are looked at first."""
 
 
-def is_grouped(table: Table) -> bool:
+def is_grouped_by_user(table: Table) -> bool:
     """Whether user ids are text and the rows of each user seem to be contiguous."""
     users = table.users
     return users.type == "String" and runs_of_ids(users.series().head(_SAMPLE)) is not None
 
 
-def partitions(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
+def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
     """Return up to `n` functions; each builds the tables of one part of the users.
 
-    If the longest table `is_grouped`, users next to each other in it share a part, and their rows
-    are only viewed. Otherwise parts are ranges of ids if these are integers, and made by hash if
-    not: then no user is looked up before the rows are divided.
+    If the longest table `is_grouped_by_user`, users next to each other in it share a part, and
+    their rows are only viewed. Otherwise parts are ranges of ids if these are integers, and made by
+    hash if not: then no user is looked up before the rows are divided.
     """
     longest = max(tables, key=lambda table: table.height)
-    codes = Codes.of_tables(*tables) if is_grouped(longest) else None
+    codes = Codes.of_tables(*tables) if is_grouped_by_user(longest) else None
     if codes is not None:
-        part_of_user = _number_by_place(n, codes, longest)
-        division = [_Parts(part_of_user[codes.encode(ids)]) for ids in _users_of(tables)]
+        part_of_user = _part_by_row(n, codes, longest)
+        division = [_Parts(part_of_user[codes.encode(ids)]) for ids in _user_columns(tables)]
     else:
-        part_of = _number_by_range(n, tables) or partial(_number_by_hash, n)
-        division = [_Parts(part_of(ids)) for ids in _users_of(tables)]
+        part_of = _part_by_id_range(n, tables) or partial(_part_by_hash, n)
+        division = [_Parts(part_of(ids)) for ids in _user_columns(tables)]
 
     def build(number: int) -> Share:
-        places = [part.at(number) for part in division]
+        places = [part.positions_in_part(number) for part in division]
         divided = [
             table.only(rows, empty)
             for table, rows, empty in zip(tables, places[::2], places[1::2], strict=True)
@@ -241,7 +245,9 @@ def partitions(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
         code_in_part = np.cumsum(is_inside) - 1
         known_codes = [
             (part, code_in_part[codes.encode(ids)[rows]])
-            for ids, part, rows in zip(_users_of(tables), _users_of(divided), places, strict=True)
+            for ids, part, rows in zip(
+                _user_columns(tables), _user_columns(divided), places, strict=True
+            )
         ]
         return Codes(codes.users.where(is_inside), known_codes), divided
 
@@ -251,7 +257,7 @@ def partitions(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
     return [partial(build, number) for number in np.flatnonzero(filled).tolist() or [0]]
 
 
-def _users_of(tables: Sequence[Table]) -> list[Ids]:
+def _user_columns(tables: Sequence[Table]) -> list[Ids]:
     """User ids of the rows of each table, and of the users without rows."""
     return [ids for table in tables for ids in (table.users, table.empty_users)]
 
@@ -263,14 +269,14 @@ class _Parts:
         self.numbers = numbers
         self._ascending = bool(np.all(numbers[1:] >= numbers[:-1]))
 
-    def at(self, number: int) -> IntArray:
+    def positions_in_part(self, number: int) -> IntArray:
         """Positions of the ids in one part."""
         if self._ascending:
             return np.arange(*np.searchsorted(self.numbers, [number, number + 1]))
         return np.flatnonzero(self.numbers == number)
 
 
-def _number_by_place(n: int, codes: Codes, longest: Table) -> npt.NDArray[Any]:
+def _part_by_row(n: int, codes: Codes, longest: Table) -> npt.NDArray[Any]:
     """Part number of each user, so that neighbors in the longest table share a part."""
     user = codes.encode(longest.users)
     first = np.flatnonzero(np.diff(user, prepend=-1))
@@ -279,7 +285,7 @@ def _number_by_place(n: int, codes: Codes, longest: Table) -> npt.NDArray[Any]:
     return number.astype(np.min_scalar_type(n))
 
 
-def _number_by_range(n: int, tables: Sequence[Table]) -> Callable[[Ids], npt.NDArray[Any]] | None:
+def _part_by_id_range(n: int, tables: Sequence[Table]) -> Callable[[Ids], npt.NDArray[Any]] | None:
     """Return a function from ids to the number of their range; None unless ids are integers."""
     users = [table.users for table in tables if table.height]
     if not users or users[0].type == "String":
@@ -290,7 +296,7 @@ def _number_by_range(n: int, tables: Sequence[Table]) -> Callable[[Ids], npt.NDA
     return lambda users: np.searchsorted(starts, users.integers(), side="right").astype(small)
 
 
-def _number_by_hash(n: int, users: Ids) -> npt.NDArray[Any]:
+def _part_by_hash(n: int, users: Ids) -> npt.NDArray[Any]:
     half = np.uint64(32)
     part: npt.NDArray[Any] = (users.series().hash(3).to_numpy() >> half) * np.uint64(n) >> half
     return part.astype(np.min_scalar_type(n))

@@ -20,7 +20,7 @@ from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._rankings.tally import Marks, Tally, by_text
+from rankmeter._rankings.tally import Marks, Tally, compares_as_text
 from rankmeter._rankings.ties import ORDERED
 from rankmeter._reading.by_user import Ids, IdSeries, id_sort_keys
 
@@ -59,7 +59,9 @@ class Candidates:
             value = (np.arange(user.size) if number is None else number).astype(np.float64)
         else:
             value = frame[order].to_numpy()
-            value = compared(value, score_type) if falling else sort_key(value, order, score_type)
+            value = (
+                round_scores(value, score_type) if falling else sort_key(value, order, score_type)
+            )
         return cls(user, number, value, order, IdSeries(frame["item"]), groups, falling)
 
     @classmethod
@@ -79,13 +81,13 @@ class Candidates:
     def sorted_values(self) -> FloatArray:
         """Sort keys of each user's rows, ascending; `value` itself if already sorted."""
         value, order = self.value, self.groups.order
-        if order is not None and not _is_sorted(self.user, self.offsets[[0, -1]]):
+        if order is not None and not _are_segments_sorted(self.user, self.offsets[[0, -1]]):
             value = value[order]
-        if _is_sorted(value, self.offsets):
+        if _are_segments_sorted(value, self.offsets):
             return value
-        return sort_within(value.copy() if value is self.value else value, self.offsets)
+        return sort_segments(value.copy() if value is self.value else value, self.offsets)
 
-    def of_users(self, users: IntArray) -> tuple[IntArray, IntArray]:
+    def rows_of_users(self, users: IntArray) -> tuple[IntArray, IntArray]:
         """User and position of each row of some users."""
         begin, n = self.offsets[users], self.offsets[users + 1] - self.offsets[users]
         rows = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum())
@@ -106,16 +108,16 @@ class Candidates:
         is_there &= (marks.row < 0) | (self.value.take(position, mode="clip") == marks.value)
         return is_there
 
-    def numbered(self, marks: Marks) -> Marks:
+    def with_row_numbers(self, marks: Marks) -> Marks:
         """Fill in the row number of each mark where the number was left out."""
         return marks
 
     @property
-    def number(self) -> IntArray:
+    def row_numbers(self) -> IntArray:
         """Number of each row among all rows."""
         return np.arange(self.user.size) if self.row is None else self.row
 
-    def numbers_at(self, rows: IntArray) -> IntArray:
+    def row_numbers_at(self, rows: IntArray) -> IntArray:
         """Row numbers of the rows at some positions."""
         return rows if self.row is None else self.row[rows]
 
@@ -123,38 +125,38 @@ class Candidates:
         """Items of the rows at some positions."""
         return self.item.take(rows)
 
-    def marks(self, rows: IntArray) -> Marks:
+    def marks_at(self, rows: IntArray) -> Marks:
         """Turn the rows at some positions into marks without a gain."""
         user, value = self.user[rows], self.value[rows]
-        return Marks(user, np.zeros(rows.size), self.numbers_at(rows), value, self.item, rows)
+        return Marks(user, np.zeros(rows.size), self.row_numbers_at(rows), value, self.item, rows)
 
     def only(self, rows: IntArray) -> Candidates:
         """Select rows by ascending positions."""
-        return self._like(self.marks(rows))
+        return self._from_marks(self.marks_at(rows))
 
     def followed_by(self, marks: Marks) -> Candidates:
         """Append rows with higher numbers."""
-        rows = self.marks(np.arange(self.user.size))
+        rows = self.marks_at(np.arange(self.user.size))
         items = IdSeries(pl.concat([rows.item.series(), marks.item.series()]))
         positions = rows.user.size + np.arange(marks.user.size)
         appended = replace(marks, items=items, position=positions)
-        return self._like(replace(rows, items=items).followed_by(appended))
+        return self._from_marks(replace(rows, items=items).followed_by(appended))
 
-    def _like(self, marks: Marks) -> Candidates:
+    def _from_marks(self, marks: Marks) -> Candidates:
         return Candidates.of_marks(marks, self.offsets.size - 1, self.order, falling=self.falling)
 
 
 def sort_key(number: FloatArray, order: str, score_type: str = "float64") -> FloatArray:
     """Sort keys of scores or ranks; smaller is better."""
-    return -compared(number, score_type) if order == "score" else number
+    return -round_scores(number, score_type) if order == "score" else number
 
 
-def compared(score: FloatArray, score_type: str) -> FloatArray:
+def round_scores(score: FloatArray, score_type: str) -> FloatArray:
     """Round scores to the precision of their comparison."""
     return score.astype(np.float32).astype(np.float64) if score_type == "float32" else score
 
 
-def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
+def count_at_marks(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
     """Count the candidates above, equal to and before each mark; a mark does not equal itself.
 
     The counts of disjoint candidates add up to those of all of them. The order within tied groups
@@ -172,23 +174,23 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
         above = np.minimum(position, c.offsets[t.user + 1]) - c.offsets[t.user]
         equal = np.zeros_like(above)
         return RankCounts(t.user, t.gain, above, equal, equal if ordered else None, n_ranked)
-    above, equal = _above_and_equal(c, t)
+    above, equal = _count_above_and_equal(c, t)
     equal -= c.holds(t)
     before: IntArray | None = None
     if ordered:
         before = np.zeros_like(equal)
         if (tied := equal > 0).any():
             marks = t.only(tied)
-            marks = c.numbered(marks) if ties == "input" else marks
-            before[tied] = _defined_counts(c, marks, [ties]).before(ties)
+            marks = c.with_row_numbers(marks) if ties == "input" else marks
+            before[tied] = _tally_by_definition(c, marks, [ties]).count_before(ties)
     return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
 
 
-def _above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
+def _count_above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
     """Count, for each mark, the better candidates of its user and the candidates of equal value."""
     if _native.native is None:
-        tally = _defined_counts(c, t)
-        return tally.above(), tally.equal()
+        tally = _tally_by_definition(c, t)
+        return tally.count_above(), tally.count_equal()
     above, upto = np.empty((2, t.user.size), dtype=np.int64)
     value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
     mark_value, order = np.ascontiguousarray(t.value), None
@@ -204,53 +206,53 @@ def _above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
     return above, np.subtract(upto, above, out=upto)
 
 
-def _defined_counts(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
+def _tally_by_definition(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
     """Count the candidates of the marks' users by the definition, in Python."""
-    user, rows = c.of_users(np.flatnonzero(np.bincount(t.user)))
+    user, rows = c.rows_of_users(np.flatnonzero(np.bincount(t.user)))
     value = c.value[rows]
     if c.falling:
         value, t = -value, replace(t, value=-t.value)
     tally = Tally(t, c.offsets.size - 1, rules)
-    tally.add(user, value, c.numbers_at(rows), lambda places: c.items_at(rows[places]))
+    tally.add(user, value, c.row_numbers_at(rows), lambda places: c.items_at(rows[places]))
     return tally
 
 
-def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
+def sort_segments(value: FloatArray, offsets: IntArray) -> FloatArray:
     """Sort each segment; in place if all nonempty segments have one length."""
-    longest, n = _segment_sizes(offsets)
+    longest, n = _longest_and_nonempty_segments(offsets)
     if value.size == n * longest:
         value.reshape(n, longest).sort(axis=1)
         return value
     result = np.empty_like(value)
-    for positions, is_filled, padded in _as_matrices(value, offsets):
+    for positions, is_filled, padded in _segments_as_matrices(value, offsets):
         padded.sort(axis=1)
         result[positions[is_filled]] = padded[is_filled]
     return result
 
 
-def order_within(value: FloatArray, offsets: IntArray) -> IntArray:
+def argsort_segments(value: FloatArray, offsets: IntArray) -> IntArray:
     """Positions that sort each segment by ascending value, equal values by position."""
     result = np.empty(value.size, dtype=np.int64)
-    for positions, is_filled, padded in _as_matrices(value, offsets):
+    for positions, is_filled, padded in _segments_as_matrices(value, offsets):
         order = np.argsort(padded, axis=1, kind="stable")
         result[positions[is_filled]] = (positions[:, :1] + order)[is_filled]
     return result
 
 
-def _segment_sizes(offsets: IntArray) -> tuple[int, int]:
+def _longest_and_nonempty_segments(offsets: IntArray) -> tuple[int, int]:
     """Length of the longest segment, and number of nonempty segments."""
     length = np.diff(offsets)
     return int(length.max(initial=0)), int(np.count_nonzero(length))
 
 
-def _as_matrices(
+def _segments_as_matrices(
     value: FloatArray, offsets: IntArray
 ) -> Iterator[tuple[IntArray, BoolArray, FloatArray]]:
     """Yield segments of similar length as matrix rows: positions, mask of filled cells, values.
 
     Rows are filled up with infinity.
     """
-    length, (longest, n) = np.diff(offsets), _segment_sizes(offsets)
+    length, (longest, n) = np.diff(offsets), _longest_and_nonempty_segments(offsets)
     width = np.where(length > 0, 1 << np.ceil(np.log2(np.maximum(length, 1))).astype(np.int64), 0)
     if value.size == n * longest:
         width = length
@@ -263,7 +265,7 @@ def _as_matrices(
         yield positions, is_filled, padded
 
 
-def _is_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
+def _are_segments_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
     """Whether each segment is in ascending order."""
     rising = np.append(True, value[1:] >= value[:-1])
     starts = offsets[:-1]
@@ -273,4 +275,4 @@ def _is_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
 
 def item_sort_key(item: pl.Series, ties: TieRule) -> pl.Series:
     """Ascending sort key of tied items, for a tie rule that compares items."""
-    return id_sort_keys(item, text=by_text(ties, str(item.dtype)))
+    return id_sort_keys(item, text=compares_as_text(ties, str(item.dtype)))

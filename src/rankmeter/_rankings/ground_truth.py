@@ -12,7 +12,7 @@ import polars as pl
 from rankmeter._choices import Alignment, same_grade
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._rankings.codes import Codes
-from rankmeter._rankings.pairs import Pairs, Refused, offsets_of, unique_judgements
+from rankmeter._rankings.pairs import Pairs, Refused, unique_judgments, user_offsets
 from rankmeter._reading.by_user import AnyRows, ByUser, Ids, InFrame, to_series
 from rankmeter._reading.table import Table
 
@@ -48,7 +48,7 @@ class Judged:
         """Item of each judgment."""
         return self.rows.items()
 
-    def lookup_form(self, lists: ByUser) -> Any:
+    def items_for_lookup(self, lists: ByUser) -> Any:
         """Convert the items to the form that `look_up` takes, once for each type of lists."""
         kind = type(lists)
         if kind not in self._sought:
@@ -56,23 +56,27 @@ class Judged:
         return self._sought[kind]
 
 
-def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None = None) -> Judged:
+def prepare_truth(
+    truth: Table, codes: Codes, choices: Alignment, names: Codes | None = None
+) -> Judged:
     """Prepare the ground truth of a block for `align`; `names` are the codes of items for hits."""
     counts: dict[str, int] = {}
     code, rows, contradictions = codes.encode(truth.users), truth.rows, Refused()
     code, gain = rows.by_row(code), truth.gains
     # An index has no item twice for a user.
     if not rows.is_index and Pairs.of(code, truth.frame["item"], codes.n).repeated:
-        frame, contradictions = unique_judgements(truth, choices, counts)
+        frame, contradictions = unique_judgments(truth, choices, counts)
         rows, code, gain = InFrame(frame), codes.encode(frame["user"]), frame["gain"].to_numpy()
     counts |= grades_without_entry(gain, choices)
-    gain = counted_gains(code, gain, codes.n, choices)
+    gain = gains_by_choice(code, gain, codes.n, choices)
     item = None if names is None else names.encode(rows.items())
     ideals = perfect_hits(code, gain, codes.n, choices, item)
     return Judged(choices, codes, rows, code, gain, *ideals, counts, contradictions, item)
 
 
-def counted_gains(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
+def gains_by_choice(
+    user: IntArray, gain: FloatArray, n_users: int, choices: Alignment
+) -> FloatArray:
     """Gains of judged items: as given, from a table of grades, or changed by ``gains="reached"``.
 
     Items that are not relevant count at most 0 then.
@@ -117,12 +121,12 @@ def perfect_hits(
 
     def of(rows: Any, gains: FloatArray) -> Hits:
         codes = None if item is None else item[rows]
-        return _ideal(user[rows], gains, n_users, codes)
+        return _ideal_hits(user[rows], gains, n_users, codes)
 
-    return of(relevant, gains_of(gain[relevant], choices)), of(other, gain[other])
+    return of(relevant, contributed_gains(gain[relevant], choices)), of(other, gain[other])
 
 
-def gains_of(gain: FloatArray, choices: Alignment) -> FloatArray:
+def contributed_gains(gain: FloatArray, choices: Alignment) -> FloatArray:
     """Gains that relevant items contribute; for ``gains="above"`` relative to the threshold."""
     if choices.gains != "above":
         return gain
@@ -130,8 +134,10 @@ def gains_of(gain: FloatArray, choices: Alignment) -> FloatArray:
     return gain - threshold + (operator == ">=")
 
 
-def _ideal(user: IntArray, gain: FloatArray, n_users: int, item: IntArray | None = None) -> Hits:
-    offsets = offsets_of(user, n_users)
+def _ideal_hits(
+    user: IntArray, gain: FloatArray, n_users: int, item: IntArray | None = None
+) -> Hits:
+    offsets = user_offsets(user, n_users)
     if item is not None:
         order = np.lexsort((item, -gain, user))
         return replace(Hits.perfect(offsets, gain[order]), item=item[order])

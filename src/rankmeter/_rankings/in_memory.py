@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
-from rankmeter._rankings.counts import Candidates, compared, count
+from rankmeter._rankings.counts import Candidates, count_at_marks, round_scores
 from rankmeter._rankings.ground_truth import Judged
-from rankmeter._rankings.pairs import Groups, Pairs, best_of, is_self
+from rankmeter._rankings.pairs import Groups, Pairs, are_self_items, best_ranked_rows
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.tally import Marks
-from rankmeter._rankings.ties import tie_order
+from rankmeter._rankings.ties import definite_tie_rule
 from rankmeter._reading.by_user import ByUser, Ids, IdSeries, Objects, to_series
 from rankmeter._reading.pieces import Rest
 from rankmeter._reading.table import Table
@@ -46,11 +46,11 @@ class Rows:
         if self.order != "list":
             raw = self.frame[self.order].to_numpy()[row]
         user, gain, value = c.user[row], judged.gain[judgment], c.value[row]
-        return Marks(user, gain, c.numbers_at(row), value, judged.items, judgment, raw)
+        return Marks(user, gain, c.row_numbers_at(row), value, judged.items, judgment, raw)
 
     def self_items(self) -> Marks:
-        return self.candidates.marks(
-            np.flatnonzero(is_self(self.frame["user"], self.frame["item"]))
+        return self.candidates.marks_at(
+            np.flatnonzero(are_self_items(self.frame["user"], self.frame["item"]))
         )
 
     def repeats(self) -> Marks | None:
@@ -58,15 +58,15 @@ class Rows:
             return None
         repeated = self.frame.with_row_index("row")
         repeated = repeated.filter(pl.struct("user", "item").is_duplicated())
-        best = best_of(repeated, self.order)["row"].to_numpy()
+        best = best_ranked_rows(repeated, self.order)["row"].to_numpy()
         worse = np.setdiff1d(repeated["row"].to_numpy(), best, assume_unique=True)
-        return self.candidates.marks(worse.astype(np.int64))
+        return self.candidates.marks_at(worse.astype(np.int64))
 
-    def numbered(self, marks: Marks) -> Marks:
+    def with_row_numbers(self, marks: Marks) -> Marks:
         return marks
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        return count(self.candidates, marks, ties)
+        return count_at_marks(self.candidates, marks, ties)
 
     def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
         """Candidates without `removed` rows: at least all with a rank up to `depth` then."""
@@ -84,7 +84,7 @@ def leave_out(candidates: Candidates, removed: Sequence[Marks]) -> Candidates:
     if not removed:
         return candidates
     rows = np.concatenate([rows_of_rule.row for rows_of_rule in removed])
-    return candidates.only(np.flatnonzero(~np.isin(candidates.number, rows)))
+    return candidates.only(np.flatnonzero(~np.isin(candidates.row_numbers, rows)))
 
 
 class Kept(Rows):
@@ -100,8 +100,10 @@ class Kept(Rows):
         users = self.codes.users.series()
         rows = {"user": users.gather(to_series(marks.user)), "item": marks.item.series()}
         rows["number"] = to_series(marks.row)
-        counts = self.rest.count(pl.DataFrame(rows), marks.value, tie_order(ties), self.score_type)
-        n_ranked = self._by_code(self.rest.users, self.rest.n_rows).astype(np.int64)
+        counts = self.rest.count(
+            pl.DataFrame(rows), marks.value, definite_tie_rule(ties), self.score_type
+        )
+        n_ranked = self._numbers_by_code(self.rest.users, self.rest.n_rows).astype(np.int64)
         return super().tally(marks, ties) + RankCounts(marks.user, marks.gain, *counts, n_ranked)
 
     def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:
@@ -117,8 +119,10 @@ class Kept(Rows):
         first = Candidates.of(frame, code, groups, self.order, self.score_type)
         top = leave_out(first, removed)
         # The rows of the user itself leave no room, but for the second of those with given ranks.
-        is_own = is_self(frame["user"], frame["item"])
-        lost = ~np.isin(first.number, top.number) & (is_own if self.order == "rank" else ~is_own)
+        is_own = are_self_items(frame["user"], frame["item"])
+        lost = ~np.isin(first.row_numbers, top.row_numbers) & (
+            is_own if self.order == "rank" else ~is_own
+        )
         n_gone = np.bincount(code[lost], minlength=1)
         if n_gone.max() > (self.order == "rank"):
             user = self.codes.users.series()[int(n_gone.argmax())]
@@ -132,9 +136,11 @@ class Kept(Rows):
 
     def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
         last = self.rest.last_ranks()
-        return np.maximum(super().last_ranks(removed), self._by_code(last["user"], last["rank"]))
+        return np.maximum(
+            super().last_ranks(removed), self._numbers_by_code(last["user"], last["rank"])
+        )
 
-    def _by_code(self, users: pl.Series, numbers: ArrayLike) -> FloatArray:
+    def _numbers_by_code(self, users: pl.Series, numbers: ArrayLike) -> FloatArray:
         """Number of each user by code; 0 for users without a number."""
         code, result = self.codes.find(users), np.zeros(self.n_users)
         result[code[code >= 0]] = np.asarray(numbers)[code >= 0]
@@ -153,10 +159,10 @@ class Lookup:
         self.falling = lists.order == "score"
         self._place = np.full(n_users, code.size)  # of the list of each user; of an empty one
         self._place[code] = np.arange(code.size)
-        value = np.zeros(0) if lists.numbers is None else compared(lists.numbers, score_type)
+        value = np.zeros(0) if lists.numbers is None else round_scores(lists.numbers, score_type)
         nobody, no_items = np.empty(0, dtype=np.int64), Objects([], lists.item_type)
         groups = Groups(None, np.append(lists.offsets, lists.offsets[-1]))
-        self._all = _Places(
+        self._all = _ListedItems(
             nobody, None, value, lists.order, no_items, groups, falling=True, lists=lists
         )
 
@@ -164,10 +170,10 @@ class Lookup:
         list_index = self._place[judged.code]
         order = np.argsort(list_index, kind="stable")
         order = order[: np.searchsorted(list_index, self.code.size, sorter=order)]
-        sought = judged.lookup_form(self.lists)
+        sought = judged.items_for_lookup(self.lists)
         if not np.array_equal(order, np.arange(list_index.size)):
             sought = sought.take(order)
-        return self._marks_of(list_index[order], sought, judged.gain, judged.items, order)
+        return self._find_marks(list_index[order], sought, judged.gain, judged.items, order)
 
     def self_items(self) -> Marks:
         users, item_type = self.lists.users, self.lists.item_type
@@ -179,23 +185,23 @@ class Lookup:
             users = IdSeries(ids)
         items, n = users.take(list_index), list_index.size
         sought = self.lists.sought(items)
-        marks = self._marks_of(list_index, sought, np.zeros(n), items, np.arange(n))
+        marks = self._find_marks(list_index, sought, np.zeros(n), items, np.arange(n))
         return marks if self.order == "list" else replace(marks, row=marks.row - 1)
 
     def repeats(self) -> None:
         """Return None, as no item is repeated for a user; see `Ranking`."""
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        counts = count(self._all, replace(marks, user=self._place[marks.user]), ties)
+        counts = count_at_marks(self._all, replace(marks, user=self._place[marks.user]), ties)
         n_ranked = np.zeros(self.n_users, dtype=np.int64)
         n_ranked[self.code] = self.lists.lengths
         return replace(counts, user=marks.user, n_ranked=n_ranked)
 
-    def numbered(self, marks: Marks) -> Marks:
-        numbered = self._all.numbered(replace(marks, user=self._place[marks.user]))
+    def with_row_numbers(self, marks: Marks) -> Marks:
+        numbered = self._all.with_row_numbers(replace(marks, user=self._place[marks.user]))
         return replace(marks, row=numbered.row)
 
-    def _marks_of(
+    def _find_marks(
         self, list_index: IntArray, sought: Any, gain: FloatArray, items: Ids, which: IntArray
     ) -> Marks:
         """Find items in the lists `list_index`, as marks; `which` indexes their gains and names."""
@@ -206,12 +212,12 @@ class Lookup:
         if self.order == "list":
             row = self.lists.offsets[list_index] + number.astype(np.int64)
             return Marks(user, gain, row, row.astype(np.float64), items, which)
-        value = compared(number, self.score_type)
+        value = round_scores(number, self.score_type)
         return Marks(user, gain, np.full(list_index.size, -1), value, items, which, number)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Places(Candidates):
+class _ListedItems(Candidates):
     """All items of lists; items and row numbers are looked up only when used."""
 
     lists: ByUser
@@ -224,7 +230,7 @@ class _Places(Candidates):
         is_there: BoolArray = marks.row < len(self.lists)
         return is_there
 
-    def numbered(self, marks: Marks) -> Marks:
+    def with_row_numbers(self, marks: Marks) -> Marks:
         row = marks.row.copy()
         unnumbered = np.flatnonzero(row < 0)
         unnumbered = unnumbered[np.argsort(marks.user[unnumbered], kind="stable")]

@@ -41,7 +41,7 @@ class Kind(ABC):
         return None
 
 
-def plan_of(
+def resolve_plan_of_systems(
     metrics: str | Metric | Iterable[str | Metric],
     like: str | None,
     choices: Mapping[str, Any],
@@ -62,14 +62,14 @@ def plan_of(
     if not kinds:
         return resolve_plan(metrics, like=like, choices=choices)
     data, name = kinds[0].data, type(kinds[0]).__name__
-    plan = plan_of_data(metrics, like, choices, data)
+    plan = resolve_plan_of_data(metrics, like, choices, data)
     for entry in plan.metrics:
-        if entry.spec.of_lists or entry.spec.named:
+        if entry.spec.of_lists or entry.spec.needs_hit_items:
             raise UsageError(f"{entry.label} needs the items that were ranked, which {name} lacks")
     return plan
 
 
-def plan_of_data(
+def resolve_plan_of_data(
     metrics: str | Metric | Iterable[str | Metric],
     like: str | None,
     choices: Mapping[str, Any],
@@ -84,7 +84,7 @@ def plan_of_data(
     return plan if data == "grades" else replace(plan, words=QUERIES)
 
 
-def truth_of(systems: Mapping[str, object], truth: object) -> object:
+def truth_of_systems(systems: Mapping[str, object], truth: object) -> object:
     """Return the ground truth of the rankings themselves, or else the given `truth`.
 
     Raises
@@ -110,10 +110,10 @@ def truth_of(systems: Mapping[str, object], truth: object) -> object:
             f"{name} ({first.source}) has its own ground truth and {other} has none: they cannot "
             "be compared"
         )
-    return functools.reduce(_same_truth, tables.values())
+    return functools.reduce(_merge_same_truth, tables.values())
 
 
-def _same_truth(first: Table, second: Table) -> Table:
+def _merge_same_truth(first: Table, second: Table) -> Table:
     """Merge the judgments of two tables whose relevant items must be the same."""
     frames = [table.frame for table in (first, second)]
     if frames[0].schema != frames[1].schema:

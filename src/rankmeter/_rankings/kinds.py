@@ -10,8 +10,8 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._evidence.hits import IntArray
-from rankmeter._rankings.array_files import is_path, read_array_file, row_column
-from rankmeter._rankings.arrays import asarray, host
+from rankmeter._rankings.array_files import is_path, read_array_file, row_values
+from rankmeter._rankings.arrays import asarray, to_numpy
 from rankmeter._rankings.kind import Kind
 from rankmeter._rankings.known_ranks import count_samples, read_ranks
 from rankmeter._rankings.matrix import CandidateCells, MatrixRows, read_matrix
@@ -23,7 +23,7 @@ from rankmeter._reading.table import Origin, Table
 from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DataError, DuplicateError, InvalidValueError
-from rankmeter.errors._checks import QUERIES, brief, counted, several
+from rankmeter.errors._checks import QUERIES, brief, counted, list_values
 
 
 class Scores(Kind):
@@ -92,9 +92,11 @@ class Scores(Kind):
         """Read the cells that are candidates, by user."""
         matrix = read_matrix(self.matrix)
         counts: Counter[str] = Counter()
-        users = _different_ids(self.users, matrix.shape[0], counts)
-        items = _different_ids(self.items, matrix.shape[1], counts, "item")
-        cells = CandidateCells.of(matrix, _load(self.exclude), _load(self.candidates), counts)
+        users = _check_distinct_ids(self.users, matrix.shape[0], counts)
+        items = _check_distinct_ids(self.items, matrix.shape[1], counts, "item")
+        cells = CandidateCells.of(
+            matrix, _load_if_path(self.exclude), _load_if_path(self.candidates), counts
+        )
         cells = cells.settled(plan.bad_scores, counts)
         everyone, full = IdSeries(users), cells.lengths > 0
         rows = MatrixRows(
@@ -116,7 +118,7 @@ class _CountedQueries(Kind):
 
     def __init__(self, queries: Queries, users: Any) -> None:
         self.queries, self._facts = queries, Counter[str]()
-        self.users: Ids = IdSeries(_different_ids(users, queries.n, self._facts))
+        self.users: Ids = IdSeries(_check_distinct_ids(users, queries.n, self._facts))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} of {counted(self.queries.n, 'query', 'queries')}"
@@ -138,7 +140,7 @@ class _CountedQueries(Kind):
     def judged(self) -> Table:
         """Judgments with item 0 of each query as relevant."""
         frame = self._frame_of_items(to_series(np.ones(self.queries.n), "gain"))
-        return _judgments(frame, self.users.series().head(0), type(self).__name__)
+        return _create_judgments(frame, self.users.series().head(0), type(self).__name__)
 
     def _frame_of_items(self, numbers: pl.Series) -> pl.DataFrame:
         item = to_series(np.zeros(self.queries.n, dtype=np.int64), "item")
@@ -185,7 +187,7 @@ class Sampled(_CountedQueries):
     data = "samples"
 
     def __init__(self, positives: Any, negatives: Any, *, users: Any = None) -> None:
-        self.positives, self.negatives = _load(positives), _load(negatives)
+        self.positives, self.negatives = _load_if_path(positives), _load_if_path(negatives)
         super().__init__(count_samples(self.positives, self.negatives, CountRequest()), users)
 
     def count(self, *, single: bool, tolerance: tuple[float, float]) -> Queries:
@@ -236,7 +238,9 @@ class Ranks(_CountedQueries):
     def __init__(
         self, ranks: Any, *, candidates: Any = None, upper: Any = None, users: Any = None
     ) -> None:
-        super().__init__(read_ranks(_load(ranks), _load(upper), _load(candidates)), users)
+        super().__init__(
+            read_ranks(_load_if_path(ranks), _load_if_path(upper), _load_if_path(candidates)), users
+        )
 
 
 class Grades(Kind):
@@ -280,22 +284,26 @@ class Grades(Kind):
     data = "grades"
 
     def __init__(self, lists: Any, *, n_relevant: Any = None, users: Any = None) -> None:
-        rows = several("lists", "the gains of the items of each user, such as [[0, 0, 1]]", lists)
-        gains = [_row_gains(row, gain) for row, gain in enumerate(rows)]
+        rows = list_values(
+            "lists", "the gains of the items of each user, such as [[0, 0, 1]]", lists
+        )
+        gains = [_check_row_gains(row, gain) for row, gain in enumerate(rows)]
         self.lengths = np.array([gain.size for gain in gains], dtype=np.int64)
         self.gains = np.concatenate([*gains, np.zeros(0)])
-        self.users = _different_ids(users, self.lengths.size, Counter())
+        self.users = _check_distinct_ids(users, self.lengths.size, Counter())
         self.row = np.repeat(np.arange(self.lengths.size), self.lengths)
         self.listed = np.bincount(self.row[self.gains > 0], minlength=self.lengths.size)
         self.is_complete = n_relevant is not None
-        self.n_relevant = _n_relevant(n_relevant, self.listed)
+        self.n_relevant = _check_n_relevant(n_relevant, self.listed)
 
     def __repr__(self) -> str:
         return f"Grades of {counted(self.lengths.size, 'list')}"
 
     def read(self, plan: Plan) -> Table:  # noqa: ARG002
         """Read the lists as rows; items are named by their gains."""
-        frame = pl.DataFrame([self._users_of(self.row), to_series(self._names(), "item")])
+        frame = pl.DataFrame(
+            [self._users_of_rows(self.row), to_series(self._item_numbers(), "item")]
+        )
         empty = IdSeries(self.users.filter(to_series(self.lengths == 0)))
         cautions = () if self.is_complete else (UNKNOWN,)
         origin = Origin("Grades", counts={"rows": self.row.size}, cautions=cautions)
@@ -306,18 +314,18 @@ class Grades(Kind):
         absent = self.n_relevant - self.listed
         user = np.repeat(np.arange(absent.size), absent)
         nth = np.arange(user.size) - (np.cumsum(absent) - absent)[user] + self.listed[user]
-        row, item = np.append(self.row, user), np.append(self._names(), nth)
+        row, item = np.append(self.row, user), np.append(self._item_numbers(), nth)
         gain = np.append(self.gains, np.ones(user.size))
         frame = pl.DataFrame(
-            [self._users_of(row), to_series(item, "item"), to_series(gain, "gain")]
+            [self._users_of_rows(row), to_series(item, "item"), to_series(gain, "gain")]
         )
         without = np.bincount(row, minlength=self.lengths.size) == 0
-        return _judgments(frame, self.users.filter(to_series(without)), "Grades")
+        return _create_judgments(frame, self.users.filter(to_series(without)), "Grades")
 
-    def _users_of(self, row: IntArray) -> pl.Series:
+    def _users_of_rows(self, row: IntArray) -> pl.Series:
         return self.users.gather(to_series(row)).alias("user")
 
-    def _names(self) -> IntArray:
+    def _item_numbers(self) -> IntArray:
         """Number that names each item of the lists.
 
         Relevant ones are 0, 1, 2 … by falling gain, and the others -1, -2 … by rank: so two lists
@@ -329,8 +337,8 @@ class Grades(Kind):
         return np.where(self.gains > 0, nth, self.listed[self.row] - nth - 1)
 
 
-def _row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:
-    gains = host(asarray(data, "lists"))
+def _check_row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:
+    gains = to_numpy(asarray(data, "lists"))
     wrong = gains.ndim != 1 or gains.dtype.kind not in "iufb"
     if wrong or not (np.isfinite(gains) & (gains >= 0)).all():
         raise InvalidValueError(
@@ -340,11 +348,11 @@ def _row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:
     return gains.astype(np.float64)  # type: ignore[no-any-return]
 
 
-def _n_relevant(data: Any, listed: IntArray) -> IntArray:
+def _check_n_relevant(data: Any, listed: IntArray) -> IntArray:
     """Check the number of relevant items of each user; by default the numbers in the lists."""
     if data is None:
         return listed
-    numbers = host(asarray(data, "n_relevant"))
+    numbers = to_numpy(asarray(data, "n_relevant"))
     if numbers.dtype.kind not in "iu" or numbers.shape not in ((), listed.shape):
         raise DataError(
             f"`n_relevant` must be an integer, or one for each of "
@@ -366,22 +374,22 @@ UNKNOWN = (
 )
 
 
-def _judgments(frame: pl.DataFrame, empty: pl.Series, source: str) -> Table:
+def _create_judgments(frame: pl.DataFrame, empty: pl.Series, source: str) -> Table:
     return Table(
         InFrame(frame), "list", IdSeries(empty), Origin(source, counts={"rows": frame.height})
     )
 
 
-def _load(data: Any) -> Any:
+def _load_if_path(data: Any) -> Any:
     """Read an array if the data are a path; return other data unchanged."""
     return read_array_file(data) if is_path(data) else data
 
 
-def _different_ids(data: Any, n: int, counts: Counter[str], role: str = "user") -> pl.Series:
+def _check_distinct_ids(data: Any, n: int, counts: Counter[str], role: str = "user") -> pl.Series:
     """Check that ids are distinct; by default the ids are the numbers from 0."""
     if data is None:
         return pl.Series(role, np.arange(n))
-    column = row_column(_load(data), f"{role}s", n)
+    column = row_values(_load_if_path(data), f"{role}s", n)
     checked = to_ids(column, role, f"{role}s=", counts)
     if checked.n_unique() < len(checked):
         repeated = checked.filter(checked.is_duplicated())[0]

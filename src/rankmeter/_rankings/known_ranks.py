@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._rankings.arrays import (
+    array_namespace,
     asarray,
-    ascending,
-    floating,
-    half_type,
-    host,
-    is_number,
-    namespace,
-    places_in,
-    refuse_places,
+    half_precision_type,
+    insertion_positions,
+    is_numeric,
+    refuse_different_devices,
+    sort_ascending,
+    to_floating,
+    to_numpy,
 )
 from rankmeter._rankings.cells import LARGEST, NO_CELLS, Cells, read_cells
 from rankmeter._rankings.rank_counts import Queries, RankCounts
@@ -26,7 +26,7 @@ from rankmeter._rankings.score_counts import Block, Targets, comparable_scores, 
 from rankmeter._rankings.scores import CountRequest, Problem, to_queries
 from rankmeter.errors import DataError, DuplicateError, InvalidValueError
 from rankmeter.errors._checks import LARGEST as MOST
-from rankmeter.errors._checks import brief, counted, integer
+from rankmeter.errors._checks import brief, check_integer, counted
 
 
 def count_samples(positive: Any, negatives: Any, request: CountRequest) -> Queries:
@@ -38,13 +38,13 @@ def count_samples(positive: Any, negatives: Any, request: CountRequest) -> Queri
     negatives : array of shape (n, m), or of shape (m,) if all positives share them
     request : CountRequest
     """
-    half = half_type(positive) or half_type(negatives)
+    half = half_precision_type(positive) or half_precision_type(negatives)
     arrays = asarray(positive, "positive"), asarray(negatives, "negatives")
-    refuse_places([*arrays], "`positive` and `negatives`")
+    refuse_different_devices([*arrays], "`positive` and `negatives`")
     for name, array in zip(("positive", "negatives"), arrays, strict=True):
-        if not is_number(array):
+        if not is_numeric(array):
             raise DataError(f"`{name}` must be numbers, got an array of type {array.dtype}")
-    read = map(floating, arrays) if any(request.tolerance) else arrays
+    read = map(to_floating, arrays) if any(request.tolerance) else arrays
     positives, negative_scores = (comparable_scores(array, single=request.single) for array in read)
     if positives.ndim == 2 and positives.shape[1] == 1:
         positives = positives[:, 0]
@@ -64,17 +64,17 @@ def count_samples(positive: Any, negatives: Any, request: CountRequest) -> Queri
     if n and not negative_scores.shape[-1]:
         raise DataError("`negatives` has no scores: every positive would be first")
     for name, array in (("positive", positives), ("negatives", negative_scores)):
-        _refuse_odd(name, array)
+        _refuse_nan_or_infinite(name, array)
     cells = Cells(np.arange(n), np.zeros(n, dtype=np.int64), np.ones(n))
     targets = Targets.of(cells, positives, n, request.tolerance)
     if negative_scores.ndim == 1:
-        counts = _count_shared(targets, negative_scores)
+        counts = _count_shared_negatives(targets, negative_scores)
     else:
         counts, _ = compare_rows(Block(negative_scores), targets)
     return Queries(
         replace(counts, n_ranked=counts.n_ranked + 1),  # and the positive itself
         np.ones(n, dtype=bool),
-        np.asarray(host(positives > 0), dtype=bool),
+        np.asarray(to_numpy(positives > 0), dtype=bool),
         np.arange(n),
         None,
         {"rows": n, "columns": int(negative_scores.shape[-1]) + 1},
@@ -82,18 +82,18 @@ def count_samples(positive: Any, negatives: Any, request: CountRequest) -> Queri
     )
 
 
-def _count_shared(targets: Targets, negatives: Any) -> RankCounts:
+def _count_shared_negatives(targets: Targets, negatives: Any) -> RankCounts:
     """Count in negatives shared by all positives, which are sorted once."""
-    pool, n = ascending(negatives), negatives.shape[0]
-    high = places_in(pool, targets.high, "right")
-    low = places_in(pool, targets.low, "left")
+    pool, n = sort_ascending(negatives), negatives.shape[0]
+    high = insertion_positions(pool, targets.high, "right")
+    low = insertion_positions(pool, targets.low, "left")
     return targets.counts(n - high, high - low, high, np.full(high.size, n))
 
 
-def _refuse_odd(name: str, array: Any) -> None:
+def _refuse_nan_or_infinite(name: str, array: Any) -> None:
     if "int" in str(array.dtype) or "bool" in str(array.dtype):
         return
-    bad = ~host(namespace(array).isfinite(array))
+    bad = ~to_numpy(array_namespace(array).isfinite(array))
     if bad.any():
         first = int(np.flatnonzero(bad.reshape(bad.shape[0], -1).any(axis=1))[0])
         n = int(bad.sum())
@@ -121,7 +121,7 @@ def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries
     candidates : int or array of shape (n,), optional
         Number of candidates of each query; without it as many as the largest rank.
     """
-    low = _numbers(ranks, "ranks")
+    low = _read_rank_numbers(ranks, "ranks")
     high = np.ceil(low)
     half = low != np.floor(low)
     if (wrong := np.flatnonzero(2 * low != np.floor(2 * low))).size:
@@ -130,14 +130,14 @@ def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries
             f"rank {low[row]:g} of row {row} is neither an integer nor the mean of two ranks"
         )
     if upper is not None:
-        high = _numbers(upper, "upper")
+        high = _read_rank_numbers(upper, "upper")
         if high.shape != low.shape or np.any(high < low) or np.any(half | (high != np.floor(high))):
             raise DataError(
                 "`upper` must give the last rank of each tie: integers, one for each of the ranks, "
                 "and not below the first rank, which is in `ranks`"
             )
     first, last = np.floor(low).astype(np.int64), high.astype(np.int64)
-    n_ranked = _candidates(candidates, last)
+    n_ranked = _read_candidate_counts(candidates, last)
     facts = {"rows": low.size, "mean_ranks": int(half.sum())}
     return Queries(
         RankCounts(np.arange(low.size), np.ones(low.size), first - 1, last - first, None, n_ranked),
@@ -150,13 +150,13 @@ def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries
     )
 
 
-def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
+def _read_rank_numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
     for row in data if isinstance(data, list | tuple) else ():
         if isinstance(row, list | tuple) and len(row) > 1:
-            raise _several(row, name)
-    array = host(asarray(data, name))
+            raise _several_ranks_error(row, name)
+    array = to_numpy(asarray(data, name))
     if array.ndim == 2 and array.shape[1] != 1 and array.size:
-        raise _several(array[0].tolist(), name)
+        raise _several_ranks_error(array[0].tolist(), name)
     if array.ndim == 2:
         array = array.ravel()
     if array.size == 0:
@@ -191,7 +191,7 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
     return numbers
 
 
-def _several(row: Sequence[Any], name: str) -> DataError:
+def _several_ranks_error(row: Sequence[Any], name: str) -> DataError:
     """Build the error for several ranks in one row."""
     written = brief([*row])
     return DataError(
@@ -212,12 +212,12 @@ def _is_number(value: object) -> bool:
     return str(value) == str(value).strip()
 
 
-def _candidates(data: Any, last: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _read_candidate_counts(data: Any, last: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     if data is None:
         return np.full(last.size, last.max(initial=0))
-    array = host(asarray(data, "candidates"))
+    array = to_numpy(asarray(data, "candidates"))
     if array.ndim == 0:
-        n_ranked = np.full(last.size, integer("candidates", data, least=1))
+        n_ranked = np.full(last.size, check_integer("candidates", data, least=1))
     else:
         if array.shape != last.shape or array.dtype.kind not in "iu":
             raise DataError(
@@ -249,7 +249,7 @@ def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
     each : bool
         Whether every target is a query of its own; the other targets of its row leave its list.
     """
-    table = host(asarray(items, "items"))
+    table = to_numpy(asarray(items, "items"))
     if table.ndim != 2 or table.dtype.kind not in "iu":
         raise DataError(
             f"`items` must be ids of shape (n, k), best first, got an array of shape {table.shape} "

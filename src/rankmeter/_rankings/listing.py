@@ -11,8 +11,8 @@ from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._evidence.lists import Lists
 from rankmeter._rankings.codes import Codes
-from rankmeter._rankings.counts import Candidates, item_sort_key, order_within
-from rankmeter._rankings.pairs import Groups, offsets_of
+from rankmeter._rankings.counts import Candidates, argsort_segments, item_sort_key
+from rankmeter._rankings.pairs import Groups, user_offsets
 from rankmeter._rankings.ties import ORDERED
 from rankmeter._reading.by_user import Ids, to_series
 
@@ -25,23 +25,23 @@ class Listing:
     depth: int | None = None
 
 
-def list_first(
+def list_first_candidates(
     candidates: Candidates, judged: IntArray, gain: FloatArray, choices: Alignment, listing: Listing
 ) -> Lists:
     """List each user's first candidates; `judged` are positions of candidates with a `gain`."""
     c = candidates
     depths = [depth for depth in (listing.depth, choices.depth) if depth is not None]
     depth = min(depths, default=None)
-    rows, begin = _within_depth(c, depth)
+    rows, begin = _rows_within_depth(c, depth)
     user, value = c.user[rows], c.value[rows]
     same_user = user[1:] == user[:-1]
     if (same_user & (value[1:] < value[:-1])).any():
-        order = order_within(value, begin)  # tied items are in the order of the rows
-        rows, value = _positions(rows, c)[order], value[order]
+        order = argsort_segments(value, begin)  # tied items are in the order of the rows
+        rows, value = _to_positions(rows, c)[order], value[order]
     equals_next = same_user & (value[1:] == value[:-1])
     has_ties = bool(equals_next.any())
     if has_ties and choices.ties in ORDERED and choices.ties != "input":
-        rows = _untie(_positions(rows, c), equals_next, c.item, choices)
+        rows = _sort_tied_rows(_to_positions(rows, c), equals_next, c.item, choices)
     first = np.append(True, ~equals_next) if has_ties else None
     if c.order != "rank":
         rank = np.arange(1, user.size + 1) - np.repeat(begin[:-1], np.diff(begin))
@@ -55,9 +55,9 @@ def list_first(
         group = np.cumsum(first) - 1
         best = rank[first][group]
     if depth is not None and not (in_depth := best <= depth).all():
-        rows, user, rank = _positions(rows, c)[in_depth], user[in_depth], rank[in_depth]
+        rows, user, rank = _to_positions(rows, c)[in_depth], user[in_depth], rank[in_depth]
         group = None if group is None else group[in_depth]
-        begin = offsets_of(user, begin.size - 1)
+        begin = user_offsets(user, begin.size - 1)
     gained = np.full(c.user.size, np.nan)  # where no judgment is
     gained[judged] = gain
     gained = gained[rows]
@@ -78,11 +78,11 @@ def list_first(
 _ALL = slice(None)
 
 
-def _positions(rows: IntArray | slice, c: Candidates) -> IntArray:
+def _to_positions(rows: IntArray | slice, c: Candidates) -> IntArray:
     return np.arange(c.user.size) if isinstance(rows, slice) else rows
 
 
-def _within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray]:
+def _rows_within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray]:
     """Positions of the candidates that may have a rank up to `depth`, and the offsets of users.
 
     Positions are grouped by user, in the order of the rows.
@@ -100,7 +100,9 @@ def _within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | slice, I
     return first if groups.order is None else first[groups.order], groups.offsets
 
 
-def _untie(rows: IntArray, equals_next: BoolArray, item: Ids, choices: Alignment) -> IntArray:
+def _sort_tied_rows(
+    rows: IntArray, equals_next: BoolArray, item: Ids, choices: Alignment
+) -> IntArray:
     """Sort tied candidates by item."""
     index = np.flatnonzero(np.append(equals_next, False) | np.append(False, equals_next))
     run = np.cumsum(np.append(True, ~equals_next))[index]

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._rankings.array_files import is_path, read_array_file
-from rankmeter._rankings.arrays import host, is_number
+from rankmeter._rankings.arrays import is_numeric, to_numpy
 from rankmeter._rankings.cells import Cells, read_cells
 from rankmeter._rankings.scores import read_blocks, read_factors, shared_columns, stored_cells
 from rankmeter._reading.by_user import ByUser, Ids
@@ -30,12 +30,12 @@ def read_matrix(scores: Any) -> Any:
     """
     scores = read_array_file(scores) if is_path(scores) else scores
     if isinstance(scores, tuple):
-        users, items = map(host, read_factors(scores))
+        users, items = map(to_numpy, read_factors(scores))
         scores = users @ items.T
     if not is_sparse(scores):
-        blocks = [host(block) for block in read_blocks(scores, set())()]
+        blocks = [to_numpy(block) for block in read_blocks(scores, set())()]
         scores = blocks[0] if len(blocks) == 1 else np.hstack(blocks)
-    if len(scores.shape) != 2 or not is_number(scores):
+    if len(scores.shape) != 2 or not is_numeric(scores):
         raise DataError(
             "Scores must be numbers with a row for each user and a column for each item, got an "
             f"array of shape {tuple(scores.shape)} and type {scores.dtype}"

@@ -45,7 +45,7 @@ def sort_keys(keys: Keys, width: int) -> tuple[Keys, IntArray]:
     return keys, order
 
 
-def offsets_of(user: IntArray, n_users: int) -> IntArray:
+def user_offsets(user: IntArray, n_users: int) -> IntArray:
     """Offsets of each user's items, shape (n_users + 1,), given the user of each item."""
     offsets = np.zeros(n_users + 1, dtype=np.int64)
     np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])
@@ -67,7 +67,9 @@ class Groups:
             grouped = _native.native.group(np.ascontiguousarray(user), order, offsets)
             return cls(None if grouped else order, offsets)
         grouped = np.all(user[1:] >= user[:-1])
-        return cls(None if grouped else np.argsort(user, kind="stable"), offsets_of(user, n_users))
+        return cls(
+            None if grouped else np.argsort(user, kind="stable"), user_offsets(user, n_users)
+        )
 
 
 SHOWN = 3
@@ -164,36 +166,36 @@ def _item_keys(items: list[pl.Series]) -> tuple[int, int, list[Keys]]:
         if width > _LARGEST or not are_dense(low, high, size):
             width = 0
         return low % 2**BITS, width, [item.to_numpy().view(np.uint64) for item in items]
-    return 0, 0, [_hashes(item) for item in items]
+    return 0, 0, [_hash_items(item) for item in items]
 
 
-def _hashes(item: pl.Series) -> Keys:
+def _hash_items(item: pl.Series) -> Keys:
     """Hash of each id; equal within one process, but not across versions of Polars."""
     return item.hash(_SEED).to_numpy()
 
 
-def is_self(user: pl.Series, item: pl.Series) -> npt.NDArray[np.bool_]:
+def are_self_items(user: pl.Series, item: pl.Series) -> npt.NDArray[np.bool_]:
     """Mask of the rows whose item equals the id of the user."""
     if user.dtype != item.dtype:
         user, item = user.cast(pl.String), item.cast(pl.String)
     return (user == item).to_numpy()
 
 
-def best_of(numbered: pl.DataFrame, order: str) -> pl.DataFrame:
+def best_ranked_rows(numbered: pl.DataFrame, order: str) -> pl.DataFrame:
     """Select the best-ranked row of each user and item, in the order of the rows."""
     if order != "list":
         numbered = numbered.sort(order, descending=order == "score", maintain_order=True)
     return numbered.unique(["user", "item"], keep="first", maintain_order=True).sort("row")
 
 
-def unique_judgements(
+def unique_judgments(
     truth: Table, choices: Alignment, counts: dict[str, int]
 ) -> tuple[pl.DataFrame, Refused]:
     """Merge repeated judgments to one per user and item; return the judgments and refused pairs.
 
     Of the judgments by subtopic, in which each subtopic has one, the largest counts.
     """
-    merged = merged_judgements(truth.frame, choices)
+    merged = merge_judgments(truth.frame, choices)
     counts["duplicate_judgements_merged"] = truth.height - merged.height
     clash = merged.filter(pl.col("values") > 1) if choices.judgements == "error" else merged.clear()
     refused = Refused.of(clash.height, clash)
@@ -204,7 +206,7 @@ def unique_judgements(
     return merged.select("user", "item", "gain"), refused
 
 
-def merged_judgements(judged: pl.DataFrame, choices: Alignment) -> pl.DataFrame:
+def merge_judgments(judged: pl.DataFrame, choices: Alignment) -> pl.DataFrame:
     """Merge judgments by user, item and subtopic; `values` is the number of different gains."""
     gain = pl.col("gain")
     kept_gain = {"max": gain.max(), "sum": gain.sum()}.get(choices.judgements, gain.last())

@@ -17,10 +17,10 @@ import polars as pl
 from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import IntArray
 from rankmeter._files import translate_temporary_file_errors
-from rankmeter._rankings.codes import THREADS, in_threads, map_pieces
-from rankmeter._rankings.pairs import BITS, Keys, bit_width, is_self
-from rankmeter._rankings.remainder import RereadCandidates, needs
-from rankmeter._rankings.tally import search
+from rankmeter._rankings.codes import THREADS, map_in_threads, map_pieces
+from rankmeter._rankings.pairs import BITS, Keys, are_self_items, bit_width
+from rankmeter._rankings.remainder import RereadCandidates, needs_self_and_repeats
+from rankmeter._rankings.tally import search_segments
 from rankmeter._reading.by_user import IdSeries
 from rankmeter._reading.memory import format_bytes as shown
 from rankmeter._reading.pieces import InPieces, KeptRows, Pieces
@@ -78,22 +78,22 @@ class Repeats:
             for file, part in zip(self.files, slices, strict=True):
                 file.write(part.data)
 
-    def repeated(self) -> Keys:
+    def take_repeated(self) -> Keys:
         """Return the integers that occur more than once, ascending, and empty the collection."""
         if not self.files:
             held, self._held = self._held, []
-            return _repeated(np.concatenate(held)) if held else np.zeros(0, dtype=np.uint64)
+            return _repeated_keys(np.concatenate(held)) if held else np.zeros(0, dtype=np.uint64)
 
-        def scan(n: int) -> Keys:
+        def scan_piece(n: int) -> Keys:
             with self.files[n] as file:
                 with translate_temporary_file_errors():
                     size = file.seek(0, 2)  # which writes what is in its buffer
                 keys = np.empty(size // _WIDTH, dtype=np.uint64)
                 file.seek(0)
                 file.readinto(keys)  # type: ignore[attr-defined]
-                return _repeated(keys)
+                return _repeated_keys(keys)
 
-        return np.concatenate([*in_threads(scan, len(self.files))])
+        return np.concatenate([*map_in_threads(scan_piece, len(self.files))])
 
     def close(self) -> None:
         """Remove the temporary files."""
@@ -101,7 +101,7 @@ class Repeats:
             file.close()
 
 
-def _repeated(keys: Keys) -> Keys:
+def _repeated_keys(keys: Keys) -> Keys:
     keys.sort()
     return np.unique(keys[1:][keys[1:] == keys[:-1]])
 
@@ -111,7 +111,7 @@ _MANY = 2**22  # rows or counts that are kept before those of one user are put t
 _SMALLEST = 3  # ids that the error of two sides without a common one shows
 
 
-def collect_judged(
+def collect_judged_rows(
     table: Table,
     truth: Table,
     alignments: Sequence[Alignment],
@@ -125,59 +125,65 @@ def collect_judged(
     are kept, too; the search for repeated items takes about half of `memory_limit` bytes. The rows
     of each user down to rank `depth` are kept apart from these.
     """
-    with_self, repeats = needs(alignments)
+    with_self, repeats = needs_self_and_repeats(alignments)
     pieces, limit = cast("InPieces", table.rows).pieces, memory_limit // 2
     types = {role: table.dtype(role) for role in ("user", "item")}
-    judged, sizes = _Hashes(_keys(truth.frame)), Sizes(types["user"])
+    judged, sizes = _Hashes(_hash_pairs(truth.frame)), RowCounts(types["user"])
     collector = Repeats(pieces.n_rows, limit) if repeats else None
     tops = _Tops(table.order, depth, with_self=with_self)
 
-    def scan(n: int) -> _Sifted:
+    def scan_piece(n: int) -> _Sifted:
         piece = pieces.read(n)
         rows = piece.rows.cast(types)  # type: ignore[arg-type]
-        keys = _keys(rows)
-        indices = judged.find(keys)
+        keys = _hash_pairs(rows)
+        indices = judged.positions_of_known(keys)
         if with_self:
-            indices = np.union1d(indices, np.flatnonzero(is_self(rows["user"], rows["item"])))
-        sizes.add(rows["user"])
+            indices = np.union1d(
+                indices, np.flatnonzero(are_self_items(rows["user"], rows["item"]))
+            )
+        sizes.count_rows(rows["user"])
         if collector is not None:
             collector.add(keys)
-        top = tops.within_depth(rows) if depth else rows.clear()
+        top = tops.select_within_depth(rows) if depth else rows.clear()
         return _Sifted(rows[indices], top, piece.empty_users.cast(types["user"]), piece.counts)
 
     counts = Counter(table.counts)
     kept_rows, empty = [], [table.empty_users.series()]
-    for part in map_pieces(pieces, scan, "finding judged items"):
+    for part in map_pieces(pieces, scan_piece, "finding judged items"):
         kept_rows.append(part.rows)
         tops.add(part.top)
         empty.append(part.empty_users)
         counts.update(part.counts)
     rows = pl.concat(kept_rows)
     if collector is not None:
-        repeated_keys = np.setdiff1d(collector.repeated(), judged.keys, assume_unique=True)
+        repeated_keys = np.setdiff1d(collector.take_repeated(), judged.keys, assume_unique=True)
         if repeated_keys.size:
-            rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(repeated_keys))])
+            rows = pl.concat([rows, _read_rows_by_hash(pieces, types, _Hashes(repeated_keys))])
             rows = (rows.unique("number") if with_self else rows).sort("number")
-    if not _any_judged(rows, truth.frame):
-        rows = pl.concat([rows, _sample_rows(pieces, types, truth)]).unique("number").sort("number")
+    if not _has_judged_item(rows, truth.frame):
+        rows = (
+            pl.concat([rows, _read_example_rows(pieces, types, truth)])
+            .unique("number")
+            .sort("number")
+        )
     pieces.check()
-    users, n_rows = sizes.by_user()
+    users, n_rows = sizes.counts_by_user()
     remainder = RereadCandidates(
         pieces, rows, users, n_rows, alignments=alignments, order=table.order,
-        memory_limit=limit, tops=(tops.rows(), tops.depth),
+        memory_limit=limit, tops=(tops.selected_rows(), tops.depth),
     )  # fmt: skip
-    all_users = _with_empty(users, pl.concat(empty))
+    all_users = _add_empty_users(users, pl.concat(empty))
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
     return Table(KeptRows(rows, remainder), table.order, IdSeries(all_users), origin)
 
 
-def _any_judged(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:
+def _has_judged_item(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:
     """Whether any row has a judged item; nearly always one of the first rows does."""
     slices = (rows.head(1000), rows[1000:])
     return any(truth.join(part, on=["user", "item"], how="semi").height for part in slices)
 
 
-def _with_empty(users: pl.Series, empty_users: pl.Series) -> pl.Series:
+def _add_empty_users(users: pl.Series, empty_users: pl.Series) -> pl.Series:
     """All users, also users without rows, ascending; `users` are ascending."""
     return users if empty_users.is_empty() else pl.concat([users, empty_users]).unique().sort()
 
@@ -201,27 +207,29 @@ class _Hashes:
         width = min(bit_width(16 * keys.size) + 1, 28)
         self._shift = np.uint64(BITS - width)
         self._filter = np.zeros(1 << width, dtype=bool)
-        self._filter[self._slots(keys)] = True
+        self._filter[self._first_bits(keys)] = True
         # And the first hash with each value of fewer bits: the others have only a few to compare.
         width = bit_width(keys.size) + 1
         self._coarse = np.uint64(BITS - width)
         n = np.bincount((keys >> self._coarse).view(np.int64), minlength=1 << width)
         self._begin = np.concatenate(([0], np.cumsum(n)))
 
-    def find(self, keys: Keys) -> IntArray:
+    def positions_of_known(self, keys: Keys) -> IntArray:
         """Positions of the `keys` that are among these hashes."""
-        likely = np.flatnonzero(self._filter.take(self._slots(keys)))
+        likely = np.flatnonzero(self._filter.take(self._first_bits(keys)))
         likely_keys = keys[likely]
         slot = (likely_keys >> self._coarse).view(np.int64)
-        position = search(self.keys, likely_keys, self._begin[slot], self._begin[slot + 1], np.less)
+        position = search_segments(
+            self.keys, likely_keys, self._begin[slot], self._begin[slot + 1], np.less
+        )
         is_there: npt.NDArray[np.bool_] = self.keys.take(position, mode="clip") == likely_keys
         return likely[is_there]
 
-    def _slots(self, keys: Keys) -> IntArray:
+    def _first_bits(self, keys: Keys) -> IntArray:
         return (keys >> self._shift).view(np.int64)
 
 
-def _keys(rows: pl.DataFrame) -> Keys:
+def _hash_pairs(rows: pl.DataFrame) -> Keys:
     """Hash of each row's user and item; equal within one process, not across versions of Polars."""
     keys: Keys = rows["user"].hash(1).to_numpy() * _ODD
     keys += rows["item"].hash(2).to_numpy()
@@ -229,30 +237,30 @@ def _keys(rows: pl.DataFrame) -> Keys:
     return keys
 
 
-def _rows_of(pieces: Pieces, types: Mapping[str, Any], hashes: _Hashes) -> pl.DataFrame:
+def _read_rows_by_hash(pieces: Pieces, types: Mapping[str, Any], hashes: _Hashes) -> pl.DataFrame:
     """Read all rows whose hash of user and item is in `hashes`."""
 
-    def scan(n: int) -> pl.DataFrame:
+    def scan_piece(n: int) -> pl.DataFrame:
         rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
-        return rows[hashes.find(_keys(rows))]
+        return rows[hashes.positions_of_known(_hash_pairs(rows))]
 
-    return pl.concat([*map_pieces(pieces, scan, "reading repeated items")])
+    return pl.concat([*map_pieces(pieces, scan_piece, "reading repeated items")])
 
 
-def _sample_rows(pieces: Pieces, types: Mapping[str, Any], truth: Table) -> pl.DataFrame:
+def _read_example_rows(pieces: Pieces, types: Mapping[str, Any], truth: Table) -> pl.DataFrame:
     """Read rows with the smallest user and item ids, and a row with a judged item if one exists."""
     items = truth.frame["item"].unique().implode()
 
-    def scan(n: int) -> pl.DataFrame:
+    def scan_piece(n: int) -> pl.DataFrame:
         rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
-        return _with_extremes(rows, rows.filter(pl.col("item").is_in(items)).head(1))
+        return _add_smallest_ids(rows, rows.filter(pl.col("item").is_in(items)).head(1))
 
-    examples = pl.concat([*map_pieces(pieces, scan, "looking for common ids")])
+    examples = pl.concat([*map_pieces(pieces, scan_piece, "looking for common ids")])
     common = examples.filter(pl.col("item").is_in(items)).head(1)
-    return _with_extremes(examples, common)
+    return _add_smallest_ids(examples, common)
 
 
-def _with_extremes(rows: pl.DataFrame, extra: pl.DataFrame) -> pl.DataFrame:
+def _add_smallest_ids(rows: pl.DataFrame, extra: pl.DataFrame) -> pl.DataFrame:
     smallest = [
         rows.unique(role, keep="first", maintain_order=True).sort(role).head(_SMALLEST)
         for role in ("user", "item")
@@ -271,31 +279,31 @@ class _Tops:
         self._kept: list[pl.DataFrame] = []
         self._n = 0
 
-    def within_depth(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def select_within_depth(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Select the rows that may have a rank up to `depth`; scores equal as float32 are tied."""
         if self.order == "rank":
             return rows.filter(pl.col("rank") <= self.depth + self.with_self)
         value = -pl.col("score").cast(pl.Float32) if self.order == "score" else pl.col("number")
         if self.with_self:
-            rows = rows.with_columns(own=is_self(rows["user"], rows["item"]))
+            rows = rows.with_columns(own=are_self_items(rows["user"], rows["item"]))
             in_depth = pl.col("own") | (value.rank("min").over("user", "own") <= self.depth)
             return rows.filter(in_depth).drop("own")
         return rows.filter(value.rank("min").over("user") <= self.depth)
 
     def add(self, rows: pl.DataFrame) -> None:
-        """Add rows that `within_depth` returned."""
+        """Add rows that `select_within_depth` returned."""
         self._kept.append(rows)
         self._n += rows.height
         if self._n > _MANY:
-            self._kept = [self.within_depth(pl.concat(self._kept))]
+            self._kept = [self.select_within_depth(pl.concat(self._kept))]
             self._n = min(self._kept[0].height, _MANY // 2)
 
-    def rows(self) -> pl.DataFrame:
+    def selected_rows(self) -> pl.DataFrame:
         """Selected rows of all pieces, ordered by row number."""
-        return self.within_depth(pl.concat(self._kept)).sort("number")
+        return self.select_within_depth(pl.concat(self._kept)).sort("number")
 
 
-class Sizes:
+class RowCounts:
     """Number of rows of each user: in an array for dense integer ids, otherwise in a frame."""
 
     def __init__(self, dtype: pl.DataType) -> None:
@@ -306,14 +314,14 @@ class Sizes:
         self.dense = dtype == pl.Int64
         self._lock = threading.Lock()
 
-    def add(self, users: pl.Series) -> None:
+    def count_rows(self, users: pl.Series) -> None:
         """Add the rows of some users to the counts."""
         if len(users) == 0:
             return
         ids: IntArray = users.to_numpy() if self.dense else np.zeros(1, np.int64)
         with self._lock:
             self.n_rows += len(users)
-            dense = self._extend_to(int(ids.min()), int(ids.max()))
+            dense = self._try_extend_array(int(ids.min()), int(ids.max()))
             if dense and self.table.size <= 4 * len(users):
                 self.table += np.bincount(ids - self.low, minlength=self.table.size)
                 return
@@ -329,23 +337,23 @@ class Sizes:
         with self._lock:
             self.waiting.append(counts.with_columns(pl.col("n").cast(pl.Int64)))
             if sum(map(len, self.waiting)) > _MANY + self.frame.height:
-                self._merge()
+                self._merge_waiting()
 
-    def by_user(self) -> tuple[pl.Series, IntArray]:
+    def counts_by_user(self) -> tuple[pl.Series, IntArray]:
         """Return all users in ascending order and the number of rows of each."""
-        self._table_rows()
-        self._merge()
+        self._move_array_to_waiting()
+        self._merge_waiting()
         frame = self.frame.sort("user")
         return frame["user"], frame["n"].to_numpy()
 
-    def _extend_to(self, low: int, high: int) -> bool:
+    def _try_extend_array(self, low: int, high: int) -> bool:
         """Extend the array to these ids, if they are dense; return whether this was possible."""
         if not self.dense:
             return False
         if self.table.size:
             low, high = min(low, self.low), max(high, self.low + self.table.size - 1)
         if high - low >= 4 * self.n_rows + 1_000_000:
-            self._table_rows()
+            self._move_array_to_waiting()
             self.dense = False
             return False
         if high - low >= self.table.size:
@@ -355,13 +363,13 @@ class Sizes:
             self.low, self.table = low, table
         return True
 
-    def _table_rows(self) -> None:
+    def _move_array_to_waiting(self) -> None:
         """Move the counts of the array to `waiting`, as rows of a frame."""
         if self.table.size:
             slots = np.flatnonzero(self.table)
             self.waiting.append(pl.DataFrame({"user": slots + self.low, "n": self.table[slots]}))
             self.table = self.table[:0]
 
-    def _merge(self) -> None:
+    def _merge_waiting(self) -> None:
         self.frame = pl.concat([self.frame, *self.waiting]).group_by("user").agg(pl.col("n").sum())
         self.waiting = []

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
-from rankmeter._rankings.arrays import Parallel, joined
+from rankmeter._rankings.arrays import Parallel, concatenate_fields
 from rankmeter._rankings.ground_truth import Judged
 from rankmeter._reading.by_user import InFrame
 
@@ -47,13 +47,13 @@ class RankCounts(Parallel):
 
     def __add__(self, other: RankCounts) -> RankCounts:
         """Add the counts of disjoint sets of candidates."""
-        return self._combined(other, np.add)
+        return self._combine_counts(other, np.add)
 
     def __sub__(self, other: RankCounts) -> RankCounts:
         """Subtract the counts of some of the candidates."""
-        return self._combined(other, np.subtract)
+        return self._combine_counts(other, np.subtract)
 
-    def _combined(self, other: RankCounts, combine: np.ufunc) -> RankCounts:
+    def _combine_counts(self, other: RankCounts, combine: np.ufunc) -> RankCounts:
         if not (
             np.array_equal(self.user, other.user)
             and np.array_equal(self.gain, other.gain)
@@ -113,7 +113,7 @@ class Queries:
         return self.row.size
 
     @property
-    def tied(self) -> int:
+    def n_tied(self) -> int:
         """Number of found items that are tied with another candidate."""
         return int(np.count_nonzero(self.counts.equal[self.found]))
 
@@ -144,9 +144,9 @@ class Queries:
         first = np.cumsum([0, *(part.n for part in blocks)])
         rows = np.cumsum([0, *(part.facts["rows"] for part in blocks)])
         all_counts = [part.counts for part in blocks]
-        counts = RankCounts(**joined(all_counts, (*RankCounts.arrays, "n_ranked")))
+        counts = RankCounts(**concatenate_fields(all_counts, (*RankCounts.arrays, "n_ranked")))
         user = counts.user + np.repeat(first[:-1], [part.user.size for part in all_counts])
-        columns = joined(blocks, ("found", "positive", "row", "target", "column"))
+        columns = concatenate_fields(blocks, ("found", "positive", "row", "target", "column"))
         columns["row"] += np.repeat(rows[:-1], [part.n for part in blocks])
         facts = {
             name: (max if name == "columns" else sum)(part.facts.get(name, 0) for part in blocks)

@@ -14,7 +14,7 @@ from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._rankings.codes import Codes, map_pieces
 from rankmeter._rankings.counts import sort_key
 from rankmeter._rankings.tally import Marks, Tally
-from rankmeter._rankings.ties import tie_order
+from rankmeter._rankings.ties import definite_tie_rule
 from rankmeter._reading.by_user import IdSeries
 from rankmeter._reading.pieces import Pieces
 from rankmeter.errors import DataError
@@ -54,7 +54,7 @@ class Remainder:
         usual = [a for a in alignments if a.pool == "all" and a.scope != "appended"]
         if order == "rank":
             usual = [a for a in usual if a.exclude != "self"]
-        self._orders = [(a.score_type, tie_order(a.ties)) for a in usual]
+        self._orders = [(a.score_type, definite_tie_rule(a.ties)) for a in usual]
         self._counts: dict[Order, Counts] = {}
 
     def count(
@@ -68,41 +68,41 @@ class Remainder:
         positions = np.searchsorted(self._number, number)
         if positions.max() == self._number.size or not (
             np.array_equal(self._number[positions], number)
-            and np.array_equal(self._values(self.kept_rows, score_type)[positions], value)
+            and np.array_equal(self._sort_keys(self.kept_rows, score_type)[positions], value)
         ):
-            return self._count(rows, value, [order])[order]
+            return self._count_in_orders(rows, value, [order])[order]
         if order not in self._counts:
             orders = dict.fromkeys([order, *self._orders])
             missing = [key for key in orders if key not in self._counts]
-            self._counts |= self._count(self.kept_rows, None, missing)
+            self._counts |= self._count_in_orders(self.kept_rows, None, missing)
         above, equal, before = self._counts[order]
         return above[positions], equal[positions], None if before is None else before[positions]
 
     def tied(self) -> BoolArray:
-        value = self._values(self.kept_rows, "float64")
+        value = self._sort_keys(self.kept_rows, "float64")
         return self.count(self.kept_rows, value, None, "float64")[1] > 0
 
-    def _values(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
+    def _sort_keys(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
         """Sort keys of some rows."""
         if self.order == "list":
             return rows["number"].to_numpy().astype(np.float64)
         return sort_key(rows[self.order].to_numpy(), self.order, score_type)
 
     @abstractmethod
-    def _count(
+    def _count_in_orders(
         self, rows: pl.DataFrame, value: FloatArray | None, orders: list[Order]
     ) -> dict[Order, Counts]:
         """Count for each row in every order, at `value`, or at the value of the row if None."""
 
 
-def needs(alignments: Iterable[Alignment]) -> tuple[bool, bool]:
+def needs_self_and_repeats(alignments: Iterable[Alignment]) -> tuple[bool, bool]:
     """Return whether rules need the rows of items equal to their user, and of repeated items."""
     choices = [*alignments]
     self_items = any(a.exclude == "self" for a in choices)
     return self_items, any(a.duplicates != "unchecked" for a in choices)
 
 
-def changed_error() -> DataError:
+def changed_rankings_error() -> DataError:
     """Build the error for rankings that differ between two passes."""
     return DataError(
         "The rankings changed while they were read. Repeat the evaluation when nothing writes to "
@@ -125,16 +125,16 @@ class RereadCandidates(Remainder):
         super().__init__(kept_rows, users, n_rows, end=max(pieces.n_rows, self._n_all), **kwargs)
 
     def last_ranks(self) -> pl.DataFrame:
-        def scan(n: int) -> pl.DataFrame:
+        def scan_piece(n: int) -> pl.DataFrame:
             rows = self.pieces.read(n, items=False).rows.join(
                 self.kept_rows, on="number", how="anti"
             )
             return rows.group_by(pl.col("user").cast(self.users.dtype)).agg(pl.col("rank").max())
 
-        ranks = pl.concat([*map_pieces(self.pieces, scan, "finding the last ranks")])
+        ranks = pl.concat([*map_pieces(self.pieces, scan_piece, "finding the last ranks")])
         return ranks.group_by("user").agg(pl.col("rank").max())
 
-    def _count(
+    def _count_in_orders(
         self,
         rows: pl.DataFrame,
         value: FloatArray | None,
@@ -146,7 +146,7 @@ class RereadCandidates(Remainder):
         tallies, item = {}, IdSeries(rows["item"])
         for score_type in dict.fromkeys(kind for kind, _ in orders):
             rules = [ties for kind, ties in orders if kind == score_type and ties is not None]
-            key = self._values(rows, score_type) if value is None else value
+            key = self._sort_keys(rows, score_type) if value is None else value
             marks = Marks(code, np.zeros(code.size), rows["number"].to_numpy(), key, item)
             tallies[score_type] = Tally(marks, codes.n, rules)
         by_item = any(ties not in (None, "input") for _, ties in orders) and self.order != "list"
@@ -154,34 +154,34 @@ class RereadCandidates(Remainder):
         columns += [] if self.order == "list" else [self.order]
         types = {role: rows.schema[role] for role in columns if role in ("user", "item")}
 
-        def scan(n: int) -> tuple[int, int]:
+        def scan_piece(n: int) -> tuple[int, int]:
             piece = self.pieces.read(n, items=by_item).rows.select(columns).cast(types)  # type: ignore[arg-type]
             user = codes.find(piece["user"])
-            kept_indices = self._kept_in(piece)
+            kept_indices = self._positions_of_kept(piece)
             is_other = user >= 0
             is_other[kept_indices] = False
             indices = np.flatnonzero(is_other)
             user, row = user[indices], piece["number"].to_numpy()[indices]
             for score_type, tally in tallies.items():
-                value = self._values(piece, score_type)[indices]
+                value = self._sort_keys(piece, score_type)[indices]
                 tally.add(user, value, row, lambda places: IdSeries(piece["item"][indices[places]]))
             return piece.height, kept_indices.size
 
-        sizes = list(map_pieces(self.pieces, scan, "counting"))
+        sizes = list(map_pieces(self.pieces, scan_piece, "counting"))
         self.pieces.check()
         if (
             sum(n for n, _ in sizes) != self._n_all
             or sum(n for _, n in sizes) != self.kept_rows.height
         ):
-            raise changed_error()
+            raise changed_rankings_error()
         counts = {}
         for kind, ties in orders:
             tally = tallies[kind]
-            before = None if ties is None else tally.before(ties)
-            counts[kind, ties] = tally.above(), tally.equal(), before
+            before = None if ties is None else tally.count_before(ties)
+            counts[kind, ties] = tally.count_above(), tally.count_equal(), before
         return counts
 
-    def _kept_in(self, piece: pl.DataFrame) -> IntArray:
+    def _positions_of_kept(self, piece: pl.DataFrame) -> IntArray:
         """Positions in the piece of the rows in memory; an error if these rows have changed."""
         if not piece.height:
             return np.empty(0, dtype=np.int64)
@@ -190,5 +190,5 @@ class RereadCandidates(Remainder):
         indices = self._number[slice(*span)] - first
         columns = [name for name in ("user", self.order) if name in piece.columns]
         if not piece.select(columns)[indices].equals(self.kept_rows.select(columns)[slice(*span)]):
-            raise changed_error()
+            raise changed_rankings_error()
         return indices

@@ -15,13 +15,13 @@ import polars as pl
 from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._evidence.lists import Lists
-from rankmeter._rankings.counts import Candidates, count
+from rankmeter._rankings.counts import Candidates, count_at_marks
 from rankmeter._rankings.ground_truth import Judged
 from rankmeter._rankings.in_memory import Rows
-from rankmeter._rankings.listing import Listing, list_first
-from rankmeter._rankings.pairs import Refused, is_self
+from rankmeter._rankings.listing import Listing, list_first_candidates
+from rankmeter._rankings.pairs import Refused, are_self_items
 from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._rankings.tally import Marks, search
+from rankmeter._rankings.tally import Marks, search_segments
 from rankmeter._reading.by_user import to_series
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief
@@ -51,7 +51,7 @@ class Ranking(Protocol):
         """Find all rows of repeated items of a user except the best; None without repetitions."""
         ...
 
-    def numbered(self, marks: Marks) -> Marks:
+    def with_row_numbers(self, marks: Marks) -> Marks:
         """Fill in the row number of each mark where the number was left out."""
         ...
 
@@ -80,12 +80,12 @@ def count_candidates(
     worse = ranking.repeats()
     refused = Refused() if worse is None else rules.resolve_repeated(worse, notes)
     if choices.exclude == "self":
-        rules.leave_out(ranking.self_items(), notes)
+        rules.leave_out_self_items(ranking.self_items(), notes)
     if choices.pool == "judged":
         rules.keep_judged()
     if choices.scope == "appended":
-        rules.append()
-    lists = None if listing is None else rules.list_first(listing)
+        rules.append_absent_items()
+    lists = None if listing is None else rules.list_first_candidates(listing)
     counts, marks = rules.count(), rules.marks
     if judged.item is not None:
         counts = replace(counts, item=judged.item[marks.position])
@@ -120,14 +120,14 @@ class _Rules:
             self.removed.append(worse)
         return Refused()
 
-    def leave_out(self, rows: Marks, notes: dict[str, int]) -> None:
+    def leave_out_self_items(self, rows: Marks, notes: dict[str, int]) -> None:
         """Remove `rows`, whose items equal their users; worse given ranks decrease by 1 each."""
         for worse in self.removed:
             rows = rows.only(~np.isin(rows.row, worse.row))
         if rows.row.size:
             notes["excluded_items"] = rows.row.size
         items, codes = self.judged.items, self.judged.codes
-        self.is_own = is_self(
+        self.is_own = are_self_items(
             codes.users.series().gather(to_series(self.judged.code)), items.series()
         )
         self.marks, self.holders = (
@@ -138,13 +138,13 @@ class _Rules:
             self.gaps = rows
             self._refuse_dense_ranks(rows)
             self.marks, self.holders = (
-                replace(marks, value=_moved_up(marks.user, marks.value, rows))
+                replace(marks, value=_close_gaps(marks.user, marks.value, rows))
                 for marks in (self.marks, self.holders)
             )
 
     def _refuse_dense_ranks(self, rows: Marks) -> None:
         """Refuse ranks that would become less than 1, such as 2 below two items of rank 1."""
-        wrong = np.flatnonzero(_moved_up(self.holders.user, self.holders.value, rows) < 1)
+        wrong = np.flatnonzero(_close_gaps(self.holders.user, self.holders.value, rows) < 1)
         if wrong.size:
             first = int(wrong[0])
             user = self.judged.codes.users.series()[int(self.holders.user[first])]
@@ -160,7 +160,7 @@ class _Rules:
             marks.only(marks.gain >= 0) for marks in (self.marks, self.holders)
         )
 
-    def append(self) -> None:
+    def append_absent_items(self) -> None:
         """Append absent judged items below all candidates of their users; tied, except in lists."""
         judged, ranking, marks = self.judged, self.ranking, self.marks
         is_absent = ~self.is_own
@@ -180,40 +180,40 @@ class _Rules:
         """Count at the marks all candidates that the rules keep or append."""
         marks = self.marks
         if self.candidates is not None:
-            counts = self._count_few(self.candidates)
+            counts = self._count_rows(self.candidates)
         else:
             counts = self._count_all()
             for rows in self.removed:
-                value = _moved_up(rows.user, rows.value, self.gaps)
-                counts -= self._count_few(replace(rows, value=value))
+                value = _close_gaps(rows.user, rows.value, self.gaps)
+                counts -= self._count_rows(replace(rows, value=value))
         if self.appended is not None:
-            counts += self._count_few(self.appended)
+            counts += self._count_rows(self.appended)
         if self.ranking.order == "rank":  # what is above was counted by the tool that ranked
             counts = replace(counts, above=marks.value.astype(np.int64) - 1)
         return counts
 
-    def list_first(self, listing: Listing) -> Lists:
+    def list_first_candidates(self, listing: Listing) -> Lists:
         """List the first candidates of each user after the rules."""
         ranking, marks, choices = self.ranking, self.marks, self.judged.choices
         if self.candidates is None:
             top = cast("Rows", ranking).top(listing.depth, self.removed)
             if self.gaps is not None:
-                top = replace(top, value=_moved_up(top.user, top.value, self.gaps))
+                top = replace(top, value=_close_gaps(top.user, top.value, self.gaps))
         else:
             rows = self.candidates.only(np.argsort(self.candidates.row))
             top = Candidates.of_marks(rows, ranking.n_users, ranking.order)
         if self.appended is not None:
             top = top.followed_by(self.appended)
-        numbers = top.number
+        numbers = top.row_numbers
         index = np.searchsorted(numbers, marks.row)
         is_there = numbers.take(index, mode="clip") == marks.row if numbers.size else marks.row < 0
-        return list_first(top, index[is_there], marks.gain[is_there], choices, listing)
+        return list_first_candidates(top, index[is_there], marks.gain[is_there], choices, listing)
 
     def _last_ranks(self) -> FloatArray:
         """Last given rank of each user after the rules; 0 for users without rows."""
         if self.candidates is None:
             last = cast("Rows", self.ranking).last_ranks(self.removed)
-            return _moved_up(np.arange(last.size), last, self.gaps)
+            return _close_gaps(np.arange(last.size), last, self.gaps)
         last = np.zeros(self.ranking.n_users)
         np.maximum.at(last, self.candidates.user, self.candidates.value)
         return last
@@ -223,7 +223,7 @@ class _Rules:
         marks, ties = self.marks, self.judged.choices.ties
         if self.gaps is None or marks.raw is None:
             return self.ranking.tally(marks, ties)
-        mark_index, rank = _given_ranks(marks, self.gaps)
+        mark_index, rank = _restore_given_ranks(marks, self.gaps)
         rank_counts = self.ranking.tally(replace(marks.only(mark_index), value=rank), ties)
         n = marks.user.size
         equal = np.bincount(mark_index, rank_counts.equal, n).astype(np.int64)
@@ -232,36 +232,36 @@ class _Rules:
             before = np.bincount(mark_index, before, n).astype(np.int64)
         return RankCounts(marks.user, marks.gain, marks.row, equal, before, rank_counts.n_ranked)
 
-    def _count_few(self, rows: Marks) -> RankCounts:
+    def _count_rows(self, rows: Marks) -> RankCounts:
         """Count only the candidates `rows`, at the marks."""
         ranking, marks, ties = self.ranking, self.marks, self.judged.choices.ties
         if ties == "input":
-            rows, marks = ranking.numbered(rows), ranking.numbered(marks)
+            rows, marks = ranking.with_row_numbers(rows), ranking.with_row_numbers(marks)
         few = Candidates.of_marks(rows, ranking.n_users, ranking.order, falling=ranking.falling)
-        return count(few, marks, ties)
+        return count_at_marks(few, marks, ties)
 
 
-def _moved_up(user: IntArray, rank: FloatArray, gaps: Marks | None) -> FloatArray:
+def _close_gaps(user: IntArray, rank: FloatArray, gaps: Marks | None) -> FloatArray:
     """Subtract from each given rank the number of the user's gaps above the rank."""
     if gaps is None:
         return rank
-    ranks, begin, end = _gaps_of_users(gaps, user)
-    return rank - search(ranks, rank, begin, end, np.less) + begin
+    ranks, begin, end = _gap_ranks_by_user(gaps, user)
+    return rank - search_segments(ranks, rank, begin, end, np.less) + begin
 
 
-def _gaps_of_users(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+def _gap_ranks_by_user(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
     """Ranks of the gaps by user, and for each `user` the start and end of its gaps."""
     order = np.lexsort((gaps.value, gaps.user))
     users = gaps.user[order]
     return gaps.value[order], np.searchsorted(users, user), np.searchsorted(users, user, "right")
 
 
-def _given_ranks(marks: Marks, gaps: Marks) -> tuple[IntArray, FloatArray]:
-    """Invert `_moved_up` for marks: return indices of marks, and the given rank for each index.
+def _restore_given_ranks(marks: Marks, gaps: Marks) -> tuple[IntArray, FloatArray]:
+    """Invert `_close_gaps` for marks: return indices of marks, and the given rank for each index.
 
     Two given ranks are possible: the rank of a gap, shared with another row, and the next rank.
     """
-    rank, begin, end = _gaps_of_users(gaps, marks.user)
+    rank, begin, end = _gap_ranks_by_user(gaps, marks.user)
     rank = np.append(rank, np.inf)
     n = end - begin + 1
     mark_index = np.repeat(np.arange(n.size), n)

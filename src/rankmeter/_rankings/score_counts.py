@@ -15,13 +15,13 @@ import numpy.typing as npt
 from rankmeter import _native
 from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.arrays import (
-    converted,
-    host,
+    array_namespace,
     is_torch,
-    namespace,
-    on_device_of,
-    pick_rows,
-    take,
+    take_cells,
+    take_rows,
+    to_device_of,
+    to_numpy,
+    to_type,
     type_name,
 )
 from rankmeter._rankings.cells import Cells
@@ -50,12 +50,12 @@ class Block(NamedTuple):
 
     def at(self, cells: Cells) -> Any:
         """Scores of some cells in these columns."""
-        values = take(self.scores, cells.row, cells.column - self.start)
+        values = take_cells(self.scores, cells.row, cells.column - self.start)
         return comparable_scores(values, single=self.single)
 
     def rows(self, row: IntArray) -> Any:
         """Scores of some rows; the indices ascend."""
-        return comparable_scores(pick_rows(self.scores, row), single=self.single)
+        return comparable_scores(take_rows(self.scores, row), single=self.single)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Targets:
 
     def only(self, rows: IntArray | slice) -> Targets:
         """Select targets by index or slice."""
-        index = rows if isinstance(rows, slice) else on_device_of(self.low, rows)
+        index = rows if isinstance(rows, slice) else to_device_of(self.low, rows)
         low = self.low[index]
         high = low if self.high is self.low else self.high[index]
         return replace(self, cells=self.cells.only(rows), low=low, high=high)
@@ -185,7 +185,7 @@ def _compare_all(scores: Any, targets: Targets) -> tuple[IntArray, IntArray]:
     above, equal = np.empty((2, targets.cells.n), dtype=np.int64)
     for positions in _parts(scores, targets):
         part = targets.only(positions)
-        cells = pick_rows(scores, part.cells.row)
+        cells = take_rows(scores, part.cells.row)
         above[positions] = _count_true(cells > part.high[:, None])
         equal[positions] = _count_true(cells >= part.low[:, None]) - above[positions]
     return above, equal
@@ -194,11 +194,11 @@ def _compare_all(scores: Any, targets: Targets) -> tuple[IntArray, IntArray]:
 def _count_before(block: Block, targets: Targets) -> IntArray:
     """Count the cells that equal each target in its row and have a lower column."""
     before = np.zeros(targets.cells.n, dtype=np.int64)
-    columns = on_device_of(block.scores, np.arange(block.scores.shape[1]))
+    columns = to_device_of(block.scores, np.arange(block.scores.shape[1]))
     for positions in _parts(block.scores, targets):
         part = targets.only(positions)
         cells = block.rows(part.cells.row)
-        column = on_device_of(block.scores, part.cells.column - block.start)
+        column = to_device_of(block.scores, part.cells.column - block.start)
         equal = (cells >= part.low[:, None]) & (cells <= part.high[:, None])
         before[positions] = _count_true(equal & (columns[None, :] < column[:, None]))
     return before
@@ -213,16 +213,16 @@ def _parts(scores: Any, targets: Targets) -> list[slice]:
 def _count_true(mask: Any) -> IntArray:
     """Number of true cells in each row, as a NumPy array."""
     if isinstance(mask, np.ndarray) or is_torch(mask):
-        return host(mask.sum(1)).astype(np.int64)  # type: ignore[no-any-return]
-    sums = namespace(mask).sum(converted(mask, "int32"), axis=1)
-    return host(sums).astype(np.int64)  # type: ignore[no-any-return]
+        return to_numpy(mask.sum(1)).astype(np.int64)  # type: ignore[no-any-return]
+    sums = array_namespace(mask).sum(to_type(mask, "int32"), axis=1)
+    return to_numpy(sums).astype(np.int64)  # type: ignore[no-any-return]
 
 
 def is_finite(scores: Any) -> bool:
     """Whether all scores are finite, tested first by their sum."""
     if type_name(scores).startswith(("int", "uint", "bool")) or 0 in tuple(scores.shape):
         return True
-    library = namespace(scores)
+    library = array_namespace(scores)
     with np.errstate(invalid="ignore", over="ignore"):
         if np.isfinite(float(scores.sum() if hasattr(scores, "sum") else library.sum(scores))):
             return True
@@ -233,8 +233,8 @@ def comparable_scores(scores: Any, *, single: bool = False) -> Any:
     """Convert scores to a type that compares fast; to float32 if `single`."""
     if not isinstance(scores, np.ndarray):
         if "bool" in type_name(scores) and not is_torch(scores):
-            return converted(scores, "uint8")
-        return converted(scores, "float32") if single and "float64" in type_name(scores) else scores
+            return to_type(scores, "uint8")
+        return to_type(scores, "float32") if single and "float64" in type_name(scores) else scores
     narrow = scores.dtype == np.float64 if single else scores.dtype.itemsize < 4
     narrow &= scores.dtype.kind not in "iub"
     with np.errstate(over="ignore"):  # infinite scores are found later
@@ -268,9 +268,9 @@ def _count_pairwise(
     times = per_row[cells.row]
     cell = np.repeat(np.arange(cells.n), times)
     target = np.arange(cell.size) - np.repeat(np.cumsum(times) - times, times) + first[cell]
-    met, target_index = value[on_device_of(value, cell)], on_device_of(value, target)
-    higher = host(met > targets.high[target_index])
-    tied = host(met >= targets.low[target_index]) & ~higher
+    met, target_index = value[to_device_of(value, cell)], to_device_of(value, target)
+    higher = to_numpy(met > targets.high[target_index])
+    tied = to_numpy(met >= targets.low[target_index]) & ~higher
     lower = tied & (cells.column[cell] < column[target])
     above, equal, before = (
         np.bincount(target[mask], minlength=row.size) for mask in (higher, tied, lower)

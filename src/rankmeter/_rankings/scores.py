@@ -11,17 +11,17 @@ import numpy as np
 
 from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter._rankings.arrays import (
+    array_namespace,
     asarray,
-    concatenated,
-    floating,
-    half_type,
-    host,
-    is_number,
-    namespace,
+    concatenate_vectors,
+    half_precision_type,
+    is_numeric,
     nonzero,
-    on_device_of,
-    pick,
-    refuse_places,
+    refuse_different_devices,
+    take_positions,
+    to_device_of,
+    to_floating,
+    to_numpy,
 )
 from rankmeter._rankings.cells import NO_CELLS, Cells, is_ragged, read_cells
 from rankmeter._rankings.rank_counts import Queries, RankCounts
@@ -108,7 +108,8 @@ def count_scores(
     if target is None:
         raise UsageError("target is missing: pass the true items of each row", option="target")
     kinds = {
-        half_type(block) for block in (scores if isinstance(scores, list | tuple) else [scores])
+        half_precision_type(block)
+        for block in (scores if isinstance(scores, list | tuple) else [scores])
     }
     queries = _count_blocks(scores, target, exclude, candidates, request, kinds)
     return replace(queries, half=max(kinds, default=""))
@@ -124,7 +125,7 @@ def _count_blocks(
                 "`scores` must have a row for each query and a column for each item, got a sparse "
                 f"array of shape {tuple(scores.shape)}"
             )
-        if not is_number(scores):
+        if not is_numeric(scores):
             raise DataError(f"`scores` must be numbers, got a matrix of type {scores.dtype}")
         n_rows, n_columns = scores.shape
         problem = _problem(target, exclude, candidates, n_rows, n_columns, request)
@@ -199,7 +200,7 @@ def shared_columns(data: Any, n_columns: int) -> IntArray | None:
     array = asarray(data, "candidates")
     if array.ndim != 1:
         return None
-    ids = host(array)
+    ids = to_numpy(array)
     if ids.dtype == bool and ids.size == n_columns:
         return np.flatnonzero(ids)
     return read_cells([ids], "candidates", 1, n_columns).column
@@ -214,7 +215,7 @@ def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
     if _is_function(scores):
 
         def read(block: Any) -> Any:
-            kinds.add(half_type(block))
+            kinds.add(half_precision_type(block))
             return asarray(block, "scores")
 
         def read_all() -> Iterator[Any]:
@@ -234,7 +235,7 @@ def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
         )
     if isinstance(scores, list) and scores and np.ndim(scores[0]) == 2:
         arrays = [asarray(block, "scores") for block in scores]
-        refuse_places(arrays, "blocks")
+        refuse_different_devices(arrays, "blocks")
         return lambda: arrays
     matrix = asarray(scores, "scores")
     return lambda: [matrix]
@@ -242,7 +243,7 @@ def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
 
 def _floating(blocks: Blocks) -> Iterator[Any]:
     """Convert integers in blocks to floats, so that small types do not overflow."""
-    return map(floating, blocks())
+    return map(to_floating, blocks())
 
 
 def _is_function(scores: Any) -> bool:
@@ -253,7 +254,7 @@ def _candidate_blocks(blocks: Blocks, problem: Problem) -> Iterator[Block]:
     """Yield the blocks of columns, restricted to candidates."""
     start = total = 0
     for block in blocks():
-        if not is_number(block):
+        if not is_numeric(block):
             raise DataError(f"`scores` must be numbers, got an array of type {block.dtype}")
         if block.ndim != 2 or block.shape[0] != problem.n_rows:
             raise DataError(
@@ -264,7 +265,7 @@ def _candidate_blocks(blocks: Blocks, problem: Problem) -> Iterator[Block]:
         if problem.names is not None:
             low, high = np.searchsorted(problem.names, [total, total + width])
             if high - low < width:
-                ranked = pick(block, problem.names[low:high] - total, axis=1)
+                ranked = take_positions(block, problem.names[low:high] - total, axis=1)
         yield Block(ranked, start, problem.request.single)
         start += ranked.shape[1]
         total += width
@@ -305,7 +306,7 @@ def _two_passes(blocks: Blocks, problem: Problem, *, verify: bool = False) -> Qu
 def _refuse_changed(block: Block, problem: Problem, value: Any) -> None:
     """Refuse scores of targets that differ from the first pass."""
     positions, cells = block.inside(problem.target)
-    first, later = host(value)[positions], host(block.at(cells))
+    first, later = to_numpy(value)[positions], to_numpy(block.at(cells))
     wrong = np.flatnonzero((first != later) & ((first == first) | (later == later)))  # noqa: PLR0124
     if wrong.size:
         index = int(wrong[0])
@@ -332,14 +333,14 @@ def _in_order(placed: list[tuple[IntArray, Any]]) -> Any:
     """Concatenate the values of all parts, in the order of their positions."""
     if len(placed) == 1:
         return placed[0][1]
-    values = concatenated([part for _, part in placed])
+    values = concatenate_vectors([part for _, part in placed])
     order = np.argsort(np.concatenate([positions for positions, _ in placed]))
-    return values[on_device_of(values, order)]
+    return values[to_device_of(values, order)]
 
 
 def _are_bad(scores: Any, problem: Problem) -> Any:
     """Mask of the scores that are NaN, or infinite unless `bad_scores` is ``worst``."""
-    library = namespace(scores)
+    library = array_namespace(scores)
     is_worst = problem.request.bad_scores == "worst"
     return library.isnan(scores) if is_worst else ~library.isfinite(scores)
 
@@ -351,7 +352,7 @@ def _bad_candidates(block: Block, problem: Problem) -> Cells:
     cells = Cells.of(row, column + block.start)
     cells = cells.only(~problem.excluded.holds(cells, problem.n_columns))
     if cells.n and problem.request.bad_scores == "error":
-        _refuse_bad(cells, problem, host(block.at(cells.only(slice(1))))[0])
+        _refuse_bad(cells, problem, to_numpy(block.at(cells.only(slice(1))))[0])
     return cells
 
 
@@ -402,13 +403,13 @@ def _count_listed(
     problem: Problem, cells: Cells, cell_value: Any, is_ranked: BoolArray, value: Any
 ) -> Queries:
     """Count with only the given cells of each row as candidates."""
-    is_bad = host(_are_bad(cell_value, problem))
+    is_bad = to_numpy(_are_bad(cell_value, problem))
     bad = cells.only(is_bad)
     if bad.n and problem.request.bad_scores == "error":
-        _refuse_bad(bad, problem, host(cell_value)[is_bad][0])
+        _refuse_bad(bad, problem, to_numpy(cell_value)[is_bad][0])
     if bad.n and problem.request.bad_scores == "drop":
         cells = cells.only(~is_bad)
-        cell_value = cell_value[on_device_of(cell_value, np.flatnonzero(~is_bad))]
+        cell_value = cell_value[to_device_of(cell_value, np.flatnonzero(~is_bad))]
     counts = compare_cells(cells, cell_value, problem.targets(value))
     return to_queries(problem, counts, is_ranked, value, bad)
 
@@ -448,7 +449,7 @@ def to_queries(
     return Queries(
         counts,
         is_ranked,
-        np.asarray(host(value > 0), dtype=bool),
+        np.asarray(to_numpy(value > 0), dtype=bool),
         targets.row if request.each else np.arange(problem.n_rows),
         column if request.each else None,
         {name: n for name, n in facts.items() if n or name in ("rows", "columns")},
@@ -474,7 +475,7 @@ def _without_themselves(
     n_ranked = counts.n_ranked[targets.row]
     if problem.request.each and targets.rows_with(problem.n_rows)[1]:
         value = _value_ranks(value, is_bad)
-        value_of_ranked = value[on_device_of(value, np.flatnonzero(is_ranked))]
+        value_of_ranked = value[to_device_of(value, np.flatnonzero(is_ranked))]
         counts -= compare_cells(targets.only(is_ranked), value_of_ranked, problem.targets(value))
         n_ranked = counts.n_ranked[targets.row] + itself
     else:
@@ -495,7 +496,7 @@ def _value_ranks(value: Any, bad: BoolArray) -> Any:
     """Ranks of the values as integers if some are bad: bad values are equal and lowest."""
     if not bad.any():
         return value
-    level = np.unique(host(value), return_inverse=True)[1].reshape(-1)
+    level = np.unique(to_numpy(value), return_inverse=True)[1].reshape(-1)
     level[bad] = -1
     return level
 
@@ -513,7 +514,7 @@ def read_factors(scores: tuple[Any, ...]) -> list[Any]:
             "`scores` as a pair must be factors of shapes (queries, d) and (items, d), got "
             f"{shapes}; blocks of columns are a list"
         )
-    refuse_places(factors, "factors")
+    refuse_different_devices(factors, "factors")
     return factors
 
 

@@ -18,10 +18,16 @@ import polars as pl
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._rankings.codes import Codes
-from rankmeter._rankings.counts import Candidates, count, sort_key
-from rankmeter._rankings.pairs import Groups, is_self
+from rankmeter._rankings.counts import Candidates, count_at_marks, sort_key
+from rankmeter._rankings.pairs import Groups, are_self_items
 from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._rankings.remainder import Counts, Order, Remainder, changed_error, needs
+from rankmeter._rankings.remainder import (
+    Counts,
+    Order,
+    Remainder,
+    changed_rankings_error,
+    needs_self_and_repeats,
+)
 from rankmeter._rankings.tally import Marks
 from rankmeter._reading.by_user import IdSeries, to_series
 from rankmeter._reading.pieces import KeptRows
@@ -36,7 +42,7 @@ _PER_SENT = 100
 _BAD = ("no_item", "missing", "infinite", "rounded")  # the bits of the column ``bad``
 
 
-def gather(
+def collect_judged_in_spark(
     table: Table,
     truth: Table,
     alignments: Sequence[Alignment],
@@ -50,36 +56,38 @@ def gather(
     alignment needs them. The rows of each user down to rank `depth` are collected separately.
     Candidates are counted at once for scores of the type of the first alignment.
     """
-    with_self, repeats = needs(alignments)
+    with_self, repeats = needs_self_and_repeats(alignments)
     rows = cast("InSpark", table.rows).query
     pairs = truth.frame.select(_PAIR).cast(rows.ids, strict=False).drop_nulls().unique()
     row_counts = _query_by_parts(
-        rows, pairs, "user", memory_limit, functools.partial(judged_or_counted, with_self=with_self)
+        rows, pairs, "user", memory_limit, functools.partial(judged_rows_query, with_self=with_self)
     )
     judged_rows = row_counts.drop_nulls()  # equal ones are counted
     frame = judged_rows.select(*_PAIR, rows.order)
     frame = frame[np.repeat(np.arange(frame.height), judged_rows["rows"].to_numpy())]
     some_judged = frame.join(pairs, on=_PAIR, how="semi").height > 0
-    if repeats and (extra := _repeated_rows(rows)) is not None:
+    if repeats and (extra := _collect_repeated_rows(rows)) is not None:
         extra = extra.join(pairs, on=_PAIR, how="anti").select(frame.columns)
         if with_self:
-            extra = extra.filter(~to_series(is_self(extra["user"], extra["item"])))
+            extra = extra.filter(~to_series(are_self_items(extra["user"], extra["item"])))
         frame = pl.concat([frame, extra])
     if not some_judged:
-        extra = _examples(rows, pairs).select(frame.columns)
+        extra = _collect_example_rows(rows, pairs).select(frame.columns)
         frame = pl.concat([frame, extra.join(frame, on=_PAIR, how="anti")])
     frame = _cast_ids(frame.sort(pl.all()), table).with_columns(number=pl.int_range(pl.len()))
     kind = "float64" if rows.order == "rank" else alignments[0].score_type
-    first = _tally(rows, _targets_of(frame, rows.order, kind), kind, memory_limit)
+    first = _tally_at_targets(rows, _create_targets(frame, rows.order, kind), kind, memory_limit)
     sums = {name: int(first.users[name].sum()) for name in ("rows", *_BAD)}
     if sums["rows"] != row_counts["rows"].sum():
-        raise changed_error()
+        raise changed_rankings_error()
     sums["no_user"] = int(first.users.filter(pl.col("user").is_null())["rows"].sum())
     counts = rows.checked(sums)
     users = _cast_ids(first.users, table)["user"]
     tops = frame.clear()
     if depth:
-        tops = rows.collect(top_rows(rows, depth, with_self=with_self)).select(*_PAIR, rows.order)
+        tops = rows.collect(top_rows_query(rows, depth, with_self=with_self)).select(
+            *_PAIR, rows.order
+        )
         tops = _cast_ids(tops, table).join(frame.select(*_PAIR, "number"), on=_PAIR, how="left")
         beyond_kept = frame.height + pl.int_range(pl.len())
         tops = tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
@@ -115,10 +123,10 @@ def _query_by_parts(
         conditions = []
         if low is not None:
             part = part.filter(pl.col(user) >= low)
-            conditions.append(f"user >= {_literal(low)}")
+            conditions.append(f"user >= {_sql_literal(low)}")
         if high is not None:
             part = part.filter(pl.col(user) < high)
-            conditions.append(f"user < {_literal(high)}")
+            conditions.append(f"user < {_sql_literal(high)}")
         condition = " AND ".join(conditions)
         if condition and low is None:
             condition = f"(user IS NULL OR {condition})"  # missing users are counted, too
@@ -126,7 +134,7 @@ def _query_by_parts(
     return pl.concat(results)
 
 
-def _literal(user: object) -> str:
+def _sql_literal(user: object) -> str:
     """Format a user id as an SQL literal."""
     return f"string(X'{user.encode().hex()}')" if isinstance(user, str) else str(user)
 
@@ -153,7 +161,7 @@ _HASH = "xxhash64(user, item) AS hash"
 _OWN = "string(user) = string(item)"
 
 
-def judged_or_counted(rows: Query, pairs: pl.DataFrame, *, with_self: bool = False) -> Any:
+def judged_rows_query(rows: Query, pairs: pl.DataFrame, *, with_self: bool = False) -> Any:
     """Pass 1: query that counts equal rows with judged items, and all others as one null row."""
     sent = rows.send(pairs).selectExpr("user", "item", "true AS hit")
     condition = f"(hit OR {_OWN})" if with_self else "hit"
@@ -165,7 +173,7 @@ def judged_or_counted(rows: Query, pairs: pl.DataFrame, *, with_self: bool = Fal
     return rows.grouped(rows_or_nulls, [*columns], "count(1) AS rows")
 
 
-def repeated(rows: Query) -> Any:
+def repeated_hashes_query(rows: Query) -> Any:
     """Query of the hashes of user and item that occur more than once.
 
     Hashes are not counted before they are moved: nearly all differ, so this would save nothing.
@@ -174,7 +182,7 @@ def repeated(rows: Query) -> Any:
     return rows.grouped(hashes, ["hash"], "count(1) AS n").where("n > 1").select("hash")
 
 
-def beyond(rows: Query, value: str, marks: Any) -> Any:
+def rows_between_marks_query(rows: Query, value: str, marks: Any) -> Any:
     """Pass 2: query of the number of rows between each mark and the previous mark of its user.
 
     Rows after the last mark, and rows of users without marks, are counted by user. All counts are
@@ -199,17 +207,17 @@ def beyond(rows: Query, value: str, marks: Any) -> Any:
     return joined.withColumnRenamed("unplaced", "user")
 
 
-def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
+def preceding_rows_query(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
     """Query of the number of candidates tied with each mark that precede the mark by item."""
     text = dict(rows.candidates.dtypes)["item"] == "string"
     candidates = rows.candidates.selectExpr("user", "item", f"{value} AS value")
-    marks = marks.selectExpr("place", "mark_user", "mark", f"{_tie_key(ties, text)} AS key")
-    before = f"{_tie_key(ties, text)} {'>' if 'descending' in ties else '<'} key"
+    marks = marks.selectExpr("place", "mark_user", "mark", f"{_tie_sort_key(ties, text)} AS key")
+    before = f"{_tie_sort_key(ties, text)} {'>' if 'descending' in ties else '<'} key"
     tied = rows.condition(f"user = mark_user AND value = mark AND {before}")
     return rows.grouped(candidates.join(marks, tied), ["place"], "count(1) AS n")
 
 
-def top_rows(rows: Query, depth: int, *, with_self: bool = False) -> Any:
+def top_rows_query(rows: Query, depth: int, *, with_self: bool = False) -> Any:
     """Query of the candidates that may have a rank up to `depth`; see `_Tops`."""
     if rows.order == "rank":
         return rows.candidates.where(f"rank <= {depth + with_self}")
@@ -222,7 +230,7 @@ def top_rows(rows: Query, depth: int, *, with_self: bool = False) -> Any:
     return rows.candidates.selectExpr("*", ranked).where(first).drop("place")
 
 
-def _tie_key(ties: TieRule, text: bool) -> str:
+def _tie_sort_key(ties: TieRule, text: bool) -> str:
     """SQL sort key of tied items; consistent with `places`."""
     if ties.startswith("text") or (ties.startswith("native") and text):
         return "string(item)"
@@ -236,16 +244,16 @@ def _tie_key(ties: TieRule, text: bool) -> str:
     return f"struct({digits} AS digits, {turned} AS written)"
 
 
-def _repeated_rows(rows: Query) -> pl.DataFrame | None:
+def _collect_repeated_rows(rows: Query) -> pl.DataFrame | None:
     """Collect the candidates whose user and item may be repeated, by their hash; None without."""
-    hashes = rows.collect(repeated(rows))
+    hashes = rows.collect(repeated_hashes_query(rows))
     if hashes.is_empty():
         return None
     found = rows.candidates.selectExpr("*", _HASH).join(rows.send(hashes), "hash", "semi")
     return rows.collect(found.drop("hash"))
 
 
-def _examples(rows: Query, pairs: pl.DataFrame) -> pl.DataFrame:
+def _collect_example_rows(rows: Query, pairs: pl.DataFrame) -> pl.DataFrame:
     """Collect rows with the smallest users and items, and a judged row if one exists."""
     candidates = rows.candidates
     smallest = f"min(struct(user, item, {rows.order})) AS one"
@@ -284,15 +292,17 @@ class Clustered(Remainder):
         super().__init__(kept_rows, users, n[has_rows], order=rows.order, end=end, **kwargs)
 
     def last_ranks(self) -> pl.DataFrame:
-        def others(rows: Query, kept_pairs: pl.DataFrame) -> Any:
+        def last_ranks_query(rows: Query, kept_pairs: pl.DataFrame) -> Any:
             last_of_others = rows.candidates.join(rows.send(kept_pairs), _PAIR, "anti")
             return rows.grouped(last_of_others, ["user"], "max(rank) AS rank")
 
         kept_pairs = _cast_uint64_to_int64(self.kept_rows.select(_PAIR).unique())
-        last_of_others = _query_by_parts(self.query, kept_pairs, "user", self.memory_limit, others)
+        last_of_others = _query_by_parts(
+            self.query, kept_pairs, "user", self.memory_limit, last_ranks_query
+        )
         return last_of_others.with_columns(pl.col("user").cast(self.users.dtype))
 
-    def _count(
+    def _count_in_orders(
         self,
         rows: pl.DataFrame,
         value: FloatArray | None,
@@ -300,15 +310,15 @@ class Clustered(Remainder):
     ) -> dict[Order, Counts]:
         """Count as in `Remainder`; one pass per score precision, one per rule that orders ties."""
         if self.order == "rank":  # which has no precision
-            counts = self._count_scored(rows, value, "float64", {ties for _, ties in orders})
+            counts = self._count_at_precision(rows, value, "float64", {ties for _, ties in orders})
             return {(kind, ties): counts["float64", ties] for kind, ties in orders}
         counts = {}
         for kind in dict.fromkeys(kind for kind, _ in orders):
             rules = {ties for score_type, ties in orders if score_type == kind}
-            counts |= self._count_scored(rows, value, kind, rules)
+            counts |= self._count_at_precision(rows, value, kind, rules)
         return counts
 
-    def _count_scored(
+    def _count_at_precision(
         self,
         rows: pl.DataFrame,
         value: FloatArray | None,
@@ -317,25 +327,27 @@ class Clustered(Remainder):
     ) -> dict[Order, Counts]:
         """Count at each row with scores of one precision."""
         tally = self._first
-        targets = _targets_of(rows, self.order, kind, value)
+        targets = _create_targets(rows, self.order, kind, value)
         if value is not None or kind != self._kind:
-            tally = _tally(self.query, targets, kind, self.memory_limit)
+            tally = _tally_at_targets(self.query, targets, kind, self.memory_limit)
             if not tally.users.equals(self._first.users):
-                raise changed_error()
+                raise changed_rankings_error()
         above, equal = tally.above, tally.equal.copy()
-        in_table = self._inside(targets, kind, None)
+        in_table = self._count_kept_rows(targets, kind, None)
         equal -= in_table.equal
         above = np.zeros_like(equal) if self.order == "rank" else above - in_table.above
-        _refuse_changed(above, equal)
+        _refuse_negative_counts(above, equal)
         counts: dict[Order, Counts] = {}
         for ties in rules:
             before = None
             if ties is not None and ties != "input":  # rows of Spark have no order
-                before = self._preceding(targets, equal, kind, ties)
+                before = self._count_preceding(targets, equal, kind, ties)
             counts[kind, ties] = above, equal, before
         return counts
 
-    def _preceding(self, targets: _Targets, equal: IntArray, kind: str, ties: TieRule) -> IntArray:
+    def _count_preceding(
+        self, targets: _Targets, equal: IntArray, kind: str, ties: TieRule
+    ) -> IntArray:
         """Count the candidates that are tied with each target and precede the target by `ties`."""
         before = np.zeros_like(equal)
         tied = np.flatnonzero(equal)
@@ -345,20 +357,23 @@ class Clustered(Remainder):
         frame = pl.DataFrame(
             {"mark_user": tied_rows.user, "item": tied_rows.item, "mark": tied_rows.value}
         )
-        marks, key = frame.with_columns(place=pl.int_range(pl.len())), _value(self.order, kind)
+        marks, key = (
+            frame.with_columns(place=pl.int_range(pl.len())),
+            _sql_sort_key(self.order, kind),
+        )
         row_counts = _query_by_parts(
             self.query, _cast_uint64_to_int64(marks), "mark_user", self.memory_limit,
-            lambda rows, part: preceding(rows, key, ties, rows.send(part)),
+            lambda rows, part: preceding_rows_query(rows, key, ties, rows.send(part)),
         )  # fmt: skip
         n = np.zeros(tied.size, dtype=np.int64)
         n[row_counts["place"].to_numpy()] = row_counts["n"].to_numpy()
-        in_table = self._inside(tied_rows, kind, ties).before
+        in_table = self._count_kept_rows(tied_rows, kind, ties).before
         n -= 0 if in_table is None else in_table
-        _refuse_changed(n, equal[tied] - n)
+        _refuse_negative_counts(n, equal[tied] - n)
         before[tied] = n
         return before
 
-    def _inside(self, targets: _Targets, kind: str, ties: TieRule | None) -> RankCounts:
+    def _count_kept_rows(self, targets: _Targets, kind: str, ties: TieRule | None) -> RankCounts:
         """Count the rows of the table at the targets."""
         codes = Codes(targets.user.unique().sort())
         code = codes.find(self.kept_rows["user"])
@@ -368,7 +383,7 @@ class Clustered(Remainder):
         row = np.full(len(targets.user), -1)
         gain = np.zeros(len(targets.user))
         marks = Marks(codes.encode(targets.user), gain, row, targets.value, IdSeries(targets.item))
-        return count(candidates, marks, ties or "expected")
+        return count_at_marks(candidates, marks, ties or "expected")
 
 
 class _Targets(NamedTuple):
@@ -391,7 +406,7 @@ class _Tally(NamedTuple):
     equal: IntArray
 
 
-def _targets_of(
+def _create_targets(
     rows: pl.DataFrame, order: str, kind: str, value: FloatArray | None = None
 ) -> _Targets:
     """Create targets from rows, with the sort keys of the rows or the given `value`."""
@@ -400,7 +415,7 @@ def _targets_of(
     return _Targets(rows["user"], value + 0.0, rows["item"])  # -0.0 is 0.0
 
 
-def _tally(rows: Query, targets: _Targets, kind: str, memory_limit: int) -> _Tally:
+def _tally_at_targets(rows: Query, targets: _Targets, kind: str, memory_limit: int) -> _Tally:
     """Count all rows by user and at the targets."""
     values = pl.DataFrame({"user": targets.user, "value": targets.value})
     groups = values.unique().sort("user", "value").with_columns(place=pl.int_range(pl.len()))
@@ -409,13 +424,13 @@ def _tally(rows: Query, targets: _Targets, kind: str, memory_limit: int) -> _Tal
             "place", mark_user="user", mark="value", last=pl.col("value").shift().over("user")
         )
     )
-    value = _value(rows.order, kind)
+    value = _sql_sort_key(rows.order, kind)
     row_counts = _query_by_parts(
         rows,
         marks,
         "mark_user",
         memory_limit,
-        lambda part, sent: beyond(part, value, part.send(sent)),
+        lambda part, sent: rows_between_marks_query(part, value, part.send(sent)),
     )
     n, tied = np.zeros((2, groups.height), dtype=np.int64)
     placed = row_counts.drop_nulls("place")
@@ -441,7 +456,7 @@ def _tally(rows: Query, targets: _Targets, kind: str, memory_limit: int) -> _Tal
     )
 
 
-def _value(order: str, kind: str) -> str:
+def _sql_sort_key(order: str, kind: str) -> str:
     """SQL sort key of a row; smaller is better."""
     if order == "rank":
         return "rank"
@@ -453,6 +468,6 @@ def _cast_uint64_to_int64(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.cast({pl.UInt64: pl.Int64})
 
 
-def _refuse_changed(*counts: IntArray) -> None:
+def _refuse_negative_counts(*counts: IntArray) -> None:
     if any((count < 0).any() for count in counts):
-        raise changed_error()
+        raise changed_rankings_error()

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
-from rankmeter._rankings.arrays import Parallel, joined
-from rankmeter._rankings.pairs import offsets_of
+from rankmeter._rankings.arrays import Parallel, concatenate_fields
+from rankmeter._rankings.pairs import user_offsets
 from rankmeter._reading.by_user import Ids, joint_id_sort_keys
 
 _AT_ONCE = 2**15  # numbers, so that the steps of a search stay in the cache
@@ -49,7 +49,7 @@ class Marks(Parallel):
 
     def followed_by(self, other: Marks) -> Marks:
         """Append other marks, whose positions refer to the same ids."""
-        return replace(self, **joined([self, other], self.arrays))
+        return replace(self, **concatenate_fields([self, other], self.arrays))
 
 
 class Tally:
@@ -63,7 +63,7 @@ class Tally:
         self.marks = marks.only(self._place)
         self.value = self.marks.value
         user = self.marks.user
-        self.begin = offsets_of(user, n_users)
+        self.begin = user_offsets(user, n_users)
         last = np.ones(user.size, dtype=bool)
         last[:-1] = (user[1:] != user[:-1]) | (self.value[1:] != self.value[:-1])
         ends = np.flatnonzero(last)
@@ -77,19 +77,23 @@ class Tally:
     ) -> None:
         """Add candidates to the counts; `items` returns the items at some positions."""
         begin, end = self.begin[user], self.begin[user + 1]
-        worse = search(self.value, value, begin, end, np.less_equal)
+        worse = search_segments(self.value, value, begin, end, np.less_equal)
         tied = np.flatnonzero(worse > begin)
         tied = tied[self.value[worse[tied] - 1] == value[tied]]
         first = np.bincount(worse[worse < end], minlength=self._first.size)
         group = worse[tied] - 1
-        before = self._preceding(group, row[tied], lambda: items(tied)) if tied.size else {}
+        before = (
+            self._count_preceding_by_rule(group, row[tied], lambda: items(tied))
+            if tied.size
+            else {}
+        )
         with self._lock:
             self._first += first
             np.add.at(self._tied, group, 1)
             for ties, (marks, n) in before.items():
                 self._before[ties][marks] += n
 
-    def _preceding(
+    def _count_preceding_by_rule(
         self, group: IntArray, row: IntArray, items: Callable[[], Ids]
     ) -> dict[TieRule, tuple[IntArray, IntArray]]:
         """For each tie rule: marks of some groups, and the number of candidates before each."""
@@ -100,24 +104,24 @@ class Tally:
         groups, rows = (self._group[indices], group), (marks.row, row)
         ids = [marks.item, items()] if {*self._before} - {"input"} else []
         for ties in self._before:
-            key = rows if ties == "input" else _item_order(ids, ties)
+            key = rows if ties == "input" else _item_sort_numbers(ids, ties)
             before[ties] = indices, _count_preceding(groups, key, rows)
         return before
 
-    def above(self) -> IntArray:
+    def count_above(self) -> IntArray:
         """Number of candidates above each mark."""
         total = np.concatenate(([0], np.cumsum(self._first)))
-        return self._in_given_order(total[1:] - total[self.begin[self.marks.user]])
+        return self._restore_mark_order(total[1:] - total[self.begin[self.marks.user]])
 
-    def equal(self) -> IntArray:
+    def count_equal(self) -> IntArray:
         """Number of candidates equal to each mark."""
-        return self._in_given_order(self._tied[self._group])
+        return self._restore_mark_order(self._tied[self._group])
 
-    def before(self, ties: TieRule) -> IntArray:
+    def count_before(self, ties: TieRule) -> IntArray:
         """Number of candidates equal to each mark that the rule `ties` puts before the mark."""
-        return self._in_given_order(self._before[ties])
+        return self._restore_mark_order(self._before[ties])
 
-    def _in_given_order(self, count: IntArray) -> IntArray:
+    def _restore_mark_order(self, count: IntArray) -> IntArray:
         """Reorder counts from sorted marks to the marks as passed."""
         result = np.empty_like(count)
         result[self._place] = count
@@ -144,19 +148,19 @@ def _count_preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
     begin, end = (np.searchsorted(ordered, marks, side) for side in ("left", "right"))
     repeated = end - begin > np.isin(*row)
     if (repeated & (row[0] >= 0)).any():  # items that are repeated are in the order of their rows
-        begin = search(row[1][np.lexsort((row[1], tied))], row[0], begin, end, np.less)
+        begin = search_segments(row[1][np.lexsort((row[1], tied))], row[0], begin, end, np.less)
     return begin - start
 
 
-def _item_order(ids: Sequence[Ids], ties: TieRule) -> _Pair:
+def _item_sort_numbers(ids: Sequence[Ids], ties: TieRule) -> _Pair:
     """Integers in the order of the items, for both lists of ids."""
-    key = joint_id_sort_keys(ids, text=by_text(ties, ids[0].type))
+    key = joint_id_sort_keys(ids, text=compares_as_text(ties, ids[0].type))
     if "descending" in ties:
         key = ~key
     return key[: len(ids[0])], key[len(ids[0]) :]
 
 
-def search(
+def search_segments(
     value: npt.NDArray[Any],
     limit: npt.NDArray[Any],
     begin: IntArray,
@@ -175,6 +179,6 @@ def search(
     return ends
 
 
-def by_text(ties: TieRule, item_type: str) -> bool:
+def compares_as_text(ties: TieRule, item_type: str) -> bool:
     """Whether a tie rule compares all items of the type as text."""
     return ties.startswith("text") or (ties.startswith("native") and item_type == "String")

@@ -18,7 +18,7 @@ ORDERED = ("item", "item-descending", "text", "text-descending", "native-descend
 """The tie rules that put tied items into one order."""
 
 
-def tie_order(ties: TieRule) -> TieRule | None:
+def definite_tie_rule(ties: TieRule) -> TieRule | None:
     """Return a tie rule if the rule gives tied items a definite order, else None."""
     return ties if ties in ORDERED else None
 
@@ -91,10 +91,10 @@ def _rank_order(placed: Placed) -> IntArray:
         of_user = (user, rank) if grouped is None else (user[grouped], rank[grouped])
         if _native.native.sort(*of_user, order):
             return order if grouped is None else grouped[order]
-    return np.lexsort((*_last_key(placed.item), -placed.gain, rank, user))
+    return np.lexsort((*_item_sort_key(placed.item), -placed.gain, rank, user))
 
 
-def _last_key(item: IntArray | None) -> tuple[IntArray, ...]:
+def _item_sort_key(item: IntArray | None) -> tuple[IntArray, ...]:
     """Item codes as last sort key, for an order independent of the rows; () without codes."""
     return () if item is None else (item,)
 
@@ -102,7 +102,7 @@ def _last_key(item: IntArray | None) -> tuple[IntArray, ...]:
 def _extreme_ranks(counts: RankCounts, low: IntArray, high: IntArray, *, best: bool) -> IntArray:
     """Ranks in the best order of each tied group (large gains first, misses last), or the worst."""
     user, gain = counts.user, counts.gain
-    order = np.lexsort((*_last_key(counts.item), -gain if best else gain, low, user))
+    order = np.lexsort((*_item_sort_key(counts.item), -gain if best else gain, low, user))
     new = np.ones(order.size, dtype=bool)
     new[1:] = (user[order][1:] != user[order][:-1]) | (low[order][1:] != low[order][:-1])
     head = np.maximum.accumulate(np.where(new, np.arange(order.size), 0))

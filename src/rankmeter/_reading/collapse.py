@@ -21,7 +21,7 @@ from rankmeter._reading.pieces import CanonicalPieces, InPieces
 from rankmeter._reading.spark import InSpark, Query
 from rankmeter._reading.table import Table, format_few
 from rankmeter.errors import ColumnError, DataError, DuplicateError
-from rankmeter.errors._checks import brief, counted, refused
+from rankmeter.errors._checks import brief, counted, option_error
 
 _PARTS = ("chunk", "chunkid", "item", "itemid", "part", "passage", "passageid", "pid")
 _WHOLES = ("doc", "docid", "docno", "document", "documentid", "parent", "parentid")
@@ -236,7 +236,7 @@ def _read_part_table(data: object) -> tuple[pl.DataFrame, str]:
         read = read_columns(data, "items")
     else:
         expected = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
-        raise refused("collapse", expected, data)
+        raise option_error("collapse", expected, data)
     roles = {}
     for role, names in (("part", _PARTS), ("whole", _WHOLES)):
         roles[role] = find_column(read, f"{role} of collapse=", names)
@@ -258,7 +258,7 @@ def _parse_rule(kind: str, text: str) -> pl.Expr:
     try:
         groups = re.compile(text).groups
     except re.error as error:
-        raise refused("collapse", f"a regular expression ({error})", text) from None
+        raise option_error("collapse", f"a regular expression ({error})", text) from None
     if groups != 1:
-        raise refused("collapse", "a regular expression with one group, the whole item", text)
+        raise option_error("collapse", "a regular expression with one group, the whole item", text)
     return pl.coalesce(item.str.extract(text, 1), item)

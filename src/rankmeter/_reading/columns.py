@@ -13,7 +13,7 @@ from rankmeter._reading.by_user import ByUser
 from rankmeter._reading.table import POLARS, Kind, Shape, format_few
 from rankmeter.errors import ColumnError, UsageError
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import RETRIEVAL, USERS, Words, brief, near, refused
+from rankmeter.errors._checks import RETRIEVAL, USERS, Words, brief, option_error, suggest_words
 
 Side: TypeAlias = Literal[
     "rankings", "truth", "interactions", "segments", "clusters", "users", "items"
@@ -240,12 +240,12 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
     """
     options = {} if columns is None else columns
     if not isinstance(options, Mapping) or any(not isinstance(key, str) for key in options):
-        raise refused("columns", "a mapping from role to column name", columns)
+        raise option_error("columns", "a mapping from role to column name", columns)
     named_columns = {key: str(name) for key, name in options.items()}
     if unknown := [key for key in named_columns if key not in SYNONYMS]:
         raise UsageError(
             f"unknown role {brief(unknown[0])} in columns=; the roles are "
-            f"{format_few(SYNONYMS, len(SYNONYMS))}{near(unknown[0], SYNONYMS) or '.'}"
+            f"{format_few(SYNONYMS, len(SYNONYMS))}{suggest_words(unknown[0], SYNONYMS) or '.'}"
         )
     absent: Mapping[str, ColumnError] = {}
     if read.roles is not None:
@@ -299,7 +299,7 @@ def _find_named_column(role: str, name: str, read: Columns) -> str:
         f"{count} columns of {read.source}, which are all called {brief(name)}. Rename all but one."
         if count
         else f"a column that {read.source} does not have. {_column_names_sentence(read)}"
-        f"{near(name, read.names) or '.'}"
+        f"{suggest_words(name, read.names) or '.'}"
     )
     raise ColumnError(f"columns={{{role!r}: {brief(name)}}} names {wrong}")
 

@@ -38,7 +38,7 @@ from rankmeter._reading.table import translate_file_errors
 from rankmeter._reading.text import START, Text, file_state, read_delimited, read_user_lines
 from rankmeter._reading.trec import detect_trec_format, read_qrels, read_run
 from rankmeter.errors import FileFormatError, MissingDependencyError, RankmeterError
-from rankmeter.errors._checks import brief, near
+from rankmeter.errors._checks import brief, suggest_words
 
 ACCEPTED = (
     "a Parquet file or a folder of them, CSV or TSV with a header line, JSON, JSON Lines, a TREC "
@@ -159,7 +159,7 @@ def _missing_file_error(path: Path) -> FileFormatError:
             f"None if the rankings are records with their ground truth: evaluate(records, None, "
             f"'{path}')."
         )
-    hint = near(path.name, (neighbour.name for neighbour in path.parent.iterdir()))
+    hint = suggest_words(path.name, (neighbour.name for neighbour in path.parent.iterdir()))
     return FileFormatError(f"{path} does not exist{hint or '.'}")
 
 

@@ -22,7 +22,7 @@ from rankmeter._reading.spark import is_spark, spark_frame_kind
 from rankmeter._reading.table import POLARS, Kind, format_few
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import brief, refused, text
+from rankmeter.errors._checks import brief, check_text, option_error
 
 _ROLES: dict[str, list[str]] = {
     "user": sorted(SYNONYMS["user"]),
@@ -56,12 +56,12 @@ def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> 
     refuse_dead_threads()
     columns = {} if columns is None else columns
     if not isinstance(columns, Mapping):
-        raise refused("columns", "a mapping from role to column name", columns)
+        raise option_error("columns", "a mapping from role to column name", columns)
     if unknown := [role for role in columns if role not in _ROLES]:
         roles = ", ".join(_ROLES)
         raise UsageError(f"unknown role {brief(unknown[0])} in columns=; the roles are {roles}")
     if isinstance(data, Mapping):
-        systems = [(text("systems", str(name)), values) for name, values in data.items()]
+        systems = [(check_text("systems", str(name)), values) for name, values in data.items()]
         runs = [
             _read_run(name, *run, columns)
             for name, values in systems

@@ -48,7 +48,7 @@ from rankmeter._reading.table import (
 )
 from rankmeter._reading.values import flatten_list_columns
 from rankmeter.errors import ColumnError, DataError
-from rankmeter.errors._checks import brief, choice
+from rankmeter.errors._checks import brief, check_choice
 
 BadScores = Literal["error", "drop", "worst"]
 
@@ -69,7 +69,7 @@ def read_rankings(
     4. Without score and rank the order of the rows is the ranking, unless another column holds
        numbers: that may be the score under another name, and is an error.
     """
-    choice("bad_scores", bad_scores, ("error", "drop", "worst"))
+    check_choice("bad_scores", bad_scores, ("error", "drop", "worst"))
     read = read_columns(data, "rankings")
     roles = resolve_roles(read, "rankings", columns)
     if read.lists is None and not roles.keys() & {"score", "rank"}:

@@ -45,7 +45,12 @@ from rankmeter._results.wording import (
     p_value_text,
 )
 from rankmeter.conventions._plan import Plan
-from rankmeter.errors._checks import counted, in_words, in_words_of_result, unknown
+from rankmeter.errors._checks import (
+    counted,
+    in_words_of_result,
+    translate_words,
+    unknown_word_error,
+)
 
 
 def letters_by_system(systems: Sequence[str]) -> dict[str, str]:
@@ -139,7 +144,7 @@ class Compared(Logged):
             return metric
         if isinstance(self.plan, Plan):
             return self.plan[metric].label
-        raise unknown("metric", metric, self.by_metric)
+        raise unknown_word_error("metric", metric, self.by_metric)
 
     @abstractmethod
     def _notes_after_test_and_dropped(self) -> tuple[list[str], list[str]]:
@@ -306,7 +311,7 @@ class Compared(Logged):
         different = "" if s["common"] == "all" else ", so that means are over different users"
         notes = [self.significance_note(), *first]
         notes += [
-            f"{label}: {counted(n, 'user')} not common to all systems{in_words(different)}"
+            f"{label}: {counted(n, 'user')} not common to all systems{translate_words(different)}"
             for label, n in self.dropped.items()
             if n
         ]
@@ -315,7 +320,7 @@ class Compared(Logged):
         notes += bootstrap_notes(self.plan)
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
-            notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
+            notes.append(f"{translate_words('users')} × runs: {', '.join(runs)}")
         return (*self.cautions, *notes, *self.segment_notes(), *_difference_notes(self))
 
     def _dict_content(self) -> dict[str, Any]:

@@ -33,7 +33,14 @@ from rankmeter._results.walkthrough import Walkthrough, plan_notes, select_metri
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import choice, flag, in_words_of_result, integer, several, text
+from rankmeter.errors._checks import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_text,
+    in_words_of_result,
+    list_values,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -92,10 +99,12 @@ class Comparison(Compared):
             If there is no such user or system, or a system has several runs.
         """
         entries = select_metrics(self.plan, metrics)
-        names = several("systems", "names of systems", self.systems if systems is None else systems)
+        names = list_values(
+            "systems", "names of systems", self.systems if systems is None else systems
+        )
         walks: dict[str, list[Walk]] = {}
         for name in names:
-            summary = self.summaries[choice("systems", name, self.systems)]
+            summary = self.summaries[check_choice("systems", name, self.systems)]
             walks[name] = trace_user(summary.source, summary.scores, user, entries)
         turns = zip(*walks.values(), strict=True)
         pairs = tuple(pair for turn in turns for pair in zip(names, turn, strict=True))
@@ -128,7 +137,7 @@ class Comparison(Compared):
             Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
         """
         printed = self._means_for_paper(digits, intervals=intervals)
-        return printed.to_latex(text("caption", caption), text("label", label))
+        return printed.to_latex(check_text("caption", caption), check_text("label", label))
 
     @in_words_of_result
     def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
@@ -137,7 +146,7 @@ class Comparison(Compared):
         return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
 
     def _means_for_paper(self, digits: int, *, intervals: bool) -> Means:
-        digits, intervals = check_digits(digits), flag("intervals", intervals)
+        digits, intervals = check_digits(digits), check_flag("intervals", intervals)
         rows, tested = self.mean_cells(digits), self.significance_note()
         return Means(self.labels, rows, tested, self.notes, digits, intervals)
 
@@ -213,7 +222,7 @@ class Comparison(Compared):
         a, b = self._choose_two_systems(label, system, against)
         if self.by_metric[label].whole:
             raise UsageError(f"{label} is computed over all lists at once: no user has one")
-        limit = None if n is None else integer("n", n, least=1)
+        limit = None if n is None else check_integer("n", n, least=1)
         return most_moved_users(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), limit,
                      falling=worst == self.by_metric[label].increasing)  # fmt: skip
 
@@ -223,7 +232,7 @@ class Comparison(Compared):
         """Choose the two systems to show: the given systems, else the systems of the headline."""
         for option, name in (("system", system), ("against", rival)):
             if name is not None:
-                choice(option, name, self.systems)
+                check_choice(option, name, self.systems)
         d = self.verdict_on(label).difference or self[label][0]
         a, b = (d.b, d.a) if d.a == self.baseline else (d.a, d.b)
         system = system or (b if rival == a else a)
@@ -281,7 +290,7 @@ class Comparison(Compared):
             If there is nothing of this kind to draw.
         """
         charts.require_altair()
-        choice("kind", kind, get_args(ChartKind))
+        check_choice("kind", kind, get_args(ChartKind))
         if kind in ("curve", "tradeoff") and not isinstance(self.plan, Plan):
             raise UsageError(f"plot({kind!r}) needs the rankings: rm.compare draws it")
         if kind == "segments" and self.segments_by_user is None:

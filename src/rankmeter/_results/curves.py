@@ -32,7 +32,7 @@ from rankmeter._statistics.intervals import (
 from rankmeter._statistics.runs import PSEUDO_CHANGES
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import fraction, integer
+from rankmeter.errors._checks import check_fraction, check_integer
 
 MOST = 10_000
 """The largest cutoff of a curve: every cutoff is a metric of its own, with an interval."""
@@ -127,7 +127,7 @@ class Curve(Result):
                 name: self._smallest_k_within_one_se(name, part)
                 for name, part in self._points_by_system()
             }
-        fraction("tolerance", tolerance)
+        check_fraction("tolerance", tolerance)
         return {
             name: self._smallest_k_shown_good(name, part, tolerance)
             for name, part in self._points_by_system()
@@ -285,7 +285,7 @@ def compute_curves(
     for entry in entries:
         if not entry.spec.cutoff:
             raise UsageError(f"{entry.metric.name} has no cutoff, so it has no curve")
-    max_k = integer("max_k", max_k, least=1, most=MOST)
+    max_k = check_integer("max_k", max_k, least=1, most=MOST)
     points = {
         (entry.label, k): replace(entry, label=f"{entry.label} at k = {k}", metric=entry.metric @ k)
         for entry in entries

@@ -33,7 +33,13 @@ from rankmeter._results.wording import interval_text, level_text, number_text
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import choice, in_words, in_words_of_result, integer, text
+from rankmeter.errors._checks import (
+    check_choice,
+    check_integer,
+    check_text,
+    in_words_of_result,
+    translate_words,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,7 +75,7 @@ class Evaluated(Logged):
     def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
         """The rows of `values_by_user`, for a fixed number of users at a time."""
         refuse_dead_threads()
-        size = integer("size", size, least=1)
+        size = check_integer("size", size, least=1)
         users = self.scores.users
         columns = {}
         used = np.zeros(len(users), dtype=bool)
@@ -122,7 +128,7 @@ class Evaluated(Logged):
         if not names or (group is None and len(names) > 1):
             hint = f"choose one of {', '.join(names)}" if names else "pass groups= when evaluating"
             raise UsageError(f"no group to report by: {hint}", option="group")
-        return choice("group", names[0] if group is None else group, names)
+        return check_choice("group", names[0] if group is None else group, names)
 
     @in_words_of_result
     def group_table(self, group: str | None = None) -> Table:
@@ -155,7 +161,7 @@ class Evaluated(Logged):
             "metric",
             "mean",
             f"{level_text(self.confidence)} interval",
-            in_words("users"),
+            translate_words("users"),
         ]
         rows = [
             [segment or "none", metric, *mean_cells(mean, low, high, n)]
@@ -206,7 +212,9 @@ class Evaluated(Logged):
         caption, label : str
             Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
         """
-        return self._means_table(digits).to_latex(text("caption", caption), text("label", label))
+        return self._means_table(digits).to_latex(
+            check_text("caption", caption), check_text("label", label)
+        )
 
     @in_words_of_result
     def to_markdown(self, *, digits: int = 4) -> str:
@@ -216,7 +224,12 @@ class Evaluated(Logged):
     def _means_table(self, digits: int = 4) -> Table:
         digits = check_digits(digits)
         undefined = any(e.undefined for e in self.estimates.values())
-        columns = ["metric", "mean", f"{level_text(self.confidence)} interval", in_words("users")]
+        columns = [
+            "metric",
+            "mean",
+            f"{level_text(self.confidence)} interval",
+            translate_words("users"),
+        ]
         rows = [
             [
                 e.label,

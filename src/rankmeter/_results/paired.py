@@ -57,7 +57,7 @@ from rankmeter._statistics.runs import (
 from rankmeter._statistics.step_down import MOST_FLIPPED, Hypotheses, adjust_p_values, step_down
 from rankmeter._statistics.vectors import moments, paired_moments
 from rankmeter.errors import InvalidValueError, RankmeterWarning
-from rankmeter.errors._checks import in_words
+from rankmeter.errors._checks import translate_words
 
 LARGEST_VALUE = 1e100
 """Sums of the third powers of larger values would overflow, and so would all that is tested."""
@@ -268,7 +268,7 @@ class _Pair:
     def caution_note(self) -> str:
         """Note on few or skewed differences; empty otherwise."""
         if self.unit_differences.size < FEW_USERS:
-            unit_name = in_words("users" if self.group.clusters is None else "clusters")
+            unit_name = translate_words("users" if self.group.clusters is None else "clusters")
             return f"only {self.unit_differences.size} {unit_name}: treat differences with caution"
         low, high = self.group.values.scale
         by_t = not (self.setting.draws or self.group.values.pooled or math.isfinite(high - low))

@@ -20,7 +20,7 @@ from rankmeter._results.wording import to_json_value
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import USERS, Words, in_words_of_result, integer, text
+from rankmeter.errors._checks import USERS, Words, check_integer, check_text, in_words_of_result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,7 +151,7 @@ class Result(ABC):
     def to_json(self, *, indent: int | None = 2) -> str:
         """`to_dict` as JSON text; a number that does not exist is null."""
         if indent is not None:
-            integer("indent", indent, least=0, most=100)
+            check_integer("indent", indent, least=0, most=100)
         text = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
         return escape_json(text)
 
@@ -247,7 +247,7 @@ class Logged(Result):
         rr 0.5
         rr_n 1.0
         """
-        checked = text("prefix", prefix)
+        checked = check_text("prefix", prefix)
         values = flatten_numbers(
             ((checked, *names), numbers) for names, numbers in self._numbers_to_log()
         )
@@ -293,4 +293,4 @@ def python_call(plan: Plan, function: str, data: str, **extra: Any) -> str:
 
 def check_digits(digits: int) -> int:
     """Check the option `digits` of tables for papers: an integer from 0 to 15."""
-    return integer("digits", digits, least=0, most=15)
+    return check_integer("digits", digits, least=0, most=15)

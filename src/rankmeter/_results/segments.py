@@ -19,7 +19,13 @@ from rankmeter._results.estimates import Estimate, estimate, macro_estimate, mea
 from rankmeter._statistics.vectors import moments
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import exact, integer, number, refused, text
+from rankmeter.errors._checks import (
+    check_integer,
+    check_number,
+    check_text,
+    format_exactly,
+    option_error,
+)
 
 Bins: TypeAlias = "int | Sequence[float] | Mapping[str, float]"
 
@@ -227,10 +233,10 @@ def _bin_users(frame: pl.DataFrame, bins: Bins, unit: str) -> pl.DataFrame:
     names: Sequence[str] = ()
     if isinstance(bins, Mapping | Sequence) and not isinstance(bins, str):
         by_name = bins if isinstance(bins, Mapping) else {}
-        names = [f"{text('bins', str(name))}, " for name in by_name]
+        names = [f"{check_text('bins', str(name))}, " for name in by_name]
         part = np.searchsorted(_bin_edges(bins, value), value, side="right")
     else:
-        bins = integer("bins", bins, least=2)
+        bins = check_integer("bins", bins, least=2)
         # Equal values belong where the first of them falls.
         share = np.searchsorted(np.sort(value), value) / max(value.size, 1)
         part = np.floor(share * bins).astype(np.int64)
@@ -246,13 +252,15 @@ def _bin_users(frame: pl.DataFrame, bins: Bins, unit: str) -> pl.DataFrame:
 def _bin_edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -> list[float]:
     """Lower edges of the second and all later segments."""
     lower_edges = bins.values() if isinstance(bins, Mapping) else bins
-    edges = [number("bins", edge) for edge in lower_edges]
+    edges = [check_number("bins", edge) for edge in lower_edges]
     if not edges or any(low >= high for low, high in pairwise(edges)):
-        raise refused("bins", "an integer ≥ 2, or numbers in ascending order", bins)
+        raise option_error("bins", "an integer ≥ 2, or numbers in ascending order", bins)
     if not isinstance(bins, Mapping):
         return edges
     if (least := value.min(initial=np.inf)) < edges[0]:
-        raise refused("bins", f"≤ {exact(least)} at first, the least value of a user", edges[0])
+        raise option_error(
+            "bins", f"≤ {format_exactly(least)} at first, the least value of a user", edges[0]
+        )
     return edges[1:]
 
 
@@ -262,7 +270,7 @@ def _span_text(values: FloatArray) -> str:
 
 
 def _edge_text(value: float) -> str:
-    return exact(value) if value.is_integer() else f"{value:.4g}"
+    return format_exactly(value) if value.is_integer() else f"{value:.4g}"
 
 
 Parts = Mapping[str | None, Mapping[str, Estimate]]

@@ -18,15 +18,15 @@ from rankmeter._statistics.runs import crossed_variance
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import (
-    choice,
-    exact,
-    flag,
-    integer,
-    number,
-    refused,
-    significance,
-    text,
-    unknown,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    check_significance,
+    check_text,
+    format_exactly,
+    option_error,
+    unknown_word_error,
 )
 from rankmeter.metrics import Runs
 
@@ -65,16 +65,16 @@ class Settings:
     clusters: object = None
 
     def __post_init__(self) -> None:
-        choice("test", self.test, Test)
-        choice("correction", self.correction, Correction)
-        choice("family", self.family, Family)
-        choice("common", self.common, Common)
+        check_choice("test", self.test, Test)
+        check_choice("correction", self.correction, Correction)
+        check_choice("family", self.family, Family)
+        check_choice("common", self.common, Common)
         # As plain numbers, which JSON can hold.
-        object.__setattr__(self, "alpha", significance("alpha", self.alpha))
-        resamples = integer("n_permutations", self.n_resamples, least=1, most=MOST_RESAMPLES)
+        object.__setattr__(self, "alpha", check_significance("alpha", self.alpha))
+        resamples = check_integer("n_permutations", self.n_resamples, least=1, most=MOST_RESAMPLES)
         object.__setattr__(self, "n_resamples", resamples)
         _ = self.margins
-        flag("gatekeeping", self.gatekeeping)
+        check_flag("gatekeeping", self.gatekeeping)
         if "tukey" in self.test and self.baseline is not None:
             raise UsageError("Tukey's test is for all pairs: leave out the baseline")
 
@@ -90,15 +90,15 @@ class Settings:
         if not 2 <= len(names) <= MOST_SYSTEMS:
             raise UsageError(f"compare 2 to {MOST_SYSTEMS} systems, got {len(names)}")
         for name in names:
-            text("systems", str(name))
+            check_text("systems", str(name))
         if self.baseline is not None:
-            choice("baseline", self.baseline, names)
+            check_choice("baseline", self.baseline, names)
 
     def check_margins(self, labels: Iterable[str]) -> None:
         """Refuse a margin of a metric that is not compared."""
         if isinstance(self.margins, dict):
             for label in self.margins.keys() - set(labels):
-                raise unknown("metric in `margin`", label, labels)
+                raise unknown_word_error("metric in `margin`", label, labels)
 
     def margin_for_metric(self, label: str) -> tuple[float, bool] | None:
         """Margin of a metric, and whether the margin is a share of the other mean, or None."""
@@ -120,13 +120,13 @@ class Settings:
 
 
 def _margin_text(size: float, relative: bool) -> str:
-    return f"{100 * size:g}%" if relative else exact(size)
+    return f"{100 * size:g}%" if relative else format_exactly(size)
 
 
 def _parse_margin(value: Any) -> tuple[float, bool]:
     """Parse a margin, ``0.005`` or ``"1%"``: the size, and whether a share of the other mean."""
     if not isinstance(value, str):
-        return number("margin", value, above=0), False
+        return check_number("margin", value, above=0), False
     text = value.strip()
     try:
         size = float(text.removesuffix("%"))
@@ -134,7 +134,7 @@ def _parse_margin(value: Any) -> tuple[float, bool]:
         size = 0.0
     size = size / 100 if text.endswith("%") else size
     if not 0 < size < float("inf"):
-        raise refused("margin", "a number > 0 or a share such as '1%'", value)
+        raise option_error("margin", "a number > 0 or a share such as '1%'", value)
     return size, text.endswith("%")
 
 

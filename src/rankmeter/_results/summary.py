@@ -26,7 +26,7 @@ from rankmeter._results.verdicts import bin_values
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import refuse_dead_threads, warn
-from rankmeter.errors._checks import choice, in_words_of_result, refused
+from rankmeter.errors._checks import check_choice, in_words_of_result, option_error
 
 if TYPE_CHECKING:
     from rankmeter._results.walkthrough import Walkthrough
@@ -218,7 +218,9 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         """Segment of each user, null for users without a segment."""
         labels = read_user_labels(segments, "segment", self.scores)
         if labels is None:
-            raise refused("segments", "a label for each user, such as {user: segment}", segments)
+            raise option_error(
+                "segments", "a label for each user, such as {user: segment}", segments
+            )
         return labels
 
     def adjusted(self, metric: str) -> Estimate:
@@ -277,7 +279,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         UsageError
             If the kind is unknown.
         """
-        if choice("kind", kind, ("means", "distribution")) == "means":
+        if check_choice("kind", kind, ("means", "distribution")) == "means":
             return charts.place_side_by_side(
                 [charts.means_chart(list(self.values()), self.confidence)]
             )

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import interval_text, number_text
-from rankmeter.errors import LONGEST_NAME, shortened
+from rankmeter.errors import LONGEST_NAME, shorten_middle
 
 # Line breaks, control characters of a terminal, and characters that change the direction of text.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
@@ -122,8 +122,8 @@ class Table:
         above the others, get an … in their middle. Values are not shortened.
         """
         titles, *rows = ([*map(to_one_line, row)] for row in (self.columns, *self.rows))
-        brief = [[shortened(row[0], LONGEST_NAME), *row[1:]] for row in rows]
-        return [[shortened(title, LONGEST_NAME) for title in titles], *brief]
+        brief = [[shorten_middle(row[0], LONGEST_NAME), *row[1:]] for row in rows]
+        return [[shorten_middle(title, LONGEST_NAME) for title in titles], *brief]
 
     def to_markdown(self) -> str:
         """Render as a pipe table, with the notes as a line below; no name is read as markup."""

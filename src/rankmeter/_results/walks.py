@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from rankmeter._engine.walk import Grid, Line, Place, Walk
 from rankmeter._results.tables import Table
 from rankmeter._results.wording import number_text
-from rankmeter.errors import shortened
-from rankmeter.errors._checks import exact, in_words
+from rankmeter.errors import shorten_middle
+from rankmeter.errors._checks import format_exactly, translate_words
 
 FIRST = 10
 """Ranks that are always shown; of the others only items that count."""
@@ -28,7 +28,7 @@ def item_with_title(position: Place) -> str:
     """Item id, followed by the title if known."""
     if position.item is None:
         return ""
-    return shortened(f"{position.item} {position.title}".rstrip(), _LONGEST_ITEM)
+    return shorten_middle(f"{position.item} {position.title}".rstrip(), _LONGEST_ITEM)
 
 
 class Heading(str):
@@ -43,7 +43,8 @@ def walk_parts(walk: Walk, whose: str) -> Iterator[str | Table]:
     yield ", ".join(walk.facts)
     yield _position_table(walk.ranking, walk.k)
     if math.isnan(walk.value):
-        yield f"{walk.label} is undefined for this {in_words('user')}: {_counted_value_text(walk)}"
+        user = translate_words("user")
+        yield f"{walk.label} is undefined for this {user}: {_counted_value_text(walk)}"
         return
     if walk.ideal.places:
         yield "the perfect ranking:"
@@ -72,7 +73,7 @@ def _position_table(
 ) -> Table:
     """Table of the positions that matter, up to `end`, with a row for positions left out."""
     named_items = any(position.item is not None for position in grid.places)
-    first = ["rank", *[in_words("item")] * named_items, "gain"] if kind == "item" else [kind]
+    first = ["rank", *[translate_words("item")] * named_items, "gain"] if kind == "item" else [kind]
     rows: list[list[str]] = []
     hidden: list[list[str]] = []
     relevant = in_vain = 0
@@ -113,7 +114,9 @@ def _gain_text(position: Place) -> str:
     """Format the gain, in parentheses for an item judged not relevant; empty for NaN."""
     if math.isnan(position.gain):
         return ""
-    return exact(position.gain) if position.relevant else f"({exact(position.gain)})"
+    return (
+        format_exactly(position.gain) if position.relevant else f"({format_exactly(position.gain)})"
+    )
 
 
 def has_parentheses(part: str | Table) -> bool:

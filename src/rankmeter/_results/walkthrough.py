@@ -22,10 +22,10 @@ from rankmeter.errors._checks import (
     USERS,
     Words,
     brief,
-    in_words,
     in_words_of_result,
-    near,
-    several,
+    list_values,
+    suggest_words,
+    translate_words,
 )
 from rankmeter.metrics import Metric
 
@@ -58,7 +58,7 @@ class Walkthrough(Result):
     @in_words_of_result
     def parts(self) -> list[str | Table]:
         """Headings, tables and lines, in reading order."""
-        whose = f"{in_words('user')} {to_one_line(str(self.user))}"
+        whose = f"{translate_words('user')} {to_one_line(str(self.user))}"
         blocks = [
             part
             for system, walk in self.walks
@@ -151,7 +151,7 @@ def select_metrics(plan: Plan, metrics: str | Iterable[str] | None) -> list[Metr
     if metrics is None:
         return list(plan.metrics)
     single = isinstance(metrics, Metric)
-    names = [str(metrics)] if single else several("metrics", "metrics", metrics)
+    names = [str(metrics)] if single else list_values("metrics", "metrics", metrics)
     return [plan[name] for name in names]
 
 
@@ -189,7 +189,7 @@ def trace_user(
         value = scores.values[walk.label][row]
         if not (walk.whole or walk.value == value or math.isnan(walk.value + value)):
             raise DataError(
-                f"rankings or ground truth have changed: {walk.label} of {in_words('user')} "
+                f"rankings or ground truth have changed: {walk.label} of {translate_words('user')} "
                 f"{brief(user)} was {value:.6g} and is now {walk.value:.6g}: evaluate again"
             )
         walks.append(walk)
@@ -213,7 +213,7 @@ def _find_user_row(users: pl.Series, user: object) -> int:
     if len(matches):
         return int(matches[0])
     ids = [str(user_id) for user_id in users.head(10_000)]
-    hint = near(text, ids) or f"; for example {', '.join(map(brief, users.head(3)))}"
+    hint = suggest_words(text, ids) or f"; for example {', '.join(map(brief, users.head(3)))}"
     raise UsageError(
-        f"the result has no {in_words('user')} {brief(user)}{hint}", option="user", got=user
+        f"the result has no {translate_words('user')} {brief(user)}{hint}", option="user", got=user
     )

@@ -25,7 +25,7 @@ from rankmeter._statistics.intervals import (
     too_few_users_result,
 )
 from rankmeter._statistics.vectors import Floats, finite_table, generators_of_blocks
-from rankmeter.errors._checks import fraction, integer
+from rankmeter.errors._checks import check_fraction, check_integer
 
 
 def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestResult]:
@@ -43,7 +43,7 @@ def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestRe
     """
     from scipy.stats import studentized_range
 
-    fraction("confidence", confidence)
+    check_fraction("confidence", confidence)
     values = finite_table(scores, columns=2)
     n, m = values.shape
     method = "blocked Tukey HSD"
@@ -86,7 +86,7 @@ def randomized_tukey_hsd(
     2012; Sakai, Laboratory Experiments in Information Retrieval, 2018). One permutation costs as
     much as shuffling the table: ten thousand of a million values take minutes.
     """
-    fraction("confidence", confidence)
+    check_fraction("confidence", confidence)
     values = finite_table(scores, columns=2)
     n, m = values.shape
     method = "randomized Tukey HSD"
@@ -94,7 +94,7 @@ def randomized_tukey_hsd(
     if n < 2:
         return [too_few_users_result(method, n) for _ in pairs]
     means = values.mean(axis=0)
-    ranges = np.empty(integer("n_resamples", n_resamples, least=1))
+    ranges = np.empty(check_integer("n_resamples", n_resamples, least=1))
     for rows, size, generator in generators_of_blocks(n_resamples, values.size, seed):
         permuted = generator.permuted(np.tile(values, (size, 1)), axis=1)
         ranges[rows] = np.ptp(permuted.reshape(size, n, m).mean(axis=1), axis=1)

@@ -20,7 +20,7 @@ from rankmeter._statistics.vectors import (
     moments,
 )
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import choice, fraction, integer, number
+from rankmeter.errors._checks import check_choice, check_fraction, check_integer, check_number
 
 
 def t_tail(t: float, df: float) -> float:
@@ -40,8 +40,8 @@ def t_quantile(p: float, df: float) -> float:
 
     The relative error is below 1e-12 for ``p`` from 1e-10 to 1 - 1e-10 and ``df`` from 1 to 1e9.
     """
-    number("p", p, least=1e-100, below=1)
-    number("df", df, least=1)
+    check_number("p", p, least=1e-100, below=1)
+    check_number("df", df, least=1)
     if p < 0.5:
         return -_solve_quantile(p, 0.5 - p, df)
     return _solve_quantile(1.0 - p, p - 0.5, df)
@@ -282,7 +282,7 @@ def t_interval(
     With ``clusters``, a label for each value, the variance is that of the jackknife over clusters,
     and the degrees of freedom are one less than the effective number of clusters.
     """
-    fraction("confidence", confidence)
+    check_fraction("confidence", confidence)
     if clusters is None:
         return t_interval_from_moments(moments(finite_vector(x)), confidence)
     error = spread_of_mean(finite_vector(x), clusters)
@@ -330,7 +330,7 @@ def wilson_interval(
     With ``clusters`` the variance is that of `t_interval`, and the degrees of freedom are one less
     than the effective number of clusters, which count where all values are equal.
     """
-    fraction("confidence", confidence)
+    check_fraction("confidence", confidence)
     values = finite_vector(x)
     error = spread_of_mean(values, clusters)
     if error.units < 2:
@@ -410,8 +410,8 @@ def bootstrap_interval(
     Bias correction and acceleration follow Efron and Tibshirani, An Introduction to the Bootstrap
     (1993), chapter 14, the acceleration from the jackknife in closed form.
     """
-    fraction("confidence", confidence)
-    choice("method", method, ("bca", "percentile"))
+    check_fraction("confidence", confidence)
+    check_choice("method", method, ("bca", "percentile"))
     x = finite_vector(x)
     sums, sizes = (x, None) if clusters is None else cluster_sums(x, clusters)
     if sums.size < 2:
@@ -433,7 +433,7 @@ def resampled_means(
     to the count; both have the shape (n,).
     """
     n = sums.size
-    means = np.empty(integer("n_resamples", n_resamples, least=1))
+    means = np.empty(check_integer("n_resamples", n_resamples, least=1))
     values, counts = np.unique(sums, return_counts=True) if sizes is None else (sums, sums)
     if 8 * values.size <= n:
         # Users with equal values are drawn together, because the count of each value is

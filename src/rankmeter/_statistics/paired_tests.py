@@ -33,7 +33,7 @@ from rankmeter._statistics.vectors import (
 )
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import choice, fraction, integer, number
+from rankmeter.errors._checks import check_choice, check_fraction, check_integer, check_number
 
 
 class WinsTiesLosses(NamedTuple):
@@ -55,7 +55,7 @@ def wins_ties_losses(
     a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0
 ) -> WinsTiesLosses:
     """Count wins, ties and losses of A by user; a difference below ``min_difference`` is a tie."""
-    number("min_difference", min_difference, least=0)
+    check_number("min_difference", min_difference, least=0)
     a, b = finite_pair(a, b)
     differences = a - b
     level = max(min_difference, math.ulp(0.0))  # without a minimum, anything above 0 is a win
@@ -110,7 +110,7 @@ def relative_gain(
     then those outside of an interval. With ``clusters`` the variances are those of clusters. A
     ``change`` is added to the variance of the difference, as `Spread.with_pseudo_unit` does.
     """
-    fraction("confidence", confidence)
+    check_fraction("confidence", confidence)
     a, b = finite_pair(a, b)
     order = np.lexsort((b, a))  # so that the sums below are the same for any order of the users
     a, b = a[order], b[order]
@@ -183,7 +183,7 @@ def randomization_tests(
     """
     values = finite_table(scores)
     n, columns = values.shape
-    n_resamples = integer("n_resamples", n_resamples, least=1)
+    n_resamples = check_integer("n_resamples", n_resamples, least=1)
     for i, j in pairs:
         if not (0 <= i < columns and 0 <= j < columns):
             raise UsageError(f"`pairs` must name two of the {columns} columns each, got {(i, j)}")
@@ -351,7 +351,7 @@ def wilcoxon_test(
     """
     from scipy import stats
 
-    choice("zero_method", zero_method, ("wilcox", "pratt"))
+    check_choice("zero_method", zero_method, ("wilcox", "pratt"))
     warn(CAUTIONS["wilcoxon"])
     a, b = finite_pair(a, b)
     n, mean, _ = paired_moments(a, b)
@@ -412,7 +412,7 @@ def paired_test(
     Each option is used by the methods that need it. "auto" is "randomization" up to `AUTO_LIMIT`
     users and "t" beyond.
     """
-    choice("method", method, Method)
+    check_choice("method", method, Method)
     if method == "auto":
         method = "randomization" if np.size(a) <= AUTO_LIMIT else "t"
     match method:
@@ -434,7 +434,7 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
     Identical systems give t = 0 and p = 1. If all users differ by the same amount, there is no
     variation to compare it with, and p is NaN.
     """
-    fraction("confidence", confidence)
+    check_fraction("confidence", confidence)
     method = "paired t"
     n, mean, sd = values = paired_moments(*finite_pair(a, b))
     if n < 2:
@@ -468,7 +468,7 @@ def bootstrap_test(
     instead of 5 % at 25 topics (Urbano, Lima and Hanjalic, SIGIR 2019). The interval is the
     percentile interval.
     """
-    fraction("confidence", confidence)
+    check_fraction("confidence", confidence)
     method = "paired bootstrap (shift)"
     a, b = finite_pair(a, b)
     n, mean, _ = paired_moments(a, b)

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from rankmeter._statistics.intervals import t_quantile
-from rankmeter.errors._checks import fraction, number
+from rankmeter.errors._checks import check_fraction, check_number
 
 MOST_SUMMED = 100
 """Differing users up to which the power of a test of hits and misses is summed."""
@@ -26,9 +26,9 @@ def minimum_detectable_effect(
     distribution over the distribution of the standard deviation, because SciPy's has NaN in the far
     tail.
     """
-    fraction("alpha", alpha)
-    number("power", power, above=alpha, below=1)
-    number("sd", sd, least=0)
+    check_fraction("alpha", alpha)
+    check_number("power", power, above=alpha, below=1)
+    check_number("sd", sd, least=0)
     if n < 2:
         return math.nan
     return sd * _required_noncentrality(n - 1, power, alpha) / math.sqrt(n)

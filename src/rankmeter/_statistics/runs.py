@@ -24,7 +24,7 @@ from rankmeter._statistics.intervals import (
     too_few_users_result,
 )
 from rankmeter._statistics.vectors import Floats, finite_pair, moments
-from rankmeter.errors._checks import number
+from rankmeter.errors._checks import check_number
 
 PSEUDO_CHANGES = 2.0
 """Units that are added to the variance; an interval, which has two sides, needs one."""
@@ -66,7 +66,7 @@ def margin_tests(
     losers. With ``clusters`` all of this is about the sums of clusters, not about users. NaN for
     fewer than two users, and where all values are equal and the span is infinite.
     """
-    number("margin", margin, above=0)
+    check_number("margin", margin, above=0)
     a, b = finite_pair(a, b)
     if a.size < 2:
         return Margins(margin, math.nan, math.nan)

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from rankmeter._statistics.paired_tests import FLIPS, FlippedColumns
 from rankmeter._statistics.vectors import Floats, finite_table, random_generator
 from rankmeter.errors import InvalidValueError
-from rankmeter.errors._checks import choice, fraction, integer
+from rankmeter.errors._checks import check_choice, check_fraction, check_integer
 
 MOST_FLIPPED = 100_000
 """Users with differing values whose signs are flipped; beyond, flips have their normal limit."""
@@ -91,8 +91,8 @@ def step_down(
     the sums under flips are drawn from their normal limit, which has the same correlations.
     """
     for level in levels:
-        fraction("levels", level)
-    n_resamples = integer("n_resamples", n_resamples, least=1)
+        check_fraction("levels", level)
+    n_resamples = check_integer("n_resamples", n_resamples, least=1)
     blocks = [_ScoreTable(finite_table(h.scores), h.pairs) for h in tables if h.pairs]
     if not blocks:
         return StepDown(np.empty(0), np.empty(0), tuple(levels), 0)
@@ -305,7 +305,7 @@ def adjust_p_values(
     share of false claims among all. A NaN is a test without a result: it stays NaN and does not
     count towards the size of the family. The running maximum and minimum keep the order of ``p``.
     """
-    choice("method", method, ("holm", "bonferroni", "benjamini-hochberg"))
+    check_choice("method", method, ("holm", "bonferroni", "benjamini-hochberg"))
     values = np.array(p, dtype=np.float64)
     defined = ~np.isnan(values)
     family = values[defined]

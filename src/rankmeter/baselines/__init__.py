@@ -25,7 +25,7 @@ from rankmeter.baselines._recommend import (
     takes_any_frame,
 )
 from rankmeter.errors import InvalidValueError, UsageError, _checks
-from rankmeter.errors._checks import counted, integer
+from rankmeter.errors._checks import check_integer, counted
 from rankmeter.splits._clock import Clock, Unit, require_column
 
 __all__ = [
@@ -158,10 +158,10 @@ def recent_popularity(
         )
     age = _ages_in_days(train, needed_by="recent_popularity", unit=unit)
     if days is None:
-        share = _checks.fraction("fraction", 0.1 if fraction is None else fraction)
+        share = _checks.check_fraction("fraction", 0.1 if fraction is None else fraction)
         window = share * age.max(initial=0)
     else:
-        window = _checks.number("days", days, above=0)
+        window = _checks.check_number("days", days, above=0)
     is_recent = (age < window) | (age == 0)
     scores = train.filter(pl.Series(is_recent)).group_by("item").agg(score=pl.len())
     return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
@@ -213,7 +213,7 @@ def decayed_popularity(
     if half_life is None:
         half_life = age.max(initial=0) / 10
     else:
-        half_life = _checks.number("half_life", half_life, above=0)
+        half_life = _checks.check_number("half_life", half_life, above=0)
     weight = np.exp2(-age / half_life) if half_life else np.ones_like(age)
     scores = _sum_by_item(train["item"], weight)
     return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
@@ -306,7 +306,7 @@ def damped_mean_rating(
     >>> damped_mean_rating(train, damping=1, k=2, users=[4]).rows()  # (8 + 3) / 3, (1 + 3) / 2
     [(4, 10, 3.6666666666666665, 1), (4, 20, 2.0, 2)]
     """
-    damping = _checks.number("damping", damping, least=0)
+    damping = _checks.check_number("damping", damping, least=0)
     scores = _damped_mean_ratings(train, damping, needed_by="damped_mean_rating")
     return recommend(train, scores, k=k, users=users, exclude_seen=exclude_seen)
 
@@ -406,7 +406,7 @@ def svd(
     >>> svd(train, factors=1, k=1, users=[1]).rows()[0][:2]
     (1, 30)
     """
-    factors = integer("factors", factors, least=1)
+    factors = check_integer("factors", factors, least=1)
     learn = functools.partial(svd_scorer, factors=factors)
     return rank_unseen(train, learn, k=k, users=users, exclude_seen=exclude_seen)
 
@@ -456,7 +456,7 @@ def item_knn(
     >>> item_knn(train, k=1, users=[1]).rows()
     [(1, 30, 0.7071067812, 1)]
     """
-    neighbours = integer("neighbours", neighbours, least=1)
+    neighbours = check_integer("neighbours", neighbours, least=1)
     learn = functools.partial(knn_scorer, n_neighbours=neighbours)
     return rank_unseen(train, learn, k=k, users=users, exclude_seen=exclude_seen)
 

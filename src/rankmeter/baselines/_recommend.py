@@ -21,7 +21,7 @@ from rankmeter._reading.keyed import read_users
 from rankmeter._reading.read import Interactions
 from rankmeter._reading.table import Frame
 from rankmeter.errors import DataError, UsageError
-from rankmeter.errors._checks import brief, flag, integer
+from rankmeter.errors._checks import brief, check_flag, check_integer
 from rankmeter.splits._chance import Numbers, Shuffle, draw_random_bits
 
 Baseline = TypeVar("Baseline", bound=Callable[..., Frame])
@@ -50,8 +50,8 @@ def recommend(
     seed: int | None = None,
 ) -> pl.DataFrame:
     """List the first `k` unseen items of each user; with a seed, in a random order per user."""
-    k = integer("k", k, least=1)
-    flag("exclude_seen", exclude_seen)
+    k = check_integer("k", k, least=1)
+    check_flag("exclude_seen", exclude_seen)
     best = scores.sort("score", id_sort_keys(scores["item"]), descending=[True, False])
     items, score = best["item"], best["score"].cast(pl.Float64)
     audience = target_users(frame["user"], users)
@@ -150,8 +150,8 @@ def rank_unseen(
     """
     from scipy.sparse import csr_matrix
 
-    k = integer("k", k, least=1)
-    flag("exclude_seen", exclude_seen)
+    k = check_integer("k", k, least=1)
+    check_flag("exclude_seen", exclude_seen)
     learned = frame["user"].unique().sort()
     items = frame["item"].unique()
     items = items.gather(id_sort_keys(items).arg_sort())

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from rankmeter.conventions._profiles import Convention, convention_names, load_convention
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.errors._checks import brief, near
+from rankmeter.errors._checks import brief, suggest_words
 from rankmeter.metrics import (
     ADJUSTED,
     Metric,
@@ -209,7 +209,7 @@ def _unknown_name_message(text: str, profile: Convention) -> str:
     hint = (
         ""
         if is_elsewhere(bare)
-        else near(bare, (_split_brackets(name)[0] for name in profile.names))
+        else suggest_words(bare, (_split_brackets(name)[0] for name in profile.names))
     )
     return f"unknown metric {brief(bare)} of {profile.title}{hint}" if hint else ""
 

@@ -29,7 +29,14 @@ from rankmeter._choices import (
 )
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_metrics
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.errors._checks import USERS, Words, brief, exact, near, unknown
+from rankmeter.errors._checks import (
+    USERS,
+    Words,
+    brief,
+    format_exactly,
+    suggest_words,
+    unknown_word_error,
+)
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
 from rankmeter.metrics.popularity import Border
 
@@ -160,7 +167,9 @@ class Plan(Setting):
             raise UnknownMetricError(f"{brief(label)} names several metrics: {one_of}")
         names = {metric.name for metric in translate_metrics(label, tool)}
         similar = [repr(entry.label) for entry in self.metrics if entry.metric.name in names]
-        meant = f"; did you mean {' or '.join(similar)}?" if similar else near(label, labels)
+        meant = (
+            f"; did you mean {' or '.join(similar)}?" if similar else suggest_words(label, labels)
+        )
         meant = meant or f"; evaluated: {', '.join(map(repr, labels))}"
         raise UnknownMetricError(f"{brief(label)} was not evaluated{meant}", allowed=(*labels,))
 
@@ -212,7 +221,7 @@ class Plan(Setting):
 
     def named(self) -> set[Alignment]:
         """The alignments of metrics that ask for facts about the items of the hits."""
-        return {entry.alignment for entry in self.metrics if entry.spec.named}
+        return {entry.alignment for entry in self.metrics if entry.spec.needs_hit_items}
 
     def settings(self) -> dict[str, Any]:
         """The choices that hold for all metrics and that every result depends on."""
@@ -357,7 +366,7 @@ def resolve_plan(
             for names, remedy in _REMEDIES.items():
                 if name in names:
                     raise UsageError(f"unknown option {name!r}: {remedy}")
-            raise unknown("option", name, CHOICES)
+            raise unknown_word_error("option", name, CHOICES)
     refuse_inert_choices(named_values, data)
     decided = {name: check_choice(name, value) for name, value in named_values.items()}
     convention = load_convention("rankmeter" if like is None else like)
@@ -393,7 +402,9 @@ def _resolve_metric(
     refuse_inert_choices(
         (n for n in metric_choices for s in name_and_aliases(n) if f"{s}=" in label), data
     )
-    switches = select_active_choices({**spec.usual, **usual, **decided, **metric_choices}, data)
+    switches = select_active_choices(
+        {**spec.default_choices, **usual, **decided, **metric_choices}, data
+    )
     metric_options = dict(metric.options)
     options: dict[str, Any] = {}
     for name, option in spec.options.items():
@@ -437,8 +448,8 @@ def _refuse_contradictions(alignment: Alignment) -> None:
     for grade, gain in alignment.gain_table.items():
         if gain > 0 >= grade and not alignment.is_relevant_grade(grade):
             raise UsageError(
-                f"`gains` gives grade {exact(grade)} a gain, but items of that grade are not "
-                f"relevant ({alignment.relevant}): choose `relevant`, such as 'any'"
+                f"`gains` gives grade {format_exactly(grade)} a gain, but items of that grade are "
+                f"not relevant ({alignment.relevant}): choose `relevant`, such as 'any'"
             )
     if alignment.depth is not None and alignment.ties == "expected":
         raise UsageError(

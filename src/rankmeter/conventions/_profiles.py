@@ -55,7 +55,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rankmeter.errors._checks import unknown
+from rankmeter.errors._checks import unknown_word_error
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -122,12 +122,12 @@ def usage_rank(name: str) -> int:
 def load_convention(name: str) -> Convention:
     """Load the convention with a name or alias; case, ``-`` and ``_`` do not matter."""
     if not isinstance(name, str):
-        raise unknown("convention", name, convention_names())
+        raise unknown_word_error("convention", name, convention_names())
     file = name.strip().lower().replace("-", "_")
     if file not in _profile_files():
         file = _names_by_alias().get(file, file)  # reads every file
     if file not in _profile_files():
-        raise unknown("convention", name, convention_names())
+        raise unknown_word_error("convention", name, convention_names())
     return _load_profile(file)
 
 

@@ -45,23 +45,23 @@ LONGEST_NAME, LONGEST_PATH, LONGEST_MESSAGE = 80, 400, 4_000
 """The most characters of a name, a path and a message; longer ones lose their middle."""
 
 
-def shortened(text: str, longest: int) -> str:
+def shorten_middle(text: str, longest: int) -> str:
     """Cut the middle out of a text longer than `longest`: both ends help to tell names apart."""
     head = longest // 2
     return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
 
 
-def _brief(match: re.Match[str]) -> str:
+def _shorten_word(match: re.Match[str]) -> str:
     word = match[0]
-    return shortened(word, LONGEST_PATH if "/" in word or "\\" in word else LONGEST_NAME)
+    return shorten_middle(word, LONGEST_PATH if "/" in word or "\\" in word else LONGEST_NAME)
 
 
 class RankmeterError(Exception):
     """The base of all errors of rankmeter. Long names are shortened in the message."""
 
     def __init__(self, message: str = "") -> None:
-        brief = re.sub(rf"\S{{{LONGEST_NAME + 1},}}", _brief, message)
-        super().__init__(shortened(brief, LONGEST_MESSAGE))
+        brief = re.sub(rf"\S{{{LONGEST_NAME + 1},}}", _shorten_word, message)
+        super().__init__(shorten_middle(brief, LONGEST_MESSAGE))
 
 
 class UsageError(RankmeterError, ValueError):

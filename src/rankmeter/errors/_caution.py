@@ -30,13 +30,13 @@ _PATIENCE = 2.0
 _threads = {"are": "alive"}  # or "doubtful", or "dead"
 
 
-def _mark_fork() -> None:
+def _doubt_threads_after_fork() -> None:
     if "polars" in sys.modules:
         _threads["are"] = "doubtful"
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_mark_fork)
+    os.register_at_fork(after_in_child=_doubt_threads_after_fork)
 
 
 def refuse_dead_threads() -> None:
@@ -48,7 +48,7 @@ def refuse_dead_threads() -> None:
         In a child of a process that had used Polars.
     """
     if _threads["are"] == "doubtful":
-        thread = threading.Thread(target=_compute, daemon=True)
+        thread = threading.Thread(target=_compute_with_polars, daemon=True)
         thread.start()
         thread.join(_PATIENCE)
         _threads["are"] = "dead" if thread.is_alive() else "alive"
@@ -62,7 +62,7 @@ def refuse_dead_threads() -> None:
         )
 
 
-def _compute() -> None:
+def _compute_with_polars() -> None:
     import polars as pl
 
     pl.DataFrame({"a": [1, 2], "b": [2, 1]}).sort("b").select(pl.col("a").sum(), pl.col("b").max())

@@ -48,13 +48,15 @@ def use_words(words: Words) -> Iterator[None]:
         _spoken.reset(token)
 
 
-def in_words(text: str) -> str:
+def translate_words(text: str) -> str:
     """Translate rankmeter's own text, without names of systems, to the vocabulary in use."""
     words = _spoken.get()
-    return text if words == USERS else _OWN.sub(lambda match: _translate(match[0], words), text)
+    return (
+        text if words == USERS else _OWN.sub(lambda match: _translate_word(match[0], words), text)
+    )
 
 
-def _translate(word: str, words: Words) -> str:
+def _translate_word(word: str, words: Words) -> str:
     spoken: str = getattr(words, word.lower())
     return spoken.capitalize() if word[0].isupper() else spoken
 
@@ -82,21 +84,21 @@ LARGEST = 2**62
 """The largest integer that an option may be, so that its sum with any count does not overflow."""
 
 
-def integer(name: str, value: Any, *, least: int | None = None, most: int = LARGEST) -> int:
+def check_integer(name: str, value: Any, *, least: int | None = None, most: int = LARGEST) -> int:
     """Convert ``value`` to an integer from ``least`` to ``most``, both included."""
     bounds: Bounds = {"≥": least, "≤": most}
     try:
         integral = None if type(value).__name__ in _BOOLEANS else operator.index(value)
     except Exception:  # noqa: BLE001 - whatever a foreign class raises
         integral = None
-    if integral is not None and _within(integral, bounds):
+    if integral is not None and _is_within_bounds(integral, bounds):
         return integral
     if most in (LARGEST, 2**128 - 1) and (integral is None or integral < most):
         del bounds["≤"]
-    raise refused(name, "an integer" + _range_in_words(bounds), value)
+    raise option_error(name, "an integer" + _range_in_words(bounds), value)
 
 
-def number(
+def check_number(
     name: str,
     value: Any,
     *,
@@ -107,14 +109,14 @@ def number(
 ) -> float:
     """Convert ``value`` to a finite number: > ``above``, ≥ ``least``, < ``below``, ≤ ``most``."""
     bounds: Bounds = {">": above, "≥": least, "<": below, "≤": most}
-    finite = _float(value)
-    if finite is not None and math.isfinite(finite) and _within(finite, bounds):
+    finite = _to_float(value)
+    if finite is not None and math.isfinite(finite) and _is_within_bounds(finite, bounds):
         return finite
     kind = "a number" if finite is None or math.isfinite(finite) else "a finite number"
-    raise refused(name, kind + _range_in_words(bounds), value)
+    raise option_error(name, kind + _range_in_words(bounds), value)
 
 
-def _float(value: Any) -> float | None:
+def _to_float(value: Any) -> float | None:
     """Convert a real number to a float, infinite if too large; None for all other values."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return None
@@ -128,59 +130,59 @@ def _float(value: Any) -> float | None:
 
 def check_seed(value: Any, *, least: int | None = 0) -> int:
     """Check a seed: an integer from `least` to 2**128 - 1."""
-    return integer("seed", value, least=least, most=2**128 - 1)
+    return check_integer("seed", value, least=least, most=2**128 - 1)
 
 
-def fraction(name: str, value: Any) -> float:
+def check_fraction(name: str, value: Any) -> float:
     """Convert ``value`` to a number strictly between 0 and 1."""
-    return number(name, value, above=0, below=1)
+    return check_number(name, value, above=0, below=1)
 
 
-def significance(name: str, value: Any) -> float:
+def check_significance(name: str, value: Any) -> float:
     """Convert ``value`` to a level of significance ≥ 1e-60, so that t quantiles exist."""
-    return number(name, fraction(name, value), least=1e-60)
+    return check_number(name, check_fraction(name, value), least=1e-60)
 
 
-def choice(name: str, value: Any, allowed: Any) -> str:
+def check_choice(name: str, value: Any, allowed: Any) -> str:
     """Return ``value`` if it is one of the words ``allowed``: an iterable, or a `Literal` type."""
     words = tuple(get_args(allowed) or allowed)
     if isinstance(value, str) and value in words:
         return str(value)
-    hint = near(value, words) if isinstance(value, str) else ""
-    raise refused(name, f"one of {', '.join(map(repr, words))}", value, words, hint)
+    hint = suggest_words(value, words) if isinstance(value, str) else ""
+    raise option_error(name, f"one of {', '.join(map(repr, words))}", value, words, hint)
 
 
-def text(name: str, value: Any) -> str:
+def check_text(name: str, value: Any) -> str:
     """Return ``value`` if it is text that UTF-8 can encode, without half of a surrogate pair."""
     if isinstance(value, str) and value == value.encode(errors="replace").decode():
         return str(value)
-    raise refused(name, "a text of UTF-8", value)
+    raise option_error(name, "a text of UTF-8", value)
 
 
-def several(name: str, expected: str, value: Any) -> list[Any]:
+def list_values(name: str, expected: str, value: Any) -> list[Any]:
     """List the values of an iterable, or a single text; `expected` is for the error message."""
     try:
         return [value] if isinstance(value, str) else [*value]
     except Exception:  # noqa: BLE001 - not an iterable, or whatever a foreign class raises
-        raise refused(name, expected, value) from None
+        raise option_error(name, expected, value) from None
 
 
-def flag(name: str, value: Any) -> bool:
+def check_flag(name: str, value: Any) -> bool:
     """Convert ``value`` to a bool; only True and False are valid."""
     if type(value).__name__ in ("bool", "bool_"):  # Python's, and NumPy's before and since 2.0
         return bool(value)
-    raise refused(name, "True or False", value, (True, False))
+    raise option_error(name, "True or False", value, (True, False))
 
 
-def unknown(kind: str, word: object, names: Iterable[str]) -> UsageError:
+def unknown_word_error(kind: str, word: object, names: Iterable[str]) -> UsageError:
     """Build the error for an unknown ``kind``, with the nearest names, or else with all names."""
     words = tuple(names)
-    hint = near(word, words) if isinstance(word, str) else ""
+    hint = suggest_words(word, words) if isinstance(word, str) else ""
     hint = hint or f"; known: {', '.join(map(repr, words))}"
     return UsageError(f"unknown {kind} {brief(word)}{hint}", allowed=words, got=word)
 
 
-def near(word: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
+def suggest_words(word: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
     """Suggest the words most like ``word``: ``; did you mean 'ties'?``, or "" without any.
 
     `likeness` is the share of letters that have to be the same, from 0 to 1.
@@ -205,17 +207,17 @@ def brief(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def exact(value: float) -> str:
+def format_exactly(value: float) -> str:
     """Format a number in the fewest digits that read back as an equal number: ``4``, ``0.1``."""
     return repr(float(value) + 0.0).removesuffix(".0")  # -0.0 is 0
 
 
 def counted(n: int, singular: str, plural: str = "") -> str:
     """Format a number with its noun: ``1 user``, ``1,234 users``; `plural` if not with an s."""
-    return f"{n:,} {in_words(singular if n == 1 else plural or singular + 's')}"
+    return f"{n:,} {translate_words(singular if n == 1 else plural or singular + 's')}"
 
 
-def refused(
+def option_error(
     name: str,
     expected: str,
     value: Any,
@@ -232,7 +234,7 @@ def refused(
     return UsageError(message, option=option, allowed=allowed, got=value, extent=extent)
 
 
-def _within(value: Any, bounds: Bounds) -> bool:
+def _is_within_bounds(value: Any, bounds: Bounds) -> bool:
     return all(bound is None or _HOLDS[sign](value, bound) for sign, bound in bounds.items())
 
 

@@ -39,13 +39,13 @@ def formula(text: str, *, name: str = "", nothing: float = 0.0, **terms: Any) ->
     array([0.5, 0. ])
     """
     values = {part: np.inf if value is None else value for part, value in terms.items()}
-    divide = functools.partial(_divide, fallback=nothing)
-    value = eval(_compiled(text), {**_FUNCTIONS, "divide": divide}, values)  # noqa: S307
+    divide = functools.partial(_divide_arrays, fallback=nothing)
+    value = eval(_compile_formula(text), {**_FUNCTIONS, "divide": divide}, values)  # noqa: S307
     result: FloatArray = np.asarray(value, dtype=np.float64)
     return note_formula(result, text, name, **terms)
 
 
-def _divide(numerator: Any, denominator: Any, fallback: float) -> FloatArray:
+def _divide_arrays(numerator: Any, denominator: Any, fallback: float) -> FloatArray:
     if np.ndim(numerator) < np.ndim(denominator):
         numerator = np.broadcast_to(numerator, np.shape(denominator))
     return ratio(np.asarray(numerator), denominator, nothing=fallback)
@@ -58,7 +58,7 @@ _FUNCTIONS = {
 
 
 @functools.cache
-def _compiled(text: str) -> CodeType:
+def _compile_formula(text: str) -> CodeType:
     tree = _Vectorized().visit(ast.parse(text, mode="eval"))
     return compile(ast.fix_missing_locations(tree), text, "eval")
 
@@ -68,12 +68,12 @@ class _Vectorized(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        return _call("divide", node.left, node.right) if isinstance(node.op, ast.Div) else node
+        return _call_node("divide", node.left, node.right) if isinstance(node.op, ast.Div) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
-        return _call("where", node.test, node.body, node.orelse)
+        return _call_node("where", node.test, node.body, node.orelse)
 
 
-def _call(function: str, *args: ast.expr) -> ast.Call:
+def _call_node(function: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(function, ast.Load()), [*args], [])

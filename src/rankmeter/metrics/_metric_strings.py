@@ -10,7 +10,7 @@ from typing import Any
 
 from rankmeter._choices import CHOICES, SETTINGS, check_choice, replace_aliases
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.errors._checks import LARGEST, brief, integer, near, refused
+from rankmeter.errors._checks import LARGEST, brief, check_integer, option_error, suggest_words
 from rankmeter.metrics._registry import ADJUSTED, METRICS, SYNONYMS, Option, Spec
 
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -80,7 +80,7 @@ class Metric:
         new_options, choices = dict(self.options), dict(self.choices)
         for name, value in replace_aliases(options).items():
             if name in spec.options:
-                new_options[name] = _checked(self.name, spec.options[name], value)
+                new_options[name] = _check_option_value(self.name, spec.options[name], value)
             elif name in SETTINGS:
                 raise UsageError(
                     f"{name} holds for all metrics: pass it as an argument, not inside "
@@ -90,11 +90,15 @@ class Metric:
                 choices[name] = check_choice(name, value)
             elif name == ADJUSTED:
                 choices.pop(name, None)
-                choices |= {name: True} if _checked(self.name, _SWITCH, value) else {}
+                choices |= {name: True} if _check_option_value(self.name, _SWITCH, value) else {}
             else:
                 valid = ", ".join(spec.options) or "none"
                 similar = [n for n in (*spec.options, *CHOICES) if n.startswith(name)]
-                hint = f"; did you mean {similar[0]}={_spell(value)}?" if name and similar else ""
+                hint = (
+                    f"; did you mean {similar[0]}={_spell_value(value)}?"
+                    if name and similar
+                    else ""
+                )
                 raise UsageError(f"{self.name} has no option {name!r}; its options: {valid}{hint}")
         sorted_options = tuple(sorted(new_options.items()))
         sorted_choices = tuple(sorted(choices.items()))
@@ -107,7 +111,7 @@ class Metric:
         if not self.spec.cutoff:
             raise UsageError(f"{self.name} has no cutoff: write it without @{k}")
         k = int(k) if isinstance(k, float) and k.is_integer() else k
-        return replace(self, k=integer(f"k of {self.name}", k, least=1), label="")
+        return replace(self, k=check_integer(f"k of {self.name}", k, least=1), label="")
 
     def __str__(self) -> str:
         options = {**dict(self.options), **dict(self.choices)}
@@ -115,8 +119,10 @@ class Metric:
         if options.get("relevant", "").startswith(">="):
             options["relevant"] = options["relevant"].removeprefix(">=")
         words = [ADJUSTED] if options.pop(ADJUSTED, False) else []
-        text = ",".join(words + [f"{name}={_spell(value)}" for name, value in options.items()])
-        cutoff = "" if k is None else f"@{_spell(k)}"
+        text = ",".join(
+            words + [f"{name}={_spell_value(value)}" for name, value in options.items()]
+        )
+        cutoff = "" if k is None else f"@{_spell_value(k)}"
         return self.name + (f"({text})" if text else "") + cutoff
 
     __repr__ = __str__
@@ -184,7 +190,7 @@ def parse_metrics(
             metrics = [metrics]  # type: ignore[list-item]
         metrics = list(metrics)
     except Exception:  # noqa: BLE001 - not an iterable, or one that fails
-        raise refused("metrics", "metric strings such as 'ndcg@10'", metrics) from None
+        raise option_error("metrics", "metric strings such as 'ndcg@10'", metrics) from None
     unique: dict[Metric, None] = {}
     problems: list[UsageError] = []
     for entry in metrics:
@@ -195,7 +201,7 @@ def parse_metrics(
         elif read_measure is not None and _is_ir_measures_object(entry):
             unique.update(dict.fromkeys(_read_names(str(entry), read_measure, problems)))
         else:
-            problems.append(refused("metrics", "metric strings such as 'ndcg@10'", entry))
+            problems.append(option_error("metrics", "metric strings such as 'ndcg@10'", entry))
     if problems:
         kind = type(problems[0]) if len({type(p) for p in problems}) == 1 else UsageError
         raise kind("; ".join(str(problem) for problem in problems))
@@ -216,7 +222,7 @@ def _read_names(
     try:
         return [*read(text)]
     except UsageError as error:
-        names = _split(text)
+        names = _split_names(text)
         if len(names) < 2:
             problems.append(error)
             return []
@@ -225,7 +231,7 @@ def _read_names(
         ]
 
 
-def _split(text: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     """Split ``ndcg@5,10, map(denominator=k)@3`` where a new name begins outside brackets."""
     names: list[list[str]] = [[]]
     depth, apart = 0, False
@@ -247,7 +253,7 @@ def read_metric(text: str) -> list[Metric]:
     if match is None:
         expected = "expected name, name@k or name(option=value)@k"
         raise UnknownMetricError(f"cannot read the metric {brief(text)}: {expected}")
-    base = _lookup(match[1].strip())
+    base = _look_up_metric(match[1].strip())
     options: dict[str, str] = {}
     for pair in filter(None, map(str.strip, (match[2] or "").split(","))):
         key, equals, value = (part.strip() for part in pair.partition("="))
@@ -271,7 +277,7 @@ def read_metric(text: str) -> list[Metric]:
     base = base(**options)
     # Shown as it was asked for.
     head = re.sub(r"\s*([=,()])\s*", r"\1", " ".join(head.split()))
-    labels = [f"{head}{separator}{_spell(k)}" for k in cutoffs] or [head]
+    labels = [f"{head}{separator}{_spell_value(k)}" for k in cutoffs] or [head]
     metrics = [base @ k for k in cutoffs] or [base]
     return [replace(metric, label=label) for metric, label in zip(metrics, labels, strict=True)]
 
@@ -313,7 +319,7 @@ def is_elsewhere(name: str) -> bool:
     return re.sub(r"[\s_\-]", "", name.lower()) in ELSEWHERE
 
 
-def _lookup(name: str) -> Metric:
+def _look_up_metric(name: str) -> Metric:
     """Look up the metric with a name or synonym; raise an error if unknown."""
     key = re.sub(r"[\s_\-]", "", name.lower())
     names = {name.replace("_", ""): name for name in (*SYNONYMS, *METRICS)}
@@ -334,12 +340,12 @@ def _lookup(name: str) -> Metric:
     if cut and cut[1] in names:
         hint = f"; did you mean '{names[cut[1]]}@{cut[2]}'?"
     else:
-        hint = near(name, [*METRICS, *SYNONYMS, *PRESETS], likeness=0.7)
+        hint = suggest_words(name, [*METRICS, *SYNONYMS, *PRESETS], likeness=0.7)
     hint = hint or f"; known: {', '.join(sorted(METRICS))}"
     raise UnknownMetricError(f"unknown metric {brief(name)}{hint}")
 
 
-def _checked(name: str, option: Option, value: Any) -> Any:
+def _check_option_value(name: str, option: Option, value: Any) -> Any:
     """Check the value of an option, and convert it to the option's type."""
     word = value.strip().lower() if isinstance(value, str) else value
     if isinstance(word, str) and word in option.choices:
@@ -361,10 +367,10 @@ def _checked(name: str, option: Option, value: Any) -> Any:
     kinds: dict[Any, str] = {None: "", int: "an integer", float: "a number", bool: "true or false"}
     allowed = [*map(repr, option.choices), kinds[option.type], "none" if option.optional else ""]
     expected = " or ".join(filter(None, allowed))
-    raise refused(f"{option.name} of {name}", expected, value, option.choices)
+    raise option_error(f"{option.name} of {name}", expected, value, option.choices)
 
 
-def _spell(value: Any) -> str:
+def _spell_value(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:

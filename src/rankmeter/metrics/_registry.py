@@ -190,7 +190,7 @@ class Spec:
         return f"Spec({self.name}: {self.title})"
 
     @property
-    def usual(self) -> dict[str, str]:
+    def default_choices(self) -> dict[str, str]:
         """Default choices of the metric, which all other choices override."""
         users = {"users": "ranked"} if self.of_lists else {}
         return {"aggregate": self.aggregate, **users}
@@ -206,7 +206,7 @@ class Spec:
         return self.needs == ("lists", "relevant", "categories")
 
     @property
-    def named(self) -> bool:
+    def needs_hit_items(self) -> bool:
         """Whether a metric of hits needs facts about the items of the hits."""
         return not self.of_lists and not {"hits", "nonrelevant"}.issuperset(self.needs)
 
@@ -265,7 +265,7 @@ def remembered(function: Callable[P, T]) -> Callable[P, T]:
     return typing.cast("Callable[P, T]", cached)
 
 
-def _forget() -> None:
+def _clear_caches() -> None:
     for clear in _FORGET:
         clear()
 
@@ -335,10 +335,10 @@ def register(
             open_ties=open_ties, needs_relevant=needs_relevant, needs_items=needs_items,
             synonyms=synonyms, number_option=at, aggregate=aggregate, borders=borders,
         )  # fmt: skip
-        _check_names(spec)
+        _refuse_taken_names(spec)
         METRICS[spec.name] = spec
         SYNONYMS.update(dict.fromkeys(spec.synonyms, spec.name))
-        _forget()
+        _clear_caches()
         return spec.function
 
     return decorate
@@ -354,7 +354,7 @@ def unregister(name: str) -> None:
     """
     for synonym in METRICS.pop(name).synonyms:
         del SYNONYMS[synonym]
-    _forget()
+    _clear_caches()
 
 
 def describe(
@@ -370,12 +370,12 @@ def describe(
     """Build the `Spec` of a function without registering the function."""
     name = function.__name__
     parameters = inspect.signature(function).parameters.values()
-    needs, cutoff = _evidence(name, parameters)
+    needs, cutoff = _read_evidence_names(name, parameters)
     open_ties = "lists" not in needs if open_ties is None else open_ties
     if not inspect.getdoc(function) and sys.flags.optimize < 2:
         raise ValueError(f"{name} has no docstring, which help and documentation need")
     hints = typing.get_type_hints(function, include_extras=True)
-    options = _options(name, parameters, hints)
+    options = _read_options(name, parameters, hints)
     if number_option and number_option not in options:
         raise ValueError(f"{name} has no option {number_option!r} that a number after @ could set")
     spares = frozenset(n for n in needs if types.NoneType in typing.get_args(hints.get(n)))
@@ -434,7 +434,9 @@ def _refuse_ties(name: str, arguments: Iterable[Any], *, open_ties: bool) -> Non
         )
 
 
-def _evidence(name: str, parameters: Collection[inspect.Parameter]) -> tuple[tuple[str, ...], bool]:
+def _read_evidence_names(
+    name: str, parameters: Collection[inspect.Parameter]
+) -> tuple[tuple[str, ...], bool]:
     """The names of the required evidence, and whether a cutoff is the last parameter."""
     needs = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     cutoff = needs[-1:] == ["k"]
@@ -449,7 +451,7 @@ def _evidence(name: str, parameters: Collection[inspect.Parameter]) -> tuple[tup
     return tuple(needs), cutoff
 
 
-def _options(
+def _read_options(
     name: str, parameters: Iterable[inspect.Parameter], hints: Mapping[str, Any]
 ) -> dict[str, Option]:
     """The keyword-only parameters of a metric, read from its signature."""
@@ -488,7 +490,7 @@ def _options(
     return options
 
 
-def _check_names(spec: Spec) -> None:
+def _refuse_taken_names(spec: Spec) -> None:
     """Refuse names that already mean a metric, however they are written."""
     spelling_by_key = {spelled.replace("_", ""): spelled for spelled in (*METRICS, *SYNONYMS)}
     for name in (spec.name, *spec.synonyms):

@@ -55,8 +55,8 @@ def auc(
     >>> round(rm.evaluate({"u": list("abcdefgh")}, {"u": {"b", "e"}}, "auc")["auc"].mean, 4)
     0.6667
     """
-    ordered, negatives = _auc(hits, n_items, absent, smooth=smooth)
-    return _weighted(ordered, hits.n_relevant * negatives, hits.n_relevant)
+    ordered, negatives = _count_ordered_pairs(hits, n_items, absent, smooth=smooth)
+    return _weight_users(ordered, hits.n_relevant * negatives, hits.n_relevant)
 
 
 @register("AUC weighted by user", reached=False, aggregate="micro", synonyms=("group_auc",))
@@ -91,19 +91,19 @@ def gauc(
     >>> round(rm.evaluate(lists, truth, "gauc")["gauc"].mean, 4)
     0.6667
     """
-    ordered, negatives = _auc(hits, n_items, absent, smooth=smooth)
+    ordered, negatives = _count_ordered_pairs(hits, n_items, absent, smooth=smooth)
     positives = hits.n_relevant
     shares = positives if weight == "relevant" else positives + negatives
-    return _weighted(ordered, positives * negatives, shares)
+    return _weight_users(ordered, positives * negatives, shares)
 
 
-def _weighted(part: FloatArray, pairs: FloatArray, weight: IntArray | FloatArray) -> Ratio:
+def _weight_users(part: FloatArray, pairs: FloatArray, weight: IntArray | FloatArray) -> Ratio:
     """Weight the AUC of each user by `weight`; an undefined AUC has weight 0."""
     value = formula("ordered / pairs", ordered=part, pairs=pairs)
     return Defined(value * weight, np.where(pairs > 0, weight, 0.0), None)
 
 
-def _auc(
+def _count_ordered_pairs(
     hits: Hits, n_items: int | None, absent: Absent, *, smooth: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Numbers of pairs in the right order, and of irrelevant candidates."""
@@ -112,7 +112,7 @@ def _auc(
     misses = hits.n_ranked - n_hits
     negatives = misses if n_items is None else n_items - hits.n_relevant.astype(np.float64)
     negatives = negatives + smooth
-    wrong = hits.sum(_misses_above(hits), name="others above")
+    wrong = hits.sum(_count_misses_above(hits), name="others above")
     text = "hits * irrelevant - wrong"
     if absent == "random":
         text += " + missed * (irrelevant - ranked_irrelevant) / 2"
@@ -123,7 +123,7 @@ def _auc(
     return ordered, negatives
 
 
-def _misses_above(hits: Hits) -> FloatArray:
+def _count_misses_above(hits: Hits) -> FloatArray:
     """Number of other ranked items above each hit; in an unresolved tie, expected."""
     if not hits.tied:
         return hits.rank - hits.nth
@@ -179,7 +179,7 @@ def lauc(
     """
     check_catalogue(hits, k, n_items)
     n_hits = hits.count(k)
-    above = hits.sum(hits.within(k) * _misses_above(hits), name="others above")
+    above = hits.sum(hits.within(k) * _count_misses_above(hits), name="others above")
     length = hits.depth(k) if k is None or chosen == "ranked" else k
     positives, negatives = n_hits, length - n_hits + smooth
     if n_items is not None:
@@ -241,7 +241,7 @@ def pauc(
         groups = hits.groups
         best = np.clip(n_positives[groups.user] - groups.before, 0, groups.hits)
         remaining = max_misses[groups.user] - (groups.above - groups.before)
-        expected = _expected_left(remaining, groups.size, groups.hits, best)
+        expected = _expected_remaining_misses(remaining, groups.size, groups.hits, best)
         ordered = hits.sum(expected, groups.user, groups.above + 1)
     else:
         remaining = np.maximum(max_misses[hits.user] - (hits.rank - hits.nth), 0.0)
@@ -256,7 +256,7 @@ def pauc(
     return value
 
 
-def _expected_left(
+def _expected_remaining_misses(
     remaining: FloatArray, size: IntArray, relevant: IntArray, best: FloatArray
 ) -> FloatArray:
     """Expected Σ max(remaining - misses before, 0) over the best hits of each tied group.
@@ -269,13 +269,15 @@ def _expected_left(
     for i in np.flatnonzero(best < relevant):
         hits, n = int(relevant[i]), int(misses[i])
         expected[i] = sum(
-            _expected_left_of_nth(j, hits, n, int(terms[i]), remaining[i])
+            _expected_remaining_of_hit(j, hits, n, int(terms[i]), remaining[i])
             for j in range(1, int(best[i]) + 1)
         )
     return expected
 
 
-def _expected_left_of_nth(j: int, hits: int, misses: int, terms: int, remaining: float) -> float:
+def _expected_remaining_of_hit(
+    j: int, hits: int, misses: int, terms: int, remaining: float
+) -> float:
     """Expectation for the j-th hit of a group: Σ max(remaining - x, 0) · P(x misses before)."""
     if not terms:
         return 0.0
@@ -310,14 +312,14 @@ def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) 
     >>> round(rm.evaluate({"u": ["a", "b", "x"]}, truth, "opa")["opa"].mean, 4)
     0.6667
     """
-    ordered, negatives = _auc(hits, n_items, "random", smooth=False)
-    lower, equal = _with_lower_gain(hits, hits.best)
-    lower_hits, equal_hits = _with_lower_gain(hits, hits)
-    all_pairs = hits.best.sum(_with_lower_gain(hits.best, hits.best)[0])
+    ordered, negatives = _count_ordered_pairs(hits, n_items, "random", smooth=False)
+    lower, equal = _count_lower_and_equal_gains(hits, hits.best)
+    lower_hits, equal_hits = _count_lower_and_equal_gains(hits, hits)
+    all_pairs = hits.best.sum(_count_lower_and_equal_gains(hits.best, hits.best)[0])
     within_hits = hits.sum(lower_hits)
     relevant, n_hits = hits.n_relevant[hits.user], hits.count(None)[hits.user]
     hit_and_missed = hits.sum(relevant - equal - (n_hits - equal_hits))  # found, and missed
-    right, above = _pairs_in_order(hits), hits.sum(lower - lower_hits)
+    right, above = _count_hit_pairs_in_order(hits), hits.sum(lower - lower_hits)
     of_missed = (all_pairs - within_hits - hit_and_missed) / 2
     terms: dict[str, Any] = {"with_irrelevant": ordered, "of_hits": right, "above_missed": above}
     text = "with_irrelevant + of_hits + above_missed + of_missed"
@@ -325,22 +327,22 @@ def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) 
     return Defined(ordered, all_pairs + hits.n_relevant * negatives, ("ordered", "pairs"))
 
 
-def _with_lower_gain(hits: Hits, compared: Hits) -> tuple[FloatArray, FloatArray]:
+def _count_lower_and_equal_gains(hits: Hits, compared: Hits) -> tuple[FloatArray, FloatArray]:
     """Numbers of the user's compared items with a lower gain than each hit, and with equal gain."""
     gains = np.unique(np.concatenate([hits.gain, compared.gain]))
 
-    def key(ranked: Hits) -> IntArray:
+    def gain_keys(ranked: Hits) -> IntArray:
         index: IntArray = ranked.user * gains.size + np.searchsorted(gains, ranked.gain)
         return index
 
-    keys, hit_keys = np.sort(key(compared)), key(hits)
+    keys, hit_keys = np.sort(gain_keys(compared)), gain_keys(hits)
     first = np.searchsorted(keys, hit_keys)
     lower = first - np.searchsorted(keys, hits.user * gains.size)
     equal = np.searchsorted(keys, hit_keys, "right") - first
     return lower.astype(np.float64), equal.astype(np.float64)
 
 
-def _pairs_in_order(hits: Hits) -> FloatArray:
+def _count_hit_pairs_in_order(hits: Hits) -> FloatArray:
     """Numbers of pairs of hits with the larger gain above; tied pairs count as 1/2."""
     end = hits.offsets[hits.user + 1]
     upper, step = np.arange(hits.rank.size), 1

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._evidence.steps import column, note_expectation, note_formula
+from rankmeter._evidence.steps import note_column, note_expectation, note_formula
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
 from rankmeter.metrics.weights import cumulative_discount
@@ -55,7 +55,7 @@ def ap(
     if denominator == "all":
         return _mean_precision(hits, k)
     if denominator == "hits":
-        return _ap_per_hit(hits, k)
+        return _precision_per_found_hit(hits, k)
     relevant = hits.n_relevant
     denominators = {
         "min": relevant if k is None else np.minimum(relevant, k),
@@ -70,7 +70,7 @@ def ap(
 def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
     """Σ of the precision at each hit in the top k."""
     if not hits.tied:
-        return hits.sum_top(k, ap, lambda: column(hits.nth, "hits so far", hits) / hits.rank)
+        return hits.sum_top(k, ap, lambda: note_column(hits.nth, "hits so far", hits) / hits.rank)
     groups = hits.groups
     in_top = groups.in_top(k)
     expected = _expected_precision(groups.above, groups.before, groups.size, groups.hits, in_top)
@@ -97,7 +97,7 @@ def _expected_precision(
     return precision
 
 
-def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
+def _precision_per_found_hit(hits: Hits, k: int | None) -> FloatArray:
     """Σ of the precision at hits in the top k, divided by the number of these hits."""
     if not hits.tied:
         total, n_hits = _precision_at_hits(hits, k), hits.count(k)
@@ -132,18 +132,18 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
     last = hits.length(k)
     depth = last[hits.user]
     top = cumulative_discount("reciprocal", last)[hits.user]
-    if hits.open is None:
+    if hits.unresolved_span is None:
         rank = np.ceil(hits.rank).astype(np.int64)
         share = np.where(rank <= depth, top - cumulative_discount("reciprocal", rank - 1), 0.0)
     else:
-        ranks = np.arange(1.0, hits.open.high.max(initial=0) + 1.0)
+        ranks = np.arange(1.0, hits.unresolved_span.high.max(initial=0) + 1.0)
         harmonic = np.concatenate(([0.0], np.cumsum(1.0 / ranks)))  # H(0), H(1), …
         # Σ over the span of H(k) - H(r - 1), by the partial sums of H.
         total = np.concatenate(([0.0], np.cumsum(harmonic)))
-        low, high = hits.open.low, np.minimum(hits.open.high, depth)
+        low, high = hits.unresolved_span.low, np.minimum(hits.unresolved_span.high, depth)
         n_ranks = np.maximum(high - low + 1, 0)
         spread = n_ranks * top - (total[np.maximum(high, low - 1)] - total[low - 1])
-        share = spread / (hits.open.high - low + 1)
+        share = spread / (hits.unresolved_span.high - low + 1)
     total = hits.sum(share)
     return formula("sum / depth", sum=total, depth=last)
 

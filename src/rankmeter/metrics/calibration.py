@@ -9,12 +9,12 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._evidence.lists import Features, Lists, Popularity, Profiles
-from rankmeter._evidence.steps import column
-from rankmeter.errors._checks import number
+from rankmeter._evidence.steps import note_column
+from rankmeter.errors._checks import check_number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register, require
-from rankmeter.metrics.category_diversity import category_counts, per_item, shares
-from rankmeter.metrics.popularity import Border, tail_of
+from rankmeter.metrics.category_diversity import category_counts, normalize_sums, split_item_weights
+from rankmeter.metrics.popularity import Border, mask_long_tail
 from rankmeter.metrics.weights import RankDiscount, discount_function
 
 _HEAD: Border = ("interactions", 0.2)
@@ -86,37 +86,40 @@ def calibration(
     >>> round(result["calibration@1"].mean, 4)
     1.9585
     """
-    grouping = categories if of == "categories" else _by_popularity(popularity)
+    grouping = categories if of == "categories" else _popularity_categories(popularity)
     groups = require(grouping, "categories")
-    top, shared, weight = lists.top(k), per_item(groups), discount_function(discount, p)
-    alpha = number("alpha", alpha, least=0, most=1)
+    top, shared, weight = lists.top(k), split_item_weights(groups), discount_function(discount, p)
+    alpha = check_number("alpha", alpha, least=0, most=1)
     ratings = profiles.weight if weights == "rating" else None
-    profile = shares(category_counts(profiles, shared, ratings))
-    listed = shares(category_counts(top, shared, weight(top.rank.astype(np.float64))))
-    column(profile, "of the user", groups)
-    column(listed, "in the list", groups)
+    profile = normalize_sums(category_counts(profiles, shared, ratings))
+    listed = normalize_sums(category_counts(top, shared, weight(top.rank.astype(np.float64))))
+    note_column(profile, "of the user", groups)
+    note_column(listed, "in the list", groups)
     unit = math.log(2) if base == "2" else 1.0
     if divergence == "hellinger":
         total = ((np.sqrt(profile) - np.sqrt(listed)) ** 2).sum(axis=1)
         return formula("sqrt(squares / 2)", squares=total)
     if divergence == "js":
         middle = (profile + listed) / 2.0
-        first, second = _divergence(profile, middle), _divergence(listed, middle)
+        first, second = _kl_divergence(profile, middle), _kl_divergence(listed, middle)
         text = "(of_the_user + of_the_list) / (2 * unit)"
         return formula(text, of_the_user=first, of_the_list=second, unit=unit)
-    mixed = column((1.0 - alpha) * listed + alpha * profile, "mixed", groups)
-    nats = _divergence(profile, mixed)
+    mixed = note_column((1.0 - alpha) * listed + alpha * profile, "mixed", groups)
+    nats = _kl_divergence(profile, mixed)
     return formula("divergence / unit", divergence=nats, unit=unit)
 
 
-def _by_popularity(popularity: Popularity) -> Features:
+def _popularity_categories(popularity: Popularity) -> Features:
     """Head, middle and tail as categories; items without users are in the tail."""
-    head, tail = ~tail_of(popularity, *_HEAD, "tail"), tail_of(popularity, *_TAIL, "tail")
+    head, tail = (
+        ~mask_long_tail(popularity, *_HEAD, "tail"),
+        mask_long_tail(popularity, *_TAIL, "tail"),
+    )
     matrix = np.column_stack([head, ~head & ~tail, tail]).astype(np.float64)
     return Features(matrix, np.ones(len(matrix), dtype=bool))
 
 
-def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:
+def _kl_divergence(p: FloatArray, q: FloatArray) -> FloatArray:
     """Kullback-Leibler divergence of each row, in nats."""
     with np.errstate(divide="ignore"):
         ratios = np.divide(p, q, out=np.ones_like(p), where=p > 0)

@@ -10,8 +10,8 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Features, Lists, Popularity, Profiles
-from rankmeter._evidence.steps import column, note_sum
-from rankmeter.errors._checks import number
+from rankmeter._evidence.steps import note_column, note_sum
+from rankmeter.errors._checks import check_number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.weights import RankDiscount, discount_function
@@ -29,12 +29,12 @@ def category_counts(
     return np.asarray(sums.toarray() if hasattr(sums, "toarray") else sums)
 
 
-def shares(sums: FloatArray, *, fallback: float = np.nan) -> FloatArray:
+def normalize_sums(sums: FloatArray, *, fallback: float = np.nan) -> FloatArray:
     """Divide the sums of each user, or of all users, by their total; `fallback` if all are 0."""
     return ratio(sums, sums.sum(axis=-1, keepdims=True), nothing=fallback)
 
 
-def per_item(categories: Features) -> Features:
+def split_item_weights(categories: Features) -> Features:
     """Split the weight of each item equally among its categories."""
     n = np.maximum(np.asarray(categories.matrix.sum(axis=1)), 1.0)
     return replace(categories, matrix=categories.matrix / n[:, None])
@@ -73,7 +73,7 @@ def categorical_diversity(
     """
     top = lists.top(k)
     counts = category_counts(top, categories)
-    column(counts, "items", categories)
+    note_column(counts, "items", categories)
     n_distinct = np.count_nonzero(counts, axis=1).astype(np.float64)
     n = top.length(k) if denominator == "k" else top.lengths
     if denominator == "categories":
@@ -123,12 +123,12 @@ def category_entropy(
     0.9183
     """
     top, weight = lists.top(k), discount_function(discount, p)
-    sums = category_counts(top, per_item(categories), weight(top.rank.astype(np.float64)))
+    sums = category_counts(top, split_item_weights(categories), weight(top.rank.astype(np.float64)))
     has_category = sums.sum(axis=1) > 0
-    sums = sums + number("smoothing", smoothing, least=0)
-    share = shares(sums, fallback=0.0)
+    sums = sums + check_number("smoothing", smoothing, least=0)
+    share = normalize_sums(sums, fallback=0.0)
     log = np.log(share, out=np.zeros_like(share), where=share > 0)
-    column(share, "share", categories)
+    note_column(share, "share", categories)
     terms = -share * log / (math.log(2) if base == "2" else 1.0)
     entropy = -(share * log).sum(axis=1) / (math.log(2) if base == "2" else 1.0)
     note_sum(entropy, terms, categories)
@@ -178,7 +178,7 @@ def binomial_diversity(
     """
     from scipy.special import betainc
 
-    top, weight = lists.top(k), number("alpha", alpha, least=0, most=1)
+    top, weight = lists.top(k), check_number("alpha", alpha, least=0, most=1)
     all_of = popularity.interactions @ categories.rows(np.arange(lists.n_items))
     general = all_of / max(popularity.n_interactions, 1)
     counts = category_counts(top, categories)
@@ -193,8 +193,8 @@ def binomial_diversity(
     any_of = -np.expm1(without)
     usual = np.log(ratio(often, any_of, nothing=1.0), where=counts > 0, out=np.zeros_like(counts))
     lacking = np.where((counts == 0) & (chance > 0), without, 0.0).sum(axis=1)
-    column(counts, "items", categories)
-    column(chance, "chance of an item", categories)
+    note_column(counts, "items", categories)
+    note_column(chance, "chance of an item", categories)
     width, text = max(categories.n_features, 1), "exp(log_chance / categories)"
     coverage = formula(text, name="coverage", log_chance=lacking, categories=width)
     kinds, logs = np.count_nonzero(counts, axis=1), usual.sum(axis=1)

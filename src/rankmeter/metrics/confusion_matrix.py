@@ -9,7 +9,7 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import counted, refused
+from rankmeter.errors._checks import counted, option_error
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.counts import n_hits, n_ranked, n_relevant
@@ -22,7 +22,7 @@ def check_catalogue(hits: Hits, k: int | None, n_items: int | None) -> None:
     if n_items is not None and n_items < max_items:
         items = counted(max_items, "item")
         size = f"the size of the catalogue: a user has {items}, ranked or relevant"
-        raise refused("n_items", size, n_items, extent=max_items)
+        raise option_error("n_items", size, n_items, extent=max_items)
 
 
 @register("Accuracy", synonyms=("acc",), needs_relevant=False)

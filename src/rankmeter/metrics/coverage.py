@@ -11,7 +11,7 @@ from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Catalogue, Lists, Popularity
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register, require
-from rankmeter.metrics.states import Exposure, Statistic, of_counts
+from rankmeter.metrics.states import Exposure, Statistic, statistic_of_counts
 from rankmeter.metrics.weights import deduplicate
 
 
@@ -92,7 +92,7 @@ def coverage(
         n_once, n_twice = (int(np.count_nonzero(counts == times)) for times in (1, 2))
         return max(n_once, 1) / (max(n_once, 1) + n_twice)
 
-    return Exposure(top, np.ones(top.item.size), of_counts(value, loss, share))
+    return Exposure(top, np.ones(top.item.size), statistic_of_counts(value, loss, share))
 
 
 @register("User coverage", needs_items=False)
@@ -157,7 +157,7 @@ def entropy(
     """
     top, unit = lists.top(k), math.log(2) if base == "2" else 1.0
     size = top.lengths[top.user] if weights == "lists" else np.ones(top.item.size)
-    return Exposure(top, 1.0 / size, _entropy(unit, per_item=per == "item"))
+    return Exposure(top, 1.0 / size, _entropy_statistic(unit, per_item=per == "item"))
 
 
 @register("Effective number of items", low=1.0, high=math.inf, aggregate="micro")
@@ -176,10 +176,12 @@ def effective_items(lists: Lists, k: int | None = None) -> Exposure:
     4.0
     """
     top = lists.top(k)
-    return Exposure(top, np.ones(top.item.size), _entropy(exponential=True))
+    return Exposure(top, np.ones(top.item.size), _entropy_statistic(exponential=True))
 
 
-def _entropy(unit: float = 1.0, *, per_item: bool = False, exponential: bool = False) -> Statistic:
+def _entropy_statistic(
+    unit: float = 1.0, *, per_item: bool = False, exponential: bool = False
+) -> Statistic:
     """The mean of ln (Σ c / c), where c is how often an item is shown, with given weights."""
 
     def number(
@@ -203,7 +205,7 @@ def _entropy(unit: float = 1.0, *, per_item: bool = False, exponential: bool = F
     def value(exposure: Exposure) -> float:
         return float(number(*sums(exposure)[2])[0])
 
-    def without(exposure: Exposure) -> FloatArray:
+    def value_without_each_user(exposure: Exposure) -> FloatArray:
         (counts, weight, (logs, totals, exposures, kinds)), lists = sums(exposure), exposure.lists
         count, item_weight, entry_weight = counts[lists.item], weight[lists.item], exposure.weight
         remaining = (item_weight - entry_weight) * np.log(np.maximum(count - 1.0, 1.0))
@@ -215,7 +217,7 @@ def _entropy(unit: float = 1.0, *, per_item: bool = False, exponential: bool = F
             kinds - lists.sum(count == 1.0),
         )
 
-    return Statistic(value, without)
+    return Statistic(value, value_without_each_user)
 
 
 @register("Personalization", aggregate="micro", synonyms=("personalisation",))
@@ -249,10 +251,10 @@ def personalization(
     if similarity == "overlap":
         length = np.full(length.size, float(k or length.max(initial=1)))
     weight = 1.0 / np.sqrt(np.maximum(length, 1.0))[top.user]
-    return Exposure(top, weight, Statistic(_difference, _differences_without))
+    return Exposure(top, weight, Statistic(_mean_dissimilarity, _mean_dissimilarity_without_each))
 
 
-def _similarity(exposure: Exposure) -> tuple[FloatArray, int]:
+def _similarity_sums(exposure: Exposure) -> tuple[FloatArray, int]:
     """Sums of each list's similarities to all other lists, and the number of lists."""
     lists, weight = exposure.lists, exposure.weight
     of_user_alone = lists.sum(weight * weight)
@@ -260,14 +262,14 @@ def _similarity(exposure: Exposure) -> tuple[FloatArray, int]:
     return similar, int((lists.lengths > 0).sum())
 
 
-def _difference(exposure: Exposure) -> float:
-    similar, n = _similarity(exposure)
+def _mean_dissimilarity(exposure: Exposure) -> float:
+    similar, n = _similarity_sums(exposure)
     total = float(similar.sum())
     return float(formula("1 - similar / (n * (n - 1))", nothing=np.nan, similar=total, n=n))
 
 
-def _differences_without(exposure: Exposure) -> FloatArray:
+def _mean_dissimilarity_without_each(exposure: Exposure) -> FloatArray:
     """Mean difference of the lists of all pairs of users, without each user in turn."""
-    similar, n = _similarity(exposure)
+    similar, n = _similarity_sums(exposure)
     n_without = n - (exposure.lists.lengths > 0)
     return 1.0 - ratio(similar.sum() - 2 * similar, n_without * (n_without - 1.0), nothing=np.nan)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Likeness, Lists
-from rankmeter._evidence.steps import column, is_noting, note_sum
+from rankmeter._evidence.steps import is_noting, note_column, note_sum
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.distances import CELLS, Distance, Space
@@ -64,13 +64,13 @@ def ild(
     """
     space = Space.of(likeness, distance)
     top = space.without_unknown(lists.top(k), unknown)
-    total, n = space.total(top), top.lengths
+    total, n = space.pair_distance_sums(top), top.lengths
     n_terms = n * (n - 1) / 2 if over == "pairs" else np.where(n > 1, n, 0)
     fallback = 0.0 if single == "zero" else np.nan
     if is_noting():
         for _, item, positions in top.blocks(CELLS):
-            distances = space.within(item).sum(axis=(0, 2))
-            column(distances, "to the others", top, top.rank[positions[0]])
+            distances = space.pairwise_distances(item).sum(axis=(0, 2))
+            note_column(distances, "to the others", top, top.rank[positions[0]])
     terms: dict[str, Any] = {"distances": total, over: n_terms}
     mean = formula(f"distances / {over}", name="mean", nothing=fallback, **terms)
     return formula("1 - mean", mean=mean) if inverse else mean
@@ -127,19 +127,19 @@ def eild(
     top = space.without_unknown(lists.top(k), unknown)
     weights = relevance_weights(top, relevance)
     values = np.zeros(lists.n_users)
-    for users, item, positions in space.blocks(top):
+    for users, item, positions in space.list_blocks(top):
         rank = top.rank[positions].astype(np.float64)
         below = rank[:, None, :] - rank[:, :, None]
         pair_weights = weight(np.maximum(below, 1.0)) * weights[positions][:, None, :]
         n = np.arange(item.shape[1])
         pair_weights[:, n, n] = 0.0
-        sums = (pair_weights * space.within(item)).sum(axis=2)
+        sums = (pair_weights * space.pairwise_distances(item)).sum(axis=2)
         distances = ratio(sums, pair_weights.sum(axis=2)) * weights[positions]
         discounts = weight(rank)
         terms = discounts * distances
         total, total_weight = terms.sum(axis=1), discounts.sum(axis=1)
-        column(distances[0], "to the others", top, top.rank[positions[0]])
-        column(discounts[0], "weight", top, top.rank[positions[0]])
+        note_column(distances[0], "to the others", top, top.rank[positions[0]])
+        note_column(discounts[0], "weight", top, top.rank[positions[0]])
         note_sum(total, terms[0], top, top.rank[positions[0]])
         values[users] = formula("sum / weights", sum=total, weights=total_weight)
     return np.where(top.lengths > 1, values, 0.0 if single == "zero" else np.nan)
@@ -182,12 +182,12 @@ def vendi(
     space = Space.of(likeness, similarity)
     top = space.without_unknown(lists.top(k), unknown)
     values = np.full(lists.n_users, np.nan)
-    for users, item, _ in space.blocks(top):
-        share = np.linalg.eigvalsh(1.0 - space.within(item)) / item.shape[1]
+    for users, item, _ in space.list_blocks(top):
+        share = np.linalg.eigvalsh(1.0 - space.pairwise_distances(item)) / item.shape[1]
         share = np.maximum(share, 0.0)
         share /= share.sum(axis=1, keepdims=True)
         log = np.log(share, out=np.zeros_like(share), where=share > 0)
-        column(share[0], "share", share)
+        note_column(share[0], "share", share)
         entropy = -(share * log).sum(axis=1)
         values[users] = formula("exp(entropy)", entropy=entropy)
     return values

@@ -11,19 +11,19 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Features, Lists, Popularity, Profiles
-from rankmeter._evidence.steps import column
-from rankmeter.errors._checks import integer
+from rankmeter._evidence.steps import note_column
+from rankmeter.errors._checks import check_integer
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register, require
-from rankmeter.metrics.category_diversity import category_counts, shares
-from rankmeter.metrics.popularity import Border, tail_of
-from rankmeter.metrics.states import Exposure, Grouped, Statistic, of_groups
+from rankmeter.metrics.category_diversity import category_counts, normalize_sums
+from rankmeter.metrics.popularity import Border, mask_long_tail
+from rankmeter.metrics.states import Exposure, Grouped, Statistic, statistic_of_groups
 from rankmeter.metrics.weights import deduplicate, relevance_weights
 
 Groups: TypeAlias = Literal["categories", "popularity"]
 
 
-def _border(options: Mapping[str, Any]) -> list[Border]:
+def _popularity_borders(options: Mapping[str, Any]) -> list[Border]:
     return [("interactions", None)] if options["groups"] == "popularity" else []
 
 
@@ -31,7 +31,7 @@ _OF_GROUPS: dict[str, Any] = {
     "high": math.inf,
     "aggregate": "micro",
     "increasing": False,
-    "borders": _border,
+    "borders": _popularity_borders,
 }
 """What these metrics share: they are computed over all lists at once, and less is fairer."""
 
@@ -78,9 +78,9 @@ def rsp(
     >>> rm.evaluate({"ann": ["a"]}, None, "rsp@1", **given)["rsp@1"].mean
     1.0
     """
-    top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
+    top, members = deduplicate(lists.top(k)), _group_memberships(groups, categories, popularity)
     candidates = members.matrix.sum(axis=0) - category_counts(profiles, members)
-    return _grouped(top, members, candidates, _spread)
+    return _grouped_exposure(top, members, candidates, _variation_of_shares)
 
 
 @register(
@@ -123,9 +123,11 @@ def reo(
     >>> round(rm.evaluate(lists, truth, "reo@2", **given)["reo@2"].mean, 4)
     0.3333
     """
-    top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
+    top, members = deduplicate(lists.top(k)), _group_memberships(groups, categories, popularity)
     new = relevant.only(~profiles.holds(relevant.user, relevant.item))
-    return _grouped(top.only(top.relevant), members, category_counts(new, members), _spread)
+    return _grouped_exposure(
+        top.only(top.relevant), members, category_counts(new, members), _variation_of_shares
+    )
 
 
 @register("Bias disparity", **_OF_GROUPS)
@@ -165,8 +167,10 @@ def bias_disparity(
     >>> round(result["bias_disparity@2"].mean, 4)
     0.6667
     """
-    top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
-    return _grouped(top, members, category_counts(profiles, members), _mean_change)
+    top, members = deduplicate(lists.top(k)), _group_memberships(groups, categories, popularity)
+    return _grouped_exposure(
+        top, members, category_counts(profiles, members), _mean_relative_change
+    )
 
 
 @register("Bias towards a group", low=-1.0, **_OF_GROUPS, reached=False)
@@ -211,10 +215,10 @@ def group_bias(
     >>> [round(one.mean, 4) for one in result.values()]
     [-0.3333, 1.0]
     """
-    top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
-    index = integer("group", group, least=1, most=members.matrix.shape[1]) - 1
-    number = functools.partial(_bias_of, group=index)
-    return _grouped(top, members, category_counts(profiles, members), number)
+    top, members = deduplicate(lists.top(k)), _group_memberships(groups, categories, popularity)
+    index = check_integer("group", group, least=1, most=members.matrix.shape[1]) - 1
+    number = functools.partial(_relative_change_of_group, group=index)
+    return _grouped_exposure(top, members, category_counts(profiles, members), number)
 
 
 @register("Gap between groups of items", **_OF_GROUPS, reached=False, synonyms=("item_mad",))
@@ -254,11 +258,11 @@ def item_gap(
     >>> rm.evaluate(lists, truth, "item_gap@2", items=genres)["item_gap@2"].mean
     1.0
     """
-    top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
-    return Exposure(top, relevance_weights(top, relevance), _gap_of_item_means(members))
+    top, members = deduplicate(lists.top(k)), _group_memberships(groups, categories, popularity)
+    return Exposure(top, relevance_weights(top, relevance), _gap_statistic(members))
 
 
-def _gap_of_item_means(members: Features) -> Statistic:
+def _gap_statistic(members: Features) -> Statistic:
     """Statistic: mean distance between groups, each the mean over its shown items."""
 
     def sums(totals: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -268,23 +272,23 @@ def _gap_of_item_means(members: Features) -> Statistic:
 
     def value(exposure: Exposure) -> float:
         total, n = sums(exposure.counts(), exposure.shown())
-        return float(_mean_distance(total, n, members))
+        return float(_mean_group_distance(total, n, members))
 
-    def without(exposure: Exposure) -> FloatArray:
+    def value_without_each_user(exposure: Exposure) -> FloatArray:
         totals, n, item = exposure.counts(), exposure.shown(), exposure.lists.item
         total, size = sums(totals, n)
         change = ratio(totals, n)[item] - ratio(totals[item] - exposure.weight, n[item] - 1)
         is_removed = np.asarray(n[item] == 1, dtype=np.float64)
         size = size - category_counts(exposure.lists, members, is_removed)
         total = total - category_counts(exposure.lists, members, change)
-        return _mean_distance(total, size, members)
+        return _mean_group_distance(total, size, members)
 
-    return Statistic(value, without)
+    return Statistic(value, value_without_each_user)
 
 
-def _mean_distance(total: FloatArray, n: FloatArray, members: Features) -> FloatArray:
+def _mean_group_distance(total: FloatArray, n: FloatArray, members: Features) -> FloatArray:
     """The mean distance of pairs of groups with items, given sums of shape (…, n_groups)."""
-    means = column(ratio(total, n, nothing=np.nan), "mean", members)
+    means = note_column(ratio(total, n, nothing=np.nan), "mean", members)
     ascending = np.sort(means, axis=-1)  # groups without items come last
     groups = np.count_nonzero(n, axis=-1)
     factor = 2.0 * np.arange(1, ascending.shape[-1] + 1) - groups[..., None] - 1.0
@@ -293,55 +297,66 @@ def _mean_distance(total: FloatArray, n: FloatArray, members: Features) -> Float
     return formula("distances / pairs", nothing=np.nan, distances=distances, pairs=pairs)
 
 
-def _members(
+def _group_memberships(
     groups: Groups, categories: Features | None, popularity: Popularity | None
 ) -> Features:
     """Memberships of the items in the groups."""
     if groups == "categories":
         return require(categories, "categories")
     popularity = require(popularity, "popularity")
-    tail = tail_of(popularity, "interactions", None, "other")
+    tail = mask_long_tail(popularity, "interactions", None, "other")
     matrix = np.column_stack([popularity.known & ~tail, tail]).astype(np.float64)
     return Features(matrix, popularity.known)
 
 
-def _grouped(
+def _grouped_exposure(
     top: Lists,
     members: Features,
     reference: FloatArray,
     number: Callable[[FloatArray, FloatArray, Features], FloatArray],
 ) -> Grouped:
     ones, part = np.ones(top.item.size), category_counts(top, members)
-    return Grouped(top, ones, of_groups(lambda a, b: number(a, b, members)), part, reference)
+    return Grouped(
+        top, ones, statistic_of_groups(lambda a, b: number(a, b, members)), part, reference
+    )
 
 
-def _spread(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
+def _variation_of_shares(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
     """Coefficient of variation of the groups' shares: standard deviation over mean."""
-    share = column(ratio(part, reference, nothing=np.nan), "share", members)
-    mean = _mean(share)
-    spread = np.sqrt(_mean((share - mean[..., None]) ** 2))
+    share = note_column(ratio(part, reference, nothing=np.nan), "share", members)
+    mean = _mean_over_groups(share)
+    spread = np.sqrt(_mean_over_groups((share - mean[..., None]) ** 2))
     return formula("spread / mean", nothing=np.nan, spread=spread, mean=mean)
 
 
-def _mean_change(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
+def _mean_relative_change(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
     """The mean relative change of the groups' shares."""
-    bias = _bias(part, reference, members)
+    bias = _relative_changes(part, reference, members)
     changes, groups = np.nansum(np.abs(bias), axis=-1), np.count_nonzero(~np.isnan(bias), axis=-1)
     return formula("changes / groups", nothing=np.nan, changes=changes, groups=groups)
 
 
-def _bias_of(part: FloatArray, reference: FloatArray, members: Features, group: int) -> FloatArray:
-    _bias(part, reference, members)
-    list_share, reference_share = shares(part)[..., group], shares(reference)[..., group]
+def _relative_change_of_group(
+    part: FloatArray, reference: FloatArray, members: Features, group: int
+) -> FloatArray:
+    _relative_changes(part, reference, members)
+    list_share, reference_share = (
+        normalize_sums(part)[..., group],
+        normalize_sums(reference)[..., group],
+    )
     return formula("shown / had - 1", nothing=np.nan, shown=list_share, had=reference_share)
 
 
-def _bias(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
+def _relative_changes(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:
     """The relative change of each group's share; NaN for groups without training items."""
-    return column(ratio(shares(part), shares(reference), nothing=np.nan) - 1.0, "bias", members)
+    return note_column(
+        ratio(normalize_sums(part), normalize_sums(reference), nothing=np.nan) - 1.0,
+        "bias",
+        members,
+    )
 
 
-def _mean(values: FloatArray) -> FloatArray:
+def _mean_over_groups(values: FloatArray) -> FloatArray:
     """The mean over the groups with a value; NaN if no group has a value."""
     has_value = ~np.isnan(values)
     return ratio(values.sum(axis=-1, where=has_value), has_value.sum(axis=-1), nothing=np.nan)

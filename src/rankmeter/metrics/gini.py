@@ -51,27 +51,31 @@ def gini(
     0.75
     """
     top = lists.top(k)
-    statistic = _gini(catalogue, denominator, items, inverse=inverse)
+    statistic = _gini_statistic(catalogue, denominator, items, inverse=inverse)
     return Exposure(top, np.ones(top.item.size), statistic)
 
 
-def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) -> Statistic:
+def _gini_statistic(
+    catalogue: Catalogue, denominator: str, items: str, *, inverse: bool
+) -> Statistic:
     def index(differences: FloatArray, exposed: FloatArray, n: FloatArray) -> FloatArray:
-        gini = _index(differences, exposed, n if denominator == "n" else np.maximum(n - 1, 1))
+        gini = _gini_index(differences, exposed, n if denominator == "n" else np.maximum(n - 1, 1))
         return formula("1 - index", index=gini) if inverse else gini
 
     def count(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
         if items == "catalogue":
-            return _count(exposure, catalogue)
+            return _count_exposures(exposure, catalogue)
         counts = exposure.counts()
         exposed = np.sort(counts[counts > 0])
         return counts, exposed, exposed.size
 
     def value(exposure: Exposure) -> float:
         _, exposed, n = count(exposure)
-        return float(index(np.array(_differences(exposed, n)), exposed.sum(), np.array(float(n))))
+        return float(
+            index(np.array(_sum_pair_differences(exposed, n)), exposed.sum(), np.array(float(n)))
+        )
 
-    def without(exposure: Exposure) -> FloatArray:
+    def value_without_each_user(exposure: Exposure) -> FloatArray:
         """Gini index without each user's list.
 
         An item that falls by 1 nears the items below it, and leaves the items not below it. Items
@@ -80,7 +84,9 @@ def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) 
         counts, exposed, n = count(exposure)
         lists = exposure.lists.only(counts[exposure.lists.item] > 0)
         below = n - exposed.size + np.searchsorted(exposed, counts)
-        differences = _differences(exposed, n) + lists.sum((n - 1.0 - 2.0 * below)[lists.item])
+        differences = _sum_pair_differences(exposed, n) + lists.sum(
+            (n - 1.0 - 2.0 * below)[lists.item]
+        )
         width = int(counts.max(initial=0.0)) + 1
         keys = lists.user * width + counts[lists.item].astype(np.int64)
         keys, m = np.unique(keys, return_counts=True)
@@ -89,10 +95,12 @@ def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) 
         removed = lists.sum(counts[lists.item] == 1.0) if items == "shown" else np.zeros(total.size)
         return index(differences - removed * total, total, n - removed)
 
-    return Statistic(value, without)
+    return Statistic(value, value_without_each_user)
 
 
-def _count(exposure: Exposure, catalogue: Catalogue) -> tuple[FloatArray, FloatArray, int]:
+def _count_exposures(
+    exposure: Exposure, catalogue: Catalogue
+) -> tuple[FloatArray, FloatArray, int]:
     """Exposures of the items of a catalogue, positive exposures ascending, and catalogue size."""
     counts = exposure.counts()
     if catalogue.item is not None:
@@ -102,13 +110,13 @@ def _count(exposure: Exposure, catalogue: Catalogue) -> tuple[FloatArray, FloatA
     return counts, ascending, catalogue.size
 
 
-def _differences(ascending: FloatArray, n: int) -> float:
+def _sum_pair_differences(ascending: FloatArray, n: int) -> float:
     """The sum of |x - y| over all pairs of n numbers; `ascending` has the nonzero numbers."""
     rank = np.arange(n - ascending.size + 1.0, n + 1.0)
     return float(((2.0 * rank - n - 1.0) * ascending).sum())
 
 
-def _index(differences: FloatArray, total: FloatArray, n: FloatArray | int) -> FloatArray:
+def _gini_index(differences: FloatArray, total: FloatArray, n: FloatArray | int) -> FloatArray:
     text = "unequal / (n * shown)"
     return formula(text, name="index", nothing=np.nan, unequal=differences, n=n, shown=total)
 
@@ -151,53 +159,53 @@ def exposure_gini(
     """
     top = deduplicate(lists.top(k))
     weight = discount_function(discount, p)(top.rank.astype(np.float64))
-    return Exposure(top, weight, _exposure_gini(catalogue, denominator))
+    return Exposure(top, weight, _exposure_gini_statistic(catalogue, denominator))
 
 
-def _sum_of_differences(first: FloatArray, second: FloatArray) -> FloatArray:
+def _sum_row_differences(first: FloatArray, second: FloatArray) -> FloatArray:
     """The sum of |x - y| over all pairs of numbers of two rows."""
     sums: FloatArray = np.abs(first[:, :, None] - second[:, None, :]).sum(axis=(1, 2))
     return sums
 
 
-def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
+def _exposure_gini_statistic(catalogue: Catalogue, denominator: str) -> Statistic:
     """Statistic: sum of |x - y| over all pairs of items, over the number of items and sum of x."""
 
     def exposures(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
         """Exposures of the items, exposures of the counted items ascending, and the denominator."""
-        exposure_by_item, positive, size = _count(exposure, catalogue)
+        exposure_by_item, positive, size = _count_exposures(exposure, catalogue)
         ascending = np.concatenate([np.zeros(size - positive.size), positive])
         return exposure_by_item, ascending, max(size - (denominator == "n-1"), 1)
 
     def value(exposure: Exposure) -> float:
         _, ascending, n = exposures(exposure)
-        differences = np.array(_differences(ascending, ascending.size))
-        return float(_index(differences, ascending.sum(), n))
+        differences = np.array(_sum_pair_differences(ascending, ascending.size))
+        return float(_gini_index(differences, ascending.sum(), n))
 
-    def without(exposure: Exposure) -> FloatArray:
+    def value_without_each_user(exposure: Exposure) -> FloatArray:
         """Statistic without each user: only pairs with an item shown to the user change."""
         exposure_by_item, ascending, n = exposures(exposure)
         sums, lists = np.concatenate(([0.0], np.cumsum(ascending))), exposure.lists
 
-        def to_all(x: FloatArray) -> FloatArray:
+        def distances_to_all(x: FloatArray) -> FloatArray:
             """The sum of |x - y| over all items y."""
             below = np.searchsorted(ascending, x)
             total: FloatArray = (2 * below - ascending.size) * x + sums[-1] - 2 * sums[below]
             return total
 
         has_exposure = exposure_by_item[lists.item] > 0
-        differences = np.full(lists.n_users, _differences(ascending, ascending.size))
+        differences = np.full(lists.n_users, _sum_pair_differences(ascending, ascending.size))
         total = np.full(lists.n_users, ascending.sum())
         cells = CELLS // max(1, int(lists.lengths.max(initial=1)))
         for users, item, positions in lists.only(has_exposure).blocks(cells):
             before, lost = exposure_by_item[item], exposure.weight[has_exposure][positions]
             after = before - lost
-            differences[users] += (to_all(after) - to_all(before)).sum(axis=1)
+            differences[users] += (distances_to_all(after) - distances_to_all(before)).sum(axis=1)
             # Pairs of two such items were compared with what the other one had before.
-            within = _sum_of_differences(before, before) + _sum_of_differences(after, after)
+            within = _sum_row_differences(before, before) + _sum_row_differences(after, after)
             differences[users] += within / 2
-            differences[users] -= _sum_of_differences(after, before)
+            differences[users] -= _sum_row_differences(after, before)
             total[users] -= lost.sum(axis=1)
-        return _index(differences, total, n)
+        return _gini_index(differences, total, n)
 
-    return Statistic(value, without)
+    return Statistic(value, value_without_each_user)

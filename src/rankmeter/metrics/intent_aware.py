@@ -12,9 +12,9 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Features, Lists
-from rankmeter._evidence.steps import column, note_sum
+from rankmeter._evidence.steps import note_column, note_sum
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import fraction, number
+from rankmeter.errors._checks import check_fraction, check_number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.category_diversity import category_counts
@@ -69,13 +69,13 @@ def subtopic_recall(
     if relevance == "binary":
         top = top.only(top.relevant)
     covered = (category_counts(top, categories) > 0).astype(np.float64)
-    column(covered, "covered", categories)
+    note_column(covered, "covered", categories)
     if denominator == "all" and categories.gains is not None:
         raise UsageError("denominator='all' needs items=: each query has subtopics of its own")
     sought = np.ones(covered.shape, dtype=bool)
     if denominator == "relevant":
         sought = category_counts(relevant, categories) > 0
-    column(sought, "asked for", categories)
+    note_column(sought, "asked for", categories)
     n_covered, n_sought = (covered * sought).sum(axis=1), sought.sum(axis=1)
     fallback = np.nan if denominator == "relevant" else 0.0
     return formula("both / asked", nothing=fallback, both=n_covered, asked=n_sought)
@@ -129,8 +129,8 @@ def alpha_ndcg(
     0.6994
     """
     weight = DISCOUNTS[discount]
-    stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    gain, ideal_gain = _gains(lists, relevant, categories, k, stay, weight, ideal)
+    stay = 1.0 - check_number("alpha", alpha, least=0, most=1)
+    gain, ideal_gain = _list_and_ideal_gains(lists, relevant, categories, k, stay, weight, ideal)
     return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=ideal_gain)
 
 
@@ -171,11 +171,13 @@ def err_ia(
     >>> rm.evaluate(lists, truth, "err_ia(ideal=none)", items=genres)["err_ia(ideal=none)"].mean
     0.3125
     """
-    alpha = number("alpha", alpha, above=0, most=1)
+    alpha = check_number("alpha", alpha, above=0, most=1)
     weight = DISCOUNTS["reciprocal"]
-    gain, ideal_gain = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, ideal)
+    gain, ideal_gain = _list_and_ideal_gains(
+        lists, relevant, categories, k, 1.0 - alpha, weight, ideal
+    )
     if ideal == "none":
-        text, n = "alpha * sum / categories", _n_categories(relevant, categories)
+        text, n = "alpha * sum / categories", _count_categories(relevant, categories)
         return formula(text, nothing=np.nan, alpha=alpha, sum=gain, categories=n)
     return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=ideal_gain)
 
@@ -218,12 +220,12 @@ def nrbp(
     >>> rm.evaluate(lists, truth, "nrbp", items=genres)["nrbp"].mean
     0.46875
     """
-    weight = discount_function("geometric", fraction("beta", beta))
-    stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    gain, ideal_gain = _gains(lists, relevant, categories, k, stay, weight, ideal)
+    weight = discount_function("geometric", check_fraction("beta", beta))
+    stay = 1.0 - check_number("alpha", alpha, least=0, most=1)
+    gain, ideal_gain = _list_and_ideal_gains(lists, relevant, categories, k, stay, weight, ideal)
     if ideal != "bound":
         return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=ideal_gain)
-    text, n = "sum * (1 - (1 - alpha) * beta) / asked", _n_categories(relevant, categories)
+    text, n = "sum * (1 - (1 - alpha) * beta) / asked", _count_categories(relevant, categories)
     return formula(text, nothing=np.nan, sum=gain, alpha=alpha, beta=beta, asked=n)
 
 
@@ -256,8 +258,8 @@ def precision_ia(
     top = lists.top(k)
     n = lists.length(k)
     counts = category_counts(top.only(top.relevant), categories)
-    column(counts, "relevant items", categories)
-    n_relevant, n_categories = counts.sum(axis=1), _n_categories(relevant, categories)
+    note_column(counts, "relevant items", categories)
+    n_relevant, n_categories = counts.sum(axis=1), _count_categories(relevant, categories)
     return formula("shown / k / asked", nothing=np.nan, shown=n_relevant, k=n, asked=n_categories)
 
 
@@ -289,8 +291,8 @@ def ap_ia(lists: Lists, relevant: Lists, categories: Features, k: int | None = N
         rows = categories.rows(item)
         sums[users] = (rows * np.cumsum(rows, axis=1) / top.rank[positions][:, :, None]).sum(axis=1)
     mean = ratio(sums, category_counts(relevant, categories))
-    column(mean, "average precision", categories)
-    total, n_categories = mean.sum(axis=1), _n_categories(relevant, categories)
+    note_column(mean, "average precision", categories)
+    total, n_categories = mean.sum(axis=1), _count_categories(relevant, categories)
     return formula("sum / asked", nothing=np.nan, sum=total, asked=n_categories)
 
 
@@ -332,25 +334,25 @@ def d_sharp_ndcg(
     >>> round(result["d_sharp_ndcg@2"].mean, 4)
     0.44
     """
-    share = number("recall_weight", recall_weight, least=0, most=1)
+    share = check_number("recall_weight", recall_weight, least=0, most=1)
     top, weight = lists.top(k), DISCOUNTS[discount]
     top = top.only(top.relevant)
-    weights = column(weight(top.rank.astype(np.float64)), "discount", top)
-    dcg = top.sum(column(_total_gain(top, categories), "gain of all", top) * weights)
-    best = _total_gain(relevant, categories)
+    weights = note_column(weight(top.rank.astype(np.float64)), "discount", top)
+    dcg = top.sum(note_column(_category_gain_sums(top, categories), "gain of all", top) * weights)
+    best = _category_gain_sums(relevant, categories)
     best = best[np.lexsort((-best, relevant.user))]
     is_first = relevant.rank <= (relevant.item.size if k is None else k)
     best = best * is_first * weight(relevant.rank.astype(np.float64))
     ideal = np.bincount(relevant.user, best, minlength=relevant.n_users)
     covered = np.count_nonzero(category_counts(top, categories), axis=1)
-    n = _n_categories(relevant, categories)
+    n = _count_categories(relevant, categories)
     recall = formula("covered / asked", name="recall", nothing=np.nan, covered=covered, asked=n)
     ndcg = formula("dcg / ideal", name="ndcg", nothing=np.nan, dcg=dcg, ideal=ideal)
     text = "share * recall + (1 - share) * ndcg"
     return formula(text, share=share, recall=recall, ndcg=ndcg)
 
 
-def _total_gain(lists: Lists, categories: Features) -> FloatArray:
+def _category_gain_sums(lists: Lists, categories: Features) -> FloatArray:
     """Sum of the gain of each listed item over its categories."""
     if categories.gains is not None:
         return np.asarray(categories.gains[lists.item].sum(axis=1))
@@ -358,13 +360,13 @@ def _total_gain(lists: Lists, categories: Features) -> FloatArray:
     return np.asarray(lists.gain * n[lists.item])
 
 
-def _n_categories(relevant: Lists, categories: Features) -> FloatArray:
+def _count_categories(relevant: Lists, categories: Features) -> FloatArray:
     """The number of categories of each user's relevant items."""
     n = np.count_nonzero(category_counts(relevant, categories), axis=1)
     return np.asarray(n, dtype=np.float64)
 
 
-def _gains(
+def _list_and_ideal_gains(
     lists: Lists,
     relevant: Lists,
     categories: Features,
@@ -385,8 +387,8 @@ def _gains(
         gain = (rows * stay**before).sum(axis=2)
         weights = weight(top.rank[positions].astype(np.float64))
         terms = gain * weights
-        column(gain[0], "new gain", top, top.rank[positions[0]])
-        column(weights[0], "discount", top, top.rank[positions[0]])
+        note_column(gain[0], "new gain", top, top.rank[positions[0]])
+        note_column(weights[0], "discount", top, top.rank[positions[0]])
         gains[users] = note_sum(terms.sum(axis=1), terms[0], top, top.rank[positions[0]])
     n = lists.length(k)
     if depth > _DEEPEST and stay**_DEEPEST > _NOTHING:
@@ -405,7 +407,7 @@ def _gains(
     depth = min(depth, _DEEPEST)  # deeper items of a category count nothing
     rank = np.arange(1.0, depth + 1.0)
     sums = np.concatenate(([0.0], np.cumsum(weight(rank) * stay ** (rank - 1.0))))
-    return gains, _n_categories(relevant, categories) * sums[np.minimum(n, depth)]
+    return gains, _count_categories(relevant, categories) * sums[np.minimum(n, depth)]
 
 
 def _greedy_gains(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> FloatArray:

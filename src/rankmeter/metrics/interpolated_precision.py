@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._evidence.hits import FloatArray, Hits
-from rankmeter._evidence.steps import column
-from rankmeter.errors._checks import number
+from rankmeter._evidence.steps import note_column
+from rankmeter.errors._checks import check_number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 
 Rounding = Literal["trec9", "up", "nearest"]
 
 
-def _rounded(number: npt.NDArray[Any], rounding: Rounding = "trec9") -> FloatArray:
+def _round_item_numbers(number: npt.NDArray[Any], rounding: Rounding = "trec9") -> FloatArray:
     """Round numbers of items to integers."""
     if rounding == "up":
         rounded = np.ceil(number * (1.0 - 1e-12))  # 0.1 · 30 is a little more than 3
@@ -63,11 +63,11 @@ def iprec(
     >>> round(result["iprec@0.5"].mean, 4)
     0.6667
     """
-    number("recall", recall, least=0, most=1)
-    needed = _rounded(recall * hits.n_relevant, rounding)
+    check_number("recall", recall, least=0, most=1)
+    needed = _round_item_numbers(recall * hits.n_relevant, rounding)
     precision = np.where(hits.nth >= needed[hits.user], hits.nth / hits.rank, 0.0)
-    column(hits.nth, "hits so far", hits)
-    column(precision, f"precision at recall {recall:g}", hits)
+    note_column(hits.nth, "hits so far", hits)
+    note_column(precision, f"precision at recall {recall:g}", hits)
     best = np.zeros(hits.n_users)
     np.maximum.at(best, hits.user, precision)
     return formula("highest", highest=best, needed_hits=needed)
@@ -125,7 +125,7 @@ def rprec_mult(
     >>> [estimate.mean for estimate in result.values()]
     [0.5, 0.5]
     """
-    number("multiple", multiple, least=0)
-    cutoff = np.minimum(_rounded(multiple * hits.n_relevant), 2.0**62).astype(np.int64)
+    check_number("multiple", multiple, least=0)
+    cutoff = np.minimum(_round_item_numbers(multiple * hits.n_relevant), 2.0**62).astype(np.int64)
     n_hits = hits.sum(hits.within(cutoff))
     return formula("hits / cutoff", hits=n_hits, cutoff=cutoff)

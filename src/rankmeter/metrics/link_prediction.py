@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
-from rankmeter.errors._checks import integer
+from rankmeter.errors._checks import check_integer
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.mean_rank import mean_rank
@@ -55,7 +55,7 @@ def amr(hits: Hits) -> Ratio:
     0.2416
     """
     names = "first_hit", "by_chance"
-    return _hit_shares(hits, Ratio(mean_rank(hits), chance_of_rank(hits).mean, names))
+    return _undefine_without_hit(hits, Ratio(mean_rank(hits), chance_of_rank(hits).mean, names))
 
 
 @register(
@@ -78,7 +78,7 @@ def amri(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "amri", candidates=100)["amri"].mean, 4)
     0.7737
     """
-    return _scaled(hits, chance_of_rank(hits), mean_rank(hits), increasing=False)
+    return _scale_to_chance(hits, chance_of_rank(hits), mean_rank(hits), increasing=False)
 
 
 @register(
@@ -104,7 +104,7 @@ def amrr(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "amrr", candidates=100)["amrr"].mean, 4)
     0.3784
     """
-    return _scaled(hits, chance_of_reciprocal(hits), rr(hits, None))
+    return _scale_to_chance(hits, chance_of_reciprocal(hits), rr(hits, None))
 
 
 @register(
@@ -135,8 +135,8 @@ def adjusted_hits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Rat
     >>> round(result["adjusted_hits@3"].mean, 4)
     0.5876
     """
-    chance = chance_of_hit(hits, integer("top of adjusted_hits", top, least=1))
-    return _scaled(hits, chance, hit_rate(hits, top))
+    chance = chance_of_hit(hits, check_integer("top of adjusted_hits", top, least=1))
+    return _scale_to_chance(hits, chance, hit_rate(hits, top))
 
 
 @register(
@@ -156,7 +156,7 @@ def zmr(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "zmr", candidates=100)["zmr"].mean, 4)
     2.9669
     """
-    return _standardized(hits, chance_of_rank(hits), mean_rank(hits), increasing=False)
+    return _standardize_by_chance(hits, chance_of_rank(hits), mean_rank(hits), increasing=False)
 
 
 @register(
@@ -178,7 +178,7 @@ def zmrr(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "zmrr", candidates=100)["zmrr"].mean, 4)
     6.8647
     """
-    return _standardized(hits, chance_of_reciprocal(hits), rr(hits, None))
+    return _standardize_by_chance(hits, chance_of_reciprocal(hits), rr(hits, None))
 
 
 @register("Standardized hit rate", **_STANDARDIZED, at="top", synonyms=("z_hits", "z_hits_at_k"))
@@ -201,15 +201,15 @@ def zhits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "zhits@3", candidates=100)["zhits@3"].mean, 4)
     7.4716
     """
-    chance = chance_of_hit(hits, integer("top of zhits", top, least=1))
-    return _standardized(hits, chance, hit_rate(hits, top))
+    chance = chance_of_hit(hits, check_integer("top of zhits", top, least=1))
+    return _standardize_by_chance(hits, chance, hit_rate(hits, top))
 
 
 # ---------------------------------------------------------------------------------------------
 # The one derivation: a number compared with that of a random order
 
 
-def above_chance(
+def scale_above_chance(
     value: FloatArray, random: FloatArray, best: FloatArray | float, *, increasing: bool = True
 ) -> Ratio:
     """Scale a value from 0 (its value for a random order) to 1 (its best value), as a `Ratio`."""
@@ -218,61 +218,69 @@ def above_chance(
     return Ratio(sign * (value - random), sign * (best - random), names)
 
 
-def _scaled(hits: Hits, chance: Chance, value: FloatArray, *, increasing: bool = True) -> Ratio:
+def _scale_to_chance(
+    hits: Hits, chance: Chance, value: FloatArray, *, increasing: bool = True
+) -> Ratio:
     """Scale values from 0, a random order, to 1, the best rank, reciprocal rank or hit rate."""
-    return _hit_shares(hits, above_chance(value, chance.mean, 1.0, increasing=increasing))
+    return _undefine_without_hit(
+        hits, scale_above_chance(value, chance.mean, 1.0, increasing=increasing)
+    )
 
 
-def _standardized(
+def _standardize_by_chance(
     hits: Hits, chance: Chance, value: FloatArray, *, increasing: bool = True
 ) -> Ratio:
     """Express values in standard deviations of a random order."""
-    better = above_chance(value, chance.mean, 1.0, increasing=increasing).part
+    better = scale_above_chance(value, chance.mean, 1.0, increasing=increasing).part
     names = "better_than_chance", "variance"
-    return _hit_shares(hits, Standardized(better, np.maximum(chance.variance, 0.0), names))
+    return _undefine_without_hit(
+        hits, Standardized(better, np.maximum(chance.variance, 0.0), names)
+    )
 
 
-def _hit_shares(hits: Hits, share: Ratio) -> Ratio:
+def _undefine_without_hit(hits: Hits, share: Ratio) -> Ratio:
     """The shares of the users with a hit; undefined for users without a hit."""
     has_hit = hits.offsets[:-1] < hits.offsets[1:]
     part, divisor = np.where(has_hit, share.part, np.nan), np.where(has_hit, share.whole, 1.0)
     return replace(share, part=part, whole=divisor)
 
 
-def _sizes(hits: Hits) -> tuple[IntArray, IntArray]:
+def _count_items_and_hits(hits: Hits) -> tuple[IntArray, IntArray]:
     """Numbers of items, and of relevant items, in each ranking, cut or not."""
     return hits.n_ranked, np.diff(hits.offsets)
 
 
 def chance_of_rank(hits: Hits) -> Chance:
     """The rank of the first of m items in a random order of n: Var = m(n+1)(n-m)/((m+1)²(m+2))."""
-    n, m = (size.astype(np.float64) for size in _sizes(hits))
+    n, m = (size.astype(np.float64) for size in _count_items_and_hits(hits))
     mean = formula("(ranked + 1) / (hits + 1)", name="by_chance", ranked=n, hits=m)
     return Chance(mean, m * (n + 1.0) * (n - m) / ((m + 1.0) ** 2 * (m + 2.0)))
 
 
 def chance_of_reciprocal(hits: Hits) -> Chance:
     """The reciprocal rank of the first hit in a random order."""
-    n, m = _sizes(hits)
+    n, m = _count_items_and_hits(hits)
     size = np.maximum(n, 1).astype(np.float64)
     mean = cumulative_discount("reciprocal", n) / size
-    square = _squares(n) / size
+    square = _sum_reciprocal_squares(n) / size
     several = m > 1
-    mean[several], square[several] = _first_of_several(n[several], m[several], lambda r: 1.0 / r)
+    mean[several], square[several] = _mean_weight_of_first(
+        n[several], m[several], lambda r: 1.0 / r
+    )
     return Chance(formula("by_chance", by_chance=mean), square - mean**2)
 
 
 def chance_of_hit(hits: Hits, k: int) -> Chance:
     """Probability that a random order has a hit in its top k, and its variance."""
-    n, m = _sizes(hits)
+    n, m = _count_items_and_hits(hits)
     mean = np.minimum(k / np.maximum(n, 1), 1.0)
     several = m > 1
-    within = _first_of_several(n[several], m[several], lambda r: (r <= k).astype(np.float64))
+    within = _mean_weight_of_first(n[several], m[several], lambda r: (r <= k).astype(np.float64))
     mean[several] = np.where(n[several] - m[several] < k, 1.0, within[0])
     return Chance(formula("by_chance", by_chance=mean), mean * (1.0 - mean))
 
 
-def _squares(n: IntArray) -> FloatArray:
+def _sum_reciprocal_squares(n: IntArray) -> FloatArray:
     """Σ 1/r² for r = 1 … n; beyond a table by the Euler–Maclaurin formula."""
     limit = 1 << 20
     tabulated = np.minimum(n, limit)
@@ -284,7 +292,7 @@ def _squares(n: IntArray) -> FloatArray:
     return total
 
 
-def _first_of_several(
+def _mean_weight_of_first(
     n: IntArray, m: IntArray, weight: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     """Means of the weight, and of the squared weight, of the rank of the first of m among n."""

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits
-from rankmeter._evidence.steps import column
+from rankmeter._evidence.steps import note_column
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.confusion_matrix import check_catalogue
-from rankmeter.metrics.reciprocal_rank import expected_first
+from rankmeter.metrics.reciprocal_rank import expected_first_weight
 from rankmeter.metrics.states import Defined, Ratio
 
 _RANKS: dict[str, Any] = {"low": 1.0, "high": math.inf, "increasing": False}
@@ -68,8 +68,8 @@ def mean_rank(
             )  # fmt: skip
         return formula("sum / hits", nothing=np.nan, sum=total, hits=n_hits)
     if hits.tied:
-        rank = expected_first(hits, lambda rank: rank, k)
-        chance = expected_first(hits, np.ones_like, k)
+        rank = expected_first_weight(hits, lambda rank: rank, k)
+        chance = expected_first_weight(hits, np.ones_like, k)
     else:
         chance = (hits.first < np.inf if k is None else hits.first <= k).astype(np.float64)
         rank = np.where(chance > 0, hits.first, 0.0)
@@ -82,7 +82,7 @@ def mean_rank(
 Weight = Literal["binary", "linear"]
 
 
-def _weights(hits: Hits, gain: Weight) -> FloatArray:
+def _hit_weights(hits: Hits, gain: Weight) -> FloatArray:
     return np.ones_like(hits.gain) if gain == "binary" else hits.gain
 
 
@@ -124,8 +124,8 @@ def percentile_rank(
     35.0
     """
     check_catalogue(hits, None, n_items)
-    weight, best = _weights(hits, gain), hits.best
-    total, of_hits = best.sum(_weights(best, gain)), hits.sum(weight)
+    weight, best = _hit_weights(hits, gain), hits.best
+    total, of_hits = best.sum(_hit_weights(best, gain)), hits.sum(weight)
     size = hits.n_ranked + hits.n_relevant - hits.count(None) if n_items is None else n_items
     above, missed = hits.sum(weight * (hits.rank - 1.0)), total - of_hits
     positions = formula(
@@ -167,7 +167,7 @@ def relevance_position(hits: Hits, *, gain: Weight = "linear") -> Ratio:
     >>> result["relevance_position"].mean
     2.5
     """
-    weight = _weights(hits, gain)
+    weight = _hit_weights(hits, gain)
     return Defined(hits.sum(weight * hits.rank), hits.sum(weight), ("ranks", "weights"))
 
 
@@ -212,7 +212,7 @@ def last_rank(
     worst = np.full(hits.n_users, np.nan if absent == "undefined" else 0.0)
     if absent != "undefined":
         worst += hits.n_ranked + 1.0 if absent == "next" else float(absent)
-    column(last, "expected last", hits, hits.groups.above + 1) if hits.tied else None
+    note_column(last, "expected last", hits, hits.groups.above + 1) if hits.tied else None
     terms: dict[str, Any] = {"hits": hits.count(None), "relevant": hits.n_relevant}
     text = "last_hit if hits >= relevant else absent"
     return formula(text, last_hit=result, absent=worst, **terms)

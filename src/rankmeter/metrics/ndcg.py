@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._evidence.steps import column, note_formula
+from rankmeter._evidence.steps import note_column, note_formula
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
-from rankmeter.metrics.unjudged import number_above
+from rankmeter.metrics.unjudged import count_hits_above
 from rankmeter.metrics.weights import DISCOUNTS, Discount, cumulative_discount
 
 
@@ -38,7 +38,7 @@ def cg(hits: Hits, k: int | None = None) -> FloatArray:
 Gain = Literal["linear", "exp2", "binary"]
 
 
-def _exponential(gain: FloatArray) -> FloatArray:
+def _exponential_gain(gain: FloatArray) -> FloatArray:
     """Return 2^g - 1 for grades g; refuse gains that overflow, such as play counts."""
     if gain.max(initial=0.0) > LARGEST_GRADE:
         raise UsageError(
@@ -54,7 +54,7 @@ LARGEST_GRADE = 1000
 
 GAINS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "linear": lambda gain: gain,
-    "exp2": _exponential,
+    "exp2": _exponential_gain,
     "binary": np.ones_like,
 }
 
@@ -91,8 +91,8 @@ def dcg(
     def terms(weights: FloatArray) -> FloatArray:
         gains = GAINS[gain](hits.gain)
         if gain != "linear":
-            column(gains, f"gain ({gain})", hits)
-        return column(weights, "discount", hits) * gains
+            note_column(gains, f"gain ({gain})", hits)
+        return note_column(weights, "discount", hits) * gains
 
     if hits.tied:
         return hits.sum(terms(hits.weigh(weight, k)))
@@ -179,7 +179,9 @@ def _running_sums(values: FloatArray, offsets: IntArray) -> FloatArray:
     return result
 
 
-def _up_to(running: FloatArray, offsets: IntArray, user: IntArray, number: IntArray) -> FloatArray:
+def _running_sum_at(
+    running: FloatArray, offsets: IntArray, user: IntArray, number: IntArray
+) -> FloatArray:
     """Running sum of the first `number` values of a user."""
     table = np.concatenate(([0.0], running))
     sums: FloatArray = table[np.where(number > 0, offsets[user] + number, 0)]
@@ -198,7 +200,7 @@ class _Ideal:
         """Σ of the values of the ideal ranking's items down to a rank."""
         running = _running_sums(values, self.ranking.offsets)
         number = np.minimum(np.floor(rank), self.n[user]).astype(np.int64)
-        return _up_to(running, self.ranking.offsets, user, number)
+        return _running_sum_at(running, self.ranking.offsets, user, number)
 
     def dcg_to(self, user: IntArray, rank: FloatArray) -> FloatArray:
         """DCG of the ideal ranking at a rank."""
@@ -257,8 +259,8 @@ def ndcg_rel(hits: Hits) -> FloatArray:
     ideal, everyone = _Ideal(hits), np.arange(hits.n_users)
     gained = hits.gain * DISCOUNTS["log2"](hits.rank)
     running, counts = _running_sums(gained, hits.offsets), hits.gain > 0
-    reached = column(ideal.dcg_to(hits.user, hits.rank), "ideal dcg here", hits)
-    ndcg_at_hits = ratio(column(running, "dcg here", hits), reached)
+    reached = note_column(ideal.dcg_to(hits.user, hits.rank), "ideal dcg here", hits)
+    ndcg_at_hits = ratio(note_column(running, "dcg here", hits), reached)
     at_hits = hits.sum(np.where(counts, ndcg_at_hits, 0.0))
     missed = ideal.n - np.bincount(hits.user, counts, hits.n_users)
     best = ideal.dcg_to(everyone, ideal.n.astype(np.float64))
@@ -293,10 +295,10 @@ def rndcg(hits: Hits) -> FloatArray:
     turn = np.flatnonzero(last & ideal.positive)
     user, rank = best.user[turn], best.rank[turn]
     gained = hits.gain * DISCOUNTS["log2"](hits.rank)
-    number = number_above(hits, user, rank + 0.5)
-    reached = _up_to(_running_sums(gained, hits.offsets), hits.offsets, user, number)
-    column(reached, "dcg", hits, rank)
-    reached_ideal = column(ideal.dcg_to(user, rank), "ideal dcg", hits, rank)
+    number = count_hits_above(hits, user, rank + 0.5)
+    reached = _running_sum_at(_running_sums(gained, hits.offsets), hits.offsets, user, number)
+    note_column(reached, "dcg", hits, rank)
+    reached_ideal = note_column(ideal.dcg_to(user, rank), "ideal dcg", hits, rank)
     total = hits.sum(ratio(reached, reached_ideal), user, rank)
     points = np.bincount(user, minlength=hits.n_users)
     full_ideal = ideal.dcg_to(np.arange(hits.n_users), ideal.n.astype(np.float64))
@@ -338,6 +340,6 @@ def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray
         gains, best = np.ones_like(gains), np.ones_like(best)
     above_one = np.maximum(best, 1.0) - 1.0
     cost = hits.rank + ideal.sum_to(above_one, hits.user, hits.rank)
-    lost = column(cost - _running_sums(gains, hits.offsets), "lost above", hits)
+    lost = note_column(cost - _running_sums(gains, hits.offsets), "lost above", hits)
     total, ideal_gain = hits.sum(gains / np.log2(2.0 + lost)), ideal.ranking.sum(best)
     return formula("sum / all_gain", sum=total, all_gain=ideal_gain)

@@ -15,10 +15,10 @@ from rankmeter.metrics.states import Ratio
 from rankmeter.metrics.weights import (
     RankDiscount,
     Relevance,
-    mean_of,
+    mean_over_items,
     relevance_weights,
+    skip_cold_items,
     weighted_mean,
-    without_cold,
 )
 
 
@@ -64,14 +64,14 @@ def novelty(
     >>> result["novelty@1"].mean, result["novelty@2"].mean
     (2.0, 1.0)
     """
-    top = without_cold(lists.top(k), popularity, cold)
+    top = skip_cold_items(lists.top(k), popularity, cold)
     n, n_total = popularity.counts(of)
     log = np.log(n_total) - np.log(np.maximum(n, 1))
     unit = {"2": math.log(2), "e": 1.0, "users": math.log(max(popularity.n_users, 2))}[base]
     information = log / unit
     if cold == "zero":
         information = np.where(popularity.known, information, 0.0)
-    return mean_of(top, information[top.item], k if denominator == "k" else None)
+    return mean_over_items(top, information[top.item], k if denominator == "k" else None)
 
 
 @register("Expected popularity complement", high=math.inf)
@@ -118,7 +118,7 @@ def epc(
     """
     users = np.maximum(popularity.users, 1) if cold == "one" else popularity.users
     complement = 1.0 - users / max(popularity.n_users, 1)
-    top = without_cold(lists.top(k), popularity, cold)
+    top = skip_cold_items(lists.top(k), popularity, cold)
     values = relevance_weights(top, relevance) * complement[top.item]
     return weighted_mean(top, values, discount, p, k if denominator == "k" else None)
 
@@ -166,7 +166,7 @@ def efd(
     bits = np.log2(max(popularity.n_interactions, 1)) - np.log2(np.where(in_training, n, rarest))
     if cold == "zero":
         bits = np.where(in_training, bits, 0.0)
-    top = without_cold(lists.top(k), popularity, cold)
+    top = skip_cold_items(lists.top(k), popularity, cold)
     values = relevance_weights(top, relevance) * bits[top.item]
     return weighted_mean(top, values, discount, p, k if denominator == "k" else None)
 
@@ -195,7 +195,7 @@ def unseen(
     """
     top = lists.top(k)
     is_seen = profiles.holds(top.user, top.item)
-    return mean_of(top, (~is_seen).astype(np.float64), k if denominator == "k" else None)
+    return mean_over_items(top, (~is_seen).astype(np.float64), k if denominator == "k" else None)
 
 
 @register("Expected profile distance", high=math.inf)
@@ -242,5 +242,5 @@ def epd(
     """
     space = Space.of(likeness, distance)
     top = space.without_unknown(lists.top(k), unknown)
-    values = relevance_weights(top, relevance) * space.to_profile(top, profiles)
+    values = relevance_weights(top, relevance) * space.mean_distance_to_profile(top, profiles)
     return weighted_mean(top, values, discount, p, k if denominator == "k" else None)

@@ -10,11 +10,11 @@ import numpy as np
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._evidence.lists import Lists, Popularity, Profiles
-from rankmeter.errors._checks import fraction, number, refused
+from rankmeter.errors._checks import check_fraction, check_number, option_error
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Defined, Ratio
-from rankmeter.metrics.weights import mean_of, without_cold
+from rankmeter.metrics.weights import mean_over_items, skip_cold_items
 
 Head = Literal["interactions", "over", "items", "least", "count"]
 
@@ -66,7 +66,7 @@ def popularity(
     >>> result["popularity@2"].mean
     2.5
     """
-    top = without_cold(lists.top(k), popularity, cold)
+    top = skip_cold_items(lists.top(k), popularity, cold)
     n, n_total = popularity.counts(of)
     if cold == "one":
         n = np.maximum(n, 1)
@@ -76,11 +76,11 @@ def popularity(
     elif scale == "most":
         counts = counts / max(int(n.max(initial=0)), 1)
     elif scale == "rank":
-        counts = _rank_share(n, popularity.known)
-    return mean_of(top, counts[top.item], k if denominator == "k" else None)
+        counts = _popularity_rank_shares(n, popularity.known)
+    return mean_over_items(top, counts[top.item], k if denominator == "k" else None)
 
 
-def _rank_share(n: IntArray, in_training: BoolArray) -> FloatArray:
+def _popularity_rank_shares(n: IntArray, in_training: BoolArray) -> FloatArray:
     """Mean ascending rank by count over the number of known items; 0 for unknown items."""
     _, group, size = np.unique(n[in_training], return_inverse=True, return_counts=True)
     last = np.cumsum(size)
@@ -89,11 +89,11 @@ def _rank_share(n: IntArray, in_training: BoolArray) -> FloatArray:
     return result
 
 
-def _tail_border(options: Mapping[str, Any]) -> list[Border]:
+def _tail_borders(options: Mapping[str, Any]) -> list[Border]:
     return [(options["head"], options["size"])]
 
 
-@register("Share of the long tail", synonyms=("aplt", "tail_percentage"), borders=_tail_border)
+@register("Share of the long tail", synonyms=("aplt", "tail_percentage"), borders=_tail_borders)
 def tail_share(
     lists: Lists,
     popularity: Popularity,
@@ -142,11 +142,11 @@ def tail_share(
     0.6667
     """
     top = lists.top(k)
-    in_tail = tail_of(popularity, head, size, cold)[top.item].astype(np.float64)
-    return mean_of(top, in_tail, k if denominator == "k" else None)
+    in_tail = mask_long_tail(popularity, head, size, cold)[top.item].astype(np.float64)
+    return mean_over_items(top, in_tail, k if denominator == "k" else None)
 
 
-@register("Count of the long tail", high=math.inf, synonyms=("aclt",), borders=_tail_border)
+@register("Count of the long tail", high=math.inf, synonyms=("aclt",), borders=_tail_borders)
 def tail_count(
     lists: Lists,
     popularity: Popularity,
@@ -180,18 +180,18 @@ def tail_count(
     2.0
     """
     top = lists.top(k)
-    return top.sum(tail_of(popularity, head, size, cold)[top.item])
+    return top.sum(mask_long_tail(popularity, head, size, cold)[top.item])
 
 
-def tail_of(popularity: Popularity, head: Head, size: float | None, cold: str) -> BoolArray:
+def mask_long_tail(popularity: Popularity, head: Head, size: float | None, cold: str) -> BoolArray:
     """A mask of the items in the long tail."""
     n, in_training = popularity.interactions, popularity.known
     if size is None and head == "count":
-        raise refused("size", "a number > 0 with head='count'", size)
+        raise option_error("size", "a number > 0 with head='count'", size)
     share = _SIZES[head] if size is None else size
     if head == "count":
-        return (n <= number("size", share, above=0)) & (in_training | (cold == "tail"))
-    fraction("size", share)
+        return (n <= check_number("size", share, above=0)) & (in_training | (cold == "tail"))
+    check_fraction("size", share)
     order = np.flatnonzero(in_training)
     order = order[np.argsort(n[order] if head == "least" else -n[order], kind="stable")]
     if head in ("items", "least"):
@@ -205,7 +205,7 @@ def tail_of(popularity: Popularity, head: Head, size: float | None, cold: str) -
     return tail
 
 
-def at_border(popularity: Popularity, borders: Iterable[Border]) -> BoolArray:
+def mask_border_items(popularity: Popularity, borders: Iterable[Border]) -> BoolArray:
     """A mask of items at a border of head and tail, put on one side by item order alone.
 
     They occur as often as items on the other side of one of the borders.
@@ -213,7 +213,7 @@ def at_border(popularity: Popularity, borders: Iterable[Border]) -> BoolArray:
     n, in_training = popularity.interactions, popularity.known
     is_at_border = np.zeros(n.size, dtype=bool)
     for head, size in borders:
-        tail = tail_of(popularity, head, size, "other")
+        tail = mask_long_tail(popularity, head, size, "other")
         is_at_border |= in_training & np.isin(n, np.intersect1d(n[tail], n[in_training & ~tail]))
     return is_at_border
 
@@ -262,7 +262,7 @@ def popularity_lift(
     -0.5
     """
     n = popularity.counts(of)[0].astype(np.float64)
-    top = without_cold(lists.top(k), popularity, cold)
+    top = skip_cold_items(lists.top(k), popularity, cold)
     list_popularity = top.mean(n[top.item])
     profile_counts = np.bincount(profiles.user, n[profiles.item], minlength=lists.n_users)
     usual = profile_counts / np.maximum(profiles.lengths, 1)

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
-from rankmeter._evidence.steps import column
-from rankmeter.errors._checks import number
+from rankmeter._evidence.steps import note_column
+from rankmeter.errors._checks import check_number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Ratio
@@ -16,7 +16,7 @@ from rankmeter.metrics.states import Ratio
 PrecisionDenominator = Literal["k", "ranked", "relevant"]
 
 
-def _length(hits: Hits, k: int | None, denominator: PrecisionDenominator) -> IntArray:
+def _denominator_length(hits: Hits, k: int | None, denominator: PrecisionDenominator) -> IntArray:
     """Length of each user's list in the denominator of precision."""
     if denominator == "ranked":
         return hits.depth(k)
@@ -51,7 +51,7 @@ def precision(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "precision@5")["precision@5"].mean
     0.4
     """
-    return Ratio(hits.count(k), _length(hits, k, denominator), ("hits", "length"))
+    return Ratio(hits.count(k), _denominator_length(hits, k, denominator), ("hits", "length"))
 
 
 @register("Recall", synonyms=("r", "rec", "sensitivity"))
@@ -111,14 +111,16 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
         return formula(text, first_hit=hits.first, k=k, infinity=None)
     groups = hits.groups
     in_top = groups.in_top(k)
-    miss = column(_no_hit(groups.size, groups.hits, in_top), "no hit", hits, groups.above + 1)
+    miss = note_column(
+        _no_hit_probability(groups.size, groups.hits, in_top), "no hit", hits, groups.above + 1
+    )
     # A miss needs no hit in any group; only one group straddles the cutoff, the others are certain.
     result = np.ones(hits.n_users)
     np.multiply.at(result, groups.user, miss)
     return formula("1 - no_hit", no_hit=result)
 
 
-def _no_hit(size: IntArray, relevant: IntArray, in_top: IntArray) -> FloatArray:
+def _no_hit_probability(size: IntArray, relevant: IntArray, in_top: IntArray) -> FloatArray:
     """Probability that no relevant item of a tied group is in the group's first ranks."""
     probability = np.ones(size.size)
     for i in range(int(relevant.max(initial=0))):
@@ -159,8 +161,8 @@ def f_beta(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "f1@5")["f1@5"].mean
     0.5
     """
-    number("beta", beta, least=0, most=1e100)
-    length, n_hits = _length(hits, k, denominator), hits.count(k)
+    check_number("beta", beta, least=0, most=1e100)
+    length, n_hits = _denominator_length(hits, k, denominator), hits.count(k)
     text = "(1 + beta**2) * hits / (beta**2 * relevant + length)"
     return formula(text, beta=beta, hits=n_hits, relevant=hits.n_relevant, length=length)
 
@@ -218,7 +220,7 @@ def mar(
     0.3333
     """
     if over == "hits":
-        pairs, n = _pairs_of_hits(hits, k), hits.n_relevant.astype(np.float64)
+        pairs, n = _count_hit_pairs(hits, k), hits.n_relevant.astype(np.float64)
         return formula("pairs / relevant**2", pairs=pairs, relevant=n)
     last = hits.length(k)
     # A hit at rank r adds to the recall at ranks r, r + 1, …, k.
@@ -228,7 +230,7 @@ def mar(
     return formula(text, ranks_above=late, **terms)
 
 
-def _pairs_of_hits(hits: Hits, k: int | None) -> FloatArray:
+def _count_hit_pairs(hits: Hits, k: int | None) -> FloatArray:
     """1 + 2 + … + the number of hits in the top k; in unresolved ties, expected."""
     n_hits = hits.count(k)
     if not hits.tied or k is None:

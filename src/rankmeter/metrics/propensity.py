@@ -11,9 +11,9 @@ import numpy as np
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._evidence.lists import Popularity, Propensity
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import fraction, number, refused
+from rankmeter.errors._checks import check_fraction, check_number, option_error
 from rankmeter.metrics._registry import Example, register, require
-from rankmeter.metrics.popularity import Border, tail_of
+from rankmeter.metrics.popularity import Border, mask_long_tail
 from rankmeter.metrics.states import Defined, Weighted
 from rankmeter.metrics.weights import RankDiscount, discount_function
 
@@ -70,7 +70,9 @@ def snips(
     >>> rm.evaluate(lists, truth, "snips@2", propensity={"a": 1, "b": 0.25})["snips@2"].mean
     0.2
     """
-    hit_weights, all_weights = _weights(hits, propensity, popularity, gamma, clip, cold)
+    hit_weights, all_weights = _inverse_propensities(
+        hits, propensity, popularity, gamma, clip, cold
+    )
     total_weight = hits.best.sum(all_weights, name="weight")
     part = hits.sum(_discounts_in_top(hits, k, discount, p) * hit_weights)
     squares = hits.best.sum(all_weights**2, name="squared weight")
@@ -117,7 +119,9 @@ def ips(
     >>> rm.evaluate(lists, truth, "ips@2", propensity={"a": 1, "b": 0.25})["ips@2"].mean
     4.0
     """
-    hit_weights, all_weights = _weights(hits, propensity, popularity, gamma, clip, cold)
+    hit_weights, all_weights = _inverse_propensities(
+        hits, propensity, popularity, gamma, clip, cold
+    )
     n_weighted = hits.best.sum((all_weights > 0).astype(np.float64), name="known")
     divisor = np.ones_like(n_weighted)
     if denominator == "k":
@@ -137,7 +141,7 @@ def _discounts_in_top(hits: Hits, k: int | None, discount: RankDiscount, p: floa
     return hits.within(k) if discount == "none" else hits.weigh(weight, k)
 
 
-def _weights(
+def _inverse_propensities(
     hits: Hits,
     propensity: Propensity | None,
     popularity: Popularity | None,
@@ -146,9 +150,9 @@ def _weights(
     cold: Cold,
 ) -> tuple[FloatArray, FloatArray]:
     """The weights of the hits, and of all relevant items; 0 for items left out."""
-    hit_items, all_items = _items(hits)
+    hit_items, all_items = _hit_and_relevant_items(hits)
     if gamma is not None:
-        power = (number("gamma", gamma, least=-1, most=20) + 1) / 2
+        power = (check_number("gamma", gamma, least=-1, most=20) + 1) / 2
         n = require(popularity, "popularity").interactions
         value = np.where(n > 0, n / max(int(n.max(initial=0)), 1), np.nan) ** power
     elif propensity is not None:
@@ -163,23 +167,23 @@ def _weights(
     least = float(value[~unknown].min(initial=1.0)) if cold == "rarest" else math.inf
     weight = 1.0 / np.where(unknown, least, value)
     if clip is not None:
-        weight = np.minimum(weight, number("clip", clip, least=1))
+        weight = np.minimum(weight, check_number("clip", clip, least=1))
     return weight[hit_items], weight[all_items]
 
 
-def _items(hits: Hits) -> tuple[IntArray, IntArray]:
+def _hit_and_relevant_items(hits: Hits) -> tuple[IntArray, IntArray]:
     """The items of the hits, and of all relevant items."""
     if hits.item is None or hits.best.item is None:
         raise UsageError("needs the items of the hits, which scores and ranks do not have")
     return hits.item, hits.best.item
 
 
-def _borders(options: Mapping[str, Any]) -> list[Border]:
+def _stratum_borders(options: Mapping[str, Any]) -> list[Border]:
     ends = {"head": ["head"], "middle": ["head", "tail"], "tail": ["tail"]}[options["stratum"]]
     return [("interactions", options[end]) for end in ends]
 
 
-@register("Recall of a popularity stratum", reached=False, borders=_borders)
+@register("Recall of a popularity stratum", reached=False, borders=_stratum_borders)
 def stratum_recall(
     hits: Hits,
     popularity: Popularity,
@@ -220,11 +224,11 @@ def stratum_recall(
     >>> [one.mean for one in rm.evaluate(lists, truth, metrics, train=train).values()]
     [1.0, 0.5]
     """
-    hit_items, all_items = _items(hits)
-    if fraction("tail", tail) < fraction("head", head):
-        raise refused("tail", f"at least head, {head:g}", tail)
-    below = tail_of(popularity, "interactions", head, "tail")
-    last = tail_of(popularity, "interactions", tail, "tail")
+    hit_items, all_items = _hit_and_relevant_items(hits)
+    if check_fraction("tail", tail) < check_fraction("head", head):
+        raise option_error("tail", f"at least head, {head:g}", tail)
+    below = mask_long_tail(popularity, "interactions", head, "tail")
+    last = mask_long_tail(popularity, "interactions", tail, "tail")
     in_stratum = {"head": ~below, "middle": below & ~last, "tail": last}[stratum]
     part = hits.sum(hits.within(k) * in_stratum[hit_items])
     return Defined(part, hits.best.sum(in_stratum[all_items].astype(np.float64)))

@@ -7,21 +7,21 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
-from rankmeter._evidence.steps import column
-from rankmeter.errors._checks import exact, fraction, refused
+from rankmeter._evidence.steps import note_column
+from rankmeter.errors._checks import check_fraction, format_exactly, option_error
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.weights import geometric
+from rankmeter.metrics.weights import geometric_weight
 
 
-def grade_share(hits: Hits, max_gain: float | None) -> FloatArray:
+def scale_gains(hits: Hits, max_gain: float | None) -> FloatArray:
     """Divide the gains by the largest possible gain; 1 for each hit if `max_gain` is None."""
     if max_gain is None:
         return np.ones_like(hits.gain)
     largest = max(hits.gain.max(initial=0.0), hits.best.gain.max(initial=0.0))
     if max_gain <= 0 or largest > max_gain:
-        expected = f"positive and no less than any gain ({exact(largest)})"
-        raise refused("max_gain", expected, max_gain, extent=float(largest))
+        expected = f"positive and no less than any gain ({format_exactly(largest)})"
+        raise option_error("max_gain", expected, max_gain, extent=float(largest))
     return hits.gain / max_gain
 
 
@@ -64,14 +64,14 @@ def rbp(
     0.625
     """
     plain = gain == "linear" and max_gain is None
-    gains = hits.gain if plain else grade_share(hits, max_gain)
-    weight = geometric(p)
-    column(gains, "worth", hits)
+    gains = hits.gain if plain else scale_gains(hits, max_gain)
+    weight = geometric_weight(p)
+    note_column(gains, "worth", hits)
     if hits.tied:
-        value = hits.sum(column(hits.weigh(weight, k), "weight", hits) * gains)
+        value = hits.sum(note_column(hits.weigh(weight, k), "weight", hits) * gains)
     else:
         key = (rbp, p, plain, max_gain)
-        value = hits.sum_top(k, key, lambda: column(weight(hits.rank), "weight", hits) * gains)
+        value = hits.sum_top(k, key, lambda: note_column(weight(hits.rank), "weight", hits) * gains)
     if not normalize:
         return value
     depth = np.minimum(hits.n_relevant, hits.depth(k))
@@ -110,7 +110,7 @@ def rbp_residual(
     >>> result["rbp_residual(p=0.5)"].mean
     0.125
     """
-    weight = geometric(p)
+    weight = geometric_weight(p)
     if unjudged == "nonrelevant":
         return formula("p**depth", p=p, depth=hits.depth(k).astype(np.float64))
     first, second = (ranked.sum(ranked.weigh(weight, k)) for ranked in (hits, nonrelevant))
@@ -148,13 +148,15 @@ def compatibility(
     >>> result["compatibility(p=0.5)"].mean
     0.2
     """
-    fraction("p", p)
+    check_fraction("p", p)
     deepest = np.maximum(hits.n_ranked, hits.n_relevant)
     depth = np.arange(1.0, deepest.max(initial=0) + 1.0)
     weight = p ** (depth - 1.0)
     shares = np.concatenate(([0.0], np.cumsum(weight / depth)))
     shared_depth = np.ceil(np.maximum(hits.rank, _ideal_rank(hits))).astype(np.intp)
-    common = column(shares[deepest[hits.user]] - shares[shared_depth - 1], "shared below", hits)
+    common = note_column(
+        shares[deepest[hits.user]] - shares[shared_depth - 1], "shared below", hits
+    )
     if not normalize:
         total = np.concatenate(([0.0], np.cumsum(weight)))[deepest]
         return formula("overlap / weights", nothing=0.0, overlap=hits.sum(common), weights=total)

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits
-from rankmeter._evidence.steps import column, is_noting, note_sum
+from rankmeter._evidence.steps import is_noting, note_column, note_sum
 from rankmeter.errors import NotEnoughMemoryError
-from rankmeter.errors._checks import number, refused
+from rankmeter.errors._checks import check_number, option_error
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.ndcg import LARGEST_GRADE
-from rankmeter.metrics.rank_biased_precision import grade_share
+from rankmeter.metrics.rank_biased_precision import scale_gains
 
 
 @register(
@@ -39,12 +39,12 @@ def rr(hits: Hits, k: int | None = None) -> FloatArray:
     0.6111
     """
     if hits.tied:
-        return expected_first(hits, lambda rank: 1.0 / rank, k)
+        return expected_first_weight(hits, lambda rank: 1.0 / rank, k)
     text = "1 / first_hit" if k is None else "(first_hit <= k) / first_hit"
     return formula(text, first_hit=hits.first, k=k)
 
 
-def expected_first(
+def expected_first_weight(
     hits: Hits, weight: Callable[[FloatArray], FloatArray], k: int | None
 ) -> FloatArray:
     """Expected ``weight(rank)`` of each user's first hit, 0 below the cutoff.
@@ -83,7 +83,7 @@ def expected_first(
             value = np.where(rank <= k, value, 0.0)
         expected[rows] = np.bincount(row - rows[0], value)
         if is_noting():  # of one user, who has one such tie
-            column(chance, "first hit here", hits, rank)
+            note_column(chance, "first hit here", hits, rank)
             return hits.sum(value, groups.user[lead][row], rank)
     of_lead = np.empty(lead.size)
     of_lead[order] = np.repeat(expected, np.diff(first, append=lead.size))
@@ -152,32 +152,34 @@ def err(
     >>> result["err(max_gain=1)"].mean
     0.625
     """
-    return _cascade(hits, k, _stops(hits, max_gain, gain, stop), lambda x, rank: x / rank)
+    return _sum_cascade(
+        hits, k, _stop_probabilities(hits, max_gain, gain, stop), lambda x, rank: x / rank
+    )
 
 
-def _stops(hits: Hits, max_gain: float, gain: str, stop: str) -> FloatArray:
+def _stop_probabilities(hits: Hits, max_gain: float, gain: str, stop: str) -> FloatArray:
     """The probability that the reader stops at each hit."""
     grade = np.ones_like(hits.gain) if gain == "binary" else hits.gain
     if gain == "linear":
-        grade_share(hits, max_gain)
+        scale_gains(hits, max_gain)
     else:
-        number("max_gain", max_gain, least=1)
+        check_number("max_gain", max_gain, least=1)
     if max_gain > LARGEST_GRADE:
         hint = ": err is for grades on a small scale, so grade the gains first"
-        raise refused("max_gain", f"≤ {LARGEST_GRADE}", max_gain, hint=hint)
+        raise option_error("max_gain", f"≤ {LARGEST_GRADE}", max_gain, hint=hint)
     if stop == "linear":
         return grade / max_gain
     probability: FloatArray = (np.exp2(grade) - 1.0) / 2.0**max_gain
     return probability
 
 
-def _cascade(
+def _sum_cascade(
     hits: Hits, k: int | None, stop: FloatArray, term: Callable[[Any, Any], Any]
 ) -> FloatArray:
     """Σ ``term(probability of stopping here, rank)`` over the hits in the top k."""
     if hits.tied:
-        return _expected_cascade(hits, k, stop, term)
-    column(stop, "stops", hits)
+        return _sum_expected_cascade(hits, k, stop, term)
+    note_column(stop, "stops", hits)
     value = term(hits.within(k) * stop, hits.rank)
     # One hit of every user at a time, from the top: the probability that the reader continues.
     order = np.arange(hits.rank.size) - hits.offsets[hits.user]
@@ -187,13 +189,13 @@ def _cascade(
         user = hits.user[indices]
         read[indices] = reach[user]
         reach[user] *= 1.0 - stop[indices]
-    return hits.sum(column(read, "reads", hits) * value)
+    return hits.sum(note_column(read, "reads", hits) * value)
 
 
-def _expected_cascade(
+def _sum_expected_cascade(
     hits: Hits, k: int | None, stop: FloatArray, term: Callable[[Any, Any], Any]
 ) -> FloatArray:
-    """Expected value of `_cascade` over all orders of the tied groups.
+    """Expected value of `_sum_cascade` over all orders of the tied groups.
 
     Within a group of n places and m hits, place t follows j of the hits with hypergeometric
     probability, and which j is again uniform: the mean of R·Π(1 - R) over the choices is a
@@ -298,6 +300,6 @@ def pfound(
     >>> result["pfound(max_gain=2)"].mean
     0.86125
     """
-    number("decay", decay, least=0, most=1)
-    share = grade_share(hits, max_gain)
-    return _cascade(hits, k, share, lambda x, rank: x * decay ** (rank - 1.0))
+    check_number("decay", decay, least=0, most=1)
+    share = scale_gains(hits, max_gain)
+    return _sum_cascade(hits, k, share, lambda x, rank: x * decay ** (rank - 1.0))

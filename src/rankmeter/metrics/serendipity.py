@@ -10,8 +10,8 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, IntArray, Span, ratio
 from rankmeter._evidence.lists import Catalogue, Likeness, Lists, Popularity, Profiles
-from rankmeter._evidence.steps import column
-from rankmeter.errors._checks import fraction, integer
+from rankmeter._evidence.steps import note_column
+from rankmeter.errors._checks import check_fraction, check_integer
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.distances import Distance, Space
@@ -72,8 +72,10 @@ def serendipity(
     top = lists.top(k)
     weight = relevance_weights(top, relevance)
     if form == "rank":
-        return top.mean(weight * _ahead_of_popularity(top, popularity, catalogue))
-    distances = column(Space.of(likeness, distance).to_profile(top, profiles), "distance", top)
+        return top.mean(weight * _lead_over_popularity(top, popularity, catalogue))
+    distances = note_column(
+        Space.of(likeness, distance).mean_distance_to_profile(top, profiles), "distance", top
+    )
     if form == "unlike":
         irrelevant = np.where(np.isnan(distances), np.nan, 0.0)
         return top.mean(np.where(weight > 0, weight * distances, irrelevant))
@@ -82,7 +84,7 @@ def serendipity(
     return formula("1 - sum", sum=np.where(has_any, similar, np.nan))
 
 
-def _ahead_of_popularity(
+def _lead_over_popularity(
     top: Lists, popularity: Popularity, catalogue: Catalogue | None
 ) -> FloatArray:
     """The lead of each item over its rank by popularity, as a share of the catalogue."""
@@ -148,22 +150,22 @@ def unexpectedness(
     >>> result["unexpectedness@2"].mean
     0.5
     """
-    p = fraction("p", p)
+    p = check_fraction("p", p)
     top = deduplicate(lists.top(k))
-    deep = k if baseline_k is None else integer("baseline_k", baseline_k, least=1)
+    deep = k if baseline_k is None else check_integer("baseline_k", baseline_k, least=1)
     expected = deduplicate(baseline.top(deep))
-    shared = _Common.of(top, expected, k, deep)
+    shared = _CommonItems.of(top, expected, k, deep)
     mean_rank = (shared.second.low + shared.second.high) / 2
-    column(mean_rank, "rank in the baseline", top, top.rank[shared.at])
+    note_column(mean_rank, "rank in the baseline", top, top.rank[shared.at])
     if overlap == "share":
         divisor = shared.n if denominator == "ranked" else top.length(k)
-        n_common = shared.expected(np.maximum(shared.n, shared.m))
+        n_common = shared.expected_overlap(np.maximum(shared.n, shared.m))
         agreement = formula("common / length", name="overlap", common=n_common, length=divisor)
     elif overlap == "rbo":
         depth = np.maximum(shared.n, shared.m) if k is None else np.full(top.n_users, k)
-        agreement = _overlap(shared, depth, p)
+        agreement = _truncated_overlap(shared, depth, p)
     else:
-        agreement = _extrapolated(shared, p)
+        agreement = _extrapolated_overlap(shared, p)
     fallbacks = {"undefined": np.nan, "unexpected": float(not inverse), "expected": float(inverse)}
     text = ("overlap" if inverse else "1 - overlap") + " if baseline_items > 0 else absent"
     n = expected.lengths
@@ -171,7 +173,7 @@ def unexpectedness(
 
 
 @dataclass(frozen=True, eq=False)
-class _Common:
+class _CommonItems:
     """The items in both lists of a user, among their first `n` and `m` ranks."""
 
     at: IntArray  # where each item is in the first lists
@@ -182,7 +184,9 @@ class _Common:
     m: IntArray
 
     @classmethod
-    def of(cls, lists: Lists, other_lists: Lists, k: int | None, other_k: int | None) -> _Common:
+    def of(
+        cls, lists: Lists, other_lists: Lists, k: int | None, other_k: int | None
+    ) -> _CommonItems:
         """The common items of two lists of each user, down to a cutoff."""
         keys = other_lists.user * max(other_lists.n_items, 1) + other_lists.item
         order = np.argsort(keys)
@@ -201,7 +205,7 @@ class _Common:
         """The sum over each user's common items."""
         return np.bincount(self.user, values, minlength=self.n.size).astype(np.float64)
 
-    def within(self, depth: IntArray) -> tuple[FloatArray, FloatArray]:
+    def top_probabilities(self, depth: IntArray) -> tuple[FloatArray, FloatArray]:
         """Probabilities of each item to be in the top of the first list, and of the second list."""
         ends = [np.minimum(depth, n)[self.user] for n in (self.n, self.m)]
         first, second = (
@@ -210,12 +214,12 @@ class _Common:
         )
         return first, second
 
-    def expected(self, depth: IntArray) -> FloatArray:
+    def expected_overlap(self, depth: IntArray) -> FloatArray:
         """The expected number of items in the tops of both lists, by user."""
-        first, second = self.within(depth)
+        first, second = self.top_probabilities(depth)
         return self.sum(first * second)
 
-    def agreement(self, depth: IntArray, sums: FloatArray) -> FloatArray:
+    def expected_agreement(self, depth: IntArray, sums: FloatArray) -> FloatArray:
         """The expected Σ p^d / d over the depths d at which both lists have an item, by user.
 
         The chance that the top of a list has an item is 0 above its span, rises by equal steps
@@ -229,7 +233,7 @@ class _Common:
         ]
         sizes = [span.high - span.low + 1 for span in spans]
         rising = [(1.0 / n, (1.0 - span.low) / n) for span, n in zip(spans, sizes, strict=True)]
-        stays = self.within(depth)
+        stays = self.top_probabilities(depth)
         begin, total = np.maximum(spans[0].low, spans[1].low) - 1, np.zeros(self.user.size)
         for last in (np.minimum(*ends), np.maximum(*ends), depth[self.user]):
             (a, b), (c, d) = (
@@ -237,13 +241,13 @@ class _Common:
                 for end, rise, stay in zip(ends, rising, stays, strict=True)
             )
             end = np.maximum(begin, np.minimum(last, depth[self.user]))
-            share, weight, deep = _at(sums, end) - _at(sums, begin)
+            share, weight, deep = _sums_at_depth(sums, end) - _sums_at_depth(sums, begin)
             total += b * d * share + (a * d + b * c) * weight + a * c * deep
             begin = end
         return self.sum(total)
 
 
-def _sums(depth: int, p: float) -> FloatArray:
+def _geometric_sums(depth: int, p: float) -> FloatArray:
     """Σ p^d / d, Σ p^d and Σ d p^d of the depths 1, ..., n, for each n up to a depth.
 
     Deeper than that p^d is 0, so the last sums hold for all greater depths.
@@ -253,25 +257,25 @@ def _sums(depth: int, p: float) -> FloatArray:
     return np.cumsum(np.pad([p**d / d, p**d, d * p**d], [(0, 0), (1, 0)]), axis=1)
 
 
-def _at(sums: FloatArray, depth: IntArray) -> FloatArray:
+def _sums_at_depth(sums: FloatArray, depth: IntArray) -> FloatArray:
     return sums[:, np.minimum(depth, sums.shape[1] - 1)]
 
 
-def _overlap(shared: _Common, depth: IntArray, p: float) -> FloatArray:
+def _truncated_overlap(shared: _CommonItems, depth: IntArray, p: float) -> FloatArray:
     """Truncated rank-biased overlap, relative to the largest possible overlap."""
-    sums = _sums(int(depth.max(initial=0)), p)
-    total, weights = shared.agreement(depth, sums), _at(sums, depth)[1]
+    sums = _geometric_sums(int(depth.max(initial=0)), p)
+    total, weights = shared.expected_agreement(depth, sums), _sums_at_depth(sums, depth)[1]
     return formula("sum / weights", name="overlap", sum=total, weights=weights)
 
 
-def _extrapolated(shared: _Common, p: float) -> FloatArray:
+def _extrapolated_overlap(shared: _CommonItems, p: float) -> FloatArray:
     """Extrapolated rank-biased overlap (equation 32 of Webber et al.) for unequal lengths."""
     short, long = np.minimum(shared.n, shared.m), np.maximum(shared.n, shared.m)
-    sums = _sums(int(long.max(initial=0)), p)
-    agreement = shared.agreement(long, sums)
-    n_common, early = shared.expected(long), shared.expected(short)
+    sums = _geometric_sums(int(long.max(initial=0)), p)
+    agreement = shared.expected_agreement(long, sums)
+    n_common, early = shared.expected_overlap(long), shared.expected_overlap(short)
     rate = ratio(early, short)
-    share, weight, _ = _at(sums, long) - _at(sums, short)
+    share, weight, _ = _sums_at_depth(sums, long) - _sums_at_depth(sums, short)
     going_on = rate * (weight - short * share)
     end = ratio(n_common - early, long) + rate
     text = "(1 - p) / p * (seen + extrapolated) + end * p**longer"
@@ -299,7 +303,7 @@ def least_item_promoted(lists: Lists, baseline: Lists, k: int | None = None) -> 
     >>> result["least_item_promoted@2"].mean
     1.0
     """
-    shared = _Common.of(deduplicate(lists.top(k)), deduplicate(baseline), k, None)
+    shared = _CommonItems.of(deduplicate(lists.top(k)), deduplicate(baseline), k, None)
     n = lists.length(k)
     deepest = n.copy()
     np.maximum.at(deepest, shared.user, shared.second.low - 1)

@@ -90,9 +90,9 @@ class Ratio:
     def per_user(self, nothing: float = 0.0) -> FloatArray:
         """``part / whole`` of each user, and `nothing` where the whole is 0."""
         values = ratio(self.part, self.whole, nothing=nothing)
-        return self._worked(values, "{} / {}")
+        return self._note_division(values, "{} / {}")
 
-    def _worked(self, value: FloatArray, text: str) -> FloatArray:
+    def _note_division(self, value: FloatArray, text: str) -> FloatArray:
         if self.names is not None:
             terms = dict(zip(self.names, (self.part, self.whole), strict=True))
             note_formula(value, text.format(*self.names), **terms)
@@ -191,7 +191,7 @@ class Standardized(Ratio):
     def per_user(self, nothing: float = 0.0) -> FloatArray:
         """``part / √whole`` of each user, and `nothing` where the whole is 0."""
         values = ratio(self.part, np.sqrt(self.whole), nothing=nothing)
-        return self._worked(values, "{} / sqrt({})")
+        return self._note_division(values, "{} / sqrt({})")
 
     def value(self) -> float:
         """Σ part / √(Σ whole); NaN if Σ whole is 0."""
@@ -237,7 +237,7 @@ class Runs:
 
     def per_user(self) -> FloatArray:
         """The mean number of each user."""
-        return _mean([state.per_user() for state in self.states])
+        return _mean_over_runs([state.per_user() for state in self.states])
 
     def value(self) -> float:
         """The mean of the numbers of the runs."""
@@ -245,10 +245,10 @@ class Runs:
 
     def influence(self, _: FloatArray | None = None) -> FloatArray:
         """The mean of each user's values over the runs."""
-        return _mean([state.influence() for state in self.states])
+        return _mean_over_runs([state.influence() for state in self.states])
 
 
-def _mean(values: list[FloatArray]) -> FloatArray:
+def _mean_over_runs(values: list[FloatArray]) -> FloatArray:
     means: FloatArray = np.mean(values, axis=0)
     return means
 
@@ -257,7 +257,7 @@ def _mean(values: list[FloatArray]) -> FloatArray:
 # How much all lists together show each item, and the metrics computed from it
 
 
-def _all(_: object) -> float:
+def _full_share(_: object) -> float:
     return 1.0
 
 
@@ -269,15 +269,15 @@ class Statistic:
     ----------
     value : callable
         From an exposure to the number.
-    without : callable
+    value_without_each_user : callable
         From an exposure to the number without each of its users.
     share : callable, optional
         From an exposure to the share of the jackknife's variance that is real: by default all.
     """
 
     value: Callable[[Exposure], float]
-    without: Callable[[Exposure], FloatArray]
-    share: Callable[[Exposure], float] = _all
+    value_without_each_user: Callable[[Exposure], FloatArray]
+    share: Callable[[Exposure], float] = _full_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,7 +320,7 @@ class Exposure:
         """The lists of some users, in the order given."""
         if rows.size == self.n_users and np.array_equal(rows, np.arange(rows.size)):
             return self
-        weight = self.weight[self.lists.places(rows)]
+        weight = self.weight[self.lists.item_positions(rows)]
         return replace(self, lists=self.lists.of(rows), weight=weight)
 
     def per_user(self) -> FloatArray:
@@ -340,17 +340,17 @@ class Exposure:
         value, n = self.value(), self.n_users
         if np.isnan(value) or n < 2:
             return np.full(n, value)
-        without = self.statistic.without(self)
+        without = self.statistic.value_without_each_user(self)
         without = np.where(np.isnan(without), value, without)  # too few lists are left
         times = (n - 1) * math.sqrt(self.statistic.share(self))
         values: FloatArray = value + times * (without.mean() - without)
         return values
 
 
-def of_counts(
+def statistic_of_counts(
     value: Callable[[FloatArray], float],
     loss: Callable[[FloatArray], FloatArray],
-    share: Callable[[FloatArray], float] = _all,
+    share: Callable[[FloatArray], float] = _full_share,
 ) -> Statistic:
     """Statistic of item counts, with a loss for each item of a removed list.
 
@@ -364,11 +364,13 @@ def of_counts(
         From how often each item is shown to the share of the jackknife's variance that is real.
     """
 
-    def without(exposure: Exposure) -> FloatArray:
+    def value_without_each_user(exposure: Exposure) -> FloatArray:
         counts = exposure.counts()
         return value(counts) - exposure.lists.sum(loss(counts)[exposure.lists.item])
 
-    return Statistic(lambda e: value(e.counts()), without, lambda e: share(e.counts()))
+    return Statistic(
+        lambda e: value(e.counts()), value_without_each_user, lambda e: share(e.counts())
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,7 +399,7 @@ class Grouped(Exposure):
         return replace(super().take(rows), part=self.part[rows], whole=self.whole[rows])  # type: ignore[return-value,call-arg]
 
 
-def of_groups(number: Callable[[FloatArray, FloatArray], FloatArray]) -> Statistic:
+def statistic_of_groups(number: Callable[[FloatArray, FloatArray], FloatArray]) -> Statistic:
     """Statistic computed from the sums of groups over all users.
 
     Parameters
@@ -410,9 +412,9 @@ def of_groups(number: Callable[[FloatArray, FloatArray], FloatArray]) -> Statist
         assert isinstance(exposure, Grouped)
         return float(number(exposure.part.sum(axis=0), exposure.whole.sum(axis=0)))
 
-    def without(exposure: Exposure) -> FloatArray:
+    def value_without_each_user(exposure: Exposure) -> FloatArray:
         assert isinstance(exposure, Grouped)
         part, reference = exposure.part, exposure.whole
         return number(part.sum(axis=0) - part, reference.sum(axis=0) - reference)
 
-    return Statistic(value, without)
+    return Statistic(value, value_without_each_user)

@@ -9,15 +9,15 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._evidence.steps import column
-from rankmeter.errors._checks import number
+from rankmeter._evidence.steps import note_column
+from rankmeter.errors._checks import check_number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 
 Negative = Literal["unjudged", "nonrelevant"]
 
 
-def number_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
+def count_hits_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
     """The number of hits above a rank, for users by index, which may repeat; shape (n,)."""
     # Hits are in order of user and rank, encoded as one number with the user as integer part.
     width = max(hits.rank.max(initial=0.0), rank.max(initial=0.0)) + 1.0
@@ -26,7 +26,7 @@ def number_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
     return number
 
 
-def _judged(nonrelevant: Hits, negative: Negative) -> Hits:
+def _select_judged(nonrelevant: Hits, negative: Negative) -> Hits:
     """Select the items judged as not relevant, by the meaning of a negative gain."""
     if negative == "nonrelevant":
         return nonrelevant
@@ -65,7 +65,7 @@ def n_nonrelevant(
     >>> result["n_nonrelevant"].mean
     1.0
     """
-    return _judged(nonrelevant, negative).count(k)
+    return _select_judged(nonrelevant, negative).count(k)
 
 
 @register("Judged", needs_relevant=False)
@@ -165,11 +165,11 @@ def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> 
     >>> rm.evaluate({"u": ["a", "new", "x", "b"]}, truth, "bpref")["bpref"].mean
     0.75
     """
-    judged = _judged(nonrelevant, negative)
-    above = number_above(judged, hits.user, hits.rank)
+    judged = _select_judged(nonrelevant, negative)
+    above = count_hits_above(judged, hits.user, hits.rank)
     relevant = hits.n_relevant[hits.user]
     max_above = np.minimum(np.diff(judged.best.offsets)[hits.user], relevant)
-    column(above, "nonrelevant above", hits)
+    note_column(above, "nonrelevant above", hits)
     total = hits.sum(1.0 - ratio(np.minimum(above, relevant).astype(np.float64), max_above))
     return formula("sum / relevant", sum=total, relevant=hits.n_relevant)
 
@@ -203,14 +203,14 @@ def infap(
     >>> round(rm.evaluate({"u": ["a", "x", "y", "b"]}, truth, "infap")["infap"].mean, 4)
     0.8125
     """
-    number("epsilon", epsilon, above=0)
+    check_number("epsilon", epsilon, above=0)
     relevant = hits.nth - 1.0
-    judged_nonrelevant = _judged(nonrelevant, "unjudged")
-    judged_above = relevant + number_above(judged_nonrelevant, hits.user, hits.rank)
-    pooled = relevant + number_above(nonrelevant, hits.user, hits.rank)
+    judged_nonrelevant = _select_judged(nonrelevant, "unjudged")
+    judged_above = relevant + count_hits_above(judged_nonrelevant, hits.user, hits.rank)
+    pooled = relevant + count_hits_above(nonrelevant, hits.user, hits.rank)
     share = (relevant + epsilon) / (judged_above + 2.0 * epsilon)
     above = hits.rank - 1.0
-    column(pooled, "in the pool above", hits)
-    column(share, "relevant share", hits)
+    note_column(pooled, "in the pool above", hits)
+    note_column(share, "relevant share", hits)
     total = hits.sum(1.0 / hits.rank + above / hits.rank * ratio(pooled, above) * share)
     return formula("sum / relevant", sum=total, relevant=hits.n_relevant)

@@ -10,12 +10,12 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, Hits, IntArray
-from rankmeter._evidence.steps import column
+from rankmeter._evidence.steps import note_column
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import fraction, number
+from rankmeter.errors._checks import check_fraction, check_number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.rank_biased_precision import grade_share
+from rankmeter.metrics.rank_biased_precision import scale_gains
 
 Model = Literal[
     "inst", "insq", "bpm", "sdcg", "nerr8", "nerr9", "nerr10", "nerr11", "tbg", "u", "rbp"
@@ -88,9 +88,9 @@ def utility_rate(
     >>> result["utility_rate(model=bpm)"].mean
     0.5
     """
-    gains = grade_share(hits, max_gain)
-    reach, items, _ = _read(hits, k, gains, Reader(model, target, p, scale))
-    total = hits.sum(column(reach, "reached", hits) * column(gains, "worth", hits))
+    gains = scale_gains(hits, max_gain)
+    reach, items, _ = _simulate_reading(hits, k, gains, Reader(model, target, p, scale))
+    total = hits.sum(note_column(reach, "reached", hits) * note_column(gains, "worth", hits))
     return formula("sum / items", sum=total, items=items)
 
 
@@ -144,9 +144,9 @@ def expected_depth(
             "leave it out",
             option="max_gain",
         )
-    gains = grade_share(hits, max_gain)
-    reach, items, _ = _read(hits, k, gains, Reader(model, target, p, scale))
-    column(reach, "reached", hits)
+    gains = scale_gains(hits, max_gain)
+    reach, items, _ = _simulate_reading(hits, k, gains, Reader(model, target, p, scale))
+    note_column(reach, "reached", hits)
     return formula("items", items=items)
 
 
@@ -195,7 +195,7 @@ def utility_residual(
     >>> round(rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, name)[name].mean, 3)
     0.333
     """
-    gains = grade_share(hits, max_gain)
+    gains = scale_gains(hits, max_gain)
     reader = Reader(model, target, p, scale)
     if unjudged == "unknown":
         _refuse_shared_ranks(hits, nonrelevant)
@@ -204,15 +204,15 @@ def utility_residual(
         if unjudged == "nonrelevant":
             return np.asarray(rank > hits.n_ranked[users, None])
         judged = (
-            _matrix(ranked, np.ones_like(ranked.rank), users, rank.size)[0]
+            _matrix_by_rank(ranked, np.ones_like(ranked.rank), users, rank.size)[0]
             for ranked in (hits, nonrelevant)
         )
         return np.asarray(sum(judged) == 0)
 
-    reach, items, total = _read(hits, k, gains, reader)
-    column(reach, "reached", hits)
-    column(gains, "worth", hits)
-    _, most_items, best_total = _read(hits, k, gains, reader, unknown)
+    reach, items, total = _simulate_reading(hits, k, gains, reader)
+    note_column(reach, "reached", hits)
+    note_column(gains, "worth", hits)
+    _, most_items, best_total = _simulate_reading(hits, k, gains, reader, unknown)
     return formula(
         "most / most_items - total / items",
         most=best_total, most_items=most_items, total=total, items=items,
@@ -242,9 +242,9 @@ class Reader:
     scale: float
 
     def __post_init__(self) -> None:
-        number("target", self.target, above=0)
-        number("scale", self.scale, above=0)
-        fraction("p", self.p)
+        check_number("target", self.target, above=0)
+        check_number("scale", self.scale, above=0)
+        check_fraction("p", self.p)
         for name, default in {"target": TARGET, "p": PERSISTENCE, "scale": SCALE}.items():
             if getattr(self, name) != default and self.model not in ACTS[name]:
                 raise UsageError(
@@ -253,17 +253,17 @@ class Reader:
                     option=name,
                 )
 
-    def continues(self, rank: FloatArray, gain: FloatArray) -> FloatArray:
+    def continuation_probability(self, rank: FloatArray, gain: FloatArray) -> FloatArray:
         """The probability of going on after each rank, for all users or for each user."""
 
         def unsatisfied() -> FloatArray:
             return np.clip(1.0 - gain, 0.0, 1.0)  # tied items that are found together gain more
 
         def insq() -> FloatArray:
-            return _share_going_on(rank + 2.0 * self.target)
+            return _continuation_share(rank + 2.0 * self.target)
 
         go_on: dict[Model, Callable[[], FloatArray]] = {
-            "inst": lambda: _share_going_on(rank + 2.0 * self.target - gain.cumsum(axis=1)),
+            "inst": lambda: _continuation_share(rank + 2.0 * self.target - gain.cumsum(axis=1)),
             "insq": insq,
             "bpm": lambda: (gain.cumsum(axis=1) < self.target).astype(np.float64),
             "sdcg": lambda: np.log2(rank + 1.0) / np.log2(rank + 2.0),
@@ -280,14 +280,14 @@ class Reader:
         return go_on[self.model]()
 
 
-def _share_going_on(ahead: FloatArray) -> FloatArray:
+def _continuation_share(ahead: FloatArray) -> FloatArray:
     """Share of readers who go on when `ahead` items would be read, at most 1."""
     ahead = np.maximum(ahead, 0.5)
     share: FloatArray = ((ahead - 1.0) / ahead) ** 2
     return share
 
 
-def _read(
+def _simulate_reading(
     hits: Hits,
     k: int | None,
     gains: FloatArray,
@@ -303,10 +303,10 @@ def _read(
     reach, items, total = np.zeros_like(hits.rank), np.empty(hits.n_users), np.empty(hits.n_users)
     for start in range(0, hits.n_users, _USERS_AT_ONCE):
         users = slice(start, min(start + _USERS_AT_ONCE, hits.n_users))
-        gain_matrix, hit_rows, cell = _matrix(hits, gains, users, depth)
+        gain_matrix, hit_rows, cell = _matrix_by_rank(hits, gains, users, depth)
         if unknown is not None:
             gain_matrix[unknown(users, rank)] = 1.0
-        go_on = reader.continues(rank, gain_matrix)
+        go_on = reader.continuation_probability(rank, gain_matrix)
         reading = np.ones_like(gain_matrix)
         reading[:, 1:] = np.broadcast_to(go_on, reading.shape)[:, :-1].cumprod(axis=1)
         reach[hit_rows] = reading[cell]
@@ -315,7 +315,7 @@ def _read(
     return reach, items, total
 
 
-def _matrix(
+def _matrix_by_rank(
     ranked: Hits, values: FloatArray, users: slice, depth: int
 ) -> tuple[FloatArray, IntArray, tuple[IntArray, IntArray]]:
     """Values of some users by rank, indices of the items within depth, and their cells."""

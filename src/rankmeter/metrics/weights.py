@@ -11,8 +11,8 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._evidence.lists import Lists, Popularity
-from rankmeter._evidence.steps import column
-from rankmeter.errors._checks import fraction
+from rankmeter._evidence.steps import note_column
+from rankmeter.errors._checks import check_fraction
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics.states import Defined, Ratio
 
@@ -46,25 +46,25 @@ def cumulative_discount(discount: Discount, depth: IntArray) -> FloatArray:
     weight at `DIRECT`, which is less than the last digit of the sum.
     """
     near = np.where(depth <= DIRECT, depth, 0)
-    sums: FloatArray = _table(discount, int(near.max(initial=0)))[near]
+    sums: FloatArray = _tabulate_sums(discount, int(near.max(initial=0)))[near]
     for deep in np.unique(depth[depth > DIRECT]).tolist():
-        sums[depth == deep] = _sum_far(discount, deep)
+        sums[depth == deep] = _sum_beyond_table(discount, deep)
     return sums
 
 
 @functools.lru_cache(maxsize=1000)
-def _sum_far(discount: Discount, depth: int) -> float:
-    return _sum_direct(discount) + _integral(DISCOUNTS[discount], DIRECT + 0.5, depth + 0.5)
+def _sum_beyond_table(discount: Discount, depth: int) -> float:
+    return _sum_table(discount) + _integrate(DISCOUNTS[discount], DIRECT + 0.5, depth + 0.5)
 
 
 @functools.cache
-def _sum_direct(discount: Discount) -> float:
+def _sum_table(discount: Discount) -> float:
     starts = np.arange(1.0, DIRECT, _CHUNK)
     ranks = (np.arange(start, min(start + _CHUNK, DIRECT + 1.0)) for start in starts)
     return math.fsum(DISCOUNTS[discount](rank).sum() for rank in ranks)
 
 
-def _table(discount: Discount, n: int) -> FloatArray:
+def _tabulate_sums(discount: Discount, n: int) -> FloatArray:
     """The sums of the first 0, 1, …, n weights."""
     sums = np.zeros(n + 1)
     for start in range(0, n, _CHUNK):
@@ -74,7 +74,7 @@ def _table(discount: Discount, n: int) -> FloatArray:
     return sums
 
 
-def _integral(weight: Weight, low: float, high: float) -> float:
+def _integrate(weight: Weight, low: float, high: float) -> float:
     """Integrate by Gauss–Legendre over steps of the logarithm, where discounts are smooth."""
     start, end = math.log(low), math.log(high)
     edges = np.linspace(start, end, math.ceil(end - start) + 1)
@@ -84,9 +84,9 @@ def _integral(weight: Weight, low: float, high: float) -> float:
     return math.fsum((half * weights * weight(rank) * rank).ravel().tolist())
 
 
-def geometric(p: float) -> Weight:
+def geometric_weight(p: float) -> Weight:
     """Geometric rank weights (1 - p) p^(rank - 1): a reader goes on with probability p."""
-    fraction("p", p)
+    check_fraction("p", p)
     return lambda rank: (1.0 - p) * p ** (rank - 1.0)
 
 
@@ -96,7 +96,7 @@ RankDiscount = Literal["none", "log2", "reciprocal", "geometric"]
 
 def discount_function(discount: RankDiscount, p: float) -> Weight:
     """Return a discount with weight 1 at rank 1; `p` is the geometric continuation probability."""
-    fraction("p", p)
+    check_fraction("p", p)
     if discount == "none":
         return np.ones_like
     if discount == "geometric":
@@ -122,12 +122,12 @@ def relevance_weights(lists: Lists, relevance: Relevance) -> FloatArray:
     return lists.relevant.astype(np.float64)
 
 
-def without_cold(top: Lists, popularity: Popularity, cold: str) -> Lists:
+def skip_cold_items(top: Lists, popularity: Popularity, cold: str) -> Lists:
     """Remove items without training data from the lists, if `cold` is "skip"."""
     return top.only(popularity.known[top.item]) if cold == "skip" else top
 
 
-def mean_of(top: Lists, values: FloatArray, k: int | None) -> Ratio:
+def mean_over_items(top: Lists, values: FloatArray, k: int | None) -> Ratio:
     """The mean over the items of each list, or their sum over k."""
     n = top.length(k).astype(np.float64)
     return Defined(top.sum(values), n, ("sum", "items" if k is None else "k"))
@@ -141,15 +141,15 @@ def weighted_mean(
     With k, the divisor is the sum of the weights of all ranks up to k.
     """
     weights = discount_function(discount, p)(top.rank.astype(np.float64))
-    column(values, "value", top)
-    column(weights, "weight", top)
+    note_column(values, "value", top)
+    note_column(weights, "weight", top)
     total, total_weight = top.sum(weights * values), np.bincount(top.user, weights, top.n_users)
     if k is not None:
-        total_weight = np.full(top.n_users, _sum_of_weights(k, discount, p))
+        total_weight = np.full(top.n_users, _sum_rank_weights(k, discount, p))
     return formula("sum / weights", nothing=np.nan, sum=total, weights=total_weight)
 
 
-def _sum_of_weights(k: int, discount: RankDiscount, p: float) -> float:
+def _sum_rank_weights(k: int, discount: RankDiscount, p: float) -> float:
     """Sum of the weights of all ranks up to k."""
     if discount == "none" or (discount == "geometric" and p == 1.0):
         return float(k)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rankmeter._reading.read import Interactions
 from rankmeter.errors import DataError, UsageError
-from rankmeter.errors._checks import brief, choice, flag, fraction, integer
+from rankmeter.errors._checks import brief, check_choice, check_flag, check_fraction, check_integer
 from rankmeter.splits._chance import draw_random_bits
 from rankmeter.splits._clock import Clock, Unit, rounded_share
 from rankmeter.splits._split import Split, split_rows
@@ -152,7 +152,7 @@ def leave_k_out(
     1
     """
     method = _format_call("leave_k_out", locals())
-    k = integer("k", k, least=1)
+    k = check_integer("k", k, least=1)
     _check_choices(by, ties, min_history, cold_items)
     read = Interactions.read(data, columns=columns)
     frame = read.frame
@@ -215,8 +215,8 @@ def holdout(
     ([4, 5], 1)
     """
     method = _format_call("holdout", locals())
-    fraction("ratio", ratio)
-    flag("per_user", per_user)
+    check_fraction("ratio", ratio)
+    check_flag("per_user", per_user)
     _check_choices(by, ties, min_history, cold_items)
     if by == "time" and not per_user:
         raise UsageError(
@@ -296,9 +296,9 @@ def temporal(
         raise UsageError(
             f"pass either `at` or `ratio`, not both: got {brief(at)} and {brief(ratio)}"
         )
-    portion = fraction("ratio", 0.2 if ratio is None else ratio)
-    choice("cold_users", cold_users, Cold)
-    choice("cold_items", cold_items, Cold)
+    portion = check_fraction("ratio", 0.2 if ratio is None else ratio)
+    check_choice("cold_users", cold_users, Cold)
+    check_choice("cold_items", cold_items, Cold)
     read = Interactions.read(data, columns=columns)
     frame = read.frame
     clock = Clock.of(frame, needed_by="temporal", unit=unit)
@@ -361,9 +361,9 @@ def k_fold(
     [[1], [2], [3]]
     """
     method = _format_call("k_fold", locals())
-    k = integer("k", k, least=2)
-    choice("over", over, Over)
-    choice("cold_items", cold_items, Cold)
+    k = check_integer("k", k, least=2)
+    check_choice("over", over, Over)
+    check_choice("cold_items", cold_items, Cold)
     read = Interactions.read(data, columns=columns)
     frame = read.frame
     user = frame.select("user", draw=pl.Series(draw_random_bits(seed, frame["user"])))
@@ -459,10 +459,10 @@ def _sorted_row_numbers(frame: pl.DataFrame, *keys: pl.Series | NDArray[Any]) ->
 
 
 def _check_choices(order_by: str, ties: str, min_history: int, cold_items: str) -> None:
-    choice("by", order_by, By)
-    choice("ties", ties, Ties)
-    min_history = integer("min_history", min_history, least=0)
-    choice("cold_items", cold_items, Cold)
+    check_choice("by", order_by, By)
+    check_choice("ties", ties, Ties)
+    min_history = check_integer("min_history", min_history, least=0)
+    check_choice("cold_items", cold_items, Cold)
 
 
 def _format_call(name: str, arguments: dict[str, Any]) -> str:

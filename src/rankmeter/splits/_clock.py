@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankmeter.errors import ColumnError, InvalidValueError, UsageError
-from rankmeter.errors._checks import brief, choice
+from rankmeter.errors._checks import brief, check_choice
 
 Unit = Literal["s", "ms", "us", "ns"]
 """What a time that is a number counts, since 1970-01-01 UTC."""
@@ -41,7 +41,7 @@ class Clock:
     def of(cls, frame: pl.DataFrame, *, needed_by: str, unit: Unit | None = None) -> Clock:
         """Read the time column; refuse values that are not times."""
         if unit is not None:
-            choice("unit", unit, Unit)
+            check_choice("unit", unit, Unit)
         require_column(frame, "time", needed_by=needed_by)
         time = _parse_times(frame["time"])
         if not (time.dtype.is_integer() or time.dtype.is_float() or time.dtype == pl.Datetime):

@@ -19,12 +19,12 @@ from rankmeter.metrics._registry import describe
 from rankmeter.testing._made_up import (
     Evidence,
     Rankings,
-    arrays,
     evidence_of_hits,
     evidence_of_lists,
-    of_users,
+    iterate_arrays,
     random_rankings,
-    renamed,
+    recode_items,
+    select_users,
 )
 
 __all__ = ["check_metric", "random_hits", "variants"]
@@ -138,7 +138,7 @@ def check_metric(
     >>> check_metric("ndcg", k=10)
     >>> check_metric("err", options={"max_gain": 3})
     """
-    registered = _registered(metric)
+    registered = _find_registered_spec(metric)
     spec = describe(metric, "", low=-np.inf, high=np.inf) if registered is None else registered  # type: ignore[arg-type]
     metric_options = {**spec.example, **(options or {})}
     missing = {o.name for o in spec.options.values() if o.required} - metric_options.keys()
@@ -147,22 +147,22 @@ def check_metric(
     rng, tried = np.random.default_rng(seed), [] if options else variants(spec)
     if spec.of_lists:
         evidence = evidence_of_lists(rng, 40)
-        _check_values(subject, evidence)
-        _check_codes(subject, evidence, rng)
-        _check_below(subject, evidence)
-        (_check_state if spec.whole else _check_users)(subject, evidence)
+        _check_values_and_range(subject, evidence)
+        _check_item_codes(subject, evidence, rng)
+        _check_items_below_cutoff(subject, evidence)
+        (_check_additive_state if spec.whole else _check_users_independent)(subject, evidence)
         _check_options(spec, evidence, tried)
         return
     rankings = random_rankings(rng, 50)
     evidence = evidence_of_hits(rankings)
-    _check_values(subject, evidence)
-    _check_users(subject, evidence)
-    _check_ties(subject, rng)
+    _check_values_and_range(subject, evidence)
+    _check_users_independent(subject, evidence)
+    _check_unresolved_ties(subject, rng)
     if registered is not None:
         _check_direction(subject, rankings, rng)
         if not options:
-            _check_best(subject, rankings)
-    _check_misses(subject, rankings)
+            _check_ideal_value(subject, rankings)
+    _check_unjudged_below_cutoff(subject, rankings)
     _check_negative_gains(subject, evidence)
     many = [ranking for _ in range(4) for ranking in random_rankings(rng, 50)]
     _check_options(spec, evidence_of_hits(many), tried)
@@ -190,14 +190,14 @@ class _Subject:
         assert self.spec.state is not None
         return self.spec.state(*self._arguments(evidence), **self.options)
 
-    def of(self, rankings: Rankings) -> FloatArray:
+    def values_of_rankings(self, rankings: Rankings) -> FloatArray:
         return self(evidence_of_hits(rankings))
 
     def _arguments(self, evidence: Evidence) -> list[Any]:
         return [*(evidence[need] for need in self.spec.needs), *[self.k] * self.spec.cutoff]
 
 
-def _registered(metric: str | Callable[..., Any]) -> Spec | None:
+def _find_registered_spec(metric: str | Callable[..., Any]) -> Spec | None:
     if isinstance(metric, str):
         return METRICS[metric]
     spec = METRICS.get(metric.__name__)
@@ -215,7 +215,7 @@ def are_close(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
 # The laws of all metrics
 
 
-def _check_values(subject: _Subject, evidence: Evidence) -> None:
+def _check_values_and_range(subject: _Subject, evidence: Evidence) -> None:
     name, spec = subject.name, subject.spec
     before = copy.deepcopy(evidence)
     got: Any = subject(evidence)
@@ -227,17 +227,17 @@ def _check_values(subject: _Subject, evidence: Evidence) -> None:
     assert (defined >= spec.low - ROUNDING).all(), f"{name} fell below {spec.low}: {defined.min()}"
     in_range = (defined <= spec.high + ROUNDING).all()
     assert in_range, f"{name} rose above {spec.high}: {defined.max()}"
-    pairs = zip(arrays(evidence), arrays(before), strict=True)
+    pairs = zip(iterate_arrays(evidence), iterate_arrays(before), strict=True)
     is_unchanged = all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
     assert is_unchanged, f"{name} changed what it was given"
 
 
-def _check_users(subject: _Subject, evidence: Evidence) -> None:
+def _check_users_independent(subject: _Subject, evidence: Evidence) -> None:
     got, n = subject(evidence), evidence["hits"].n_users
     equal = functools.partial(np.array_equal, equal_nan=True)
     are_equal = are_close if subject.spec.of_lists else equal
     for users in (np.arange(1), np.arange(n // 3, n), np.arange(n)[::-1], np.arange(0)):
-        part = subject(of_users(evidence, users))
+        part = subject(select_users(evidence, users))
         assert are_equal(got[users], part), f"{subject.name} depends on the other users"
 
 
@@ -292,24 +292,24 @@ def option_changes(
 # The laws of metrics of lists
 
 
-def _check_codes(subject: _Subject, evidence: Evidence, rng: np.random.Generator) -> None:
+def _check_item_codes(subject: _Subject, evidence: Evidence, rng: np.random.Generator) -> None:
     codes = rng.permutation(evidence["lists"].n_items)
-    is_same = are_close(subject(evidence), subject(renamed(evidence, codes)))
+    is_same = are_close(subject(evidence), subject(recode_items(evidence, codes)))
     assert is_same, f"{subject.name} depends on the codes of the items"
 
 
-def _check_below(subject: _Subject, evidence: Evidence) -> None:
+def _check_items_below_cutoff(subject: _Subject, evidence: Evidence) -> None:
     below = {**evidence, "lists": evidence["lists"].top(subject.k)}
     is_same = are_close(subject(below), subject(evidence))
     assert is_same, f"{subject.name} depends on items below k"
 
 
-def _check_state(subject: _Subject, evidence: Evidence) -> None:
+def _check_additive_state(subject: _Subject, evidence: Evidence) -> None:
     """Check the number for any order and division of users, and as the mean of user values."""
     name, n = subject.name, evidence["lists"].n_users
     backwards = np.arange(n)[::-1]
     full, turned, first, second = (
-        subject.state(of_users(evidence, users))
+        subject.state(select_users(evidence, users))
         for users in (np.arange(n), backwards, np.arange(n // 3), np.arange(n // 3, n))
     )
     for other in (first + second, turned, full.take(backwards)):
@@ -328,7 +328,7 @@ def _check_state(subject: _Subject, evidence: Evidence) -> None:
 # The laws of metrics of hits
 
 
-def _check_ties(subject: _Subject, rng: np.random.Generator) -> None:
+def _check_unresolved_ties(subject: _Subject, rng: np.random.Generator) -> None:
     rankings, groups = [], []
     for ranked, missed in random_rankings(rng, 40):
         few = ranked[:6]
@@ -348,7 +348,7 @@ def _check_ties(subject: _Subject, rng: np.random.Generator) -> None:
         runs = [np.flatnonzero(group == number) for number in np.unique(group)]
         orders = itertools.product(*(itertools.permutations(run.tolist()) for run in runs))
         all_orders = [(ranked[[i for run in order for i in run]], missed) for order in orders]
-        values = subject.of(all_orders)
+        values = subject.values_of_rankings(all_orders)
         defined = values[~np.isnan(values)]
         mean = defined.mean() if defined.size else np.nan
         assert are_close(got[user], mean), (
@@ -366,12 +366,12 @@ def _check_direction(subject: _Subject, rankings: Rankings, rng: np.random.Gener
             rank = rng.choice(rises)
             up[[rank, rank + 1]] = up[[rank + 1, rank]]
         better.append((up, missed))
-    change = subject.of(better) - subject.of(rankings)
+    change = subject.values_of_rankings(better) - subject.values_of_rankings(rankings)
     change = change[~np.isnan(change)] * (1 if subject.spec.increasing else -1)
     assert (change >= -1e-9).all(), f"{subject.name} gets worse if a relevant item moves up"
 
 
-def _check_best(subject: _Subject, rankings: Rankings) -> None:
+def _check_ideal_value(subject: _Subject, rankings: Rankings) -> None:
     best = subject.spec.best
     if best is None:
         return
@@ -379,7 +379,7 @@ def _check_best(subject: _Subject, rankings: Rankings) -> None:
     for pair in rankings:
         gains = np.concatenate(pair)
         perfect.append((-np.sort(-gains[gains > 0]), gains[gains <= 0]))
-    got = dataclasses.replace(subject, k=None).of(perfect)
+    got = dataclasses.replace(subject, k=None).values_of_rankings(perfect)
     got = got[[ranked.size > 0 for ranked, _ in perfect]]
     assert are_close(got, np.full(got.size, best)), (
         f"{subject.name} of the ideal ranking is not {best}: if that is right, declare "
@@ -387,7 +387,7 @@ def _check_best(subject: _Subject, rankings: Rankings) -> None:
     )
 
 
-def _check_misses(subject: _Subject, rankings: Rankings) -> None:
+def _check_unjudged_below_cutoff(subject: _Subject, rankings: Rankings) -> None:
     if subject.k is None:
         return
     full = [
@@ -395,7 +395,7 @@ def _check_misses(subject: _Subject, rankings: Rankings) -> None:
         for ranked, missed in rankings
     ]
     longer = [(np.append(ranked, [np.nan, np.nan]), missed) for ranked, missed in full]
-    is_same = are_close(subject.of(full), subject.of(longer))
+    is_same = are_close(subject.values_of_rankings(full), subject.values_of_rankings(longer))
     assert is_same, f"{subject.name} depends on unjudged items below the cutoff"
 
 

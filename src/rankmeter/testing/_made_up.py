@@ -71,12 +71,12 @@ def evidence_of_hits(rankings: Rankings, groups: Sequence[IntArray] | None = Non
     for name, belongs in (("hits", np.greater), ("nonrelevant", np.less_equal)):
         ideal = [gains[belongs(gains, 0.0)] for gains in gains_by_user]
         ends = np.concatenate(([0], np.cumsum([gains.size for gains in ideal])))
-        perfect = _with_items(Hits.perfect(ends, np.concatenate([*ideal, np.zeros(0)])))
+        perfect = _add_item_codes(Hits.perfect(ends, np.concatenate([*ideal, np.zeros(0)])))
         rows = np.flatnonzero(belongs(gain, 0.0))
         rows = rows[np.lexsort((-gain[rows], rank[rows], user[rows]))]
         offsets = np.searchsorted(user[rows], np.arange(length.size + 1))
         span = None if groups is None else Span(low[rows], high[rows])
-        evidence[name] = _with_items(
+        evidence[name] = _add_item_codes(
             Hits(offsets, rank[rows], gain[rows], perfect.n_relevant, length, span, perfect)
         )
     return evidence
@@ -85,7 +85,7 @@ def evidence_of_hits(rankings: Rankings, groups: Sequence[IntArray] | None = Non
 _OCCURS = np.array([0, 1, 8, 6, 5])
 
 
-def _with_items(hits: Hits) -> Hits:
+def _add_item_codes(hits: Hits) -> Hits:
     return replace(hits, item=(hits.gain + 1).astype(np.int64))
 
 
@@ -102,7 +102,7 @@ def evidence_of_lists(rng: np.random.Generator, n_users: int) -> Evidence:
     has_features = np.arange(_N_ITEMS) % 7 != 3
     categories *= has_features[:, None]
     relevant = rng.random(sum(map(len, listed))) < 0.3
-    lists = _lists(listed, np.where(relevant, rng.integers(1, 4, relevant.size), 0.0))
+    lists = _create_lists(listed, np.where(relevant, rng.integers(1, 4, relevant.size), 0.0))
     other = [rng.permutation(_N_ITEMS)[: int(n)] for n in rng.integers(0, 9, n_users)]
     n_relevant = np.bincount(lists.user[relevant], minlength=n_users) + rng.integers(0, 2, n_users)
     length = np.array([len(items) for items in history], dtype=np.int64)
@@ -117,19 +117,19 @@ def evidence_of_lists(rng: np.random.Generator, n_users: int) -> Evidence:
     often = np.where(n_interactions > 0, _N_ITEMS * n_interactions + np.arange(_N_ITEMS), 0)
     return {
         "lists": lists,
-        "relevant": _all_relevant(lists, n_relevant, rng),
-        "hits": _hits(lists, n_relevant),
+        "relevant": _create_relevant_lists(lists, n_relevant, rng),
+        "hits": _create_hits(lists, n_relevant),
         "popularity": Popularity(n_interactions, often, n_users, int(often.sum())),
         "profiles": profiles,
         "features": features,
         "likeness": Likeness(features, profiles, Similarity((random + random.T) / 2, column)),
         "categories": Features(categories, categories.sum(axis=1) > 0),
         "catalogue": Catalogue(20, np.arange(_N_ITEMS) < 20),
-        "baseline": _lists(other, np.zeros(sum(map(len, other)))),
+        "baseline": _create_lists(other, np.zeros(sum(map(len, other)))),
     }  # fmt: skip
 
 
-def _lists(listed: Sequence[IntArray], gain: FloatArray) -> Lists:
+def _create_lists(listed: Sequence[IntArray], gain: FloatArray) -> Lists:
     length = np.array([len(items) for items in listed], dtype=np.int64)
     rank = np.concatenate([np.arange(1, n + 1) for n in length] + [np.zeros(0, dtype=np.int64)])
     item = np.concatenate([*listed, np.zeros(0, dtype=np.int64)])
@@ -137,7 +137,7 @@ def _lists(listed: Sequence[IntArray], gain: FloatArray) -> Lists:
     return Lists(offsets, item, rank, gain, gain > 0, _N_ITEMS)
 
 
-def _all_relevant(lists: Lists, n_relevant: IntArray, rng: np.random.Generator) -> Lists:
+def _create_relevant_lists(lists: Lists, n_relevant: IntArray, rng: np.random.Generator) -> Lists:
     """The relevant items of each user, in the lists and outside."""
     items, gains = [], []
     for user, n in enumerate(n_relevant.tolist()):
@@ -148,16 +148,16 @@ def _all_relevant(lists: Lists, n_relevant: IntArray, rng: np.random.Generator) 
         items.append(np.concatenate([hits, missed[: n - hits.size]]))
         gain = lists.gain[rows][lists.relevant[rows]]
         gains.append(np.concatenate([gain, np.ones(n - hits.size)]))
-    return _best_first(_lists(items, np.concatenate(gains)))
+    return _sort_by_gain(_create_lists(items, np.concatenate(gains)))
 
 
-def _best_first(lists: Lists) -> Lists:
+def _sort_by_gain(lists: Lists) -> Lists:
     """Sort each list by descending gain, items of equal gain by code."""
     order = np.lexsort((lists.item, -lists.gain, lists.user))
     return replace(lists, item=lists.item[order], gain=lists.gain[order])
 
 
-def _hits(lists: Lists, n_relevant: IntArray) -> Hits:
+def _create_hits(lists: Lists, n_relevant: IntArray) -> Hits:
     offsets = np.concatenate(([0], np.cumsum(n_relevant)))
     ideal = Hits.perfect(offsets, np.ones(int(n_relevant.sum())))
     hits = lists.only(lists.relevant)
@@ -165,7 +165,7 @@ def _hits(lists: Lists, n_relevant: IntArray) -> Hits:
     return Hits(hits.offsets, rank, hits.gain, n_relevant, lists.lengths, ideal=ideal)
 
 
-def of_users(evidence: Evidence, users: IntArray) -> Evidence:
+def select_users(evidence: Evidence, users: IntArray) -> Evidence:
     """The evidence of some users, in the order given."""
 
     def select(part: Any) -> Any:
@@ -176,7 +176,7 @@ def of_users(evidence: Evidence, users: IntArray) -> Evidence:
     return {name: select(part) for name, part in evidence.items()}
 
 
-def renamed(evidence: Evidence, code: IntArray) -> Evidence:
+def recode_items(evidence: Evidence, code: IntArray) -> Evidence:
     """Recode the items in all evidence: item i becomes code[i]."""
     inverse = np.argsort(code)
     profiles: Profiles = evidence["profiles"]
@@ -198,7 +198,7 @@ def renamed(evidence: Evidence, code: IntArray) -> Evidence:
         **evidence,
         **tables,
         **lists,
-        "relevant": _best_first(lists["relevant"]),
+        "relevant": _sort_by_gain(lists["relevant"]),
         "profiles": profiles,
         "likeness": Likeness(tables["features"], profiles, similarity),
         "popularity": replace(popularity, users=users, interactions=interactions),
@@ -206,13 +206,13 @@ def renamed(evidence: Evidence, code: IntArray) -> Evidence:
     }
 
 
-def arrays(evidence: Any) -> Iterator[Any]:
+def iterate_arrays(evidence: Any) -> Iterator[Any]:
     """Yield all arrays of some evidence."""
     if isinstance(evidence, np.ndarray):
         yield evidence
     elif isinstance(evidence, Mapping):
         for value in evidence.values():
-            yield from arrays(value)
+            yield from iterate_arrays(value)
     elif dataclasses.is_dataclass(evidence):
         for field in dataclasses.fields(evidence):
-            yield from arrays(getattr(evidence, field.name))
+            yield from iterate_arrays(getattr(evidence, field.name))

@@ -19,7 +19,7 @@ from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
 from rankmeter.conventions import load_convention, translate_name
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import unknown
+from rankmeter.errors._checks import unknown_word_error
 from rankmeter.metrics import Metric
 
 # ---------------------------------------------------------------------------------------------
@@ -394,7 +394,7 @@ def _other_format_error(name: str, meant: Sequence[str], form: str) -> UsageErro
     forms = [f"-R {name}" for name, names in MEASURES.items() if names.keys() >= set(meant)]
     if not forms:
         all_names = dict.fromkeys(name for measures in MEASURES.values() for name in measures)
-        return unknown("measure of trec_eval", name, [*all_names, *NICKNAMES])
+        return unknown_word_error("measure of trec_eval", name, [*all_names, *NICKNAMES])
     measures = MEASURES[form]
     nicknames = (nick for nick, names in NICKNAMES.items() if measures.keys() >= set(names))
     allowed = [*nicknames, *measures]

@@ -15,7 +15,7 @@ from rankmeter._choices import Alignment, Averaging
 from rankmeter._cli._trec_eval._files import decode_name
 from rankmeter._engine.memory import Memory
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
-from rankmeter._rankings.codes import Codes, distinct
+from rankmeter._rankings.codes import Codes, distinct_ids
 from rankmeter._reading.by_user import Ids, Objects, to_series
 from rankmeter._reading.lines import Lines
 from rankmeter._reading.table import Table
@@ -84,7 +84,7 @@ class Topics:
     """
 
     def __init__(self, qrels: Table, run: Table, choices: TopicChoices) -> None:
-        self._names = distinct([qrels.users])
+        self._names = distinct_ids([qrels.users])
         self.names: list[str] = list(map(decode_name, self._names.to_list()))
         grades = _with_topic_indices(qrels, self._names)
         self.n_above_zero = int((grades.gains > 0).sum())
