@@ -365,7 +365,7 @@ def _mean_weights(
 ) -> FloatArray:
     """The mean of a weight over each span."""
 
-    def mean(first: int, last: int) -> float:
+    def mean_over_span(first: int, last: int) -> float:
         end = min(last, last if k is None else k) + 1
         if end - first > _LONG_SPAN:
             raise UsageError(
@@ -377,5 +377,5 @@ def _mean_weights(
         return math.fsum(weight(ranks).sum() for ranks in blocks) / (last - first + 1)
 
     spans = list(zip(low.tolist(), high.tolist(), strict=True))
-    means = {span: mean(*span) for span in set(spans)}
+    means = {span: mean_over_span(*span) for span in set(spans)}
     return np.array([means[span] for span in spans])

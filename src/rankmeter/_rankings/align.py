@@ -106,14 +106,14 @@ def _create_ranking(
 
 
 @_create_ranking.register
-def _(
+def _create_ranking_of_kept_rows(
     rows: KeptRows, rankings: Table, user: IntArray, truth: Judged, _listing: Listing | None
 ) -> Ranking:
     return Kept(rankings, user, truth, truth.choices.score_type, rows.rest)
 
 
 @_create_ranking.register
-def _(
+def _create_ranking_by_user(
     rows: ByUser, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
 ) -> Ranking:
     if listing is None:

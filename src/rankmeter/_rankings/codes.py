@@ -233,7 +233,7 @@ def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]
         part_of = _part_by_id_range(n, tables) or partial(_part_by_hash, n)
         division = [_Parts(part_of(ids)) for ids in _user_columns(tables)]
 
-    def build(number: int) -> Share:
+    def build_part(number: int) -> Share:
         places = [part.positions_in_part(number) for part in division]
         divided = [
             table.only(rows, empty)
@@ -254,7 +254,7 @@ def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]
     filled = np.zeros(n, dtype=bool)
     for part in division:
         filled[part.numbers] = True
-    return [partial(build, number) for number in np.flatnonzero(filled).tolist() or [0]]
+    return [partial(build_part, number) for number in np.flatnonzero(filled).tolist() or [0]]
 
 
 def _user_columns(tables: Sequence[Table]) -> list[Ids]:

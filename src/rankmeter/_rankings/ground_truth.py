@@ -119,11 +119,13 @@ def perfect_hits(
     is_relevant = choices.is_relevant(gain)
     relevant, other = (slice(None), slice(0)) if is_relevant.all() else (is_relevant, ~is_relevant)
 
-    def of(rows: Any, gains: FloatArray) -> Hits:
+    def hits_of_rows(rows: Any, gains: FloatArray) -> Hits:
         codes = None if item is None else item[rows]
         return _ideal_hits(user[rows], gains, n_users, codes)
 
-    return of(relevant, contributed_gains(gain[relevant], choices)), of(other, gain[other])
+    return hits_of_rows(relevant, contributed_gains(gain[relevant], choices)), hits_of_rows(
+        other, gain[other]
+    )
 
 
 def contributed_gains(gain: FloatArray, choices: Alignment) -> FloatArray:

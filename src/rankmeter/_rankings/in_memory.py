@@ -202,18 +202,18 @@ class Lookup:
         return replace(marks, row=numbered.row)
 
     def _find_marks(
-        self, list_index: IntArray, sought: Any, gain: FloatArray, items: Ids, which: IntArray
+        self, list_index: IntArray, lookup_items: Any, gain: FloatArray, items: Ids, index: IntArray
     ) -> Marks:
-        """Find items in the lists `list_index`, as marks; `which` indexes their gains and names."""
-        number = self.lists.look_up(list_index, sought)
+        """Find items in the lists `list_index`, as marks; `index` is of their gains and names."""
+        number = self.lists.look_up(list_index, lookup_items)
         held = np.flatnonzero(~np.isnan(number))
-        list_index, which, number = list_index[held], which[held], number[held]
-        user, gain = self.code[list_index], gain[which]
+        list_index, index, number = list_index[held], index[held], number[held]
+        user, gain = self.code[list_index], gain[index]
         if self.order == "list":
             row = self.lists.offsets[list_index] + number.astype(np.int64)
-            return Marks(user, gain, row, row.astype(np.float64), items, which)
+            return Marks(user, gain, row, row.astype(np.float64), items, index)
         value = round_scores(number, self.score_type)
-        return Marks(user, gain, np.full(list_index.size, -1), value, items, which, number)
+        return Marks(user, gain, np.full(list_index.size, -1), value, items, index, number)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -84,7 +84,7 @@ class Repeats:
             held, self._held = self._held, []
             return _repeated_keys(np.concatenate(held)) if held else np.zeros(0, dtype=np.uint64)
 
-        def scan_piece(n: int) -> Keys:
+        def read_file(n: int) -> Keys:
             with self.files[n] as file:
                 with translate_temporary_file_errors():
                     size = file.seek(0, 2)  # which writes what is in its buffer
@@ -93,7 +93,7 @@ class Repeats:
                 file.readinto(keys)  # type: ignore[attr-defined]
                 return _repeated_keys(keys)
 
-        return np.concatenate([*map_in_threads(scan_piece, len(self.files))])
+        return np.concatenate([*map_in_threads(read_file, len(self.files))])
 
     def close(self) -> None:
         """Remove the temporary files."""

@@ -78,7 +78,7 @@ class Remainder:
         above, equal, before = self._counts[order]
         return above[positions], equal[positions], None if before is None else before[positions]
 
-    def tied(self) -> BoolArray:
+    def tied_rows(self) -> BoolArray:
         value = self._sort_keys(self.kept_rows, "float64")
         return self.count(self.kept_rows, value, None, "float64")[1] > 0
 

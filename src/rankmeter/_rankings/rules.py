@@ -78,11 +78,11 @@ def count_candidates(
     """
     choices, rules = judged.choices, _Rules(ranking, judged)
     worse = ranking.repeats()
-    refused = Refused() if worse is None else rules.resolve_repeated(worse, notes)
+    refused = Refused() if worse is None else rules.resolve_repeated_rows(worse, notes)
     if choices.exclude == "self":
         rules.leave_out_self_items(ranking.self_items(), notes)
     if choices.pool == "judged":
-        rules.keep_judged()
+        rules.keep_judged_items()
     if choices.scope == "appended":
         rules.append_absent_items()
     lists = None if listing is None else rules.list_first_candidates(listing)
@@ -106,7 +106,7 @@ class _Rules:
         self.gaps: Marks | None = None  # given ranks below these have moved up
         self.is_own = np.zeros(judged.code.size, dtype=bool)
 
-    def resolve_repeated(self, worse: Marks, notes: dict[str, int]) -> Refused:
+    def resolve_repeated_rows(self, worse: Marks, notes: dict[str, int]) -> Refused:
         """Apply the rule for repeated rows: refuse, count each, or make only the best a mark."""
         rule, n = self.judged.choices.duplicates, worse.row.size
         if rule in ("error", "unchecked"):
@@ -154,7 +154,7 @@ class _Rules:
                 "items, such as 1, 1, 3 instead of 1, 1, 2"
             )
 
-    def keep_judged(self) -> None:
+    def keep_judged_items(self) -> None:
         """Restrict candidates to judged items; an item with a negative gain is not judged."""
         self.marks, self.candidates = (
             marks.only(marks.gain >= 0) for marks in (self.marks, self.holders)
@@ -182,7 +182,7 @@ class _Rules:
         if self.candidates is not None:
             counts = self._count_rows(self.candidates)
         else:
-            counts = self._count_all()
+            counts = self._count_all_candidates()
             for rows in self.removed:
                 value = _close_gaps(rows.user, rows.value, self.gaps)
                 counts -= self._count_rows(replace(rows, value=value))
@@ -218,7 +218,7 @@ class _Rules:
         np.maximum.at(last, self.candidates.user, self.candidates.value)
         return last
 
-    def _count_all(self) -> RankCounts:
+    def _count_all_candidates(self) -> RankCounts:
         """Count all candidates at the marks, with the given ranks restored for the count."""
         marks, ties = self.marks, self.judged.choices.ties
         if self.gaps is None or marks.raw is None:

@@ -67,7 +67,7 @@ class Rest(Protocol):
         """Largest ``rank`` of each ``user`` with ranks."""
         ...
 
-    def tied(self) -> Any:
+    def tied_rows(self) -> Any:
         """Mask of the rows in memory whose score is shared by another candidate."""
         ...
 
@@ -97,7 +97,7 @@ class KeptRows(InFrame):
 
     def tied(self, numbers: npt.NDArray[np.float64]) -> int:
         rows = self.rows.select("user", number=to_series(numbers))
-        return int(np.count_nonzero(rows.is_duplicated().to_numpy() | self.rest.tied()))
+        return int(np.count_nonzero(rows.is_duplicated().to_numpy() | self.rest.tied_rows()))
 
     def listed(self) -> list[pl.Series]:
         return [*super().listed(), self.rest.tops["item"]]

@@ -47,9 +47,9 @@ from rankmeter._results.wording import (
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors._checks import (
     counted,
-    in_words_of_result,
     translate_words,
     unknown_word_error,
+    use_words_of_result,
 )
 
 
@@ -159,7 +159,7 @@ class Compared(Logged):
         """The comparisons over all users, by metric."""
         return group_by_key((d.metric, d) for d in self.differences if not d.segment)
 
-    @in_words_of_result
+    @use_words_of_result
     def sentences(self) -> tuple[str, ...]:
         """One sentence in plain words per comparison."""
         return tuple(difference.sentence() for difference in self.differences)
@@ -168,7 +168,7 @@ class Compared(Logged):
         """One row per comparison, a column per attribute of `Difference`."""
         return pl.DataFrame([vars(d) for d in self.differences])
 
-    @in_words_of_result
+    @use_words_of_result
     def table(self) -> Table:
         """Systems × metrics: means, with significance markers against the baseline.
 
@@ -244,7 +244,7 @@ class Compared(Logged):
         corrected = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
         return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, alpha {s['alpha']:g})"
 
-    @in_words_of_result
+    @use_words_of_result
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
         return _difference_table(self)
@@ -268,7 +268,7 @@ class Compared(Logged):
         means = self.means_of(metric, systems)
         return find_best_system(metric, means, self[metric], self.baseline, increasing=increasing)
 
-    @in_words_of_result
+    @use_words_of_result
     def headline(self, metric: str | None = None) -> Headline:
         """The answer in a line, and the sentences that give its size and certainty.
 
@@ -303,7 +303,7 @@ class Compared(Logged):
         return tuple(dict.fromkeys(cautions))
 
     @property
-    @in_words_of_result
+    @use_words_of_result
     def notes(self) -> tuple[str, ...]:
         """The notes below the table."""
         s = self.settings

@@ -38,8 +38,8 @@ from rankmeter.errors._checks import (
     check_flag,
     check_integer,
     check_text,
-    in_words_of_result,
     list_values,
+    use_words_of_result,
 )
 
 
@@ -70,7 +70,7 @@ class Comparison(Compared):
             for piece in summary.pieces_by_user(size):
                 yield piece.select(pl.lit(name).alias("system"), pl.all())
 
-    @in_words_of_result
+    @use_words_of_result
     def show(
         self,
         user: object,
@@ -111,7 +111,7 @@ class Comparison(Compared):
         facts = self.summaries[names[0]].facts()
         return Walkthrough(user, pairs, plan_notes(self.plan, facts), self.words)
 
-    @in_words_of_result
+    @use_words_of_result
     def to_latex(
         self,
         *,
@@ -139,7 +139,7 @@ class Comparison(Compared):
         printed = self._means_for_paper(digits, intervals=intervals)
         return printed.to_latex(check_text("caption", caption), check_text("label", label))
 
-    @in_words_of_result
+    @use_words_of_result
     def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
         """All tables in Markdown; means as in `to_latex`."""
         means = self._means_for_paper(digits, intervals=intervals).to_markdown()
@@ -264,7 +264,7 @@ class Comparison(Compared):
         label = self.label(metric)
         return curves_by_metric(self, [label], max_k)[label]
 
-    @in_words_of_result
+    @use_words_of_result
     def plot(
         self,
         kind: ChartKind = "forest",
@@ -304,7 +304,7 @@ class Comparison(Compared):
             raise UsageError(f"nothing to draw as {kind!r}: no metric has the values for it")
         return charts.place_side_by_side(panes)
 
-    @in_words_of_result
+    @use_words_of_result
     def report(self, path: str | Path) -> None:
         """Write a self-contained page that opens offline and can be read back.
 

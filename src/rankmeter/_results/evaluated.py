@@ -37,8 +37,8 @@ from rankmeter.errors._checks import (
     check_choice,
     check_integer,
     check_text,
-    in_words_of_result,
     translate_words,
+    use_words_of_result,
 )
 
 
@@ -130,7 +130,7 @@ class Evaluated(Logged):
             raise UsageError(f"no group to report by: {hint}", option="group")
         return check_choice("group", names[0] if group is None else group, names)
 
-    @in_words_of_result
+    @use_words_of_result
     def group_table(self, group: str | None = None) -> Table:
         """`by_group` as a table that can be rendered: text, Markdown, LaTeX, HTML.
 
@@ -196,12 +196,12 @@ class Evaluated(Logged):
         frame = pl.DataFrame([vars(e) for e in self.estimates.values()])
         return frame.rename({"label": "metric", "n": "n_users"})
 
-    @in_words_of_result
+    @use_words_of_result
     def table(self) -> Table:
         """The result as a table that can be rendered: text, Markdown, LaTeX, HTML."""
         return self._means_table()
 
-    @in_words_of_result
+    @use_words_of_result
     def to_latex(self, *, digits: int = 4, caption: str = "", label: str = "") -> str:
         """The means with their intervals in LaTeX, with the rules of the booktabs package.
 
@@ -216,7 +216,7 @@ class Evaluated(Logged):
             check_text("caption", caption), check_text("label", label)
         )
 
-    @in_words_of_result
+    @use_words_of_result
     def to_markdown(self, *, digits: int = 4) -> str:
         """The table in Markdown, with `digits` after the point."""
         return self._means_table(digits).to_markdown()
@@ -260,7 +260,7 @@ class Evaluated(Logged):
         }
 
     @property
-    @in_words_of_result
+    @use_words_of_result
     def notes(self) -> tuple[str, ...]:
         """The facts, how intervals were made, and which values are not means."""
         notes = notes_on_means(

@@ -20,7 +20,7 @@ from rankmeter._results.wording import to_json_value
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import USERS, Words, check_integer, check_text, in_words_of_result
+from rankmeter.errors._checks import USERS, Words, check_integer, check_text, use_words_of_result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,7 @@ class Result(ABC):
         """All tables, in display order."""
         return [self.table()]
 
-    @in_words_of_result
+    @use_words_of_result
     def to_dict(self) -> dict[str, Any]:
         """The whole result as plain values, as the command line prints it with ``--json``.
 
@@ -176,21 +176,21 @@ class Result(ABC):
         formula = pl.col(pl.String).str.replace(r"^([=+\-@\t\r])", "'${1}")
         return self.to_polars().with_columns(formula).write_csv()
 
-    @in_words_of_result
+    @use_words_of_result
     def to_markdown(self) -> str:
         """All tables in Markdown."""
         return "\n\n".join(table.to_markdown() for table in self._tables())
 
-    @in_words_of_result
+    @use_words_of_result
     def to_latex(self) -> str:
         """The table in LaTeX, with the rules of the booktabs package."""
         return self.table().to_latex()
 
-    @in_words_of_result
+    @use_words_of_result
     def __repr__(self) -> str:
         return "\n\n".join(table.to_text() for table in self._tables())
 
-    @in_words_of_result
+    @use_words_of_result
     def _repr_html_(self) -> str:
         import html
 

@@ -26,7 +26,7 @@ from rankmeter._results.verdicts import bin_values
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import refuse_dead_threads, warn
-from rankmeter.errors._checks import check_choice, in_words_of_result, option_error
+from rankmeter.errors._checks import check_choice, option_error, use_words_of_result
 
 if TYPE_CHECKING:
     from rankmeter._results.walkthrough import Walkthrough
@@ -91,7 +91,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         """
         return self.kind.frame(self.values_by_user.clone())
 
-    @in_words_of_result
+    @use_words_of_result
     def show(self, user: object, metrics: str | Iterable[str] | None = None) -> Walkthrough:
         """How the values of one user are computed, rank by rank.
 
@@ -263,7 +263,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         std = e.std / abs(size)
         return replace(e, mean=mean, low=min(bound, other), high=max(bound, other), std=std)
 
-    @in_words_of_result
+    @use_words_of_result
     def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:
         """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
 
@@ -289,7 +289,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         ]
         return charts.place_side_by_side(shares)
 
-    @in_words_of_result
+    @use_words_of_result
     def report(self, path: str | Path, *, segments: object = None) -> None:
         """Write a self-contained page that opens offline and can be read back.
 

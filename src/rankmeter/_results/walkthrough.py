@@ -22,10 +22,10 @@ from rankmeter.errors._checks import (
     USERS,
     Words,
     brief,
-    in_words_of_result,
     list_values,
     suggest_words,
     translate_words,
+    use_words_of_result,
 )
 from rankmeter.metrics import Metric
 
@@ -55,7 +55,7 @@ class Walkthrough(Result):
     notes: tuple[str, ...] = ()
     words: Words = USERS
 
-    @in_words_of_result
+    @use_words_of_result
     def parts(self) -> list[str | Table]:
         """Headings, tables and lines, in reading order."""
         whose = f"{translate_words('user')} {to_one_line(str(self.user))}"

@@ -61,7 +61,7 @@ def _translate_word(word: str, words: Words) -> str:
     return spoken.capitalize() if word[0].isupper() else spoken
 
 
-def in_words_of_result(method: Callable[P, T]) -> Callable[P, T]:
+def use_words_of_result(method: Callable[P, T]) -> Callable[P, T]:
     """Decorate a method of a result to use the `words` of the result."""
 
     @functools.wraps(method)

@@ -384,12 +384,12 @@ def describe(
     annotation = hints.get("return")
     pools = isinstance(annotation, type) and issubclass(annotation, Ratio | Exposure)
 
-    def checked(*args: Any, **options: Any) -> Any:
+    def compute_checked(*args: Any, **options: Any) -> Any:
         _refuse_ties(name, [*args, *options.values()], open_ties=open_ties)
         return function(*args, **options)
 
     def compute_with_state(*args: Any, **options: Any) -> tuple[FloatArray, Any]:
-        computed = checked(*args, **options)
+        computed = compute_checked(*args, **options)
         values: FloatArray = computed.per_user() if pools else computed
         for need in masked:
             position = needs.index(need)
@@ -405,7 +405,7 @@ def describe(
 
     spec = Spec(
         name, title, metric, needs, spares, cutoff=cutoff, open_ties=open_ties, at=number_option,
-        state=checked if pools else None, both=compute_with_state if pools else None,
+        state=compute_checked if pools else None, both=compute_with_state if pools else None,
         weighted=annotation is Weighted, options=options, **facts,
     )  # fmt: skip
     metric.__doc__ = _full_docstring(spec, masked)

@@ -184,7 +184,7 @@ def _entropy_statistic(
 ) -> Statistic:
     """The mean of ln (Σ c / c), where c is how often an item is shown, with given weights."""
 
-    def number(
+    def entropy_of_sums(
         logs: FloatArray, weight: FloatArray, exposures: FloatArray, kinds: FloatArray
     ) -> FloatArray:
         """Compute the entropy from Σ w ln c, Σ w, Σ c, and the number of items."""
@@ -196,21 +196,24 @@ def _entropy_statistic(
             entropy = formula("entropy / n", entropy=entropy, n=kinds)
         return np.where(exposures > 0, entropy, np.nan)
 
-    def sums(exposure: Exposure) -> tuple[FloatArray, FloatArray, tuple[FloatArray, ...]]:
+    def exposure_sums(exposure: Exposure) -> tuple[FloatArray, FloatArray, tuple[FloatArray, ...]]:
         counts, weight = exposure.shown(), exposure.counts()
         logs = weight * np.log(np.maximum(counts, 1.0))
         totals = (logs.sum(), weight.sum(), counts.sum(), np.count_nonzero(counts))
         return counts, weight, tuple(np.array([total], dtype=np.float64) for total in totals)
 
     def value(exposure: Exposure) -> float:
-        return float(number(*sums(exposure)[2])[0])
+        return float(entropy_of_sums(*exposure_sums(exposure)[2])[0])
 
     def value_without_each_user(exposure: Exposure) -> FloatArray:
-        (counts, weight, (logs, totals, exposures, kinds)), lists = sums(exposure), exposure.lists
+        (counts, weight, (logs, totals, exposures, kinds)), lists = (
+            exposure_sums(exposure),
+            exposure.lists,
+        )
         count, item_weight, entry_weight = counts[lists.item], weight[lists.item], exposure.weight
         remaining = (item_weight - entry_weight) * np.log(np.maximum(count - 1.0, 1.0))
         lost = item_weight * np.log(count) - remaining
-        return number(
+        return entropy_of_sums(
             logs - lists.sum(lost),
             totals - lists.sum(entry_weight),
             exposures - lists.lengths,

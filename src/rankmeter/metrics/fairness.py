@@ -265,18 +265,18 @@ def item_gap(
 def _gap_statistic(members: Features) -> Statistic:
     """Statistic: mean distance between groups, each the mean over its shown items."""
 
-    def sums(totals: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def group_sums(totals: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sum the means of the shown items, and the number of shown items, over each group."""
         is_exposed = np.asarray(n > 0, dtype=np.float64)
         return ratio(totals, n) @ members.matrix, is_exposed @ members.matrix
 
     def value(exposure: Exposure) -> float:
-        total, n = sums(exposure.counts(), exposure.shown())
+        total, n = group_sums(exposure.counts(), exposure.shown())
         return float(_mean_group_distance(total, n, members))
 
     def value_without_each_user(exposure: Exposure) -> FloatArray:
         totals, n, item = exposure.counts(), exposure.shown(), exposure.lists.item
-        total, size = sums(totals, n)
+        total, size = group_sums(totals, n)
         change = ratio(totals, n)[item] - ratio(totals[item] - exposure.weight, n[item] - 1)
         is_removed = np.asarray(n[item] == 1, dtype=np.float64)
         size = size - category_counts(exposure.lists, members, is_removed)

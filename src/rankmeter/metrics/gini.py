@@ -62,7 +62,7 @@ def _gini_statistic(
         gini = _gini_index(differences, exposed, n if denominator == "n" else np.maximum(n - 1, 1))
         return formula("1 - index", index=gini) if inverse else gini
 
-    def count(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
+    def count_shown(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
         if items == "catalogue":
             return _count_exposures(exposure, catalogue)
         counts = exposure.counts()
@@ -70,7 +70,7 @@ def _gini_statistic(
         return counts, exposed, exposed.size
 
     def value(exposure: Exposure) -> float:
-        _, exposed, n = count(exposure)
+        _, exposed, n = count_shown(exposure)
         return float(
             index(np.array(_sum_pair_differences(exposed, n)), exposed.sum(), np.array(float(n)))
         )
@@ -81,7 +81,7 @@ def _gini_statistic(
         An item that falls by 1 nears the items below it, and leaves the items not below it. Items
         of one list that are shown equally often stay together.
         """
-        counts, exposed, n = count(exposure)
+        counts, exposed, n = count_shown(exposure)
         lists = exposure.lists.only(counts[exposure.lists.item] > 0)
         below = n - exposed.size + np.searchsorted(exposed, counts)
         differences = _sum_pair_differences(exposed, n) + lists.sum(

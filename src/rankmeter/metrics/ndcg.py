@@ -88,15 +88,15 @@ def dcg(
     """
     weight = DISCOUNTS[discount]
 
-    def terms(weights: FloatArray) -> FloatArray:
+    def gain_terms(weights: FloatArray) -> FloatArray:
         gains = GAINS[gain](hits.gain)
         if gain != "linear":
             note_column(gains, f"gain ({gain})", hits)
         return note_column(weights, "discount", hits) * gains
 
     if hits.tied:
-        return hits.sum(terms(hits.weigh(weight, k)))
-    return hits.sum_top(k, (dcg, gain, discount), lambda: terms(weight(hits.rank)))
+        return hits.sum(gain_terms(hits.weigh(weight, k)))
+    return hits.sum_top(k, (dcg, gain, discount), lambda: gain_terms(weight(hits.rank)))
 
 
 @register("Normalized discounted cumulative gain", synonyms=("ndcg_cut", "normalized_dcg"))

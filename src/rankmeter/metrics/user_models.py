@@ -200,7 +200,7 @@ def utility_residual(
     if unjudged == "unknown":
         _refuse_shared_ranks(hits, nonrelevant)
 
-    def unknown(users: slice, rank: FloatArray) -> BoolArray:
+    def are_unknown(users: slice, rank: FloatArray) -> BoolArray:
         if unjudged == "nonrelevant":
             return np.asarray(rank > hits.n_ranked[users, None])
         judged = (
@@ -212,7 +212,7 @@ def utility_residual(
     reach, items, total = _simulate_reading(hits, k, gains, reader)
     note_column(reach, "reached", hits)
     note_column(gains, "worth", hits)
-    _, most_items, best_total = _simulate_reading(hits, k, gains, reader, unknown)
+    _, most_items, best_total = _simulate_reading(hits, k, gains, reader, are_unknown)
     return formula(
         "most / most_items - total / items",
         most=best_total, most_items=most_items, total=total, items=items,
@@ -256,21 +256,21 @@ class Reader:
     def continuation_probability(self, rank: FloatArray, gain: FloatArray) -> FloatArray:
         """The probability of going on after each rank, for all users or for each user."""
 
-        def unsatisfied() -> FloatArray:
+        def unsatisfied_share() -> FloatArray:
             return np.clip(1.0 - gain, 0.0, 1.0)  # tied items that are found together gain more
 
-        def insq() -> FloatArray:
+        def insq_continuation() -> FloatArray:
             return _continuation_share(rank + 2.0 * self.target)
 
         go_on: dict[Model, Callable[[], FloatArray]] = {
             "inst": lambda: _continuation_share(rank + 2.0 * self.target - gain.cumsum(axis=1)),
-            "insq": insq,
+            "insq": insq_continuation,
             "bpm": lambda: (gain.cumsum(axis=1) < self.target).astype(np.float64),
             "sdcg": lambda: np.log2(rank + 1.0) / np.log2(rank + 2.0),
-            "nerr8": unsatisfied,
-            "nerr9": lambda: rank / (rank + 1.0) * unsatisfied(),
-            "nerr10": lambda: self.p * unsatisfied(),
-            "nerr11": lambda: insq() * unsatisfied(),
+            "nerr8": unsatisfied_share,
+            "nerr9": lambda: rank / (rank + 1.0) * unsatisfied_share(),
+            "nerr10": lambda: self.p * unsatisfied_share(),
+            "nerr11": lambda: insq_continuation() * unsatisfied_share(),
             "tbg": lambda: np.full_like(rank, 0.5 ** (1.0 / self.scale)),
             "u": lambda: (
                 np.maximum(self.scale - rank, 0.0) / np.maximum(self.scale - rank + 1.0, 1.0)
@@ -292,11 +292,11 @@ def _simulate_reading(
     k: int | None,
     gains: FloatArray,
     reader: Reader,
-    unknown: Callable[[slice, FloatArray], BoolArray] | None = None,
+    are_unknown: Callable[[slice, FloatArray], BoolArray] | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Probability of reaching each hit, and the number of items and the gain read by each user.
 
-    Items at ranks that are `unknown` of some users have the largest gain.
+    Items at ranks that `are_unknown` of some users have the largest gain.
     """
     depth = READ if k is None else min(k, READ)
     rank = np.arange(1.0, depth + 1.0)
@@ -304,8 +304,8 @@ def _simulate_reading(
     for start in range(0, hits.n_users, _USERS_AT_ONCE):
         users = slice(start, min(start + _USERS_AT_ONCE, hits.n_users))
         gain_matrix, hit_rows, cell = _matrix_by_rank(hits, gains, users, depth)
-        if unknown is not None:
-            gain_matrix[unknown(users, rank)] = 1.0
+        if are_unknown is not None:
+            gain_matrix[are_unknown(users, rank)] = 1.0
         go_on = reader.continuation_probability(rank, gain_matrix)
         reading = np.ones_like(gain_matrix)
         reading[:, 1:] = np.broadcast_to(go_on, reading.shape)[:, :-1].cumprod(axis=1)

@@ -48,17 +48,17 @@ def cumulative_discount(discount: Discount, depth: IntArray) -> FloatArray:
     near = np.where(depth <= DIRECT, depth, 0)
     sums: FloatArray = _tabulate_sums(discount, int(near.max(initial=0)))[near]
     for deep in np.unique(depth[depth > DIRECT]).tolist():
-        sums[depth == deep] = _sum_beyond_table(discount, deep)
+        sums[depth == deep] = _sum_by_integral(discount, deep)
     return sums
 
 
 @functools.lru_cache(maxsize=1000)
-def _sum_beyond_table(discount: Discount, depth: int) -> float:
-    return _sum_table(discount) + _integrate(DISCOUNTS[discount], DIRECT + 0.5, depth + 0.5)
+def _sum_by_integral(discount: Discount, depth: int) -> float:
+    return _sum_rank_by_rank(discount) + _integrate(DISCOUNTS[discount], DIRECT + 0.5, depth + 0.5)
 
 
 @functools.cache
-def _sum_table(discount: Discount) -> float:
+def _sum_rank_by_rank(discount: Discount) -> float:
     starts = np.arange(1.0, DIRECT, _CHUNK)
     ranks = (np.arange(start, min(start + _CHUNK, DIRECT + 1.0)) for start in starts)
     return math.fsum(DISCOUNTS[discount](rank).sum() for rank in ranks)

@@ -244,7 +244,7 @@ def _check_users_independent(subject: _Subject, evidence: Evidence) -> None:
 def _check_options(spec: Spec, evidence: Evidence, tried: Sequence[Mapping[str, Any]]) -> None:
     """Check that each option and the cutoff change values; skipped if `tried` is empty."""
 
-    def outcome(options: Mapping[str, Any], k: int | None) -> FloatArray | None:
+    def compute_outcome(options: Mapping[str, Any], k: int | None) -> FloatArray | None:
         subject = _Subject(spec, options, k)
         try:
             values = subject(evidence)
@@ -261,10 +261,15 @@ def _check_options(spec: Spec, evidence: Evidence, tried: Sequence[Mapping[str, 
             f"option {option.name} of {spec.name} has only one value to try: give it another "
             f"Example"
         )
-        changes = option_changes(option, outcome, tried, CUTOFFS if spec.cutoff else (None,))
+        changes = option_changes(
+            option, compute_outcome, tried, CUTOFFS if spec.cutoff else (None,)
+        )
         assert changes, f"the values of the option {option.name} of {spec.name} change nothing"
     if spec.cutoff:
-        pairs = [(outcome(o, 1), outcome(o, None)) for o in (tried if spec.of_lists else tried[:1])]
+        pairs = [
+            (compute_outcome(o, 1), compute_outcome(o, None))
+            for o in (tried if spec.of_lists else tried[:1])
+        ]
         is_same = all(a is not None and b is not None and are_close(a, b) for a, b in pairs)
         assert not is_same, f"the cutoff of {spec.name} changes nothing"
 
