@@ -85,7 +85,7 @@ class Groups:
     before: IntArray  # hits of the same user above the group
     start: IntArray  # (n_groups + 1,) where each group begins among the hits
 
-    def in_top(self, k: int | None) -> IntArray:
+    def count_in_top(self, k: int | None) -> IntArray:
         """The number of items of each group with ranks in the top k."""
         return self.size if k is None else np.clip(k - self.above, 0, self.size)
 

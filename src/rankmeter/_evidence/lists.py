@@ -361,8 +361,8 @@ class Similarity:
         row, column = first[has_both], column[has_both]
         if hasattr(self.matrix, "indptr"):
             cells = row * self.matrix.shape[1] + column
-            positions = np.searchsorted(self._cells, cells)
-            is_stored = self._cells.take(positions, mode="clip") == cells
+            positions = np.searchsorted(self._cell_keys, cells)
+            is_stored = self._cell_keys.take(positions, mode="clip") == cells
             stored = self.matrix.data.take(positions, mode="clip")
             similarities[has_both] = np.where(is_stored, stored, 0.0)
         else:
@@ -370,7 +370,7 @@ class Similarity:
         return similarities
 
     @cached_property
-    def _cells(self) -> IntArray:
+    def _cell_keys(self) -> IntArray:
         """Row and column of each stored number of a sparse matrix as one integer, ascending."""
         self.matrix.sort_indices()
         n_rows, n_columns = self.matrix.shape

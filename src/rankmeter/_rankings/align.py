@@ -159,12 +159,12 @@ def to_hits(
         n_ranked = np.minimum(n_ranked, choices.depth)
     relevant = choices.is_relevant(placed.gain)
     together = choices.ties == "together"
-    hits = _as_hits(placed, relevant, ideals[0], n_ranked, together=together)
-    nonrelevant = _as_hits(placed, ~relevant, ideals[1], n_ranked, together=together)
+    hits = _hits_of_placed(placed, relevant, ideals[0], n_ranked, together=together)
+    nonrelevant = _hits_of_placed(placed, ~relevant, ideals[1], n_ranked, together=together)
     return replace(hits, gain=contributed_gains(hits.gain, choices)), nonrelevant, tied
 
 
-def _as_hits(
+def _hits_of_placed(
     placed: Placed, keep: BoolArray, ideal: Hits, n_ranked: IntArray, *, together: bool
 ) -> Hits:
     """Make hits of the placed items selected by the mask `keep`, with the counts of their users."""

@@ -86,7 +86,7 @@ def count_candidates(
     if choices.scope == "appended":
         rules.append_absent_items()
     lists = None if listing is None else rules.list_first_candidates(listing)
-    counts, marks = rules.count(), rules.marks
+    counts, marks = rules.count_at_marks(), rules.marks
     if judged.item is not None:
         counts = replace(counts, item=judged.item[marks.position])
     positive = None if ranking.order != "score" or marks.raw is None else marks.raw > 0
@@ -176,7 +176,7 @@ class _Rules:
         self.appended = Marks(user, judged.gain[absent], row, value, judged.items, absent, raw)
         self.marks = marks.followed_by(self.appended)
 
-    def count(self) -> RankCounts:
+    def count_at_marks(self) -> RankCounts:
         """Count at the marks all candidates that the rules keep or append."""
         marks = self.marks
         if self.candidates is not None:

@@ -341,11 +341,11 @@ class Clustered(Remainder):
         for ties in rules:
             before = None
             if ties is not None and ties != "input":  # rows of Spark have no order
-                before = self._count_preceding(targets, equal, kind, ties)
+                before = self._count_preceding_ties(targets, equal, kind, ties)
             counts[kind, ties] = above, equal, before
         return counts
 
-    def _count_preceding(
+    def _count_preceding_ties(
         self, targets: _Targets, equal: IntArray, kind: str, ties: TieRule
     ) -> IntArray:
         """Count the candidates that are tied with each target and precede the target by `ties`."""

@@ -105,7 +105,7 @@ class Tally:
         ids = [marks.item, items()] if {*self._before} - {"input"} else []
         for ties in self._before:
             key = rows if ties == "input" else _item_sort_numbers(ids, ties)
-            before[ties] = indices, _count_preceding(groups, key, rows)
+            before[ties] = indices, _count_preceding_ties(groups, key, rows)
         return before
 
     def count_above(self) -> IntArray:
@@ -132,7 +132,7 @@ _Pair: TypeAlias = "tuple[IntArray, IntArray]"
 """Something of marks and of candidates that are tied with them."""
 
 
-def _count_preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
+def _count_preceding_ties(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
     """Count the tied candidates of a mark's group that precede the mark by key and by row."""
     low = int(min(map(np.min, key)))
     width = int(max(map(np.max, key))) - low + 1

@@ -72,7 +72,7 @@ def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
     if not hits.tied:
         return hits.sum_top(k, ap, lambda: note_column(hits.nth, "hits so far", hits) / hits.rank)
     groups = hits.groups
-    in_top = groups.in_top(k)
+    in_top = groups.count_in_top(k)
     expected = _expected_precision(groups.above, groups.before, groups.size, groups.hits, in_top)
     return hits.sum(expected, groups.user, groups.above + 1)
 
@@ -105,7 +105,7 @@ def _precision_per_found_hit(hits: Hits, k: int | None) -> FloatArray:
     # How many hits are found is itself random, but only in the one group that straddles k:
     # sum over their number j, which is hypergeometric.
     groups = hits.groups
-    in_top = groups.in_top(k)
+    in_top = groups.count_in_top(k)
     is_whole = in_top == groups.size
     above, before = groups.above, groups.before
     certain = _expected_precision(above, before, groups.size, groups.hits, in_top)

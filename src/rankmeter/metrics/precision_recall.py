@@ -110,7 +110,7 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
         text = "first_hit < infinity" if k is None else "first_hit <= k"
         return formula(text, first_hit=hits.first, k=k, infinity=None)
     groups = hits.groups
-    in_top = groups.in_top(k)
+    in_top = groups.count_in_top(k)
     miss = note_column(
         _no_hit_probability(groups.size, groups.hits, in_top), "no hit", hits, groups.above + 1
     )
@@ -238,7 +238,7 @@ def _count_hit_pairs(hits: Hits, k: int | None) -> FloatArray:
     # The number of hits in the first t places of a tied group is hypergeometric.
     groups = hits.groups
     n, m = groups.size.astype(np.float64), groups.hits
-    in_top = groups.in_top(k)
+    in_top = groups.count_in_top(k)
     variance = in_top * m * (n - m) * (n - in_top) / (n * n * np.maximum(n - 1.0, 1.0))
     variances = hits.sum(variance, groups.user, groups.above + 1)
     text = "(hits * (hits + 1) + variance) / 2"
