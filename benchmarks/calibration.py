@@ -58,7 +58,7 @@ from rankmeter._statistics.paired_tests import (
     wilcoxon_test,
 )
 from rankmeter._statistics.runs import crossed_test, margin_tests
-from rankmeter._statistics.step_down import Hypotheses, adjust_p_values, step_down
+from rankmeter._statistics.step_down import Hypotheses, adjust_p_values, step_down_test
 from rankmeter.errors import RankmeterWarning
 from rankmeter.metrics import Ratio
 
@@ -411,7 +411,7 @@ def check(quick, tables, seed):
     """Whether rankmeter finds the same, but for the luck of its flips."""
     flips = {"n_resamples": RESAMPLES, "seed": seed}
     tables = [Hypotheses(*one) for one in tables]
-    ours, single = (step_down(tables, single=one, **flips) for one in (False, True))
+    ours, single = (step_down_test(tables, single=one, **flips) for one in (False, True))
     for theirs, own in ((ours.adjusted, quick.adjusted), (single.adjusted, quick.single)):
         error = np.sqrt(2 * quick.p * (1 - quick.p) / RESAMPLES) * min(quick.p.size, 10)
         assert np.all(np.abs(theirs - own) <= 6 * error + 0.05), (theirs, own)
@@ -506,7 +506,7 @@ def paired_t(scores, pairs):
 
 def tukey_quantile(n, systems):
     """What the studentized range of blocked Tukey exceeds in one of twenty experiments."""
-    return several._range_quantile(1 - LEVEL, systems, (n - 1) * (systems - 1))
+    return several._studentized_range_quantile(1 - LEVEL, systems, (n - 1) * (systems - 1))
 
 
 def print_table(title, columns, digits=4):
@@ -874,7 +874,7 @@ def print_levels(repetitions, rng):
                 scores = simulate(rng, n, systems)
                 levels = (LEVEL, 1 - confidence)
                 flips = {"n_resamples": RESAMPLES, "seed": repetition, "levels": levels}
-                (_, alone) = step_down([Hypotheses(scores, pairs)], **flips).levels
+                (_, alone) = step_down_test([Hypotheses(scores, pairs)], **flips).levels
                 ends = [steadied(scores[:, i] - scores[:, j], alone) for i, j in pairs]
                 missed += any(low > 0 or high < 0 for low, high in ends)
             columns[f"{confidence:g}: {name}"] = {"all 45 intervals cover": (1 - missed / few, few)}
@@ -1008,7 +1008,7 @@ def each_by_t(curve, tolerance):
     good = [
         k
         for k, mean in part.select("k", "mean").rows()
-        if curve._gap_to_good_enough(mean, best, tolerance)
+        if curve._gap_to_tolerated_mean(mean, best, tolerance)
         >= t_quantile(1 - LEVEL, pairs[k]["df"])
         * curves._se_of_scaled_difference(pairs[k], 1 - tolerance)
     ]

@@ -11,7 +11,7 @@ from test_charts import FOUND, rows
 
 import rankmeter as rm
 from rankmeter._results.comparison_page import ChartKind
-from rankmeter._results.curves import first_metrics_of_curves
+from rankmeter._results.curves import first_metric_with_same_curve
 from rankmeter._results.verdicts import (
     MAX_PAIRS,
     MAX_SYSTEMS,
@@ -34,7 +34,7 @@ class TestComparison:
         assert path.read_bytes().startswith(start)
 
     def test_metrics_that_differ_only_in_k_share_a_curve(self):
-        assert first_metrics_of_curves(FOUND.plan) == {
+        assert first_metric_with_same_curve(FOUND.plan) == {
             "ndcg@5": "ndcg@5",
             "ndcg@10": "ndcg@5",
             "rr": "rr",

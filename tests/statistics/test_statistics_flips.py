@@ -17,7 +17,7 @@ from rankmeter._statistics.all_pairs import heterogeneity_test
 from rankmeter._statistics.intervals import spread_of_mean
 from rankmeter._statistics.paired_tests import randomization_tests
 from rankmeter._statistics.power import minimum_detectable_share
-from rankmeter._statistics.step_down import Hypotheses, adjust_p_values, step_down
+from rankmeter._statistics.step_down import Hypotheses, adjust_p_values, step_down_test
 
 pytestmark = pytest.mark.once
 
@@ -50,7 +50,7 @@ def test_all_signs_of_a_few_users_are_counted():
         least = max(least, np.mean(smallest <= p[0, number] + 1e-9))
         expected[number] = least
         left.remove(number)
-    found = step_down([Hypotheses(scores, pairs)])
+    found = step_down_test([Hypotheses(scores, pairs)])
     assert found.n_resamples == 0
     assert found.adjusted == pytest.approx([expected[at] for at in range(3)])
     assert found.p == pytest.approx([r.p for r in randomization_tests(scores, pairs)])
@@ -61,19 +61,19 @@ def test_a_single_step_leaves_what_the_others_cannot_claim():
     scores, pairs = SCORES[:9, :3] + [0, 0, 0.6], list(itertools.combinations(range(3), 2))
     p = p_by_signs(scores, pairs)
     smallest = p.min(axis=1)
-    found = step_down([Hypotheses(scores, pairs)], single=True)
+    found = step_down_test([Hypotheses(scores, pairs)], single=True)
     assert found.adjusted == pytest.approx([np.mean(smallest <= one + 1e-9) for one in p[0]])
     unknown = found.adjusted > 0.05
     assert unknown.tolist() == [True, False, False]
     critical = np.sort(smallest)[math.floor(0.05 * 512)]
     error = np.mean(p[:, unknown].min(axis=1) < critical - 1e-9)
     assert found.level_share_left == pytest.approx(1 - error / 0.05)
-    assert step_down([Hypotheses(scores, pairs[1:])], single=True).level_share_left == 1.0
-    assert step_down([Hypotheses(scores, pairs[:1])], single=True).level_share_left == 0.0
+    assert step_down_test([Hypotheses(scores, pairs[1:])], single=True).level_share_left == 1.0
+    assert step_down_test([Hypotheses(scores, pairs[:1])], single=True).level_share_left == 0.0
 
 
 def test_the_flips_are_those_of_the_randomization_test():
-    found = step_down([Hypotheses(SCORES, PAIRS)], seed=5)
+    found = step_down_test([Hypotheses(SCORES, PAIRS)], seed=5)
     assert found.p.tolist() == [r.p for r in randomization_tests(SCORES, PAIRS, seed=5)]
     assert np.all(found.adjusted >= found.p)
     order = np.argsort(found.p)
@@ -81,20 +81,20 @@ def test_the_flips_are_those_of_the_randomization_test():
 
 
 def test_one_hypothesis_is_not_corrected():
-    found = step_down([Hypotheses(SCORES, [(0, 1)])])
+    found = step_down_test([Hypotheses(SCORES, [(0, 1)])])
     assert found.adjusted.tolist() == found.p.tolist()
 
 
 def test_copies_count_once():
     copies = np.column_stack([SCORES[:, :2], *[SCORES[:, 1]] * 5])
     pairs = [(0, j) for j in range(1, 7)]
-    found = step_down([Hypotheses(copies, pairs)])
+    found = step_down_test([Hypotheses(copies, pairs)])
     assert found.adjusted == pytest.approx(found.p)
 
 
 def test_tables_of_other_users_have_their_own_coins():
-    once = step_down([Hypotheses(SCORES, [(0, 1)])])
-    twice = step_down([Hypotheses(SCORES, [(0, 1)])] * 2)
+    once = step_down_test([Hypotheses(SCORES, [(0, 1)])])
+    twice = step_down_test([Hypotheses(SCORES, [(0, 1)])] * 2)
     assert twice.p[0] == once.p[0] != twice.p[1]
     assert twice.levels[0] < once.levels[0] == 0.05
 
@@ -104,7 +104,7 @@ def test_few_users_with_a_large_difference_are_not_drowned_by_many():
     values = np.random.default_rng(0).normal(0.0, 1.0, (100, 8))
     values[:, :2] = 0.0
     values[:14, 1] = [1.0, *[0.1] * 13]
-    found = step_down([Hypotheses(values, [(i, 0) for i in range(1, 8)])], n_resamples=99_999)
+    found = step_down_test([Hypotheses(values, [(i, 0) for i in range(1, 8)])], n_resamples=99_999)
     assert found.p[0] < 0.0004
     assert found.adjusted[0] < 7.5 * found.p[0]
 
@@ -114,26 +114,26 @@ def test_many_users_have_the_normal_limit_of_flips():
     rng = np.random.default_rng(2)
     values = rng.normal(0.0, 1.0, (150, 4))
     values -= values.mean(axis=0) * (1 - 1 / math.sqrt(700))  # the same t at 700 times the users
-    many = step_down([Hypotheses(np.tile(values, (700, 1)), PAIRS)], levels=(0.05, 0.01))
-    few = step_down([Hypotheses(np.tile(values, (70, 1)), PAIRS)], levels=(0.05, 0.01))
+    many = step_down_test([Hypotheses(np.tile(values, (700, 1)), PAIRS)], levels=(0.05, 0.01))
+    few = step_down_test([Hypotheses(np.tile(values, (70, 1)), PAIRS)], levels=(0.05, 0.01))
     d = np.tile(values[:, 0] - values[:, 1], 700)
     assert many.p[0] == pytest.approx(2 * stats.norm.sf(abs(d.sum()) / np.linalg.norm(d)))
     assert many.levels == pytest.approx(few.levels, rel=0.15)
-    copies = step_down([Hypotheses(np.tile(values, (700, 1)), [(0, 1)] * 6)])
+    copies = step_down_test([Hypotheses(np.tile(values, (700, 1)), [(0, 1)] * 6)])
     assert copies.adjusted == pytest.approx(copies.p, abs=0.02)
 
 
 def test_a_p_close_to_the_level_is_drawn_with_more_flips():
     d = np.concatenate([np.full(31, 1.0), np.full(50, -1.0)])
     scores = np.column_stack([d, np.zeros(81)])
-    found = [step_down([Hypotheses(scores, [(0, 1)])], seed=seed) for seed in range(6)]
+    found = [step_down_test([Hypotheses(scores, [(0, 1)])], seed=seed) for seed in range(6)]
     assert all(one.n_resamples == 99_999 for one in found)
     assert np.ptp([one.p[0] for one in found]) < 0.004
 
 
 @pytest.mark.parametrize("level", [0.5, 0.2, 0.05, 0.01])
 def test_the_level_of_a_comparison_agrees_with_the_single_step(level):
-    found = step_down([Hypotheses(SCORES, PAIRS)], levels=(level,), single=True)
+    found = step_down_test([Hypotheses(SCORES, PAIRS)], levels=(level,), single=True)
     assert level / 6 <= found.levels[0] <= level
     assert np.all((found.adjusted <= level) == (found.p < found.levels[0]))
 
@@ -145,7 +145,7 @@ class TestFamilies:
             easy = rng.beta(0.6, 2.5, (60, 1))
             scores = (rng.random((60, 5)) < easy).astype(float)
             pairs = list(itertools.combinations(range(5), 2))
-            found = step_down([Hypotheses(scores, pairs)], n_resamples=499, seed=seed)
+            found = step_down_test([Hypotheses(scores, pairs)], n_resamples=499, seed=seed)
             claims += found.adjusted.min() <= 0.05
         assert claims <= 0.05 * 150 + 3 * math.sqrt(0.05 * 0.95 * 150)
 
@@ -168,7 +168,7 @@ class TestSegments:
         assert [d.significant for d in overall] == [False, True, True]
         if left is None:
             tables = [Hypotheses(values, list(itertools.combinations(range(3), 2)))]
-            left = step_down(tables, single=True).level_share_left
+            left = step_down_test(tables, single=True).level_share_left
             assert 0.3 < left < 0.9
         alone = [values[u % 10 :: 10] for u in range(10)]
         pairs = list(itertools.combinations(range(3), 2))
@@ -181,7 +181,7 @@ class TestSegments:
             expected = [d.p for d in within]
         else:
             family = [Hypotheses(own, pairs) for own in alone]
-            expected = np.minimum(step_down(family).adjusted / left, 1.0)
+            expected = np.minimum(step_down_test(family).adjusted / left, 1.0)
         gates = np.tile([d.p_adjusted for d in overall], 10)
         found = np.array([d.p_adjusted for d in within])
         open_ = gates <= 0.05

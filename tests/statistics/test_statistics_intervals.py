@@ -105,7 +105,7 @@ def test_bca_reads_the_quantiles_that_efron_and_tibshirani_say():
     z = bias + stats.norm.ppf([0.025, 0.975])
     expected = stats.norm.cdf(bias + z / (1 - acceleration * z))
 
-    tails = intervals._bca_tails(np.array([0.025, 0.975]), means, sums, sizes)
+    tails = intervals._bca_tail_probabilities(np.array([0.025, 0.975]), means, sums, sizes)
     assert tails == pytest.approx(expected, rel=1e-9)
     assert abs(bias) > 0.02
     assert abs(acceleration) > 0.02

@@ -90,11 +90,11 @@ def test_far_tails_stay_above_0_and_keep_their_order():
 
 
 def test_the_far_tail_meets_scipys_where_both_are_right():
-    from rankmeter._statistics.intervals import t_tail
+    from rankmeter._statistics.intervals import t_tail_probability
 
     for m, df, q in [(3, 60, 9.5), (10, 1000, 9.0), (4, 100_000, 8.8)]:
         pairs = m * (m - 1) / 2
-        bound = 2 * pairs * t_tail(q / math.sqrt(2), df)
+        bound = 2 * pairs * t_tail_probability(q / math.sqrt(2), df)
         assert bound == pytest.approx(stats.studentized_range.sf(q, m, df), rel=0.02)
 
 

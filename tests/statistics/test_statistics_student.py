@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from rankmeter._statistics.intervals import t_quantile, t_tail
+from rankmeter._statistics.intervals import t_quantile, t_tail_probability
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -49,19 +49,19 @@ def test_quantiles_have_thirteen_digits(p, df, quantile):
 
 @pytest.mark.parametrize(("t", "df", "tail"), TAILS)
 def test_tails_have_thirteen_digits(t, df, tail):
-    assert t_tail(t, df) == pytest.approx(tail, rel=2e-14)
-    assert t_tail(-t, df) == pytest.approx(1 - tail, rel=1e-15)
+    assert t_tail_probability(t, df) == pytest.approx(tail, rel=2e-14)
+    assert t_tail_probability(-t, df) == pytest.approx(1 - tail, rel=1e-15)
 
 
 def test_a_quarter_of_a_cauchy_distribution_lies_above_1():
-    assert t_tail(1.0, 1) == pytest.approx(0.25, rel=1e-14)
+    assert t_tail_probability(1.0, 1) == pytest.approx(0.25, rel=1e-14)
 
 
 @pytest.mark.parametrize("df", DEGREES)
 def test_tails_agree_with_scipy(df):
     values = [0.0, 0.1, 0.5, 0.9, 1.3, 1.96, 3.0, 6.0, 12.0]
     expected = special.stdtr(df, -np.array(values))
-    assert [t_tail(t, df) for t in values] == pytest.approx(expected, rel=1e-11)
+    assert [t_tail_probability(t, df) for t in values] == pytest.approx(expected, rel=1e-11)
 
 
 @pytest.mark.parametrize("df", DEGREES)
@@ -84,7 +84,7 @@ def test_one_two_and_four_degrees_of_freedom_have_closed_forms(p):
 
 @given(st.floats(1e-99, 0.5), st.sampled_from(DEGREES))
 def test_quantile_and_tail_invert_each_other(tail, df):
-    assert t_tail(-t_quantile(tail, df), df) == pytest.approx(tail, rel=1e-12)
+    assert t_tail_probability(-t_quantile(tail, df), df) == pytest.approx(tail, rel=1e-12)
 
 
 @given(st.integers(1, 2**40 - 1), st.sampled_from(DEGREES))

@@ -125,7 +125,7 @@ _ALL = "rankmeter.help_all"
 
 
 def _help_all_option() -> Option:
-    def show(ctx: click.Context, _: click.Parameter, value: object) -> None:
+    def show_help(ctx: click.Context, _: click.Parameter, value: object) -> None:
         if value:
             ctx.meta[_ALL] = True
             click.echo(ctx.get_help())
@@ -134,7 +134,7 @@ def _help_all_option() -> Option:
     return Option(
         "--help-all",
         "Show all options and exit.",
-        callback=show,
+        callback=show_help,
         is_flag=True,
         is_eager=True,
         expose_value=False,

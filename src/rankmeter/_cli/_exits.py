@@ -65,10 +65,10 @@ def run_for_exit_code(run: Callable[[], object]) -> int:
                 click.echo(err=True)
             return 128 + number
         except BrokenPipeError:
-            _drop_stdout()
+            _discard_stdout()
             return 141
         except OSError as error:
-            _drop_stdout()
+            _discard_stdout()
             names = " → ".join(str(name) for name in (error.filename, error.filename2) if name)
             if error.errno == errno.ENOSPC:
                 names = names or "standard output"
@@ -100,7 +100,7 @@ def exit_code_of_error(error: RankmeterError) -> int:
 
 def _run_with_signals(run: Callable[[], object]) -> int:
     try:
-        with _signals_as_exceptions():
+        with _raise_on_signals():
             run()
         code = 0
     except click.exceptions.Exit as done:
@@ -131,7 +131,7 @@ def _report_bug(error: BaseException) -> int:
 
 
 @contextmanager
-def _signals_as_exceptions() -> Iterator[None]:
+def _raise_on_signals() -> Iterator[None]:
     """Turn termination signals into KeyboardInterrupt, so that the code inside cleans up."""
     received: list[int] = []
 
@@ -195,7 +195,7 @@ def _print_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         original = warnings.showwarning
 
-        def show(message: Warning | str, category: type[Warning], *location: Any) -> None:
+        def show_warning(message: Warning | str, category: type[Warning], *location: Any) -> None:
             if issubclass(category, RankmeterWarning):
                 from rankmeter._results.tables import to_one_line
 
@@ -203,12 +203,12 @@ def _print_warnings() -> Iterator[None]:
             else:
                 original(message, category, *location)
 
-        warnings.showwarning = show  # type: ignore[assignment]
+        warnings.showwarning = show_warning  # type: ignore[assignment]
         warnings.simplefilter("always", RankmeterWarning)
         yield
 
 
-def _drop_stdout() -> None:
+def _discard_stdout() -> None:
     """Let the interpreter discard the rest of stdout without an error."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

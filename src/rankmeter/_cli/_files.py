@@ -179,7 +179,7 @@ def _stream_parquet(pieces: Iterator[pl.DataFrame], file: IO[bytes]) -> None:
 
     first = next(pieces)
 
-    def read(*_: object) -> Iterator[pl.DataFrame]:
+    def read_pieces(*_: object) -> Iterator[pl.DataFrame]:
         yield from itertools.chain([first], pieces)
 
-    register_io_source(read, schema=first.schema).sink_parquet(file)
+    register_io_source(read_pieces, schema=first.schema).sink_parquet(file)

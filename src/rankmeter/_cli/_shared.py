@@ -15,7 +15,7 @@ from rankmeter._cli._files import STDIN, TABLES, output_format, refuse_overwriti
 from rankmeter._cli._gates import ComparisonGate, Gate, exit_on_failures, fail_if_option
 from rankmeter._cli._options import metrics_option
 from rankmeter._cli._output import Formats, check_page_name
-from rankmeter._cli._terminal import print_table, print_walk
+from rankmeter._cli._terminal import print_table, print_walkthrough
 from rankmeter._reading.spark import spark_session
 from rankmeter._results.evaluated import labels_by_group
 from rankmeter._results.summary import Summary
@@ -100,7 +100,7 @@ class Outputs:
         check_page_name(self.report)
         refuse_overwriting([self.output, self.report, *tables], inputs)
 
-    def write_page_and_show_users(self, result: Any, **page: Any) -> list[Walkthrough]:
+    def write_page_and_trace_users(self, result: Any, **page: Any) -> list[Walkthrough]:
         """Write the page of a result, and return the walkthroughs of the users to show."""
         walks = [result.show(user) for user in self.show]
         if self.report is not None:
@@ -125,7 +125,7 @@ class Outputs:
         write_frames(frames)
         self.formats.write_result(result, self.form, self.output, before=before or "")
         for walk in walks:
-            print_walk(walk)
+            print_walkthrough(walk)
         exit_on_failures(reasons)
 
 

@@ -61,7 +61,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
         console.print(Text(to_one_line(" · ".join(notes)), style="dim"))
 
 
-def print_walk(walk: Walkthrough) -> None:
+def print_walkthrough(walk: Walkthrough) -> None:
     """Write on stdout how the values of a user are computed."""
     if not _is_terminal():
         click.echo(repr(walk))

@@ -24,7 +24,7 @@ from rankmeter.baselines import BASELINES
 from rankmeter.errors._checks import counted
 
 
-def _run(train: str, method: str, output: str, users: str | None, **choices: Any) -> None:
+def _run_command(train: str, method: str, output: str, users: str | None, **choices: Any) -> None:
     options = select_method_options(BASELINES, method, choices)
     output_format(output, RANKINGS)
     refuse_overwriting([output], [train, users])
@@ -62,7 +62,7 @@ command = Command(
     "Recommend items to every user of TRAIN by simple statistics.\n\n"
     "TRAIN is a file of interactions with columns for user, item and, if the method uses "
     "them, rating and time, or - for standard input. A real recommender has to beat these.",
-    _run,
+    _run_command,
     [
         click.Argument(["train"], type=click.Path()),
         Option("--method", "The baseline.", type=click.Choice(list(BASELINES)), required=True),

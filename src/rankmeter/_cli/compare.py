@@ -68,7 +68,7 @@ FORMATS: Formats[Comparison] = Formats(
 )
 
 
-def _run(
+def _run_command(
     truth: str,
     systems: tuple[str, ...],
     segments: str | None,
@@ -83,7 +83,7 @@ def _run(
     start_spark(master, choices.get("engine"))
     with standard_input_as_file(truth) as (judged,), show_spinner("comparing"):
         comparison = compare(runs, judged, segments=segments, **given_options(choices))
-        walks = outputs.write_page_and_show_users(comparison)
+        walks = outputs.write_page_and_trace_users(comparison)
     worst = {} if outputs.worst is None else {outputs.worst: comparison.moved_users()}
     outputs.write_result(comparison, walks, gates, worst)
 
@@ -161,7 +161,7 @@ command = Command(
     "training runs of it; files alone, such as *.run, are named by their file names.\n\n"
     "Without --baseline all pairs are compared. Differences are paired: every system is "
     "measured on the same users.",
-    _run,
+    _run_command,
     [
         click.Argument(["truth"], type=click.Path()),
         click.Argument(["systems"], nargs=-1, required=True, metavar="SYSTEM..."),

@@ -17,7 +17,7 @@ from rankmeter._evaluation.values import compare_values
 from rankmeter.errors import UsageError
 
 
-def _run(
+def _run_command(
     files: tuple[str, ...],
     segments: str | None,
     lower_is_better: tuple[str, ...],
@@ -46,7 +46,7 @@ command = Command(
     "FILE has the columns system, user and value, optionally metric, cluster and seed, or a "
     "column for each metric. Or each system is NAME=FILE: a file that --per-user of evaluate "
     "wrote, or NAME=FILE,FILE with one for each training run.",
-    _run,
+    _run_command,
     [
         click.Argument(["files"], nargs=-1, required=True, metavar="FILE..."),
         segments_option(WITHIN, group="Options"),

@@ -17,7 +17,7 @@ ENABLE = {
 }
 
 
-def _run(shell: str) -> None:
+def _run_command(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     # Not the method of the class itself: that of bash would start a shell to find its version.
@@ -29,7 +29,7 @@ def _run(shell: str) -> None:
 command = Command(
     "completion",
     "Print the script that makes SHELL complete commands, options and their values.",
-    _run,
+    _run_command,
     [click.Argument(["shell"], type=click.Choice(list(ENABLE)))],
     example="rankmeter completion bash",
 )

@@ -15,7 +15,7 @@ from rankmeter._cli._terminal import terminal_help_formatter
 from rankmeter.conventions import Convention, convention_names, load_convention
 
 
-def _run(name: str | None, as_json: bool) -> None:
+def _run_command(name: str | None, as_json: bool) -> None:
     if name is not None:
         convention = load_convention(name)
         print_result(
@@ -72,7 +72,7 @@ def _spell_choices(choices: Mapping[str, Any]) -> str:
 command = Command(
     "conventions",
     "List the conventions for --like, or show the options of the one called NAME.",
-    _run,
+    _run_command,
     [click.Argument(["name"], required=False, shell_complete=complete_conventions), json_option()],
     example="rankmeter conventions\nrankmeter conventions rankmeter",
 )

@@ -122,7 +122,7 @@ class _DemoData:
         return SHOWN if self.items is None else (*SHOWN, *OF_ITEMS)
 
 
-def _run(ratings: str | None, output: str) -> None:
+def _run_command(ratings: str | None, output: str) -> None:
     folder = Path(output)
     names = ["train", "test", *BASELINES]
     paths = {name: str(folder / f"{name}.csv") for name in names}
@@ -306,7 +306,7 @@ command = Command(
     "ten, to simulate new users. Recommends the top 100 of every baseline and of two simple models "
     "that learn, measures accuracy, diversity, novelty and coverage, compares the systems, and "
     "writes a report. Takes about half a minute.",
-    _run,
+    _run_command,
     [
         Option(
             "--ratings",

@@ -14,7 +14,7 @@ from rankmeter._cli._terminal import show_spinner
 from rankmeter.splits._describe import describe
 
 
-def _run(data: str, as_json: bool, **choices: Any) -> None:
+def _run_command(data: str, as_json: bool, **choices: Any) -> None:
     with standard_input_as_file(data) as (path,), show_spinner("reading"):
         description = describe(path, **given_options(choices))
     print_result(description.to_dict(), repr(description), as_json=as_json)
@@ -26,7 +26,7 @@ command = Command(
     "How many users, items and interactions there are, how unevenly they are spread, ratings, "
     "times and repeats. DATA is a file with columns for user, item and optionally rating and "
     "time, or - for standard input.",
-    _run,
+    _run_command,
     [
         click.Argument(["data"], type=click.Path()),
         json_option(),

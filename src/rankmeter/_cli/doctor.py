@@ -37,7 +37,7 @@ PURPOSES = {
 """What a package is for."""
 
 
-def _run(as_json: bool) -> None:
+def _run_command(as_json: bool) -> None:
     facts = {"machine": _machine_facts(), "packages": _package_facts()}
     print_result(facts, _facts_text(**facts), as_json=as_json)
     packages = facts["packages"].items()
@@ -124,7 +124,7 @@ command = Command(
     "doctor",
     "Show versions, packages and the machine, for a report of a problem.\n\n"
     "Exits with code 4 if a required package is missing.",
-    _run,
+    _run_command,
     [json_option()],
     example="rankmeter doctor",
 )

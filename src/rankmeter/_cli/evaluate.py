@@ -36,7 +36,7 @@ FORMATS: Formats[Summary] = Formats(
 )
 
 
-def _run(
+def _run_command(
     rankings: str,
     truth: str | None,
     segments: str | None,
@@ -54,7 +54,7 @@ def _run(
     start_spark(master, choices.get("engine"))
     with standard_input_as_file(rankings, truth) as (ranked, judged), show_spinner("evaluating"):
         result = evaluate(ranked, judged, **given_options(choices))
-        walks = outputs.write_page_and_show_users(result, segments=segments)
+        walks = outputs.write_page_and_trace_users(result, segments=segments)
     before = "".join(_trec_lines_per_user(result)) if to_stdout else None
     outputs.write_result(result, walks, gates, before=before)
 
@@ -76,7 +76,7 @@ command = Command(
     "Either is a Parquet file or folder, CSV, TSV, JSON Lines or a TREC file (text also "
     "gzipped), or - for standard input. TRUTH may be left out if RANKINGS holds records of "
     'the form {"predict_list": …, "ground_truth": …}.',
-    _run,
+    _run_command,
     [
         click.Argument(["rankings"], type=click.Path()),
         click.Argument(["truth"], required=False, type=click.Path()),

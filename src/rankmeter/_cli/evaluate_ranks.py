@@ -17,7 +17,7 @@ from rankmeter._rankings.array_files import is_array_file
 from rankmeter.errors._checks import option_error
 
 
-def _run(ranks: str, **choices: Any) -> None:
+def _run_command(ranks: str, **choices: Any) -> None:
     outputs = Outputs.take_from_options(FORMATS, choices)
     gates = [read_gate(condition, choices.get("like")) for condition in outputs.conditions]
     outputs.check_files([ranks, *input_files(choices)])
@@ -31,7 +31,7 @@ def _run(ranks: str, **choices: Any) -> None:
             raise option_error("candidates", expected, candidates) from None
     with standard_input_as_file(ranks) as (path,), show_spinner("evaluating"):
         result = evaluate_ranks(path, **options)
-        walks = outputs.write_page_and_show_users(result)
+        walks = outputs.write_page_and_trace_users(result)
     outputs.write_result(result, walks, gates)
 
 
@@ -40,7 +40,7 @@ command = Command(
     "Measure RANKS, one for each query.\n\n"
     "RANKS is a table (Parquet, CSV, TSV, JSON Lines) with a column rank and optionally candidates "
     "and user; a .npy file; a text file with one rank per line; or - for standard input.",
-    _run,
+    _run_command,
     [
         click.Argument(["ranks"], type=click.Path()),
         *evaluation_options(),

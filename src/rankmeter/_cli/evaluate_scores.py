@@ -15,7 +15,7 @@ from rankmeter._evaluation.scored import evaluate_scores
 from rankmeter.errors._checks import option_error
 
 
-def _run(scores: str, target: str | None, **choices: Any) -> None:
+def _run_command(scores: str, target: str | None, **choices: Any) -> None:
     outputs = Outputs.take_from_options(FORMATS, choices)
     gates = [read_gate(condition, choices.get("like")) for condition in outputs.conditions]
     outputs.check_files([scores, target, *input_files(choices)])
@@ -24,7 +24,7 @@ def _run(scores: str, target: str | None, **choices: Any) -> None:
         options["tolerance"] = _parse_two_numbers(options["tolerance"])
     with show_spinner("evaluating"):
         result = evaluate_scores(scores, target, **options)
-        walks = outputs.write_page_and_show_users(result)
+        walks = outputs.write_page_and_trace_users(result)
     outputs.write_result(result, walks, gates)
 
 
@@ -43,7 +43,7 @@ command = Command(
     "SCORES is a .npy file, or an .npz file with one array or a sparse matrix of SciPy. TARGET is "
     "such a file with ids of columns or a mask, or a .json file with a list of ids for each row. "
     "It may be left out with --negatives: SCORES then has the scores of the positives.",
-    _run,
+    _run_command,
     [
         click.Argument(["scores"], type=click.Path()),
         click.Argument(["target"], required=False, type=click.Path()),

@@ -39,7 +39,7 @@ FORMATS: Formats[Explanation] = Formats(
 )
 
 
-def _run(
+def _run_command(
     rankings: str,
     truth: str,
     metrics: tuple[str, ...],
@@ -63,7 +63,7 @@ command = Command(
     "conventions differ is changed, one after the other. With --target, all conventions that have "
     "the metric are tried at each threshold in the data, then with one option changed; if nothing "
     "gives the number, the nearest settings are listed and the exit code is 1.",
-    _run,
+    _run_command,
     [
         click.Argument(["rankings"], type=click.Path()),
         click.Argument(["truth"], type=click.Path()),

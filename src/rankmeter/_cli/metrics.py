@@ -15,7 +15,7 @@ from rankmeter._cli._terminal import terminal_help_formatter
 from rankmeter.metrics import METRICS, Option, Spec, metric
 
 
-def _run(name: str | None, as_json: bool) -> None:
+def _run_command(name: str | None, as_json: bool) -> None:
     if name is None:
         print_result(
             {"metrics": [*map(_spec_as_dict, METRICS.values())]}, _list_metrics(), as_json=as_json
@@ -112,7 +112,7 @@ def _spec_as_dict(spec: Spec) -> dict[str, Any]:
 command = Command(
     "metrics",
     "List the metrics, or explain the metric NAME: its options, edge cases and an example.",
-    _run,
+    _run_command,
     [click.Argument(["name"], required=False, shell_complete=complete_metrics), json_option()],
     example="rankmeter metrics\nrankmeter metrics ndcg",
 )

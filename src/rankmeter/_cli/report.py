@@ -14,7 +14,7 @@ from rankmeter._results.page import read_page
 from rankmeter._results.tables import Table, to_one_line
 
 
-def _run(read: str, as_json: bool) -> None:
+def _run_command(read: str, as_json: bool) -> None:
     with standard_input_as_file(read) as (path,):
         assert path is not None
         result = read_page(path)
@@ -57,7 +57,7 @@ command = Command(
     "Print the result that a report holds.\n\n"
     "A report is a page from rankmeter evaluate --report or compare --report; with --json the "
     "result is what the command printed with --json for the same data.",
-    _run,
+    _run_command,
     [
         Option("--read", "The report, or - for standard input.", path="FILE.html", required=True),
         json_option(),

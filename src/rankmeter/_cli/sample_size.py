@@ -13,7 +13,7 @@ from rankmeter._cli._output import json_option, print_result
 from rankmeter._evaluation.planning import sample_size
 
 
-def _run(pilot: str | None, difference: float, as_json: bool, **choices: Any) -> None:
+def _run_command(pilot: str | None, difference: float, as_json: bool, **choices: Any) -> None:
     with standard_input_as_file(pilot) as (file,):
         size = sample_size(file, difference=difference, **given_options(choices))
     print_result(size.to_dict(), str(size), as_json=as_json)
@@ -24,7 +24,7 @@ command = Command(
     "Say how many users a comparison needs to find a difference.\n\n"
     "PILOT is a file of per-user values of two systems, as compare --per-user writes for one "
     "metric. Without a pilot, --sd is the standard deviation of the differences over users.",
-    _run,
+    _run_command,
     [
         click.Argument(["pilot"], type=click.Path(), required=False),
         Option(

@@ -25,7 +25,7 @@ from rankmeter.errors import UsageError
 from rankmeter.splits import SPLITS, Split
 
 
-def _run(
+def _run_command(
     ratings: str,
     method: str,
     train: str | None,
@@ -118,7 +118,7 @@ command = Command(
     "the order of columns and rows. Values are written as they were read: a rating of 5 as "
     "5.0, 1.10 as 1.1, all times in one form. Input without column names (a TREC file, "
     "JSON by user) gets the names user, item, rating and time.",
-    _run,
+    _run_command,
     [
         click.Argument(["ratings"], type=click.Path()),
         Option(

@@ -14,7 +14,7 @@ from rankmeter._cli._trec_eval._measures import MEASURES, NICKNAMES
 from rankmeter._cli._trec_eval._report import report_lines
 
 
-def _run(qrels: str, run: str, measures: tuple[str, ...], **choices: Any) -> None:
+def _run_command(qrels: str, run: str, measures: tuple[str, ...], **choices: Any) -> None:
     with standard_input_as_file(run) as (results,):
         lines = report_lines(qrels, str(results), measures or ("official",), **choices)
         # Byte for byte as in the files, whatever the terminal; a topic that stops the evaluation
@@ -40,7 +40,7 @@ command = Command(
     "input; either file may be gzipped.\n\n"
     "As in trec_eval 10, a judged topic without results is an error, unless -c counts it. "
     "Debugging (-D from 1) is not supported: it prints between the results.",
-    _run,
+    _run_command,
     [
         click.Argument(["qrels"]),
         click.Argument(["run"]),

@@ -61,7 +61,7 @@ NOTHING = "nothing was counted: call update() with a batch first"
 NO_VALUES = "keep='moments': values by user are unknown, and a repeated user is counted each time"
 
 
-class _Values:
+class _KeptQueries:
     """Counts of all queries, and the ids of their users: ``keep="values"``."""
 
     def __init__(self, plan: Plan, tolerance: tuple[float, float]) -> None:
@@ -74,7 +74,7 @@ class _Values:
         self.queries.append(queries)
         self.ids += ids
 
-    def merge(self, other: _Values) -> None:
+    def merge(self, other: _KeptQueries) -> None:
         if other.queries:
             self._check_ids(other.ids)
         self.queries += other.queries
@@ -153,7 +153,7 @@ class _Values:
             self.ids = [row_ids(arrays["ids"], facts["arrays"]["ids"], Counter())]
 
 
-class _Sums:
+class _KeptSums:
     """Exact sums of the values of queries: ``keep="moments"``."""
 
     def __init__(self, plan: Plan) -> None:
@@ -203,7 +203,7 @@ class _Sums:
         before = self.counts.get(name, 0)
         self.counts[name] = max(before, count) if name == "columns" else before + count
 
-    def merge(self, other: _Sums) -> None:
+    def merge(self, other: _KeptSums) -> None:
         self._add_waiting_queries()
         other._add_waiting_queries()
         self.half = self.half or other.half
@@ -292,7 +292,7 @@ class Accumulator:
         """Forget everything that was counted."""
         self._reduced = False
         plan, close = self.plan, self._asked.tolerance
-        self._counted: Any = _Values(plan, close) if self.keep == "values" else _Sums(plan)
+        self._counted: Any = _KeptQueries(plan, close) if self.keep == "values" else _KeptSums(plan)
 
     def update(
         self,

@@ -117,33 +117,33 @@ def compare_tables(
     `runs` has the tables of each system that has several training runs.
     """
     groups = {name: [name] for name in systems} if runs is None else runs
-    _refuse_incomparable(plan, settings)
+    _refuse_incomparable_metrics(plan, settings)
     # The hits are kept for the curves, which may be asked for after the input has changed.
     data = open_data(truth, systems, side=side, keep=True)
     by_table = data.run(plan)
     listed = all(table.rows.has_lists for table in systems.values())
 
-    def means(scores: Mapping[str, Scores]) -> dict[str, Scores]:
+    def average_runs(scores: Mapping[str, Scores]) -> dict[str, Scores]:
         items = groups.items()
         return {name: mean_of_runs([scores[run] for run in group]) for name, group in items}
 
-    def summaries(cluster: IntArray | None) -> dict[str, Summary]:
+    def summarize_systems(cluster: IntArray | None) -> dict[str, Summary]:
         return {
             name: replace(
                 summarize(plan, scores, truth, systems[groups[name][0]], cluster),
                 source=Source(lambda: data, name, lists=listed) if [name] == groups[name] else None,
             )
-            for name, scores in means(by_table).items()
+            for name, scores in average_runs(by_table).items()
         }
 
     population = by_table[groups[next(iter(groups))][0]]
     by_run = [[by_table[run] for run in group] for group in groups.values()]
     by_metric = values_by_metric(plan, by_run, population.n_users)
     return compare_by_user(
-        Comparison, plan, settings, Systems([*groups], by_metric, population, summaries),
+        Comparison, plan, settings, Systems([*groups], by_metric, population, summarize_systems),
         facts={"runs": {name: len(group) for name, group in runs.items()} if runs else None},
         kind=systems[groups[next(iter(groups))][0]].origin.kind,
-        scored=lambda plan: means(data.run(plan)),
+        scored=lambda plan: average_runs(data.run(plan)),
     )  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def compare_results(
     if settings.clusters is None:
         settings = replace(settings, clusters=_clusters_by_user(all_runs))
     settings.check_systems([*by_name], runs=several)
-    _refuse_incomparable(plan, settings)
+    _refuse_incomparable_metrics(plan, settings)
     population, places = _find_common_users([run.scores for run in all_runs])
     by_run = [[run.scores for run in runs] for runs in by_name.values()]
     summaries = {
@@ -248,7 +248,7 @@ def _clusters_by_user(results: Sequence[Summary]) -> pl.DataFrame | None:
     return pl.concat(tables).unique(maintain_order=True) if tables else None
 
 
-def _refuse_incomparable(plan: Plan, settings: Settings) -> None:
+def _refuse_incomparable_metrics(plan: Plan, settings: Settings) -> None:
     """Refuse metrics that cannot be compared, and warn of tests that do not compare means."""
     if settings.test in CAUTIONS:
         warn(CAUTIONS[settings.test])

@@ -15,7 +15,7 @@ from rankmeter._engine import open_data
 from rankmeter._engine.side import Given, Side
 from rankmeter._evaluation.evaluate import ONE
 from rankmeter._evaluation.question import Question
-from rankmeter._evaluation.search import change_options, search
+from rankmeter._evaluation.search import change_options, search_settings
 from rankmeter._rankings.counts import item_sort_key
 from rankmeter._rankings.ground_truth import gains_by_choice
 from rankmeter._rankings.kind import resolve_plan_of_systems
@@ -142,7 +142,7 @@ def explain_question(
     if target is not None:
         metrics |= _metrics_meant_by_others(metric, metrics[names[0]])
 
-    def entry(convention: str) -> MetricPlan:
+    def metric_under(convention: str) -> MetricPlan:
         requested = metrics.get(convention, metrics[names[0]])
         (plan,) = resolve_plan_of_systems(requested, convention, choices, [rankings]).metrics
         return dataclasses.replace(plan, label=metrics[names[0]].label or plan.label)
@@ -151,13 +151,15 @@ def explain_question(
     plan, judged, systems, side = first.read({ONE: rankings})
     runner = _SettingRunner(judged, systems, plan, side)
     if between is not None:
-        return _explain_in_steps(runner, entry(between[0]), entry(between[1]), between)
+        return _explain_in_steps(
+            runner, metric_under(between[0]), metric_under(between[1]), between
+        )
     assert target is not None
     requested = metrics[names[0]]
     held = {name for name, value in choices.items() if value is not None}
     held |= {*dict(requested.options), *dict(requested.choices)}
-    start = runner.run(entry(names[0]), names[0])
-    return search(runner.data, runner.truth, plan, entry, start, target, held)
+    start = runner.run(metric_under(names[0]), names[0])
+    return search_settings(runner.data, runner.truth, plan, metric_under, start, target, held)
 
 
 def _metric_by_convention(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:

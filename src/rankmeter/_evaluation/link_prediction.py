@@ -95,22 +95,24 @@ def adjust(
             raise UsageError(f"{earlier} and {name} are the same metric: pass one of them")
         if metric.name == "gmr":
             value = check_number(str(name), mean, least=1)
-            _refuse_mean(str(name), value, high=math.exp(float(np.log(n_ranked).mean())))
-            result |= _adjust_geometric(value, n_ranked, times, several=np.ndim(candidates) > 0)
+            _refuse_impossible_mean(str(name), value, high=math.exp(float(np.log(n_ranked).mean())))
+            result |= _adjust_geometric_mean_rank(
+                value, n_ranked, times, several=np.ndim(candidates) > 0
+            )
             continue
         if metric.name == "mean_rank":
             chance, label = chance_of_rank(hits), "mr"
             value = check_number(str(name), mean, least=1)
-            _refuse_mean(str(name), value, high=float(n_ranked.mean()))
+            _refuse_impossible_mean(str(name), value, high=float(n_ranked.mean()))
             result["amr"] = value / float(chance[0].mean())
         elif metric.name == "rr" and metric.k is None:
             chance, label = chance_of_reciprocal(hits), "mrr"
             value = check_number(str(name), mean, least=0, most=1)
-            _refuse_mean(str(name), value, low=float((1.0 / n_ranked).mean()))
+            _refuse_impossible_mean(str(name), value, low=float((1.0 / n_ranked).mean()))
         elif metric.name == "hit_rate" and metric.k is not None:
             chance, label = chance_of_hit(hits, metric.k), f"hits@{metric.k}"
             value = check_number(str(name), mean, least=0, most=1)
-            _refuse_mean(str(name), value, low=float((n_ranked <= metric.k).mean()))
+            _refuse_impossible_mean(str(name), value, low=float((n_ranked <= metric.k).mean()))
         else:
             raise option_error("results", "means of mr, gmr, mrr and hits@k", name)
         expected = float(chance[0].mean())
@@ -123,7 +125,9 @@ def adjust(
     return result
 
 
-def _refuse_mean(name: str, value: float, *, low: float = 0.0, high: float = math.inf) -> None:
+def _refuse_impossible_mean(
+    name: str, value: float, *, low: float = 0.0, high: float = math.inf
+) -> None:
     """Refuse a mean, exact or rounded, that no ranks among the candidates have."""
     decimals = -int(Decimal(repr(value)).normalize().as_tuple().exponent)
     rounding = max(0.5 * 10.0 ** -max(decimals, int(high == math.inf)), 1e-6 * value)
@@ -136,7 +140,7 @@ def _refuse_mean(name: str, value: float, *, low: float = 0.0, high: float = mat
     raise option_error(name, bound, value, hint="; check `candidates`")
 
 
-def _adjust_geometric(
+def _adjust_geometric_mean_rank(
     value: float, n_ranked: IntArray, n: int | None, *, several: bool
 ) -> dict[str, float]:
     """Adjust a geometric mean rank for chance; ranks of a random order are independent.

@@ -37,11 +37,13 @@ def equalize_metric_names(systems: Mapping[str, object]) -> Mapping[str, object]
     if first is None:
         return systems
 
-    def renamed(data: object) -> object:
+    def rename_metrics(data: object) -> object:
         return rename_metrics_as_in(first, data) if isinstance(data, Summary) else data
 
     return {
-        name: [*map(renamed, data)] if isinstance(data, list | tuple) else renamed(data)
+        name: [*map(rename_metrics, data)]
+        if isinstance(data, list | tuple)
+        else rename_metrics(data)
         for name, data in systems.items()
     }
 
@@ -226,7 +228,7 @@ class Question:
         DataError
             If the data cannot be read with certainty, or lack what an option asks for.
         """
-        self._refuse_unsuitable(systems)
+        self._refuse_unsuitable_systems(systems)
         plan, truth = self.plan(systems.values()), truth_of_systems(systems, self.truth)
         check_candidate_counts(plan, systems.values())
         by_side = _columns_by_side(self.columns)
@@ -262,7 +264,7 @@ class Question:
             notes += (f"intent-aware metrics use the subtopics of {judged.source}{other}",)
         return replace(plan, engine=engine, side=notes, words=words), judged, tables, side
 
-    def _refuse_unsuitable(self, systems: Mapping[str, object]) -> None:
+    def _refuse_unsuitable_systems(self, systems: Mapping[str, object]) -> None:
         """Refuse results, and options that cannot act on rankings without items."""
         side_args = {"columns": self.columns, **self.side_data.arguments()}
         for rankings in systems.values():

@@ -55,7 +55,7 @@ class _Setting:
     plan: MetricPlan
 
 
-def search(
+def search_settings(
     data: Data,
     truth: Table,
     plan: Plan,
@@ -233,10 +233,10 @@ class _Means:
             if self._rows > MAX_ROWS:
                 self.left_out.update(members)
             else:
-                self._compute(alignment, members)
+                self._compute_aligned(alignment, members)
         return {plan: self.computed.get(plan, math.nan) for plan in plans}
 
-    def _compute(self, alignment: Alignment, plans: list[MetricPlan]) -> None:
+    def _compute_aligned(self, alignment: Alignment, plans: list[MetricPlan]) -> None:
         """Compute all plans of one alignment together."""
         columns: dict[tuple[Any, bool], MetricPlan] = {}
         for plan in plans:

@@ -20,7 +20,7 @@ from rankmeter._evaluation.question import (
     results_by_name,
     shared_plan,
 )
-from rankmeter._evaluation.values import compare_stored, is_per_user_table
+from rankmeter._evaluation.values import compare_stored_values, is_per_user_table
 from rankmeter._reading.read import is_records
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.result import Result
@@ -246,7 +246,9 @@ def _compare_values(
             return compare_results(evaluated, plan, _with_margins_by_label(settings, plan))
     if metrics is not None:
         raise UsageError("`metrics` acts on rankings and results, and stored values are read whole")
-    return compare_stored(systems, Setting() if plan is None else plan, settings, is_complete=True)
+    return compare_stored_values(
+        systems, Setting() if plan is None else plan, settings, is_complete=True
+    )
 
 
 def _with_margins_by_label(settings: Settings, plan: Plan) -> Settings:

@@ -122,10 +122,10 @@ def compare_values(
         alpha=alpha, n_resamples=n_permutations, margin=margin, gatekeeping=gatekeeping,
         segments=segments, clusters=clusters,
     )  # fmt: skip
-    return compare_stored(values, setting, settings, lower_is_better, scale, columns)
+    return compare_stored_values(values, setting, settings, lower_is_better, scale, columns)
 
 
-def compare_stored(
+def compare_stored_values(
     values: Any,
     setting: Setting,
     settings: Settings,
@@ -146,7 +146,7 @@ def compare_stored(
     users = read.frame["user"].unique().sort()
     specs = {e.label: e.spec for result in results.values() for e in result.plan.metrics}
     metrics = _directions_and_scales(read.frame, specs, lower, scale)
-    _check_same_metrics(read.frame, names, metrics)
+    _refuse_missing_metrics(read.frame, names, metrics)
     by_metric = [
         _metric_values(read.frame, users, names, label, *facts) for label, facts in metrics.items()
     ]
@@ -219,7 +219,9 @@ def _with_equal_spellings(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("metric").replace(renamed))
 
 
-def _check_same_metrics(frame: pl.DataFrame, names: Iterable[str], metrics: Iterable[str]) -> None:
+def _refuse_missing_metrics(
+    frame: pl.DataFrame, names: Iterable[str], metrics: Iterable[str]
+) -> None:
     """Refuse a metric that only some systems have."""
     rows = frame.select("system", "metric").unique().rows()
     for name, label in itertools.product(names, metrics):

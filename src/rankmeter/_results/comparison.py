@@ -20,7 +20,7 @@ from rankmeter._results.comparison_page import (
     curves_by_metric,
     page_content,
 )
-from rankmeter._results.curves import Curve, first_metrics_of_curves
+from rankmeter._results.curves import Curve, first_metric_with_same_curve
 from rankmeter._results.differences import most_moved_users
 from rankmeter._results.notes import (
     chance_notes,
@@ -297,7 +297,7 @@ class Comparison(Compared):
             raise UsageError("there are no segments: pass segments=")
         labels = self.labels if metric is None else [self.label(metric)]
         if kind == "curve":
-            first_of = first_metrics_of_curves(self.plan)
+            first_of = first_metric_with_same_curve(self.plan)
             labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))
         panes = [panel for label in labels for panel in charts_of_kind(self, kind, label)]
         if not panes:

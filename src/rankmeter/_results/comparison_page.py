@@ -10,7 +10,12 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._results import charts
 from rankmeter._results.compared import Compared, heterogeneity_p_value
-from rankmeter._results.curves import Curve, compute_curves, default_max_k, first_metrics_of_curves
+from rankmeter._results.curves import (
+    Curve,
+    compute_curves,
+    default_max_k,
+    first_metric_with_same_curve,
+)
 from rankmeter._results.reread import curves_and_shares, tops_of_lists
 from rankmeter._results.result import Name, python_call
 from rankmeter._results.tables import MeanCell, Table
@@ -205,7 +210,7 @@ def _headline_with_segments(result: Compared, verdict: Verdict) -> Headline:
 def _good_k_table(result: Compared, by_k: Mapping[str, Curve]) -> Table:
     """Table of the smallest good k of each system in charts, for metrics with a cutoff."""
     plan = require_plan(result)
-    first_of = first_metrics_of_curves(plan)
+    first_of = first_metric_with_same_curve(plan)
     cut = dict.fromkeys(first for label, first in first_of.items() if plan[label].metric.k)
     good = {by_k[label].metric: by_k[label].smallest_good_k() for label in cut if label in by_k}
     rows = [(name, *(f"{k[name]}" for k in good.values())) for name in systems_in_charts(result)]

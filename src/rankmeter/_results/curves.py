@@ -129,7 +129,7 @@ class Curve(Result):
             }
         check_fraction("tolerance", tolerance)
         return {
-            name: self._smallest_k_shown_good(name, part, tolerance)
+            name: self._smallest_k_within_tolerance(name, part, tolerance)
             for name, part in self._points_by_system()
         }
 
@@ -141,11 +141,13 @@ class Curve(Result):
             k
             for k, mean in part.select("k", "mean").rows()
             if k in pairs
-            and self._gap_to_good_enough(mean, best) >= -_se_of_scaled_difference(pairs[k])
+            and self._gap_to_tolerated_mean(mean, best) >= -_se_of_scaled_difference(pairs[k])
         )
         return min(near, default=first)
 
-    def _smallest_k_shown_good(self, name: str, part: pl.DataFrame, tolerance: float) -> int | None:
+    def _smallest_k_within_tolerance(
+        self, name: str, part: pl.DataFrame, tolerance: float
+    ) -> int | None:
         """Smallest k, down from the longest best list, shown to keep enough of the best mean.
 
         A best list that is not the longest one must be shown, too, to keep enough of every other.
@@ -165,7 +167,7 @@ class Curve(Result):
             )
             se = max(se, _se_of_unseen_losses(pair, tolerance * abs(other)))
             return (
-                self._gap_to_good_enough(mean, other, tolerance)
+                self._gap_to_tolerated_mean(mean, other, tolerance)
                 >= t_quantile(level, pair["df"]) * se
             )
 
@@ -179,7 +181,7 @@ class Curve(Result):
         """The share of the best mean that must remain."""
         return 1.0 - tolerance if self.increasing else 1.0 + tolerance
 
-    def _gap_to_good_enough(self, mean: float, best: float, tolerance: float = 0.0) -> float:
+    def _gap_to_tolerated_mean(self, mean: float, best: float, tolerance: float = 0.0) -> float:
         """Distance of a mean from the worst mean that is good enough; above 0 for a better mean."""
         gap = mean - self._required_share(tolerance) * best
         return gap if self.increasing else -gap
@@ -249,7 +251,7 @@ class Curve(Result):
         }
 
 
-def first_metrics_of_curves(plan: Plan) -> dict[str, str]:
+def first_metric_with_same_curve(plan: Plan) -> dict[str, str]:
     """First metric with an identical curve, for each metric that can be drawn against k.
 
     ``ndcg@5`` and ``ndcg@10`` are two points of one curve.

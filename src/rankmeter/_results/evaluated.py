@@ -27,7 +27,7 @@ from rankmeter._results.notes import (
     unused_label_notes,
 )
 from rankmeter._results.result import Logged, bootstrap_notes, check_digits, mean_as_dict
-from rankmeter._results.segments import part_frame, part_means
+from rankmeter._results.segments import means_by_segment, segment_means_frame
 from rankmeter._results.tables import Table
 from rankmeter._results.wording import interval_text, level_text, number_text
 from rankmeter.conventions._plan import Plan
@@ -172,7 +172,9 @@ class Evaluated(Logged):
     def group_rows(self, name: str) -> pl.DataFrame:
         """Means by segment for one grouping of users, and macro averages."""
         labels = labels_by_group(self)[name]
-        return part_frame(part_means(self.plan, self.scores, labels, self.clusters, macro=True))
+        return segment_means_frame(
+            means_by_segment(self.plan, self.scores, labels, self.clusters, macro=True)
+        )
 
     def _dict_content(self) -> dict[str, Any]:
         names = labels_by_group(self)

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 
 from rankmeter._files import open_replacement
 from rankmeter._results.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, render_svg
-from rankmeter._results.tables import Table, spell_out_hidden
+from rankmeter._results.tables import Table, spell_out_hidden_characters
 from rankmeter._results.walks import item_with_title
 from rankmeter._results.wording import level_text, number_text, signed_text
 from rankmeter._version import __version__
@@ -66,7 +66,7 @@ class Drawing:
 
 def draw_chart(chart: Any) -> Drawing:
     """Draw a chart of `charts` as SVG, with title and subtitle."""
-    spec = _spell_out_hidden_in_spec(chart.properties(width=WIDTH).to_dict())
+    spec = _clean_spec_texts(chart.properties(width=WIDTH).to_dict())
     title = spec.pop("title", "")
     heading = title if isinstance(title, dict) else {"text": title}
     _describe_marks(spec, [])
@@ -97,16 +97,13 @@ def _tooltip_text(value: Any, tip: Mapping[str, Any]) -> str:
     return f"{tip['title']} {text}"
 
 
-def _spell_out_hidden_in_spec(value: Any) -> Any:
+def _clean_spec_texts(value: Any) -> Any:
     """Spell out hidden characters in all texts of a chart specification."""
     if isinstance(value, dict):
-        return {
-            _spell_out_hidden_in_spec(name): _spell_out_hidden_in_spec(part)
-            for name, part in value.items()
-        }
+        return {_clean_spec_texts(name): _clean_spec_texts(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_spell_out_hidden_in_spec(part) for part in value]
-    return spell_out_hidden(value) if isinstance(value, str) else value
+        return [_clean_spec_texts(part) for part in value]
+    return spell_out_hidden_characters(value) if isinstance(value, str) else value
 
 
 def _clean_svg(text: str, description: str) -> str:
@@ -200,27 +197,29 @@ def _is_comparison(result: Any) -> bool:
         by_system[name] for by_system in result["metrics"].values() for name in result["systems"]
     ]
     sentences = (difference["sentence"] for difference in result["differences"])
-    are_texts = _all_are([*result["systems"], *sentences], str)
-    return _are_means(result, means) and are_texts and isinstance(result["baseline"], str | None)
+    are_texts = _are_all_instances([*result["systems"], *sentences], str)
+    return (
+        _has_valid_means(result, means) and are_texts and isinstance(result["baseline"], str | None)
+    )
 
 
 def _is_evaluation(result: Any) -> bool:
     """Whether `result` is of one evaluation; may raise the errors of `_is_comparison`."""
     means = [*result["metrics"].values()]
     notes, users = result["notes"], [mean["n_users"] for mean in means]
-    are_texts = isinstance(notes, list) and _all_are(notes, str)
-    return _are_means(result, means) and are_texts and _all_are(users, int)
+    are_texts = isinstance(notes, list) and _are_all_instances(notes, str)
+    return _has_valid_means(result, means) and are_texts and _are_all_instances(users, int)
 
 
-def _are_means(result: Any, means: Sequence[Any]) -> bool:
+def _has_valid_means(result: Any, means: Sequence[Any]) -> bool:
     """Whether `means` have intervals, and the result has metrics, a convention and schema 1."""
     figures = [mean[figure] for mean in means for figure in ("mean", "low", "high")]
-    are_texts = _all_are((*result["metrics"], result["plan"]["convention"]), str)
+    are_texts = _are_all_instances((*result["metrics"], result["plan"]["convention"]), str)
     is_readable = bool(means) and result["schema"] == 1
-    return is_readable and are_texts and _all_are(figures, int | float | None)
+    return is_readable and are_texts and _are_all_instances(figures, int | float | None)
 
 
-def _all_are(values: Iterable[Any], kind: Any) -> bool:
+def _are_all_instances(values: Iterable[Any], kind: Any) -> bool:
     return all(isinstance(value, kind) for value in values)
 
 
@@ -301,7 +300,7 @@ def _mark_line_breaks(name: str) -> Any:
     """Mark line breaks in the name of a metric: at signs, not within a word."""
     from markupsafe import Markup, escape
 
-    pieces = re.split(r"(?<=[_,])|(?=[@(])", spell_out_hidden(name))
+    pieces = re.split(r"(?<=[_,])|(?=[@(])", spell_out_hidden_characters(name))
     return Markup("<wbr>").join(escape(part) for part in pieces)
 
 
@@ -313,7 +312,7 @@ def _format_all_digits(value: float) -> str:
 def _spell_out_unless_markup(value: Any) -> Any:
     """Spell out hidden characters of a text; rankmeter's own markup stays unchanged."""
     return (
-        spell_out_hidden(value)
+        spell_out_hidden_characters(value)
         if isinstance(value, str) and not hasattr(value, "__html__")
         else value
     )

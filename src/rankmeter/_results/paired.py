@@ -54,7 +54,12 @@ from rankmeter._statistics.runs import (
     crossed_variance,
     margin_tests,
 )
-from rankmeter._statistics.step_down import MOST_FLIPPED, Hypotheses, adjust_p_values, step_down
+from rankmeter._statistics.step_down import (
+    MOST_FLIPPED,
+    Hypotheses,
+    adjust_p_values,
+    step_down_test,
+)
 from rankmeter._statistics.vectors import moments, paired_moments
 from rankmeter.errors import InvalidValueError, RankmeterWarning
 from rankmeter.errors._checks import translate_words
@@ -135,7 +140,7 @@ class _Pair:
         return self.unit_values[0] - self.unit_values[1]
 
     @property
-    def names(self) -> tuple[str, str]:
+    def system_names(self) -> tuple[str, str]:
         return self.group.names[self.i], self.group.names[self.j]
 
     @property
@@ -162,7 +167,7 @@ class _Pair:
         """Test two systems over users × runs; at least one system has several training runs."""
         confidence = self.setting.confidence
         result = crossed_test(*self.run_values, confidence=confidence, change=self.widening_change)
-        runs = zip(self.names, self.run_values, strict=True)
+        runs = zip(self.system_names, self.run_values, strict=True)
         single = [name for name, values in runs if values.shape[1] == 1]
         if result.note or not single:
             return result
@@ -187,7 +192,7 @@ class _Pair:
             detail = {"exact": 0.0, "n_resamples": float(n_resamples), "seed": seed}
         return TestResult(method, n, mean, mean, p, detail=detail)
 
-    def spread(self, span: float) -> Spread:
+    def spread_of_differences(self, span: float) -> Spread:
         """Spread of the differences; without variation, with a pseudo-unit as in an interval."""
         error = spread_of_mean(self.user_differences, self.group.clusters)
         noise = 8 * np.finfo(np.float64).eps * float(np.abs(self.unit_differences).max(initial=0.0))
@@ -197,11 +202,11 @@ class _Pair:
             else error.with_pseudo_unit(pseudo_unit_change(self.unit_differences, span))
         )
 
-    def difference(self, corrected: _Corrected, family: int) -> Difference:
+    def make_difference(self, corrected: _Corrected, family: int) -> Difference:
         """Difference of the two systems with its test; `family` is the number of tests."""
         values, result = self.group.values, corrected.result
-        (a, b), (x, y) = self.names, self.user_values
-        low, high = self.interval(corrected)
+        (a, b), (x, y) = self.system_names, self.user_values
+        low, high = self.difference_interval(corrected)
         margins = self.test_against_margin()
         mean = moments(self.user_differences).mean
         favored = result.detail.get("direction", mean) * (values.increasing or -1)
@@ -291,7 +296,7 @@ class _Pair:
             return tests
         return Margins(tests.margin, tests.not_higher, tests.not_lower)
 
-    def interval(self, corrected: _Corrected) -> tuple[float, float]:
+    def difference_interval(self, corrected: _Corrected) -> tuple[float, float]:
         """The interval of a difference: from its test, from the bootstrap, or Student's t.
 
         Rare differences count (`pseudo_unit_change`), unless Student's t is the interval or the
@@ -525,11 +530,11 @@ class PairedTests:
             size = _count_tests(family) if self._is_corrected else 1
             for index in indices:
                 by_group[index] = [
-                    pair.difference(next(corrected), size or 1)
+                    pair.make_difference(next(corrected), size or 1)
                     for pair in self._system_pairs(groups[index])
                 ]
             if self.settings.margin is not None and self.settings.correction != "none":
-                _correct_margins(by_group, indices)
+                _correct_margin_p_values(by_group, indices)
         return [d for index in range(len(groups)) for d in by_group[index]], shares_left
 
     def _test_family(
@@ -603,7 +608,7 @@ class PairedTests:
         testable = [group for group in family if len(group.rows) > 1]
         seeded = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
         levels = (self.settings.alpha, 1.0 - self.setting.confidence)
-        tested = step_down(_stack_groups(testable), levels=levels, single=single, **seeded)
+        tested = step_down_test(_stack_groups(testable), levels=levels, single=single, **seeded)
         numbers = itertools.count()
         corrected = []
         for group in family:
@@ -629,11 +634,11 @@ class PairedTests:
                 for group in groups
                 if group.values.label == d.metric and len(group.rows) > 1
                 for pair in self._system_pairs(group)
-                if pair.names == (d.a, d.b)
+                if pair.system_names == (d.a, d.b)
             ]
             if len(pairs) > 1:
                 span = max(pair.value_span for pair in pairs)
-                q, p = heterogeneity_test([pair.spread(span) for pair in pairs])
+                q, p = heterogeneity_test([pair.spread_of_differences(span) for pair in pairs])
                 yield Heterogeneity(d.metric, d.a, d.b, q, p, len(pairs))
 
 
@@ -661,7 +666,7 @@ def _count_tests(family: Sequence[_Group]) -> int:
     return sum(len(group.pairs) for group in family if len(group.rows) > 1)
 
 
-def _correct_margins(by_group: dict[int, list[Difference]], indices: Sequence[int]) -> None:
+def _correct_margin_p_values(by_group: dict[int, list[Difference]], indices: Sequence[int]) -> None:
     """Apply Holm's correction to the tests against a margin, in place, each side separately."""
     family = [d for index in indices for d in by_group[index]]
     worse = iter(adjust_p_values([d.p_not_worse for d in family]).tolist())

@@ -12,7 +12,12 @@ from rankmeter._engine.memory import Source
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.walk import Place
 from rankmeter._results import charts
-from rankmeter._results.curves import Curve, compute_curves, default_max_k, first_metrics_of_curves
+from rankmeter._results.curves import (
+    Curve,
+    compute_curves,
+    default_max_k,
+    first_metric_with_same_curve,
+)
 from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.shares import first_hit_shares, popularity_shares
 from rankmeter._results.walkthrough import top_of_list
@@ -54,7 +59,9 @@ def curves_and_shares(
     `systems`. What cannot be computed is left out.
     """
     first_of = {
-        label: first for label, first in first_metrics_of_curves(plan).items() if label in labels
+        label: first
+        for label, first in first_metric_with_same_curve(plan).items()
+        if label in labels
     }
     entries = [plan[first] for first in dict.fromkeys(first_of.values())]
     try:

@@ -277,7 +277,7 @@ Parts = Mapping[str | None, Mapping[str, Estimate]]
 """By part of the users and metric, the mean; None are users without a label."""
 
 
-def part_means(
+def means_by_segment(
     plan: Plan,
     scores: Scores,
     labels: pl.Series,
@@ -309,7 +309,7 @@ def part_means(
     return means
 
 
-def part_frame(means_by_part: Parts) -> pl.DataFrame:
+def segment_means_frame(means_by_part: Parts) -> pl.DataFrame:
     """Convert means by part to a frame with a row per part and metric."""
     rows = [
         (part, e.label, e.mean, e.low, e.high, e.std, e.n)
@@ -320,7 +320,7 @@ def part_frame(means_by_part: Parts) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
-def gap_frame(
+def segment_gap_frame(
     plan: Plan, scores: Scores, labels: pl.Series, clusters: IntArray | None
 ) -> pl.DataFrame:
     """Frame of the gap between the means of parts for each metric, as in `Summary.gap`."""

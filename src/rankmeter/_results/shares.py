@@ -55,7 +55,9 @@ def first_hit_shares(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]])
     means = _means_by_system(plan, scored, [f"hr@{k}" for k in RANKS], entry, averaging=True)
     if means is None:
         return None
-    growing = (i for rates in means.values() for i in range(len(RANKS)) if _grows_at(rates, i))
+    growing = (
+        i for rates in means.values() for i in range(len(RANKS)) if _exceeds_previous(rates, i)
+    )
     last = max(growing, default=0)
     ranks = RANKS[: last + 1]
     classes = [
@@ -114,7 +116,7 @@ def _means_by_system(
     return None if any(map(math.isnan, itertools.chain(*means.values()))) else means
 
 
-def _grows_at(means: Sequence[float], i: int) -> bool:
+def _exceeds_previous(means: Sequence[float], i: int) -> bool:
     return means[i] > (means[i - 1] if i else 0.0)
 
 

@@ -21,7 +21,12 @@ from rankmeter._results.estimates import Estimate, estimate
 from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.notes import count_clusters, counts_of_tables, uneven_weight_cautions
 from rankmeter._results.result import UnavailableMethod
-from rankmeter._results.segments import gap_frame, part_frame, part_means, read_user_labels
+from rankmeter._results.segments import (
+    means_by_segment,
+    read_user_labels,
+    segment_gap_frame,
+    segment_means_frame,
+)
 from rankmeter._results.verdicts import bin_values
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
@@ -175,8 +180,8 @@ class Summary(Evaluated, Mapping[str, Estimate]):
             If no user has a label, a user has two, or labels mix text, numbers and booleans.
         """
         labels = self._segment_labels(segments)
-        means = part_means(self.plan, self.scores, labels, self.clusters)
-        return self.kind.frame(part_frame(means))
+        means = means_by_segment(self.plan, self.scores, labels, self.clusters)
+        return self.kind.frame(segment_means_frame(means))
 
     def gap(self, segments: object) -> Frame:
         """The gap between segments: the mean absolute pairwise difference of their means.
@@ -212,7 +217,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         [0.5]
         """
         labels = self._segment_labels(segments)
-        return self.kind.frame(gap_frame(self.plan, self.scores, labels, self.clusters))
+        return self.kind.frame(segment_gap_frame(self.plan, self.scores, labels, self.clusters))
 
     def _segment_labels(self, segments: object) -> pl.Series:
         """Segment of each user, null for users without a segment."""
@@ -397,7 +402,7 @@ def rename_metrics_as_in(first: Summary, result: Summary) -> Summary:
     if all(name == label for label, name in names.items()):
         return result
 
-    def renamed(by_label: Mapping[str, Any]) -> dict[str, Any]:
+    def rename_keys(by_label: Mapping[str, Any]) -> dict[str, Any]:
         return {names.get(label, label): value for label, value in by_label.items()}
 
     entries = (replace(entry, label=names[entry.label]) for entry in result.plan.metrics)
@@ -409,13 +414,13 @@ def rename_metrics_as_in(first: Summary, result: Summary) -> Summary:
         scores=replace(
             scores,
             labels=tuple(names.get(label, label) for label in scores.labels),
-            states=renamed(scores.states),
-            errors=renamed(scores.errors),
-            lowest=renamed(scores.lowest),
+            states=rename_keys(scores.states),
+            errors=rename_keys(scores.errors),
+            lowest=rename_keys(scores.lowest),
         ),
         estimates=estimates,
-        random=renamed(result.random),
-        perfect=renamed(result.perfect),
+        random=rename_keys(result.random),
+        perfect=rename_keys(result.perfect),
     )
 
 

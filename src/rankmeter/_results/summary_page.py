@@ -16,7 +16,7 @@ from rankmeter._results.reread import (
     tops_of_lists,
 )
 from rankmeter._results.result import Name, python_call
-from rankmeter._results.segments import part_means, read_user_labels
+from rankmeter._results.segments import means_by_segment, read_user_labels
 from rankmeter._results.tables import MeanCell, Table
 from rankmeter._results.verdicts import (
     Spread,
@@ -46,17 +46,17 @@ def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
     by_user = [plan[label] for label in charted if label in spreads]
     bins = {e.label: bin_values(scores.averaged(e).values) for e in by_user}
     extremes = {entry.label: _worst_and_best_rows(scores, entry) for entry in by_user}
-    source, tables = reopen_source(result), _means_by_part(result, segments)
+    source, tables = reopen_source(result), _means_by_grouping(result, segments)
     first = plan.metrics[0].label
     random = result.random.get(first)
 
-    def scored(plan: Plan) -> Mapping[str, Scores]:
+    def run_plan(plan: Plan) -> Mapping[str, Scores]:
         return (
             {OWN: source.open().run(plan)[source.system]} if source else refuse_without_ranks(plan)
         )
 
     nameless = {"": (source, scores)}
-    _, reread = curves_and_shares(plan, scored, charted, [OWN], None, {OWN: result.read})
+    _, reread = curves_and_shares(plan, run_plan, charted, [OWN], None, {OWN: result.read})
     return {
         "headline": mean_headline(
             result.estimates[first], spreads.get(first), result.confidence, random
@@ -69,7 +69,7 @@ def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
         "notes": [*result.notes, *left_out],
         "spread": _spread_table(spreads),
         **reread,
-        "parts": {name: _part_rows(rows) for name, rows in tables.items()},
+        "parts": {name: _segment_rows(rows) for name, rows in tables.items()},
         "extremes": extremes,
         "lists": {e.label: tops_of_lists(nameless, e, extremes[e.label]) for e in by_user},
         "figures": {
@@ -78,7 +78,7 @@ def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
                 for label, shape in bins.items()
             },
             **reread["figures"],
-            **{f"by {name}": _part_charts(rows, charted) for name, rows in tables.items()},
+            **{f"by {name}": _segment_charts(rows, charted) for name, rows in tables.items()},
         },
         "plan": plan.describe(),
         "call": _python_call(result),
@@ -87,7 +87,7 @@ def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
     }
 
 
-def _part_rows(means: Mapping[str, Mapping[str, Estimate]]) -> list[tuple[Any, ...]]:
+def _segment_rows(means: Mapping[str, Mapping[str, Estimate]]) -> list[tuple[Any, ...]]:
     """The rows of a table of means: the part, its number of users, the mean of each metric."""
     return [
         (part, f"{max(e.n for e in row.values()):,}", *map(MeanCell, row.values()))
@@ -95,7 +95,7 @@ def _part_rows(means: Mapping[str, Mapping[str, Estimate]]) -> list[tuple[Any, .
     ]
 
 
-def _part_charts(
+def _segment_charts(
     means: Mapping[str, Mapping[str, Estimate]], labels: Sequence[str]
 ) -> dict[str, list[Any]]:
     """Charts of the means by part of the users, for each metric."""
@@ -111,14 +111,14 @@ def _python_call(result: Evaluated) -> str:
     return python_call(result.plan, "evaluate", "rankings, truth", clusters=clusters)
 
 
-def _means_by_part(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
+def _means_by_grouping(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
     """Means by grouping of the users, part and metric."""
     ways = labels_by_group(result)
     segment_labels = read_user_labels(segments, "segment", result.scores)
     if segment_labels is not None:
         ways["segment"] = segment_labels
     means = {
-        name: part_means(result.plan, result.scores, labels, result.clusters)
+        name: means_by_segment(result.plan, result.scores, labels, result.clusters)
         for name, labels in ways.items()
     }
     return {

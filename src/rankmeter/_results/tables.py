@@ -38,7 +38,7 @@ def to_one_line(text: str) -> str:
     return _CONTROL.sub(" ", text)
 
 
-def spell_out_hidden(text: str) -> str:
+def spell_out_hidden_characters(text: str) -> str:
     """Spell out control characters other than newlines and tabs, as ⟨U+202E⟩."""
     return _replace_control_characters(text, lambda c: c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩")
 
@@ -164,7 +164,7 @@ class Table:
         left, right = (f' style="text-align:{side}"' for side in ("left", "right"))
 
         def line(row: Sequence[str], tag: str, index: int = -1) -> str:
-            texts = [html.escape(spell_out_hidden(cell)) for cell in row]
+            texts = [html.escape(spell_out_hidden_characters(cell)) for cell in row]
             cells = [
                 f"<{tag}{left if i < self.left else right if tag == 'th' else ''}>"
                 f"{_emphasize_number(text, self.styles.get((index, i), ()))}"
@@ -174,7 +174,7 @@ class Table:
             return f"<tr>{''.join(cells)}</tr>"
 
         notes = (
-            f"<small>{html.escape(spell_out_hidden(' · '.join(self.notes)))}</small>"
+            f"<small>{html.escape(spell_out_hidden_characters(' · '.join(self.notes)))}</small>"
             if self.notes
             else ""
         )

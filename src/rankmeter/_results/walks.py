@@ -37,7 +37,7 @@ class Heading(str):
     __slots__ = ()
 
 
-def walk_parts(walk: Walk, whose: str) -> Iterator[str | Table]:
+def walkthrough_parts(walk: Walk, whose: str) -> Iterator[str | Table]:
     """Headings, tables and lines, in reading order."""
     yield Heading(f"{walk.label} of {whose} = {_plain_number(walk.value)}")
     yield ", ".join(walk.facts)

@@ -14,8 +14,13 @@ from rankmeter._engine.scores import Scores
 from rankmeter._engine.walk import Grid, Place, Walk, make_ranking_grid, walk_metrics
 from rankmeter._results.notes import Facts, notes_on_means
 from rankmeter._results.result import Result
-from rankmeter._results.tables import Table, escape_markdown, spell_out_hidden, to_one_line
-from rankmeter._results.walks import Heading, has_parentheses, walk_parts
+from rankmeter._results.tables import (
+    Table,
+    escape_markdown,
+    spell_out_hidden_characters,
+    to_one_line,
+)
+from rankmeter._results.walks import Heading, has_parentheses, walkthrough_parts
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import (
@@ -62,7 +67,7 @@ class Walkthrough(Result):
         blocks = [
             part
             for system, walk in self.walks
-            for part in walk_parts(walk, f"{system}, {whose}" if system else whose)
+            for part in walkthrough_parts(walk, f"{system}, {whose}" if system else whose)
         ]
         explained = any(map(has_parentheses, blocks))
         notes = [*self.notes, *["in parentheses: judged, not relevant"] * explained]
@@ -128,7 +133,7 @@ class Walkthrough(Result):
 def _html_paragraph(text: str) -> str:
     import html
 
-    escaped = html.escape(spell_out_hidden(text))
+    escaped = html.escape(spell_out_hidden_characters(text))
     return f"<p><b>{escaped}</b></p>" if isinstance(text, Heading) else f"<p>{escaped}</p>"
 
 

@@ -21,7 +21,7 @@ from rankmeter._statistics.intervals import (
     Spread,
     TestResult,
     clip_p_value,
-    t_tail,
+    t_tail_probability,
     too_few_users_result,
 )
 from rankmeter._statistics.vectors import Floats, finite_table, generators_of_blocks
@@ -52,7 +52,7 @@ def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestRe
         return [too_few_users_result(method, n) for _ in pairs]
     means, mse, df = _residual_variance(values)
     unit = math.sqrt(mse / n)
-    half = unit * _range_quantile(confidence, m, df)
+    half = unit * _studentized_range_quantile(confidence, m, df)
     detail = {"mse": mse, "df": df, "confidence": confidence}
     results = []
     for i, j in pairs:
@@ -64,7 +64,7 @@ def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestRe
             q, p, note = math.nan, math.nan, _CONSTANT
         else:
             q, note = abs(difference) / unit, ""
-            bound = len(pairs) * 2.0 * t_tail(q / math.sqrt(2.0), df)
+            bound = len(pairs) * 2.0 * t_tail_probability(q / math.sqrt(2.0), df)
             p = bound if bound < 1e-9 else float(studentized_range.sf(q, m, df))
         results.append(
             TestResult(method, n, difference, q, clip_p_value(p), interval, note, detail)
@@ -116,7 +116,7 @@ _CONSTANT = "the systems differ by the same amount for every user: no variation 
 
 
 @lru_cache(maxsize=64)
-def _range_quantile(confidence: float, m: int, df: int) -> float:
+def _studentized_range_quantile(confidence: float, m: int, df: int) -> float:
     """Quantile of the studentized range, cached: SciPy needs a tenth of a second."""
     from scipy.stats import studentized_range
 

@@ -23,7 +23,7 @@ from rankmeter.errors import UsageError
 from rankmeter.errors._checks import check_choice, check_fraction, check_integer, check_number
 
 
-def t_tail(t: float, df: float) -> float:
+def t_tail_probability(t: float, df: float) -> float:
     """P(T > t) for ``df`` ≥ 1, with a relative error near 1e-14 however far out ``t`` lies.
 
     0.0 where the probability is below the smallest float.
@@ -355,7 +355,9 @@ def score_interval(
     m = min(max((mean - low) / (high - low), 0.0), 1.0)
     variance = (se / (high - low)) ** 2
     tiny = (8 * np.finfo(np.float64).eps) ** 2 / units  # all values are equal but for rounding
-    users = _effective_users(m * (1.0 - m), variance, n) if variance > tiny and 0 < m < 1 else units
+    users = (
+        _effective_n_users(m * (1.0 - m), variance, n) if variance > tiny and 0 < m < 1 else units
+    )
     c = t_quantile(0.5 + 0.5 * confidence, df)
     c2 = c * c / users
     center, half = m + 0.5 * c2, c * math.sqrt(m * (1.0 - m) / users + 0.25 * c2 / users)
@@ -365,7 +367,7 @@ def score_interval(
     )
 
 
-def _effective_users(largest_variance: float, variance: float, n: int) -> float:
+def _effective_n_users(largest_variance: float, variance: float, n: int) -> float:
     """Number of users with hits and misses that give this variance, limited if it is tiny."""
     steadied = n * (n * largest_variance + PRIOR_HITS) / (n * n * variance + PRIOR_HITS)
     return min(largest_variance / variance, steadied)
@@ -419,7 +421,9 @@ def bootstrap_interval(
     means = resampled_means(sums, sizes, n_resamples=n_resamples, seed=seed)
     tails = np.array([0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence])
     if method == "bca":
-        tails = _bca_tails(tails, means, sums, np.ones(sums.size) if sizes is None else sizes)
+        tails = _bca_tail_probabilities(
+            tails, means, sums, np.ones(sums.size) if sizes is None else sizes
+        )
     low, high = np.quantile(means, tails)
     return Interval(float(low), float(high))
 
@@ -449,7 +453,7 @@ def resampled_means(
     return means
 
 
-def _bca_tails(tails: Floats, means: Floats, sums: Floats, sizes: Floats) -> Floats:
+def _bca_tail_probabilities(tails: Floats, means: Floats, sums: Floats, sizes: Floats) -> Floats:
     """Probabilities of the quantiles of the resampled means, corrected by BCa."""
     from statistics import NormalDist  # costs more to import than a t interval to compute
 

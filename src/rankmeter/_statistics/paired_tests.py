@@ -19,7 +19,7 @@ from rankmeter._statistics.intervals import (
     spread_of_mean,
     t_interval_from_moments,
     t_quantile,
-    t_tail,
+    t_tail_probability,
     too_few_users_result,
 )
 from rankmeter._statistics.vectors import (
@@ -257,7 +257,7 @@ def _sampled_p_values(
     reach = [abs(total[i] - total[j]) for i, j in pairs]
     counts = np.full(len(pairs), 0.5 if mid else 1.0)
     for start in range(0, n_resamples, FLIPS):
-        flipped = flips.sums(slice(start, min(start + FLIPS, n_resamples)))
+        flipped = flips.sums_under_flips(slice(start, min(start + FLIPS, n_resamples)))
         for index, (i, j) in enumerate(pairs):
             sums = np.abs(flipped[i] - flipped[j]) - reach[index]
             reached = np.count_nonzero(sums >= -tolerance[index])
@@ -277,7 +277,7 @@ class FlippedColumns:
         self.total = self.grid.sum(axis=0)
         self.word = random_stream_key(seed, number)
 
-    def sums(self, flips: slice) -> Floats:
+    def sums_under_flips(self, flips: slice) -> Floats:
         """The sums under some of the flips, of shape (n_columns, n_flips)."""
         heads = _sums_of_heads(self.grid, self.word, flips)
         result: Floats = (2.0 * heads - self.total[:, None]) * self.unit[:, None]
@@ -447,7 +447,7 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
         note = "all users differ by the same amount: t has no variation to compare it with"
         return TestResult(method, n, mean, math.nan, math.nan, point, note, detail)
     t = mean / (sd / math.sqrt(n))
-    p = clip_p_value(2.0 * t_tail(abs(t), n - 1))
+    p = clip_p_value(2.0 * t_tail_probability(abs(t), n - 1))
     return TestResult(
         method, n, mean, t, p, t_interval_from_moments(values, confidence), detail=detail
     )

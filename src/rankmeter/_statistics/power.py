@@ -87,7 +87,7 @@ def detectable_share_of_many(
 def _required_noncentrality(df: int, power: float, alpha: float) -> float:
     """Noncentrality at which a two-sided t test reaches ``power``, by bisection."""
     critical = -t_quantile(0.5 * alpha, df)
-    spread = _relative_deviations(df)
+    spread = _deviation_distribution(df)
 
     def power_reached(noncentrality: float) -> float:
         tails = (
@@ -113,7 +113,7 @@ def _bisect_power(
     return low, high
 
 
-def _relative_deviations(df: int) -> list[tuple[float, float]]:
+def _deviation_distribution(df: int) -> list[tuple[float, float]]:
     """Sample standard deviations in units of the true deviation, and their probabilities.
 
     Taken at equal steps of the logarithm s, whose density ``exp(df (s - e^{2s} / 2))`` is smooth

@@ -20,7 +20,7 @@ from rankmeter._statistics.intervals import (
     share_of_ties,
     spread_of_mean,
     t_quantile,
-    t_tail,
+    t_tail_probability,
     too_few_users_result,
 )
 from rankmeter._statistics.vectors import Floats, finite_pair, moments
@@ -81,12 +81,12 @@ def margin_tests(
     low, high = (margin * b, margin * b) if relative else (np.full(b.size, margin),) * 2
     return Margins(
         size,
-        _p_not_lower(a - b + low, size, changes, largest, ties, clusters),
-        _p_not_lower(b - a + high, size, -changes, largest, ties, clusters),
+        _p_value_not_lower(a - b + low, size, changes, largest, ties, clusters),
+        _p_value_not_lower(b - a + high, size, -changes, largest, ties, clusters),
     )
 
 
-def _p_not_lower(
+def _p_value_not_lower(
     values: Floats,
     size: float,
     changes: Floats,
@@ -102,7 +102,7 @@ def _p_not_lower(
     losing = ties * size * (largest - size) / (n - 1)
     se = math.sqrt(max(error.with_pseudo_unit(largest, PSEUDO_CHANGES * ties).se ** 2, losing))
     noise = 4 * np.finfo(np.float64).eps * float(np.abs(values).max())
-    p = t_tail(error.mean / se, error.df) if se > noise else float(error.mean <= 0.0)
+    p = t_tail_probability(error.mean / se, error.df) if se > noise else float(error.mean <= 0.0)
     losers = int(np.count_nonzero(changes < 0))
     if losers < FEW_CHANGES and not np.any(changes > 0):
         p = max(p, _binomial_tail(losers, n, min(size / largest, 1.0)))
@@ -194,7 +194,7 @@ def crossed_test(
         note = "" if equal else "nothing varies: t has no variation to compare it with"
         return TestResult(method, len(a), crossed.mean, math.nan, p, interval, note, detail)
     t = crossed.mean / crossed.se
-    p = clip_p_value(2.0 * t_tail(abs(t), crossed.df))
+    p = clip_p_value(2.0 * t_tail_probability(abs(t), crossed.df))
     return TestResult(method, len(a), crossed.mean, t, p, interval, detail=detail)
 
 
@@ -210,12 +210,14 @@ def crossed_margin_tests(
     change, n = pseudo_unit_change(changes, span), changes.size
     extra = PSEUDO_CHANGES * change * change / (n * (n - 1)) if n > 1 else math.nan
     lower, higher = crossed_variance(a, (1.0 - share) * b), crossed_variance((1.0 + share) * b, a)
-    return Margins(size, *(_p_mean_above(crossed, shift, extra) for crossed in (lower, higher)))
+    return Margins(
+        size, *(_p_value_mean_above(crossed, shift, extra) for crossed in (lower, higher))
+    )
 
 
-def _p_mean_above(crossed: Crossed, shift: float, extra: float) -> float:
+def _p_value_mean_above(crossed: Crossed, shift: float, extra: float) -> float:
     """One-sided p-value of a mean above ``-shift``; `extra` is added to its variance."""
     se = math.sqrt(crossed.users + crossed.runs + extra)
     if math.isnan(se) or se == 0.0:
         return math.nan
-    return clip_p_value(t_tail((crossed.mean + shift) / se, crossed.df))
+    return clip_p_value(t_tail_probability((crossed.mean + shift) / se, crossed.df))

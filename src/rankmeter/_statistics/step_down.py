@@ -70,7 +70,7 @@ class StepDown(NamedTuple):
     """The share of the first level that a single step leaves to another family."""
 
 
-def step_down(
+def step_down_test(
     tables: Sequence[Hypotheses],
     *,
     levels: Sequence[float] = (0.05,),
@@ -278,7 +278,7 @@ def _sums_of_random_signs(
         if part.has_flipped_signs:
             flipped = FlippedColumns(part.scores, seed, number)
             blocks = [
-                flipped.sums(slice(start, min(start + FLIPS, n_resamples)))
+                flipped.sums_under_flips(slice(start, min(start + FLIPS, n_resamples)))
                 for start in range(0, n_resamples, FLIPS)
             ]
         else:

@@ -115,7 +115,7 @@ def _read_bytes_as_text(path: str) -> Text:
     """Read a file with a character for each byte: names match and sort by bytes."""
     file = Path(path)
 
-    def content() -> bytes | bytearray:
+    def read_text_content() -> bytes | bytearray:
         data = _remove_comments(read_content(file))
         if Text(path, data, "latin-1").is_blank:
             raise FileFormatError(f"{path} is empty")
@@ -123,8 +123,8 @@ def _read_bytes_as_text(path: str) -> Text:
 
     start = _remove_comments(start_of_large_file(file))
     if start.strip():
-        return large_text(path, start, content, "latin-1")
-    return Text(path, content(), "latin-1")
+        return large_text(path, start, read_text_content, "latin-1")
+    return Text(path, read_text_content(), "latin-1")
 
 
 def _remove_comments(content: bytes | bytearray) -> bytes | bytearray:

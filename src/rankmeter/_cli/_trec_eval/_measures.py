@@ -102,7 +102,7 @@ def _metric_of_measure(name: str) -> tuple[Metric, str]:
     return metric(**{**options, **dict(metric.options)}), aggregate
 
 
-def _value_at(reading: Reading, name: str, point: float | None = None) -> FloatArray:
+def _values_at(reading: Reading, name: str, point: float | None = None) -> FloatArray:
     """Values by topic of a measure's metric, at a cutoff or level."""
     metric, _ = _metric_of_measure(name)
     metric = metric if point is None else metric @ point
@@ -110,15 +110,15 @@ def _value_at(reading: Reading, name: str, point: float | None = None) -> FloatA
 
 
 def _binary_values(topics: Topics, name: str, point: float | None = None) -> FloatArray:
-    return _value_at(topics.binary_reading, name, point)
+    return _values_at(topics.binary_reading, name, point)
 
 
 def _pooled_values(topics: Topics, name: str) -> FloatArray:
-    return _value_at(topics.pooled_reading, name)
+    return _values_at(topics.pooled_reading, name)
 
 
 def _graded_values(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
-    return _value_at(topics.graded_reading(_gains_by_grade(values)), name)
+    return _values_at(topics.graded_reading(_gains_by_grade(values)), name)
 
 
 def _values_per_group(groups: Groups, name: str, point: float | None = None) -> FloatArray:
@@ -131,7 +131,7 @@ def _preference_values(preferences: Preferences, name: str) -> FloatArray:
 
 
 def _graded_values_at(topics: Topics, name: str, k: int) -> FloatArray:
-    return _value_at(topics.graded_reading({}), name, k)
+    return _values_at(topics.graded_reading({}), name, k)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def _set_f(topics: Topics, _: str, parameters: Sequence[float]) -> FloatArray:
 
 def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]:
     """First grades of each ranking as text: ``-`` not judged, ``.`` pooled but not judged."""
-    hits = topics.named_reading.hits
+    hits = topics.judged_or_pooled_reading.hits
     lengths = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
     strings = [["-"] * n for n in lengths.tolist()]
     top = hits.rank <= lengths[hits.user]
@@ -186,7 +186,7 @@ def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]
 
 def _ideal_dcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
     # Gains below 0 count in a ranking and never in the ideal one.
-    return _value_at(topics.graded_reading(_gains_by_grade(values), ideal=True), name)
+    return _values_at(topics.graded_reading(_gains_by_grade(values), ideal=True), name)
 
 
 def _ndcg(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:

@@ -134,7 +134,7 @@ class Topics:
         return self._read_judgments(self._judged, "any")
 
     @functools.cached_property
-    def named_reading(self) -> Reading:
+    def judged_or_pooled_reading(self) -> Reading:
         """Reading with all documents in the judgments as hits, judged or only pooled."""
         return self._read_judgments(self._pooled, "any") if self._more else self.judged_reading
 
