@@ -396,9 +396,9 @@ def test_reading_plain_data_imports_none_of_the_optional_packages():
     code = """
 import sys
 from rankmeter._reading.read import is_records, read_rankings, read_truth
-from rankmeter._reading.table import unify_types
+from rankmeter._reading.table import unify_id_types
 data = {"u": ["a"]}
-unify_types(read_rankings(data), read_truth([{"user": "u", "item": "a"}]))
+unify_id_types(read_rankings(data), read_truth([{"user": "u", "item": "a"}]))
 is_records(data)
 print(sorted({"pandas", "pyarrow", "duckdb", "scipy"} & set(sys.modules)))
 """

@@ -9,7 +9,7 @@ Three steps, each in one place:
    (`by_user`), checked all at once: `Lists` (`lists`), or `Lines` (`lines`).
 2. `columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `read` fetches these columns only, has `ids` and `numbers` check every value, and returns a
-   `Table`; `unify_types` and `unify_all` bring the ids of tables to the same types.
+   `Table`; `unify_id_types` and `unify_all_id_types` bring the ids of tables to the same types.
    `doubts` warns where the sides look swapped or a threshold is missing.
    `keyed` reads what is known of some users or items: segments, clusters, selected users, with
    `items` categories and features.

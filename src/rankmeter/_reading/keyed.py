@@ -283,7 +283,7 @@ def to_common_id_type(
 
 
 def _cast_ids_safely(ids: pl.Series, target: pl.Series, *, textual: bool) -> pl.Series | None:
-    """Cast ids to the type of `target`, as in `unify_types`; None if no cast is safe.
+    """Cast ids to the type of `target`, as in `unify_id_types`; None if no cast is safe.
 
     Null where `target` has integers and the id is a name, or a number that is not written in the
     shortest form.
