@@ -63,7 +63,7 @@ def test_a_process_without_a_batch_is_gathered_and_a_metric_can_be_pickled():
 
     empty.sync(dist_sync_fn=gathered, distributed_available=lambda: True)
     assert {part.dtype for part in sent} == {torch.uint8}
-    assert empty._joined().compute()["mrr"].mean == 1.0
+    assert empty._merge_batches().compute()["mrr"].mean == 1.0
     again = pickle.loads(pickle.dumps(full))
     assert type(again) is type(full)
     assert again.compute() == {"mrr": torch.tensor(1.0)}
