@@ -187,7 +187,7 @@ class OneUserAtATime:
 def only(table, user):
     rows = table.frame.filter(pl.col("user") == user)
     mine = np.array([one == user for one in table.empty_users], dtype=bool)
-    return dataclasses.replace(table.with_rows(rows), empty_users=table.empty_users.where(mine))
+    return dataclasses.replace(table.with_rows(rows), empty_users=table.empty_users.filter(mine))
 
 
 def test_an_engine_is_one_class_and_serves_every_function(monkeypatch):

@@ -109,7 +109,7 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
     asked = [*plan.alignments(), *resolve_plan("rr(exclude=self)").alignments()]
     for size in (1, chance.randint(2, 9), 1000):
         some = replace(
-            whole, rows=InPieces(whole.frame.head(2), CanonicalPieces.cut(whole.frame, size))
+            whole, rows=InPieces(whole.frame.head(2), CanonicalPieces.cut_frame(whole.frame, size))
         )
         sifted = {"": collect_judged_rows(some, judged, asked, memory_limit=2**21)}
         for blocks in (1, 3):
@@ -289,7 +289,7 @@ class Changing(CanonicalPieces):
 def test_rows_that_change_between_the_passes_are_refused(change):
     rankings, truth = some()
     judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
-    pieces = Changing.cut(tables[""].frame, 900)
+    pieces = Changing.cut_frame(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=change)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     unchecked = resolve_plan("rr(duplicates=unchecked)")
@@ -352,7 +352,7 @@ def test_progress_has_speed_and_time_left():
 def test_all_metrics_share_the_two_passes():
     rankings, truth = some()
     judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
-    pieces = Changing.cut(tables[""].frame, 900)
+    pieces = Changing.cut_frame(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=lambda rows: rows)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     rules = ("item", "expected", "text-descending", "realistic")

@@ -375,14 +375,14 @@ def test_rankings_that_change_between_the_passes_are_refused(
     rankings, truth = some(300)
     frame = in_spark(spark, rankings.with_columns(pl.col("score").cast(pl.Float64)))
     kind, read = type(open_spark(frame).rows.query), []
-    usual = kind.all.fget
+    usual = kind.all_rows.fget
 
     def rows(query):
         read.append(query)
         data = query.data.selectExpr(*later) if len(read) > passes else query.data
         return usual(replace(query, data=data))
 
-    monkeypatch.setattr(kind, "all", property(rows))
+    monkeypatch.setattr(kind, "all_rows", property(rows))
     with pytest.raises(DataError, match="changed while they were read"):
         rm.evaluate(frame, truth, ["rr", metric], duplicates="unchecked")
     assert len(read) == passes + 1
@@ -393,7 +393,7 @@ def test_small_tables_arrive_whole(spark, monkeypatch):
     rows = open_spark(in_spark(spark, some(300)[0])).rows.query
     table = pl.DataFrame({"user": ["a", "Ä", "c"], "n": [1, None, 2**62], "x": [0.1, -0.0, None]})
     for height in range(4):
-        assert rows.collect(rows.send(table[:height])).equals(table[:height])
+        assert rows.collect(rows.broadcast_rows(table[:height])).equals(table[:height])
 
 
 @pytest.mark.once
@@ -574,7 +574,7 @@ def test_frames_of_spark_are_made_when_they_are_asked_for(spark, tmp_path, monke
     def made(kind, frame):
         raise AssertionError(f"a frame of {type(kind)} with {frame.columns}")
 
-    monkeypatch.setattr("rankmeter._reading.spark._SparkKind.frame", made)
+    monkeypatch.setattr("rankmeter._reading.spark._SparkKind.convert_frame", made)
     frame, segments = in_spark(spark, rankings), {user: "xy"[user % 2] for user in range(60)}
     found = rm.evaluate(frame, truth)
     found.report(tmp_path / "one.html", segments=segments)
@@ -597,10 +597,10 @@ def test_frames_of_several_arrays_arrive_whole(spark, monkeypatch):
     users = pl.Series("user", [1, 2, None, 2**40, 5], pl.Int64)
     frame = pl.DataFrame([users, pl.Series("a`b", ["x", None, "z", "", "Ä"])])
     frame = frame.with_columns(pl.Series("1/2 @x", [0.1, None, -0.0, float("nan"), 2.0]))
-    found = kind.frame(frame)
+    found = kind.convert_frame(frame)
     assert [name for name, _ in found.dtypes] == frame.columns
     assert repr([tuple(row) for row in found.collect()]) == repr(frame.rows())
-    wide = kind.frame(pl.DataFrame({"user": pl.Series([1, 2**63], dtype=pl.UInt64)}))
+    wide = kind.convert_frame(pl.DataFrame({"user": pl.Series([1, 2**63], dtype=pl.UInt64)}))
     assert wide.dtypes == [("user", "decimal(20,0)")]
     assert [int(row[0]) for row in wide.collect()] == [1, 2**63]
 
@@ -679,10 +679,10 @@ def test_rankings_are_not_moved(spark, tmp_path, capsys):
         queries = {
             judged_rows_query(rows, judged.select("user", "item")): "partial_count",
             rows_between_marks_query(
-                rows, "-score", rows.send(marks.drop("item"))
+                rows, "-score", rows.broadcast_rows(marks.drop("item"))
             ): "partial_count",
             preceding_rows_query(
-                rows, "-score", "item", rows.send(marks.drop("last"))
+                rows, "-score", "item", rows.broadcast_rows(marks.drop("last"))
             ): "partial_count",
             repeated_hashes_query(rows): "xxhash64",  # and nothing else of a row
         }
@@ -734,10 +734,10 @@ def test_what_is_broadcast_has_parts_if_it_is_large(spark):
         read_truth(truth), {"": open_spark(in_spark(spark, rankings))}
     )
     query, sent = tables[""].rows.query, []
-    send = type(query).send
+    send = type(query).broadcast_rows
 
     class Watched(type(query)):
-        def send(self, rows):
+        def broadcast_rows(self, rows):
             sent.append(rows)
             return send(self, rows)
 

@@ -190,7 +190,7 @@ def test_sparse_rows_without_entries_are_empty_users():
     table = read_rankings(sparse.csr_matrix(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]])))
 
     assert table.empty_users.to_list() == [0, 2]
-    assert table.empty_users.series().dtype == table.frame["user"].dtype
+    assert table.empty_users.to_series().dtype == table.frame["user"].dtype
 
 
 def test_sparse_entries_stored_twice_are_added_and_the_matrix_is_left_alone():

@@ -330,9 +330,11 @@ def test_interactions_know_how_the_input_calls_its_columns():
     read = Interactions.read(frame)
 
     assert read.frame.columns == ["user", "item", "time", "shop"]
-    assert read.as_in_input(read.frame).equals(frame)
+    assert read.restore_input_columns(read.frame).equals(frame)
     assert read_interactions(read) is read.frame
-    assert Interactions.read({"u": ["a"]}).as_in_input(read_interactions({"u": ["a"]})).columns == [
+    assert Interactions.read({"u": ["a"]}).restore_input_columns(
+        read_interactions({"u": ["a"]})
+    ).columns == [
         "user",
         "item",
     ]

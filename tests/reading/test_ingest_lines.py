@@ -214,7 +214,7 @@ def tables(*files):
     for read, file in zip((read_rankings, read_truth), files, strict=False):
         table = read(file)
         yield table.frame.rows(), table.frame.schema, table.empty_users.to_list()
-        yield table.order, table.origin, table.dtype("user"), table.dtype("item")
+        yield table.order, table.origin, table.id_dtype("user"), table.id_dtype("item")
         yield [*map(repr, table.frame.to_series(2))]
 
 
@@ -273,12 +273,12 @@ def test_documents_stay_in_the_text(content, part, monkeypatch):
     found = lines_of(content)
     assert found.frame().rows() == [("q", "a", 2.5), ("q", "b", 1.5), ("r", "a", 1.0)]
     assert found.offsets.tolist() == [0, 2, 3]
-    assert found.take(np.array([1, 2])).to_list() == ["b", "a"]
+    assert found.take_items(np.array([1, 2])).to_list() == ["b", "a"]
     part = found.only(np.array([1]))
     assert part.frame().rows() == [("r", "a", 1.0)]
     assert found.only(np.array([], dtype=np.int64)).frame().height == 0
     sought = Spans.of(["b", "x", "", "a"], "utf-8")
-    scores = found.look_up(np.array([0, 0, 1, 1]), sought)
+    scores = found.look_up_scores(np.array([0, 0, 1, 1]), sought)
     assert repr(scores.tolist()) == "[1.5, nan, nan, 1.0]"
 
 
@@ -323,7 +323,7 @@ def test_a_file_that_becomes_shorter_is_read_again(tmp_path, monkeypatch):
         assert found.frame().equals(lines_of(content).frame())
 
 
-@pytest.mark.parametrize("when", ["_count", "_read"])
+@pytest.mark.parametrize("when", ["_count_lines", "_read_part"])
 @pytest.mark.parametrize("more", [b"s Q0 a 1 2 t\n", b""])
 def test_a_file_that_changes_is_read_again(when, more, tmp_path, monkeypatch):
     """All lines are of one state of the file, whenever it is replaced."""
@@ -363,14 +363,14 @@ def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeyp
         monkeypatch.setattr(_text, "file_state", lambda _: Path("/no/such").stat())
         monkeypatch.setattr(_files, "file_state", lambda _: Path("/no/such").stat())
     elif when == "last":
-        lines_of_scan = _lines._Scan.lines
+        lines_of_scan = _lines._Scan.read_lines
 
         def lines_before(scan):
             lines = lines_of_scan(scan)
             Path(scan.file.name).unlink()
             return lines
 
-        monkeypatch.setattr(_lines._Scan, "lines", lines_before)
+        monkeypatch.setattr(_lines._Scan, "read_lines", lines_before)
     else:
         monkeypatch.setattr(_files, "large_text", gone)
         monkeypatch.setattr("rankmeter._cli._trec_eval._files.large_text", gone)
@@ -731,7 +731,7 @@ def test_compiled_code_keeps_no_reference():
 def test_topics_are_not_cut():
     content = b"".join(b"%d 0 d%d 1\n" % (topic, i) for topic in range(5) for i in range(topic + 1))
     starts = [content.index(b"%d 0 d0" % topic) for topic in range(5)]
-    with Text("run", content).opened() as piece:
+    with Text("run", content).open_pieces() as piece:
         cuts = [_lines._next_topic_start(piece, at, len(content)) for at in range(1, len(content))]
     assert cuts == sorted(cuts)
     assert {*cuts} <= {*starts, len(content)}
@@ -755,7 +755,7 @@ TOPICS_IN_PIECES = [  # a content, and where its second whole topic begins
 
 @pytest.mark.parametrize(("content", "second"), TOPICS_IN_PIECES)
 def test_where_topics_begin_in_a_piece(content, second):
-    with Text("run", content).opened() as piece:
+    with Text("run", content).open_pieces() as piece:
         assert _lines._next_topic_start(piece, 1, len(content)) == (
             len(content) if second < 0 else second
         )

@@ -135,7 +135,7 @@ def test_compiled_code_reads_what_python_reads(seed, monkeypatch):
         if lists is None:
             return None
         at = np.sort(np.arange(8) % len(lists.users))
-        looked_up = lists.look_up(at, Objects(sought, lists.item_type))
+        looked_up = lists.look_up_scores(at, Objects(sought, lists.item_type))
         return lists.item_type, lists.offsets.tolist(), lists.numbers.tolist(), repr(looked_up)
 
     compiled = found()
@@ -166,7 +166,9 @@ def test_compiled_code_reads_and_looks_up_lists_as_python_does(monkeypatch, seed
         if lists is None:
             return None
         at = np.sort(np.arange(12) % max(len(lists.users), 1))
-        looked_up = lists.look_up(at, Objects(sought, lists.item_type)) if len(lists) else None
+        looked_up = (
+            lists.look_up_scores(at, Objects(sought, lists.item_type)) if len(lists) else None
+        )
         return lists.item_type, lists.offsets.tolist(), repr(looked_up)
 
     compiled = found(), outcome_of(data)
@@ -324,11 +326,11 @@ def test_counting_in_place_is_counting_rows(seed):
 
 def test_some_users_of_lists():
     table = read_rankings({"u": {"a": 1.0}, "v": {"b": 2.0, "a": 1.0}, "w": {}})
-    part = table.of_user("v")
+    part = table.rows_of_user("v")
     assert isinstance(part.rows, Lists)
     assert part.frame.rows() == [("v", "b", 2.0), ("v", "a", 1.0)]
     assert part.empty_users.to_list() == []
-    assert table.of_user("w").empty_users.to_list() == ["w"]
+    assert table.rows_of_user("w").empty_users.to_list() == ["w"]
 
 
 def test_all_items_of_all_dictionaries_are_looked_at():
@@ -389,8 +391,8 @@ def test_infinite_gains_are_refused_in_place_too():
 def test_lists_that_change_after_they_were_read_are_refused():
     lists = {"u": ["a", "b"], "v": ["b", "c"]}
     table = read_rankings(lists)
-    assert not table.rows.changed
+    assert not table.rows.has_changed
     lists["u"].remove("a")
-    assert table.rows.changed
+    assert table.rows.has_changed
     with pytest.raises(DataError, match="has changed since it was read"):
         table.rows.items()

@@ -156,7 +156,7 @@ def test_ids_meet_where_no_id_changes_its_meaning(
 
     assert (rankings.frame[role].to_list(), truth.frame[role].to_list()) == expected
     assert rankings.frame[role].dtype == truth.frame[role].dtype
-    assert rankings.empty_users.series().dtype == rankings.frame["user"].dtype
+    assert rankings.empty_users.to_series().dtype == rankings.frame["user"].dtype
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def _run_command(
     else:
         paths = [(str(train), str(test))]
     tables = [part for fold in folds for part in (fold.train, fold.test)]
-    frames = dict(zip(chain(*paths), map(read.as_in_input, tables), strict=True))
+    frames = dict(zip(chain(*paths), map(read.restore_input_columns, tables), strict=True))
     write_frames(frames, folders=output is not None)
     splits = [
         {"method": fold.method, "train": train, "test": test, "counts": fold.counts}

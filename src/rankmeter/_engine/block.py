@@ -78,7 +78,7 @@ class Block:
             try:
                 self._aligned[key] = align(self.systems[name], truth, listing)
             finally:
-                if self.truth.rows.changed or self.systems[name].rows.changed:
+                if self.truth.rows.has_changed or self.systems[name].rows.has_changed:
                     raise DataError(CHANGED)
         return self._aligned[key]
 

@@ -54,7 +54,7 @@ class CountedQueries:
         return self
 
     def of_user(self, user: object, system: str) -> CountedQueries:  # noqa: ARG002 - it has one
-        number = user if self.ids is None else (self.ids.series() == user).arg_true()[0]
+        number = user if self.ids is None else (self.ids.to_series() == user).arg_true()[0]
         row = np.array([number], dtype=np.int64)
         return replace(self, queries=self.queries.take(row), ids=None)
 
@@ -259,8 +259,8 @@ class Tables:
                 "rankings that were read in pieces are not in memory: evaluate the rows of one "
                 "user alone", option="engine",
             )  # fmt: skip
-        systems = {system: self.systems[system].of_user(user)}
-        return Block(self.truth.of_user(user), systems, tables=self.side, keep=True)
+        systems = {system: self.systems[system].rows_of_user(user)}
+        return Block(self.truth.rows_of_user(user), systems, tables=self.side, keep=True)
 
     def run(self, plan: Plan) -> dict[str, Scores]:
         """Score all blocks and merge the scores; see `Data.run`."""

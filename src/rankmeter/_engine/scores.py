@@ -98,7 +98,7 @@ class Scores:
         """Ids of the users, or row numbers from 0 if users have no ids."""
         if self.ids is None:
             return pl.Series("user", np.arange(self.n_users))
-        return self.ids.series().alias("user")
+        return self.ids.to_series().alias("user")
 
     @cached_property
     def values(self) -> dict[str, FloatArray]:
@@ -143,7 +143,7 @@ class Scores:
         order = np.arange(sum(part.n_users for part in scores))
         ids_of_blocks = [part.ids for part in scores if part.ids is not None]
         if len(ids_of_blocks) == len(scores):
-            users = pl.concat([users.series() for users in ids_of_blocks])
+            users = pl.concat([users.to_series() for users in ids_of_blocks])
             order = users.arg_sort().to_numpy().astype(np.int64)
             ids = IdSeries(users.sort())
             if users.n_unique() != len(users):

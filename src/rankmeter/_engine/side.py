@@ -139,7 +139,7 @@ def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
     if inputs.features is not None:
         items = _fit_items(inputs.features, table)
     if inputs.items_shown is not None:
-        catalogue = inputs.items_shown.fit("item", table)
+        catalogue = inputs.items_shown.fit_keys("item", table)
     if inputs.baseline is not None:
         rows = _fit_ids(inputs.baseline.frame, inputs.baseline, table)
         no_users = IdSeries(rows["user"].clear())

@@ -52,7 +52,7 @@ class SideTables:
         """Codes of all items: indices in sorted order."""
         side = self.side
         tables = self.truth, *self.systems.values()
-        columns = [items for table in tables for items in table.rows.listed()]
+        columns = [items for table in tables for items in table.rows.listed_items()]
         columns += [] if side.train is None else [side.train["item"]]
         columns += [] if side.items is None else [side.items.ids]
         columns += [] if side.catalogue is None else [side.catalogue]
@@ -91,7 +91,7 @@ class SideTables:
         """
         is_named = np.zeros(self.items.n, dtype=bool)
         for table in (self.truth, *self.systems.values()):
-            for items in table.rows.listed():
+            for items in table.rows.listed_items():
                 is_named[self.items.encode(items)] = True
         has_overlap = {
             name: bool((table.known & is_named).any())
@@ -237,7 +237,7 @@ class SideTables:
         InvalidValueError
             If the subtopic of a judgment is missing.
         """
-        if not self.truth.by_subtopic:
+        if not self.truth.has_subtopics:
             return None
         judged = self.truth.frame
         refuse_values(

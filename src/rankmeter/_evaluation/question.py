@@ -245,12 +245,12 @@ class Question:
         else:
             judged = self.reading.read_truth(truth, by_side["truth"])
         columns = by_side["truth"]
-        unused = columns.check() if isinstance(columns, SharedColumns) else ()
-        judged, tables = unify_all_id_types(judged.doubted(label_caution(judged)), tables)
+        unused = columns.check_absent_columns() if isinstance(columns, SharedColumns) else ()
+        judged, tables = unify_all_id_types(judged.with_caution(label_caution(judged)), tables)
         if plan.assumes_relevance:
-            judged = judged.doubted(threshold_caution(judged))
+            judged = judged.with_caution(threshold_caution(judged))
         tables = {name: self.reading.load_judged(t, judged, plan) for name, t in tables.items()}
-        tables = {name: t.doubted(swap_caution(t, judged)) for name, t in tables.items()}
+        tables = {name: t.with_caution(swap_caution(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
             warn(*table.origin.cautions)
         side = read_side(self.side_data, next(iter(tables.values())), plan.n_items)
@@ -259,7 +259,7 @@ class Question:
         words = next((words for words in vocabularies if words != USERS), USERS)
         engine = self.reading.describe(tables.values())
         notes = (*side.notes, *unused)
-        if judged.by_subtopic and any(entry.spec.intent_aware for entry in plan.metrics):
+        if judged.has_subtopics and any(entry.spec.intent_aware for entry in plan.metrics):
             other = "" if side.items is None else ", not the categories of items="
             notes += (f"intent-aware metrics use the subtopics of {judged.source}{other}",)
         return replace(plan, engine=engine, side=notes, words=words), judged, tables, side

@@ -102,7 +102,9 @@ def _create_ranking(
 ) -> Ranking:
     """Create the ranking for the kind of `rows`, given the user of each row or index entry."""
     falling = listing is None
-    return Rows(rankings, rows.by_row(user), truth, truth.choices.score_type, falling=falling)
+    return Rows(
+        rankings, rows.expand_to_rows(user), truth, truth.choices.score_type, falling=falling
+    )
 
 
 @_create_ranking.register
@@ -118,7 +120,7 @@ def _create_ranking_by_user(
 ) -> Ranking:
     if listing is None:
         return Lookup(rows, user, truth.codes.n, truth.choices.score_type)
-    return Rows(rankings, rows.by_row(user), truth, truth.choices.score_type, falling=False)
+    return Rows(rankings, rows.expand_to_rows(user), truth, truth.choices.score_type, falling=False)
 
 
 def relevant_items(truth: Judged, items: Codes) -> Shown:

@@ -71,7 +71,7 @@ class Codes:
         filled = [ids for ids in columns if len(ids)]
         if _are_few(filled) or _dense_range(filled) is not None:
             return cls(distinct_ids(columns))
-        folded = [_collapse_runs(ids.series()) for ids in filled]
+        folded = [_collapse_runs(ids.to_series()) for ids in filled]
         codes = cls(_unique_ids([values for values, _ in folded]))
         codes._known = [
             (ids, codes._repeat_codes(*fold)) for ids, fold in zip(filled, folded, strict=True)
@@ -89,7 +89,7 @@ class Codes:
             return dense
         if self._are_few(ids):
             return self._look_up_in_dict(ids)
-        return self._repeat_codes(*_collapse_runs(ids.series()))
+        return self._repeat_codes(*_collapse_runs(ids.to_series()))
 
     def _repeat_codes(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
         """Codes of ids in runs: the code of each value, repeated by the length of its run."""
@@ -103,7 +103,7 @@ class Codes:
             return (
                 self._look_up_in_dict(ids)
                 if self._are_few(ids)
-                else self._look_up_by_polars(ids.series())
+                else self._look_up_by_polars(ids.to_series())
             )
         offset = _offsets_from_lowest(ids, self.low)
         code = self.table.take(offset, mode="clip")
@@ -126,14 +126,14 @@ class Codes:
         if ids.dtype == pl.String:
             code = ids.cast(self._user_enum, strict=False).to_physical().cast(pl.Int64)
         else:
-            places = self.users.series().to_frame("id").with_columns(place=pl.int_range(self.n))
+            places = self.users.to_series().to_frame("id").with_columns(place=pl.int_range(self.n))
             joined = ids.to_frame("id").join(places, on="id", how="left", maintain_order="left")
             code = joined["place"]
         return code.fill_null(-1).to_numpy()
 
     @cached_property
     def _user_enum(self) -> pl.Enum:
-        return pl.Enum(self.users.series())
+        return pl.Enum(self.users.to_series())
 
     def mask_users_in(self, *columns: Ids | pl.Series) -> npt.NDArray[np.bool_]:
         """Mask of the users that occur in any of the columns."""
@@ -150,7 +150,7 @@ def distinct_ids(columns: Sequence[Ids]) -> Ids:
         return columns[0]
     if _are_few(filled):
         return Objects(sorted({user for ids in filled for user in ids.to_list()}), filled[0].type)
-    all_series = [ids.series() for ids in filled]
+    all_series = [ids.to_series() for ids in filled]
     dtype = all_series[0].dtype
     if (ends := _dense_range(filled)) is not None:
         present = np.zeros(ends[1] - ends[0] + 1, dtype=bool)
@@ -176,7 +176,7 @@ def _dense_range(columns: Sequence[Ids]) -> tuple[int, int] | None:
     """Return (min, max) of dense integer ids, else None."""
     if not columns or not all(map(len, columns)) or columns[0].type == "String":
         return None
-    lows, highs = zip(*(part.ends() for part in columns), strict=True)
+    lows, highs = zip(*(part.min_and_max() for part in columns), strict=True)
     low, high = min(lows), max(highs)
     return (low, high) if are_dense(low, high, sum(map(len, columns))) else None
 
@@ -200,7 +200,7 @@ def are_dense(low: int, high: int, n: int) -> bool:
 
 def _offsets_from_lowest(ids: Ids, low: int) -> IntArray:
     """Subtract the lowest id from the ids."""
-    numbers: IntArray = ids.integers().astype(np.int64, copy=False)
+    numbers: IntArray = ids.to_integers().astype(np.int64, copy=False)
     return numbers - low if low else numbers
 
 
@@ -214,7 +214,7 @@ _SAMPLE = 1000
 def is_grouped_by_user(table: Table) -> bool:
     """Whether user ids are text and the rows of each user seem to be contiguous."""
     users = table.users
-    return users.type == "String" and runs_of_ids(users.series().head(_SAMPLE)) is not None
+    return users.type == "String" and runs_of_ids(users.to_series().head(_SAMPLE)) is not None
 
 
 def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
@@ -236,7 +236,7 @@ def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]
     def build_part(number: int) -> Share:
         places = [part.positions_in_part(number) for part in division]
         divided = [
-            table.only(rows, empty)
+            table.select_rows(rows, empty)
             for table, rows, empty in zip(tables, places[::2], places[1::2], strict=True)
         ]
         if codes is None:
@@ -249,7 +249,7 @@ def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]
                 _user_columns(tables), _user_columns(divided), places, strict=True
             )
         ]
-        return Codes(codes.users.where(is_inside), known_codes), divided
+        return Codes(codes.users.filter(is_inside), known_codes), divided
 
     filled = np.zeros(n, dtype=bool)
     for part in division:
@@ -290,13 +290,13 @@ def _part_by_id_range(n: int, tables: Sequence[Table]) -> Callable[[Ids], npt.ND
     users = [table.users for table in tables if table.height]
     if not users or users[0].type == "String":
         return None
-    samples = [ids.integers()[:: len(ids) // _SAMPLE + 1] for ids in users]
+    samples = [ids.to_integers()[:: len(ids) // _SAMPLE + 1] for ids in users]
     starts = np.quantile(np.concatenate(samples), np.arange(1, n) / n, method="nearest")
     small = np.min_scalar_type(n)
-    return lambda users: np.searchsorted(starts, users.integers(), side="right").astype(small)
+    return lambda users: np.searchsorted(starts, users.to_integers(), side="right").astype(small)
 
 
 def _part_by_hash(n: int, users: Ids) -> npt.NDArray[Any]:
     half = np.uint64(32)
-    part: npt.NDArray[Any] = (users.series().hash(3).to_numpy() >> half) * np.uint64(n) >> half
+    part: npt.NDArray[Any] = (users.to_series().hash(3).to_numpy() >> half) * np.uint64(n) >> half
     return part.astype(np.min_scalar_type(n))

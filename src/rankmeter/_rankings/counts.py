@@ -137,7 +137,7 @@ class Candidates:
     def followed_by(self, marks: Marks) -> Candidates:
         """Append rows with higher numbers."""
         rows = self.marks_at(np.arange(self.user.size))
-        items = IdSeries(pl.concat([rows.item.series(), marks.item.series()]))
+        items = IdSeries(pl.concat([rows.item.to_series(), marks.item.to_series()]))
         positions = rows.user.size + np.arange(marks.user.size)
         appended = replace(marks, items=items, position=positions)
         return self._from_marks(replace(rows, items=items).followed_by(appended))

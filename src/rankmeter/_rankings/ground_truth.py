@@ -37,7 +37,7 @@ class Judged:
     def frame(self) -> pl.DataFrame:
         """Frame of the judgments with the columns ``item``, ``gain`` and ``code`` of the user."""
         columns = {
-            "item": self.items.series(),
+            "item": self.items.to_series(),
             "gain": to_series(self.gain),
             "code": to_series(self.code),
         }
@@ -49,10 +49,10 @@ class Judged:
         return self.rows.items()
 
     def items_for_lookup(self, lists: ByUser) -> Any:
-        """Convert the items to the form that `look_up` takes, once for each type of lists."""
+        """Convert the items to the form that lookups take, once for each type of lists."""
         kind = type(lists)
         if kind not in self._sought:
-            self._sought[kind] = lists.sought(self.items)
+            self._sought[kind] = lists.to_lookup_keys(self.items)
         return self._sought[kind]
 
 
@@ -62,7 +62,7 @@ def prepare_truth(
     """Prepare the ground truth of a block for `align`; `names` are the codes of items for hits."""
     counts: dict[str, int] = {}
     code, rows, contradictions = codes.encode(truth.users), truth.rows, Refused()
-    code, gain = rows.by_row(code), truth.gains
+    code, gain = rows.expand_to_rows(code), truth.gains
     # An index has no item twice for a user.
     if not rows.is_index and Pairs.of(code, truth.frame["item"], codes.n).repeated:
         frame, contradictions = unique_judgments(truth, choices, counts)

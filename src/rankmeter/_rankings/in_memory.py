@@ -97,10 +97,10 @@ class Kept(Rows):
         self.rest, self.end, self.source = remainder, remainder.end, rankings.source
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        users = self.codes.users.series()
-        rows = {"user": users.gather(to_series(marks.user)), "item": marks.item.series()}
+        users = self.codes.users.to_series()
+        rows = {"user": users.gather(to_series(marks.user)), "item": marks.item.to_series()}
         rows["number"] = to_series(marks.row)
-        counts = self.rest.count(
+        counts = self.rest.count_candidates(
             pl.DataFrame(rows), marks.value, definite_tie_rule(ties), self.score_type
         )
         n_ranked = self._numbers_by_code(self.rest.users, self.rest.n_rows).astype(np.int64)
@@ -125,7 +125,7 @@ class Kept(Rows):
         )
         n_gone = np.bincount(code[lost], minlength=1)
         if n_gone.max() > (self.order == "rank"):
-            user = self.codes.users.series()[int(n_gone.argmax())]
+            user = self.codes.users.to_series()[int(n_gone.argmax())]
             raise UsageError(
                 f"list metrics: {self.source} repeats an item of user {user!r}, and "
                 "items that were not kept would move up. Remove repeated items, or choose "
@@ -179,12 +179,12 @@ class Lookup:
         users, item_type = self.lists.users, self.lists.item_type
         list_index = np.arange(len(users))
         if users.type != item_type:
-            text = users.series().cast(pl.String)
+            text = users.to_series().cast(pl.String)
             ids = text.cast(getattr(pl, item_type), strict=False)
             list_index = np.flatnonzero(ids.cast(pl.String).eq_missing(text).to_numpy())
             users = IdSeries(ids)
         items, n = users.take(list_index), list_index.size
-        sought = self.lists.sought(items)
+        sought = self.lists.to_lookup_keys(items)
         marks = self._find_marks(list_index, sought, np.zeros(n), items, np.arange(n))
         return marks if self.order == "list" else replace(marks, row=marks.row - 1)
 
@@ -205,7 +205,7 @@ class Lookup:
         self, list_index: IntArray, lookup_items: Any, gain: FloatArray, items: Ids, index: IntArray
     ) -> Marks:
         """Find items in the lists `list_index`, as marks; `index` is of their gains and names."""
-        number = self.lists.look_up(list_index, lookup_items)
+        number = self.lists.look_up_scores(list_index, lookup_items)
         held = np.flatnonzero(~np.isnan(number))
         list_index, index, number = list_index[held], index[held], number[held]
         user, gain = self.code[list_index], gain[index]
@@ -223,7 +223,7 @@ class _ListedItems(Candidates):
     lists: ByUser
 
     def items_at(self, rows: IntArray) -> Ids:
-        return self.lists.take(rows)
+        return self.lists.take_items(rows)
 
     def holds(self, marks: Marks) -> BoolArray:
         """Mask of the marks among these rows; rows without a number count as present."""
@@ -235,6 +235,8 @@ class _ListedItems(Candidates):
         unnumbered = np.flatnonzero(row < 0)
         unnumbered = unnumbered[np.argsort(marks.user[unnumbered], kind="stable")]
         list_index = marks.user[unnumbered]
-        position = self.lists.places(list_index, self.lists.sought(marks.only(unnumbered).item))
+        position = self.lists.look_up_positions(
+            list_index, self.lists.to_lookup_keys(marks.only(unnumbered).item)
+        )
         row[unnumbered] = self.lists.offsets[list_index] + position.astype(np.int64)
         return replace(marks, row=row)

@@ -120,13 +120,13 @@ def _merge_same_truth(first: Table, second: Table) -> Table:
         raise IdTypeError("The user ids of all systems must be of one type: integers or strings.")
     relevant = [frame.filter(pl.col("gain") > 0).sort("user", "item") for frame in frames]
     if not relevant[0].equals(relevant[1]):
-        sizes = [len(table.users.series().unique()) for table in (first, second)]
+        sizes = [len(table.users.to_series().unique()) for table in (first, second)]
         different = f"{sizes[0]:,} and {counted(sizes[1], 'user')}" if sizes[0] != sizes[1] else ""
         raise DataError(
             f"the systems have different relevant items{different and f' ({different})'}: compare "
             "the same queries in the same order, or name them by users="
         )
     judgments = pl.concat(frames).unique(maintain_order=True)
-    empty = pl.concat([table.empty_users.series() for table in (first, second)]).unique()
+    empty = pl.concat([table.empty_users.to_series() for table in (first, second)]).unique()
     empty = empty.filter(~empty.is_in(judgments["user"].implode()))
     return replace(first.with_rows(judgments), empty_users=IdSeries(empty))

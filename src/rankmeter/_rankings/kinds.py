@@ -100,8 +100,8 @@ class Scores(Kind):
         cells = cells.settled(plan.bad_scores, counts)
         everyone, full = IdSeries(users), cells.lengths > 0
         rows = MatrixRows(
-            users=everyone.where(full),
-            empty_users=everyone.where(~full),
+            users=everyone.filter(full),
+            empty_users=everyone.filter(~full),
             offsets=np.append(0, np.cumsum(cells.lengths[full])),
             numbers=cells.value,
             item_type=IdSeries(items).type,
@@ -140,11 +140,11 @@ class _CountedQueries(Kind):
     def judged(self) -> Table:
         """Judgments with item 0 of each query as relevant."""
         frame = self._frame_of_items(to_series(np.ones(self.queries.n), "gain"))
-        return _create_judgments(frame, self.users.series().head(0), type(self).__name__)
+        return _create_judgments(frame, self.users.to_series().head(0), type(self).__name__)
 
     def _frame_of_items(self, numbers: pl.Series) -> pl.DataFrame:
         item = to_series(np.zeros(self.queries.n, dtype=np.int64), "item")
-        return pl.DataFrame([self.users.series().alias("user"), item, numbers])
+        return pl.DataFrame([self.users.to_series().alias("user"), item, numbers])
 
     def counted(self) -> Queries:
         return self.queries

@@ -106,7 +106,7 @@ def _sort_tied_rows(
     """Sort tied candidates by item."""
     index = np.flatnonzero(np.append(equals_next, False) | np.append(False, equals_next))
     run = np.cumsum(np.append(True, ~equals_next))[index]
-    key = item_sort_key(item.take(rows[index]).series(), choices.ties)
+    key = item_sort_key(item.take(rows[index]).to_series(), choices.ties)
     frame = pl.DataFrame({"run": to_series(run), "key": key, "position": to_series(rows[index])})
     descending = "descending" in choices.ties
     ordered = frame.sort("run", "key", "position", descending=[False, descending, False])

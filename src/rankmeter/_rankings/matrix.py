@@ -130,11 +130,11 @@ class MatrixRows(ByUser):
         columns = np.tile(np.arange(len(self.column_ids)), len(self.users))
         return self.column_ids.take(columns if self.of_column is None else self.of_column)
 
-    def take(self, places: IntArray) -> Ids:
-        columns = places % max(len(self.column_ids), 1)
-        return self.column_ids.take(columns if self.of_column is None else self.of_column[places])
+    def take_items(self, indices: IntArray) -> Ids:
+        columns = indices % max(len(self.column_ids), 1)
+        return self.column_ids.take(columns if self.of_column is None else self.of_column[indices])
 
-    def places(self, list_index: IntArray, items: Ids) -> FloatArray:
+    def look_up_positions(self, list_index: IntArray, items: Ids) -> FloatArray:
         column_of = self._column_of
         column = np.fromiter((column_of.get(item, -1) for item in items), np.int64, len(items))
         if self.of_column is None:
@@ -146,7 +146,7 @@ class MatrixRows(ByUser):
         is_there = (column >= 0) & (self._keys.take(cell, mode="clip") == key)
         return np.where(is_there, cell - self.offsets[list_index], np.nan)
 
-    def _own_fields(self, mask: BoolArray) -> dict[str, Any]:
+    def _filter_subclass_fields(self, mask: BoolArray) -> dict[str, Any]:
         return {"of_column": None if self.of_column is None else self.of_column[mask]}
 
     @cached_property

@@ -127,7 +127,7 @@ def collect_judged_rows(
     """
     with_self, repeats = needs_self_and_repeats(alignments)
     pieces, limit = cast("InPieces", table.rows).pieces, memory_limit // 2
-    types = {role: table.dtype(role) for role in ("user", "item")}
+    types = {role: table.id_dtype(role) for role in ("user", "item")}
     judged, sizes = _Hashes(_hash_pairs(truth.frame)), RowCounts(types["user"])
     collector = Repeats(pieces.n_rows, limit) if repeats else None
     tops = _Tops(table.order, depth, with_self=with_self)
@@ -148,7 +148,7 @@ def collect_judged_rows(
         return _Sifted(rows[indices], top, piece.empty_users.cast(types["user"]), piece.counts)
 
     counts = Counter(table.counts)
-    kept_rows, empty = [], [table.empty_users.series()]
+    kept_rows, empty = [], [table.empty_users.to_series()]
     for part in map_pieces(pieces, scan_piece, "finding judged items"):
         kept_rows.append(part.rows)
         tops.add(part.top)
@@ -166,7 +166,7 @@ def collect_judged_rows(
             .unique("number")
             .sort("number")
         )
-    pieces.check()
+    pieces.refuse_changed_rows()
     users, n_rows = sizes.counts_by_user()
     remainder = RereadCandidates(
         pieces, rows, users, n_rows, alignments=alignments, order=table.order,

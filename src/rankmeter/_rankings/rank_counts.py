@@ -168,8 +168,10 @@ class CountedRows(InFrame):
     is_index = is_counted = True
     count: Callable[[bool], Queries]  # given whether scores are compared as float32
 
-    def only(self, indices: IntArray) -> CountedRows:
-        return replace(super().only(indices), count=lambda single: self.count(single).take(indices))
+    def select_by_index(self, indices: IntArray) -> CountedRows:
+        return replace(
+            super().select_by_index(indices), count=lambda single: self.count(single).take(indices)
+        )
 
     def counts_at(self, code: IntArray, judged: Judged) -> tuple[RankCounts, BoolArray]:
         """Return counts at the judged items and a mask of positive scores; `code` is by query.
@@ -179,7 +181,7 @@ class CountedRows(InFrame):
         queries = self.count(judged.choices.score_type == "float32")
         query_of, n_ranked = np.full(judged.codes.n, -1), np.zeros(judged.codes.n, dtype=np.int64)
         query_of[code], n_ranked[code] = np.arange(code.size), queries.counts.n_ranked
-        rows = np.flatnonzero((query_of[judged.code] >= 0) & (judged.items.integers() == 0))
+        rows = np.flatnonzero((query_of[judged.code] >= 0) & (judged.items.to_integers() == 0))
         query = query_of[judged.code[rows]]
         counts = queries.counts.only(query)
         counts = replace(counts, user=judged.code[rows], gain=judged.gain[rows], n_ranked=n_ranked)

@@ -57,7 +57,7 @@ class Remainder:
         self._orders = [(a.score_type, definite_tie_rule(a.ties)) for a in usual]
         self._counts: dict[Order, Counts] = {}
 
-    def count(
+    def count_candidates(
         self, rows: pl.DataFrame, value: FloatArray, ties: TieRule | None, score_type: str
     ) -> Counts:
         """Count as in `Rest`; counts at all rows in memory are cached."""
@@ -80,7 +80,7 @@ class Remainder:
 
     def tied_rows(self) -> BoolArray:
         value = self._sort_keys(self.kept_rows, "float64")
-        return self.count(self.kept_rows, value, None, "float64")[1] > 0
+        return self.count_candidates(self.kept_rows, value, None, "float64")[1] > 0
 
     def _sort_keys(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
         """Sort keys of some rows."""
@@ -168,7 +168,7 @@ class RereadCandidates(Remainder):
             return piece.height, kept_indices.size
 
         sizes = list(map_pieces(self.pieces, scan_piece, "counting"))
-        self.pieces.check()
+        self.pieces.refuse_changed_rows()
         if (
             sum(n for n, _ in sizes) != self._n_all
             or sum(n for _, n in sizes) != self.kept_rows.height

@@ -110,8 +110,8 @@ class _Rules:
         """Apply the rule for repeated rows: refuse, count each, or make only the best a mark."""
         rule, n = self.judged.choices.duplicates, worse.row.size
         if rule in ("error", "unchecked"):
-            users = self.judged.codes.users.series().gather(to_series(worse.user))
-            return Refused.of(n, pl.DataFrame({"user": users, "item": worse.item.series()}))
+            users = self.judged.codes.users.to_series().gather(to_series(worse.user))
+            return Refused.of(n, pl.DataFrame({"user": users, "item": worse.item.to_series()}))
         notes["duplicate_items_counted" if rule == "each" else "duplicate_items_dropped"] = n
         if rule != "each":
             self.marks = self.marks.only(~np.isin(self.marks.row, worse.row))
@@ -128,7 +128,7 @@ class _Rules:
             notes["excluded_items"] = rows.row.size
         items, codes = self.judged.items, self.judged.codes
         self.is_own = are_self_items(
-            codes.users.series().gather(to_series(self.judged.code)), items.series()
+            codes.users.to_series().gather(to_series(self.judged.code)), items.to_series()
         )
         self.marks, self.holders = (
             marks.only(~self.is_own[marks.position]) for marks in (self.marks, self.holders)
@@ -147,7 +147,7 @@ class _Rules:
         wrong = np.flatnonzero(_close_gaps(self.holders.user, self.holders.value, rows) < 1)
         if wrong.size:
             first = int(wrong[0])
-            user = self.judged.codes.users.series()[int(self.holders.user[first])]
+            user = self.judged.codes.users.to_series()[int(self.holders.user[first])]
             raise DataError(
                 f"exclude='self' leaves out more items above rank {self.holders.value[first]:g} of "
                 f"user {brief(user)} than there are ranks above it. Pass ranks that count tied "

@@ -58,7 +58,7 @@ def collect_judged_in_spark(
     """
     with_self, repeats = needs_self_and_repeats(alignments)
     rows = cast("InSpark", table.rows).query
-    pairs = truth.frame.select(_PAIR).cast(rows.ids, strict=False).drop_nulls().unique()
+    pairs = truth.frame.select(_PAIR).cast(rows.id_types, strict=False).drop_nulls().unique()
     row_counts = _query_by_parts(
         rows, pairs, "user", memory_limit, functools.partial(judged_rows_query, with_self=with_self)
     )
@@ -81,7 +81,7 @@ def collect_judged_in_spark(
     if sums["rows"] != row_counts["rows"].sum():
         raise changed_rankings_error()
     sums["no_user"] = int(first.users.filter(pl.col("user").is_null())["rows"].sum())
-    counts = rows.checked(sums)
+    counts = rows.check_counts(sums)
     users = _cast_ids(first.users, table)["user"]
     tops = frame.clear()
     if depth:
@@ -130,7 +130,7 @@ def _query_by_parts(
         condition = " AND ".join(conditions)
         if condition and low is None:
             condition = f"(user IS NULL OR {condition})"  # missing users are counted, too
-        results.append(rows.collect(query(rows.within(condition), part)))
+        results.append(rows.collect(query(rows.restrict_rows(condition), part)))
     return pl.concat(results)
 
 
@@ -141,7 +141,7 @@ def _sql_literal(user: object) -> str:
 
 def _cast_ids(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     """Cast the id columns of a frame to the id types of `table`; refuse ids outside these types."""
-    types = {role: table.dtype(role) for role in _PAIR if role in frame.columns}
+    types = {role: table.id_dtype(role) for role in _PAIR if role in frame.columns}
     try:
         return frame.cast(types)  # type: ignore[arg-type]
     except pl.exceptions.InvalidOperationError as error:
@@ -163,14 +163,14 @@ _OWN = "string(user) = string(item)"
 
 def judged_rows_query(rows: Query, pairs: pl.DataFrame, *, with_self: bool = False) -> Any:
     """Pass 1: query that counts equal rows with judged items, and all others as one null row."""
-    sent = rows.send(pairs).selectExpr("user", "item", "true AS hit")
+    sent = rows.broadcast_rows(pairs).selectExpr("user", "item", "true AS hit")
     condition = f"(hit OR {_OWN})" if with_self else "hit"
-    condition = f"{condition} AND item IS NOT NULL AND {rows.usable} IS NOT NULL"
-    columns = {"user": "user", "item": "item", rows.order: rows.usable}
-    rows_or_nulls = rows.all.join(sent, _PAIR, "left").selectExpr(
+    condition = f"{condition} AND item IS NOT NULL AND {rows.usable_value_sql} IS NOT NULL"
+    columns = {"user": "user", "item": "item", rows.order: rows.usable_value_sql}
+    rows_or_nulls = rows.all_rows.join(sent, _PAIR, "left").selectExpr(
         *(f"CASE WHEN {condition} THEN {value} END AS {name}" for name, value in columns.items())
     )
-    return rows.grouped(rows_or_nulls, [*columns], "count(1) AS rows")
+    return rows.aggregate(rows_or_nulls, [*columns], "count(1) AS rows")
 
 
 def repeated_hashes_query(rows: Query) -> Any:
@@ -179,7 +179,7 @@ def repeated_hashes_query(rows: Query) -> Any:
     Hashes are not counted before they are moved: nearly all differ, so this would save nothing.
     """
     hashes = rows.candidates.selectExpr(_HASH).repartition("hash")
-    return rows.grouped(hashes, ["hash"], "count(1) AS n").where("n > 1").select("hash")
+    return rows.aggregate(hashes, ["hash"], "count(1) AS n").where("n > 1").select("hash")
 
 
 def rows_between_marks_query(rows: Query, value: str, marks: Any) -> Any:
@@ -195,15 +195,17 @@ def rows_between_marks_query(rows: Query, value: str, marks: Any) -> Any:
         "rounded = 1",
     )
     bits = " | ".join(f"shiftleft(int({condition}), {bit})" for bit, condition in enumerate(bad))
-    all_rows = rows.all.selectExpr("user", f"{bits} AS bad", f"{rows.usable} AS {rows.order}")
+    all_rows = rows.all_rows.selectExpr(
+        "user", f"{bits} AS bad", f"{rows.usable_value_sql} AS {rows.order}"
+    )
     all_rows = all_rows.selectExpr("user", "bad", f"{value} AS value")
     is_between = "user = mark_user AND value <= mark AND (last IS NULL OR value > last)"
-    joined = all_rows.join(marks, rows.condition(is_between), "left")
+    joined = all_rows.join(marks, rows.join_condition(is_between), "left")
     joined = joined.selectExpr("*", "CASE WHEN place IS NULL THEN user END AS unplaced").drop(
         "user"
     )
     keys = ["place", "unplaced", "bad"]
-    joined = rows.grouped(joined, keys, "count(1) AS rows", "count_if(value = mark) AS tied")
+    joined = rows.aggregate(joined, keys, "count(1) AS rows", "count_if(value = mark) AS tied")
     return joined.withColumnRenamed("unplaced", "user")
 
 
@@ -213,8 +215,8 @@ def preceding_rows_query(rows: Query, value: str, ties: TieRule, marks: Any) -> 
     candidates = rows.candidates.selectExpr("user", "item", f"{value} AS value")
     marks = marks.selectExpr("place", "mark_user", "mark", f"{_tie_sort_key(ties, text)} AS key")
     before = f"{_tie_sort_key(ties, text)} {'>' if 'descending' in ties else '<'} key"
-    tied = rows.condition(f"user = mark_user AND value = mark AND {before}")
-    return rows.grouped(candidates.join(marks, tied), ["place"], "count(1) AS n")
+    tied = rows.join_condition(f"user = mark_user AND value = mark AND {before}")
+    return rows.aggregate(candidates.join(marks, tied), ["place"], "count(1) AS n")
 
 
 def top_rows_query(rows: Query, depth: int, *, with_self: bool = False) -> Any:
@@ -231,7 +233,7 @@ def top_rows_query(rows: Query, depth: int, *, with_self: bool = False) -> Any:
 
 
 def _tie_sort_key(ties: TieRule, text: bool) -> str:
-    """SQL sort key of tied items; consistent with `places`."""
+    """SQL sort key of tied items; consistent with `id_sort_keys`."""
     if ties.startswith("text") or (ties.startswith("native") and text):
         return "string(item)"
     if not text:
@@ -249,7 +251,7 @@ def _collect_repeated_rows(rows: Query) -> pl.DataFrame | None:
     hashes = rows.collect(repeated_hashes_query(rows))
     if hashes.is_empty():
         return None
-    found = rows.candidates.selectExpr("*", _HASH).join(rows.send(hashes), "hash", "semi")
+    found = rows.candidates.selectExpr("*", _HASH).join(rows.broadcast_rows(hashes), "hash", "semi")
     return rows.collect(found.drop("hash"))
 
 
@@ -258,9 +260,12 @@ def _collect_example_rows(rows: Query, pairs: pl.DataFrame) -> pl.DataFrame:
     candidates = rows.candidates
     smallest = f"min(struct(user, item, {rows.order})) AS one"
     queries = [
-        rows.grouped(candidates, [role], smallest).orderBy(role).limit(_SMALLEST) for role in _PAIR
+        rows.aggregate(candidates, [role], smallest).orderBy(role).limit(_SMALLEST)
+        for role in _PAIR
     ]
-    common = candidates.join(rows.send(pairs.select("item").unique()), "item", "semi").limit(1)
+    common = candidates.join(
+        rows.broadcast_rows(pairs.select("item").unique()), "item", "semi"
+    ).limit(1)
     examples = [rows.collect(query.selectExpr("one.*")) for query in queries]
     examples.append(rows.collect(common).select(examples[0].columns))
     return pl.concat(examples).unique(_PAIR, maintain_order=True)
@@ -293,8 +298,8 @@ class Clustered(Remainder):
 
     def last_ranks(self) -> pl.DataFrame:
         def last_ranks_query(rows: Query, kept_pairs: pl.DataFrame) -> Any:
-            last_of_others = rows.candidates.join(rows.send(kept_pairs), _PAIR, "anti")
-            return rows.grouped(last_of_others, ["user"], "max(rank) AS rank")
+            last_of_others = rows.candidates.join(rows.broadcast_rows(kept_pairs), _PAIR, "anti")
+            return rows.aggregate(last_of_others, ["user"], "max(rank) AS rank")
 
         kept_pairs = _cast_uint64_to_int64(self.kept_rows.select(_PAIR).unique())
         last_of_others = _query_by_parts(
@@ -363,7 +368,7 @@ class Clustered(Remainder):
         )
         row_counts = _query_by_parts(
             self.query, _cast_uint64_to_int64(marks), "mark_user", self.memory_limit,
-            lambda rows, part: preceding_rows_query(rows, key, ties, rows.send(part)),
+            lambda rows, part: preceding_rows_query(rows, key, ties, rows.broadcast_rows(part)),
         )  # fmt: skip
         n = np.zeros(tied.size, dtype=np.int64)
         n[row_counts["place"].to_numpy()] = row_counts["n"].to_numpy()
@@ -430,7 +435,7 @@ def _tally_at_targets(rows: Query, targets: _Targets, kind: str, memory_limit: i
         marks,
         "mark_user",
         memory_limit,
-        lambda part, sent: rows_between_marks_query(part, value, part.send(sent)),
+        lambda part, sent: rows_between_marks_query(part, value, part.broadcast_rows(sent)),
     )
     n, tied = np.zeros((2, groups.height), dtype=np.int64)
     placed = row_counts.drop_nulls("place")

@@ -44,7 +44,7 @@ class Ids(ABC):
         """Select ids by index."""
 
     @abstractmethod
-    def series(self) -> pl.Series:
+    def to_series(self) -> pl.Series:
         """Convert the ids to a series."""
 
     def __iter__(self) -> Iterator[Any]:
@@ -52,18 +52,18 @@ class Ids(ABC):
 
     def to_list(self) -> list[Any]:
         """Convert the ids to a list of Python objects."""
-        return self.series().to_list()
+        return self.to_series().to_list()
 
-    def integers(self) -> npt.NDArray[Any]:
+    def to_integers(self) -> npt.NDArray[Any]:
         """Convert integer ids to an array."""
-        return self.series().to_numpy()
+        return self.to_series().to_numpy()
 
-    def ends(self) -> tuple[int, int]:
+    def min_and_max(self) -> tuple[int, int]:
         """Lowest and highest of integer ids."""
-        numbers = self.integers()
+        numbers = self.to_integers()
         return int(numbers.min()), int(numbers.max())
 
-    def where(self, mask: npt.NDArray[np.bool_]) -> Self:
+    def filter(self, mask: npt.NDArray[np.bool_]) -> Self:
         """Select ids by mask."""
         return self if mask.all() else self.take(np.flatnonzero(mask))
 
@@ -81,15 +81,15 @@ class Objects(Ids):
     def take(self, indices: npt.NDArray[np.int64]) -> Objects:
         return Objects([self.values[index] for index in indices.tolist()], self.type)
 
-    def series(self) -> pl.Series:
+    def to_series(self) -> pl.Series:
         if self.type == "String":
             return pl.Series(map(str.__str__, self.values), dtype=pl.String)
-        return to_series(self.integers())
+        return to_series(self.to_integers())
 
     def to_list(self) -> list[Any]:
         return [*map(str.__str__ if self.type == "String" else int, self.values)]
 
-    def integers(self) -> npt.NDArray[Any]:
+    def to_integers(self) -> npt.NDArray[Any]:
         return np.fromiter(self.values, self.type.lower(), len(self.values))
 
 
@@ -106,14 +106,14 @@ class IdSeries(Ids):
     def __len__(self) -> int:
         return len(self.ids)
 
-    def ends(self) -> tuple[int, int]:
+    def min_and_max(self) -> tuple[int, int]:
         """Lowest and highest id, without joining the chunks of the series."""
         return cast("int", self.ids.min()), cast("int", self.ids.max())
 
     def take(self, indices: npt.NDArray[np.int64]) -> IdSeries:
         return IdSeries(self.ids.gather(to_series(indices)))
 
-    def series(self) -> pl.Series:
+    def to_series(self) -> pl.Series:
         return self.ids
 
 
@@ -124,7 +124,7 @@ def as_ids(ids: Ids | pl.Series) -> Ids:
 
 def to_objects_or_series(ids: Ids) -> Ids:
     """Convert ids to Python objects if few, otherwise to a series."""
-    return Objects(ids.to_list(), ids.type) if len(ids) <= _FEW else IdSeries(ids.series())
+    return Objects(ids.to_list(), ids.type) if len(ids) <= _FEW else IdSeries(ids.to_series())
 
 
 _FEW = 10_000
@@ -151,7 +151,7 @@ class Stored(ABC):
         return len(self)
 
     @property
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether the data have been changed from outside since they were read."""
         return False
 
@@ -165,11 +165,11 @@ class Stored(ABC):
         """Whether all items are in memory."""
         return self.in_memory and not self.is_counted
 
-    def listed(self) -> list[pl.Series]:
+    def listed_items(self) -> list[pl.Series]:
         """List of series with all items that list metrics may read."""
         return [self.frame()["item"]]
 
-    def cast(self, role: str, dtype: pl.DataType) -> InFrame:
+    def cast_ids(self, role: str, dtype: pl.DataType) -> InFrame:
         """Cast the ids of a role to another type, in a frame."""
         return InFrame(self.frame().with_columns(pl.col(role).cast(dtype)))
 
@@ -200,29 +200,29 @@ class InFrame(Stored):
         """Item of each row."""
         return IdSeries(self.rows["item"])
 
-    def numbers_of(self, column: str) -> npt.NDArray[np.float64]:
+    def column_numbers(self, column: str) -> npt.NDArray[np.float64]:
         """Number of each row in a column."""
         return self.rows[column].to_numpy()
 
-    def by_row(self, of_users: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def expand_to_rows(self, user_values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Expand numbers of the `users` to a number for each row."""
-        return of_users
+        return user_values
 
-    def only(self, indices: npt.NDArray[np.int64]) -> Self:
+    def select_by_index(self, indices: npt.NDArray[np.int64]) -> Self:
         """Select rows by ascending index; consecutive rows are not copied."""
         if indices.size and indices[-1] - indices[0] < indices.size:
             return replace(self, rows=self.rows.slice(int(indices[0]), indices.size))
         return replace(self, rows=self.rows[indices])
 
-    def sizes(self) -> pl.Series:
+    def rows_per_user(self) -> pl.Series:
         """Number of rows of each user that has any."""
         return self.rows["user"].value_counts(name="n")["n"].cast(pl.Int64)
 
-    def tied(self, numbers: npt.NDArray[np.float64]) -> int:
+    def count_tied_rows(self, numbers: npt.NDArray[np.float64]) -> int:
         """Number of rows with the same user and number as another row."""
         return int(self.rows.select("user", number=to_series(numbers)).is_duplicated().sum())
 
-    def cast(self, role: str, dtype: pl.DataType) -> Self:
+    def cast_ids(self, role: str, dtype: pl.DataType) -> Self:
         return replace(self, rows=self.rows.with_columns(pl.col(role).cast(dtype)))
 
 
@@ -246,19 +246,21 @@ class ByUser(Stored):
         """All items, grouped by user."""
 
     @abstractmethod
-    def take(self, places: npt.NDArray[np.int64]) -> Ids:
+    def take_items(self, indices: npt.NDArray[np.int64]) -> Ids:
         """Select items by index; the indices of each user are contiguous."""
 
-    def sought(self, items: Ids) -> Any:
-        """Convert items of the same type to the form that `look_up` takes."""
+    def to_lookup_keys(self, items: Ids) -> Any:
+        """Convert items of the same type to the form that lookups take."""
         return items
 
-    def look_up(self, list_index: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
+    def look_up_scores(
+        self, list_index: npt.NDArray[np.int64], items: Any
+    ) -> npt.NDArray[np.float64]:
         """Score of each item in the list `list_index`, or position without scores; NaN if absent.
 
         All items of a list follow one another.
         """
-        position = self.places(list_index, items)
+        position = self.look_up_positions(list_index, items)
         if self.numbers is not None:
             is_there = ~np.isnan(position)
             row = self.offsets[list_index[is_there]] + position[is_there].astype(np.int64)
@@ -266,10 +268,12 @@ class ByUser(Stored):
         return position
 
     @abstractmethod
-    def places(self, list_index: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
+    def look_up_positions(
+        self, list_index: npt.NDArray[np.int64], items: Any
+    ) -> npt.NDArray[np.float64]:
         """Look up positions of items in the lists, with or without scores; NaN for absent items."""
 
-    def only(self, indices: npt.NDArray[np.int64]) -> Self:
+    def select_by_index(self, indices: npt.NDArray[np.int64]) -> Self:
         """Select users with their items by ascending index."""
         has_user = np.zeros(len(self.users), dtype=bool)
         has_user[indices] = True
@@ -282,11 +286,11 @@ class ByUser(Stored):
             empty_users=self.users.take(indices[:0]),
             offsets=np.append(0, np.cumsum(self.lengths[indices])),
             numbers=None if self.numbers is None else self.numbers[mask],
-            **self._own_fields(mask),
+            **self._filter_subclass_fields(mask),
         )
 
     @abstractmethod
-    def _own_fields(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    def _filter_subclass_fields(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """Fields specific to the subclass, for the items in the mask, which are full lists."""
 
     @property
@@ -303,17 +307,17 @@ class ByUser(Stored):
         """Number of items of each user."""
         return np.diff(self.offsets)
 
-    def numbers_of(self, column: str) -> npt.NDArray[np.float64]:
+    def column_numbers(self, column: str) -> npt.NDArray[np.float64]:
         return self.frame()[column].to_numpy() if self.numbers is None else self.numbers
 
-    def by_row(self, of_users: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        return np.repeat(of_users, self.lengths)
+    def expand_to_rows(self, user_values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return np.repeat(user_values, self.lengths)
 
-    def sizes(self) -> pl.Series:
+    def rows_per_user(self) -> pl.Series:
         return to_series(self.lengths)
 
-    def tied(self, numbers: npt.NDArray[np.float64]) -> int:
-        user = self.by_row(np.arange(len(self.users)))
+    def count_tied_rows(self, numbers: npt.NDArray[np.float64]) -> int:
+        user = self.expand_to_rows(np.arange(len(self.users)))
         order = np.lexsort((numbers, user))
         equal = (np.diff(user[order]) == 0) & (np.diff(numbers[order]) == 0)
         return int(np.count_nonzero(np.append(equal, False) | np.append(False, equal)))
@@ -324,9 +328,9 @@ class ByUser(Stored):
         return replace(self, numbers=gains, column="gain")
 
     def frame(self) -> pl.DataFrame:
-        users = self.users.series()[np.repeat(np.arange(len(self.users)), self.lengths)]
+        users = self.users.to_series()[np.repeat(np.arange(len(self.users)), self.lengths)]
         numbers = [] if self.numbers is None else [to_series(self.numbers, self.column)]
-        return pl.DataFrame([users.alias("user"), self.items().series().alias("item"), *numbers])
+        return pl.DataFrame([users.alias("user"), self.items().to_series().alias("item"), *numbers])
 
 
 AnyRows: TypeAlias = InFrame | ByUser
@@ -358,9 +362,9 @@ def id_sort_keys(ids: pl.Series, *, text: bool = False) -> pl.Series:
 def joint_id_sort_keys(columns: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.int64]:
     """Sort keys of the ids of all columns, concatenated, as in `id_sort_keys`."""
     if columns[0].type != "String" and not text:
-        return np.concatenate([text_of.integers() for text_of in columns])
+        return np.concatenate([text_of.to_integers() for text_of in columns])
     if sum(map(len, columns)) > _FEW_TO_ORDER:
-        together = pl.concat([text_of.series() for text_of in columns])
+        together = pl.concat([text_of.to_series() for text_of in columns])
         return id_sort_keys(together, text=text).to_numpy().astype(np.int64)
     written = [str(text_of) for part in columns for text_of in part]
     ordered = sorted({*written}, key=None if text else _id_sort_key)

@@ -72,7 +72,7 @@ class Spool:
             return pl.read_parquet(content)
         return pl.read_parquet(content, columns=list(names)).select(names)
 
-    def check(self) -> None:
+    def refuse_changed_rows(self) -> None:
         """Do nothing: no other process can change the file."""
 
 
@@ -147,13 +147,13 @@ def _read_file_in_chunks(
                 refuse_unused_numbers(chunk, "rankings", roles.values())
             first = replace(chunk, source=str(path), counts=Counter())
         frame = _chunk_to_frame(chunk, list(dict.fromkeys(roles.values())), name)
-        ids.add({role: frame[roles[role]] for role in ("user", "item")}, first, name)
+        ids.add_chunk({role: frame[roles[role]] for role in ("user", "item")}, first, name)
         first = replace(first, trimmed=first.trimmed and chunk.trimmed)
         counts.update(chunk.counts)
         spool.write(frame)
     if first is None:  # a header and nothing else, or one value without an end of line
         return None
-    return Chunks(spool, first, ids.examples(first), counts)
+    return Chunks(spool, first, ids.to_frame(first), counts)
 
 
 def _blocks_of_whole_lines(
@@ -225,7 +225,7 @@ class _IdSample:
         self.kept: dict[str, pl.Series] = {}
         self.whole = {"user": True, "item": True}
 
-    def add(self, columns: Mapping[str, pl.Series], first: Columns, name: Path) -> None:
+    def add_chunk(self, columns: Mapping[str, pl.Series], first: Columns, name: Path) -> None:
         """Add the relevant users and items of a chunk."""
         for role, column in columns.items():
             ids = column.alias(role)
@@ -246,7 +246,7 @@ class _IdSample:
             if len(examples) > 1:
                 self.kept[role] = pl.concat(examples).unique(maintain_order=True)
 
-    def examples(self, first: Columns) -> pl.DataFrame:
+    def to_frame(self, first: Columns) -> pl.DataFrame:
         """Frame of the sampled ids; the last id of the shorter column is repeated."""
         typed = {
             role: ids.cast(pl.Int64)

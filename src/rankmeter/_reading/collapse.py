@@ -40,7 +40,7 @@ class Collapse:
         """Replace the items of rankings by whole items, each at the rank of its best part."""
         return _collapse_rankings(rankings.rows, rankings, self)
 
-    def renamed(self, frame: pl.DataFrame, rankings: Table) -> pl.DataFrame:
+    def rename_to_wholes(self, frame: pl.DataFrame, rankings: Table) -> pl.DataFrame:
         """Rename items to whole items, with the original items in the column ``part``."""
         frame = frame.with_columns(part="item")
         item = frame["item"]
@@ -51,14 +51,14 @@ class Collapse:
                     f"integers, for example {brief(item[0])}. Pass a mapping from part to whole."
                 )
             return frame.with_columns(self.rule.alias("item"))
-        table = self.parts_like(item, rankings)
+        table = self.cast_parts_to_type_of(item, rankings)
         wholes = frame.join(table, on="item", how="left", maintain_order="left")
         if lost := wholes["whole"].null_count():
             unknown = wholes.filter(pl.col("whole").is_null())["item"].unique(maintain_order=True)
             raise _missing_parts_error(unknown, len(unknown), lost, rankings.source)
         return wholes.with_columns(item="whole").drop("whole")
 
-    def parts_like(self, item: pl.Series, rankings: Table) -> pl.DataFrame:
+    def cast_parts_to_type_of(self, item: pl.Series, rankings: Table) -> pl.DataFrame:
         """Cast the parts in the table to the type of the items of the rankings."""
         table = self.table
         assert table is not None
@@ -108,7 +108,7 @@ def keep_best_parts(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame
 @singledispatch
 def _collapse_rankings(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
     """Collapse rankings, by the kind of their rows."""
-    frame = collapse.renamed(rankings.frame, rankings)
+    frame = collapse.rename_to_wholes(rankings.frame, rankings)
     rows = keep_best_parts(frame, rankings.order, rankings.source)
     counts = Counter(rankings.counts) + Counter(collapsed_items=frame.height - rows.height)
     return replace(rankings.with_rows(rows), origin=replace(rankings.origin, counts=dict(counts)))
@@ -118,25 +118,25 @@ def _collapse_rankings(_: AnyRows, rankings: Table, collapse: Collapse) -> Table
 def _collapse_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table:
     """Collapse pieces: group the rows by user into files, which become the new pieces."""
     pieces = examples.pieces
-    types = {role: rankings.dtype(role) for role in ("user", "item")}
+    types = {role: rankings.id_dtype(role) for role in ("user", "item")}
     by_user = [Spool() for _ in range(len(pieces))]
-    counts, empty = Counter[str](), [rankings.empty_users.series()]
+    counts, empty = Counter[str](), [rankings.empty_users.to_series()]
     for n in range(len(pieces)):
         piece = pieces.read(n)
-        rows = collapse.renamed(piece.rows.cast(types), rankings)  # type: ignore[arg-type]
+        rows = collapse.rename_to_wholes(piece.rows.cast(types), rankings)  # type: ignore[arg-type]
         counts.update(piece.counts)
         empty.append(piece.empty_users.cast(types["user"]))
         part = rows["user"].hash(1) % len(by_user)
         for number, spool in enumerate(by_user):
             spool.write(rows.filter(part == number))
-    pieces.check()
+    pieces.refuse_changed_rows()
     wholes = Spool()
     for spool in by_user:
         rows = pl.concat([spool.read(n) for n in range(len(spool))])
         wholes.write(keep_best_parts(rows, rankings.order, rankings.source))
     n_parts = sum(sum(spool.heights) for spool in by_user)
     counts["collapsed_items"] = n_parts - sum(wholes.heights)
-    renamed = collapse.renamed(examples.rows, rankings).drop("part")
+    renamed = collapse.rename_to_wholes(examples.rows, rankings).drop("part")
     origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
     collapsed = InPieces(renamed, CanonicalPieces(wholes.heights, wholes.read))
     return replace(rankings, rows=collapsed, origin=origin, empty_users=IdSeries(pl.concat(empty)))
@@ -145,7 +145,7 @@ def _collapse_pieces(examples: InPieces, rankings: Table, collapse: Collapse) ->
 @_collapse_rankings.register
 def _collapse_in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
     """Collapse in Spark, grouped by user and whole item."""
-    rows, renamed = examples.query, collapse.renamed(examples.rows, rankings).drop("part")
+    rows, renamed = examples.query, collapse.rename_to_wholes(examples.rows, rankings).drop("part")
     joined = _rename_to_wholes_in_spark(rankings, rows, collapse)
     sums = [
         "count(1) AS rows",
@@ -156,21 +156,23 @@ def _collapse_in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -
         "count_if(rounded = 1) AS rounded",
         "count_if(part IS NOT NULL AND item IS NULL) AS lost",
     ]
-    totals = rows.collect(rows.grouped(joined, [], *sums)).row(0, named=True)
-    counts = rows.checked(totals)
+    totals = rows.collect(rows.aggregate(joined, [], *sums)).row(0, named=True)
+    counts = rows.check_counts(totals)
     if totals["lost"]:
-        unknown = rows.grouped(joined.where("item IS NULL"), ["part"], "count(1) AS n")
-        n = rows.collect(rows.grouped(unknown, [], "count(1) AS n")).item()
+        unknown = rows.aggregate(joined.where("item IS NULL"), ["part"], "count(1) AS n")
+        n = rows.collect(rows.aggregate(unknown, [], "count(1) AS n")).item()
         few = rows.collect(unknown.orderBy("part").limit(4))["part"]
         raise _missing_parts_error(few, n, totals["lost"], rankings.source)
-    ranked = joined.where(f"{rows.usable} IS NOT NULL")
-    repeated = rows.grouped(ranked, ["user", "part"], "count(1) AS n").where("n > 1")
+    ranked = joined.where(f"{rows.usable_value_sql} IS NOT NULL")
+    repeated = rows.aggregate(ranked, ["user", "part"], "count(1) AS n").where("n > 1")
     example = rows.collect(repeated.select("user", "part").orderBy("user", "part").limit(1))
     if example.height:
         raise _repeated_part_error(rankings.source, *example.row(0))
     n_parts = totals["rows"] - (totals["missing"] if rows.bad_scores == "drop" else 0)
     best_of = "max" if rows.order == "score" else "min"
-    wholes = rows.grouped(joined, ["user", "item"], f"{best_of}({rows.usable}) AS {rows.order}")
+    wholes = rows.aggregate(
+        joined, ["user", "item"], f"{best_of}({rows.usable_value_sql}) AS {rows.order}"
+    )
     if rows.order == "rank":
         closed = "double(rank() OVER (PARTITION BY user ORDER BY rank)) AS rank"
         wholes = wholes.selectExpr("user", "item", closed)
@@ -178,12 +180,12 @@ def _collapse_in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -
     def merged(n: int) -> dict[str, int]:
         return dict(Counter(counts) + Counter(collapsed_items=n_parts - n))
 
-    return replace(rankings, rows=InSpark(renamed, rows.instead(wholes, merged)))
+    return replace(rankings, rows=InSpark(renamed, rows.replace_rows(wholes, merged)))
 
 
 def _rename_to_wholes_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
     """Rename items in Spark to whole items, with the original items in the column ``part``."""
-    frame = rows.all.withColumnRenamed("item", "part")
+    frame = rows.all_rows.withColumnRenamed("item", "part")
     if collapse.before is not None:
         sign = f"string(X'{collapse.before.encode().hex()}')"
         return frame.selectExpr("*", f"substring_index(part, {sign}, 1) AS item")
@@ -191,7 +193,7 @@ def _rename_to_wholes_in_spark(rankings: Table, rows: Query, collapse: Collapse)
         items = rows.collect(frame.where("part IS NOT NULL").select("part").distinct())
         table = items.rename({"part": "item"}).with_columns(whole=collapse.rule)
     else:
-        table = collapse.parts_like(rankings.frame["item"], rankings)
+        table = collapse.cast_parts_to_type_of(rankings.frame["item"], rankings)
     try:
         table = table.cast({pl.selectors.integer(): pl.Int64}).rename(
             {"item": "part", "whole": "item"}
@@ -201,7 +203,7 @@ def _rename_to_wholes_in_spark(rankings: Table, rows: Query, collapse: Collapse)
             "collapse= has integers of 2^63 or more, which Spark does not have: make the parts and "
             "whole items strings, in the rankings and the ground truth, too"
         ) from None
-    return frame.join(rows.send(table), "part", "left")
+    return frame.join(rows.broadcast_rows(table), "part", "left")
 
 
 def read_collapse(data: object) -> Collapse | None:

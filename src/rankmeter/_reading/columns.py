@@ -64,12 +64,12 @@ class Columns:
         )
 
     @classmethod
-    def by_role(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
+    def from_role_columns(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
         """Create `Columns` whose names are their roles."""
         return cls.of(columns, source, roles={name: name for name in columns}, **facts)
 
     @classmethod
-    def by_user(cls, lists: ByUser, source: str, **facts: Any) -> Columns:
+    def from_lists(cls, lists: ByUser, source: str, **facts: Any) -> Columns:
         """Create `Columns` from items by user; columns are made only when fetched."""
         names = ["user", "item", *(["score"] if lists.order == "score" else [])]
         return cls(
@@ -82,7 +82,7 @@ class Columns:
             **facts,
         )
 
-    def everyone(self, users: Column) -> Column:
+    def append_empty_users(self, users: Column) -> Column:
         """Append the users named without any item to the users of the rows."""
         if len(self.empty_users) == 0:
             return users
@@ -155,7 +155,7 @@ class SharedColumns(dict[str, str]):
         self.present: set[str] = {*before.present} if before else set()
         self.absent: dict[str, dict[Side, ColumnError]] = {**before.absent} if before else {}
 
-    def check(self) -> tuple[str, ...]:
+    def check_absent_columns(self) -> tuple[str, ...]:
         """Raise an error for a column absent from all tables; return notes on unused entries."""
         for role, errors in self.absent.items():
             if role not in self.present:

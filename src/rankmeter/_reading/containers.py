@@ -319,7 +319,9 @@ def _names_all_roles(row: object, side: Side) -> bool:
 
 def _user_columns(values: Iterable[Iterable[Any]], side: Side, source: str) -> Columns:
     """Columns of users and, for a side with labels, the labels."""
-    return Columns.by_role(dict(zip(ROLES[side], map(list, values), strict=False)), source)
+    return Columns.from_role_columns(
+        dict(zip(ROLES[side], map(list, values), strict=False)), source
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -344,7 +346,7 @@ def _flatten_lists(
     if side in ("rankings", "truth") and not unordered:
         lists = Lists.of(users, values)  # which become columns only if these are fetched
         if lists is not None:
-            return Columns.by_user(lists, source)
+            return Columns.from_lists(lists, source)
     lengths, items, numbers = read_items_of_users(users, values, side, source)
     columns: dict[str, Column] = {
         "user": pl.Series(np.repeat(np.arange(len(users)), lengths))
@@ -355,7 +357,7 @@ def _flatten_lists(
     if numbers is not None:
         columns["value"] = numbers
     empty = [user for user, n in zip(users, lengths, strict=True) if n == 0]
-    return Columns.by_role(columns, source, empty_users=empty)
+    return Columns.from_role_columns(columns, source, empty_users=empty)
 
 
 def from_array(data: Any, side: Side) -> Columns:
@@ -449,7 +451,7 @@ def _array_columns(
 ) -> Columns:
     users = np.arange(len(lengths))
     all_columns: dict[str, Column] = {"user": pl.Series(np.repeat(users, lengths)), **columns}
-    return Columns.by_role(
+    return Columns.from_role_columns(
         all_columns,
         source,
         empty_users=pl.Series(users[lengths == 0]),

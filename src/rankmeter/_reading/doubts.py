@@ -99,7 +99,7 @@ def label_caution(truth: Table) -> str:
     """
     if "assumed_gains" not in truth.counts or len(truth.empty_users):
         return ""
-    if not truth.dtype("item").is_integer() or not _are_small_integers(
+    if not truth.id_dtype("item").is_integer() or not _are_small_integers(
         items := truth.frame["item"]
     ):
         return ""
@@ -184,7 +184,7 @@ def _are_grades(values: FloatArray) -> bool:
 
 def _has_many_ties(table: Table, numbers: FloatArray) -> bool:
     """Whether at least half of three or more numbers repeat a number of their user."""
-    return numbers.size >= 3 and 2 * table.rows.tied(numbers) >= numbers.size
+    return numbers.size >= 3 and 2 * table.rows.count_tied_rows(numbers) >= numbers.size
 
 
 def _gains_look_like_scores(truth: Table) -> bool:
@@ -220,5 +220,5 @@ def _list_length_above_rankings(rankings: Table, truth: Table) -> int:
     """Return `_common_list_length` if all rankings are shorter and differ in length, else 0."""
     if rankings.order != "list" or truth.height <= rankings.rows.n_rows:
         return 0
-    n, lengths = _common_list_length(truth), rankings.rows.sizes()
+    n, lengths = _common_list_length(truth), rankings.rows.rows_per_user()
     return n if lengths.n_unique() > 1 and (lengths < n).all() else 0

@@ -185,7 +185,7 @@ def read_content(path: Path) -> bytes | bytearray:
             packed, held = format_bytes(len(content)), format_bytes(len(text))
             subject = f"{path} ({packed} that hold {held} or more of text)"
             check_memory(len(text) * PER_TEXT_BYTE, subject, free)
-            needs.refuse(text, subject)
+            needs.refuse_large_text(text, subject)
     return text
 
 

@@ -119,7 +119,7 @@ def _read_flat_rows(file: Text) -> Columns | None:
     and floats beyond 2^53, which may be integers.
     """
     # A search for words is many times faster than one for the pattern.
-    if file.has(b"\\u", b"true", b"false") and _CHANGED.search(file.text):
+    if file.contains_any(b"\\u", b"true", b"false") and _CHANGED.search(file.text):
         return None
     first = file.head.lstrip().partition("\n")[0]
     try:

@@ -48,7 +48,7 @@ class Keyed(NamedTuple):
     textual: bool = False  # the ids were read from text
     untyped: bool = False  # every column is text
 
-    def fit(self, role: str, table: Table) -> pl.Series:
+    def fit_keys(self, role: str, table: Table) -> pl.Series:
         """Cast the keys to the type that a table has for the ids of a role."""
         return fit_ids(self.keys, role, table, self.source, textual=self.textual)
 
@@ -60,7 +60,7 @@ def read_keyed(read: Columns, roles: Mapping[str, str]) -> Keyed:
     """
     key, *other_roles = roles
     columns = read.fetch([*roles.values()])
-    column = columns[roles[key]] if other_roles else read.everyone(columns[roles[key]])
+    column = columns[roles[key]] if other_roles else read.append_empty_users(columns[roles[key]])
     keys = to_ids(column, key, read.source, untyped=read.untyped)
     other_columns = {role: columns[roles[role]] for role in other_roles}
     return Keyed(keys, other_columns, read.source, read.textual, read.untyped)
@@ -263,7 +263,7 @@ def fit_ids(ids: pl.Series, role: str, table: Table, source: str, *, textual: bo
     """
     if not table.height:
         return ids
-    target = pl.Series(role, [], table.dtype(role))
+    target = pl.Series(role, [], table.id_dtype(role))
     fitting = _cast_ids_safely(ids, target, textual=textual or table.textual)
     if fitting is None or fitting.null_count():
         side, misfits = f"The {role} column of {source}", _unconvertible_ids(ids, fitting)

@@ -50,15 +50,15 @@ class Spans(Ids):
         return replace(self, places=self.places[indices])
 
     def to_list(self) -> list[str]:
-        return self._lines().decode().split("\n")[:-1]
+        return self._join_lines().decode().split("\n")[:-1]
 
-    def series(self) -> pl.Series:
-        lines = self._lines()
+    def to_series(self) -> pl.Series:
+        lines = self._join_lines()
         # No id has a control character.
         rows = pl.read_csv(b"id\n" + lines, separator="\x1f", quote_char=None, infer_schema=False)
         return rows["id"]
 
-    def _lines(self) -> bytes:
+    def _join_lines(self) -> bytes:
         """Concatenate the ids, each with a line break, in UTF-8."""
         lines: bytes = _native.native.gather(self.content, self.places)
         return lines if self.encoding == "utf-8" else lines.decode(self.encoding).encode()
@@ -89,37 +89,43 @@ class Lines(ByUser):
         if _native.native is None or (user, item) != (0, 2):
             return None
         form, is_unread = (len(fields), number), file.is_unread
-        lines = _Scan.of(file, form).lines() if is_unread else None
+        lines = _Scan.of(file, form).read_lines() if is_unread else None
         if is_unread and file.has_changed:  # while it was read in pieces
             lines = None
         if lines is None and file.content:  # which may have no comments, for example
-            lines = _Scan.of(file, form).lines()
+            lines = _Scan.of(file, form).read_lines()
         return lines
 
     def items(self) -> Spans:
         """All items, grouped by user."""
         return self.spans
 
-    def take(self, places: npt.NDArray[np.int64]) -> Spans:
-        return self.spans.take(places)
+    def take_items(self, indices: npt.NDArray[np.int64]) -> Spans:
+        return self.spans.take(indices)
 
-    def sought(self, items: Ids) -> Spans:
+    def to_lookup_keys(self, items: Ids) -> Spans:
         return items if isinstance(items, Spans) else Spans.of([*items], self.spans.encoding)
 
-    def look_up(self, list_index: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
+    def look_up_scores(
+        self, list_index: npt.NDArray[np.int64], items: Spans
+    ) -> npt.NDArray[np.float64]:
         numbers = np.empty(list_index.size)
         lists = self.spans.content, self.spans.places, self.numbers, self.offsets
         _native.native.find_in_lines(*lists, list_index, items.content, items.places, numbers)
         return numbers
 
-    def places(self, list_index: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
+    def look_up_positions(
+        self, list_index: npt.NDArray[np.int64], items: Spans
+    ) -> npt.NDArray[np.float64]:
         rows = np.arange(len(self), dtype=np.float64)
-        return replace(self, numbers=rows).look_up(list_index, items) - self.offsets[list_index]
+        return (
+            replace(self, numbers=rows).look_up_scores(list_index, items) - self.offsets[list_index]
+        )
 
-    def _own_fields(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    def _filter_subclass_fields(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
         return {"spans": self.spans.take(np.flatnonzero(mask))}
 
-    def where(self, mask: npt.NDArray[np.bool_]) -> Lines:
+    def filter_items(self, mask: npt.NDArray[np.bool_]) -> Lines:
         """Select items by mask; users without a selected item are dropped."""
         if mask.all():
             return self
@@ -127,7 +133,7 @@ class Lines(ByUser):
         has_items = lengths > 0
         return replace(
             self,
-            users=self.users.where(has_items),
+            users=self.users.filter(has_items),
             offsets=np.concatenate(([0], np.cumsum(lengths[has_items]))),
             numbers=self.numbers[mask],
             spans=self.spans.take(np.flatnonzero(mask)),
@@ -146,13 +152,13 @@ class _Scan:
     def of(cls, file: Text, form: tuple[int, int]) -> _Scan:
         """Divide the file into one part for each thread; a small file is one part."""
         n = max(1, min(_THREADS, file.size // _PER_THREAD))
-        with file.opened() as piece:
+        with file.open_pieces() as piece:
             cuts = [_next_topic_start(piece, file.size * i // n, file.size) for i in range(1, n)]
         return cls(file, form, [*pairwise([*sorted({0, *cuts, file.size})])])
 
-    def lines(self) -> Lines | None:
+    def read_lines(self) -> Lines | None:
         """Read all lines; None if a line needs a closer look."""
-        counts = self._each(self._count)
+        counts = self._map_parts(self._count_lines)
         is_ascii = all(ascii_only for _, ascii_only in counts)
         if self.file.is_unread and self.file.encoding == "utf-8" and not is_ascii:
             return None  # only reading the whole file shows whether it is UTF-8
@@ -162,9 +168,9 @@ class _Scan:
         id_bytes = np.empty(self.file.size, dtype=np.uint8)  # of which few pages are used
 
         def read(i: int) -> tuple[int, int] | None:
-            return self._read(i, [array[room[i] : room[i + 1]] for array in arrays], id_bytes)
+            return self._read_part(i, [array[room[i] : room[i + 1]] for array in arrays], id_bytes)
 
-        n = [size for size in self._each(read) if size is not None]
+        n = [size for size in self._map_parts(read) if size is not None]
         if len(n) < len(self.parts):
             return None
         lines, of_topics = zip(*n, strict=True)
@@ -178,7 +184,7 @@ class _Scan:
         if isinstance(users, Objects):
             n_different = len({*users.values})
         else:
-            n_different = users.series().n_unique()
+            n_different = users.to_series().n_unique()
         if n_different < len(users):
             return None
         return Lines(
@@ -191,11 +197,11 @@ class _Scan:
             trimmed=is_ascii,
         )
 
-    def _count(self, i: int) -> tuple[int, bool]:
+    def _count_lines(self, i: int) -> tuple[int, bool]:
         """Number of lines of a part, and whether all bytes are ASCII."""
         start, stop = self.parts[i]
         n, is_ascii, last = 0, True, ord("\n")
-        with self.file.opened() as piece:
+        with self.file.open_pieces() as piece:
             for position in range(start, stop, _PIECE):
                 part = np.frombuffer(piece(position, min(position + _PIECE, stop)), dtype=np.uint8)
                 if part.size:
@@ -203,7 +209,7 @@ class _Scan:
                     is_ascii, last = is_ascii and bool(part.max() < 128), part[-1]
         return n + (last != ord("\n")), is_ascii
 
-    def _read(
+    def _read_part(
         self, i: int, arrays: Sequence[npt.NDArray[Any]], id_bytes: npt.NDArray[np.uint8]
     ) -> tuple[int, int] | None:
         """Read a part into the arrays; return (lines, topics), None for an unusual line."""
@@ -211,7 +217,7 @@ class _Scan:
         items, numbers, topics, first = arrays
         size, last, scan = _PIECE, 2, _native.native.scan
         progress = np.array([*self.form, 0, 0, 0, position])  # as `scan` has it
-        with self.file.opened() as piece:
+        with self.file.open_pieces() as piece:
             while position < stop:
                 content = piece(position, min(position + size, stop))
                 progress[last] = position + len(content) == stop
@@ -222,7 +228,7 @@ class _Scan:
                 position += n_bytes
         return int(progress[3]), int(progress[4])
 
-    def _each(self, work: Callable[[int], _T]) -> list[_T]:
+    def _map_parts(self, work: Callable[[int], _T]) -> list[_T]:
         """Results of `work` for all parts, computed in threads."""
         if len(self.parts) == 1:
             return [work(0)]

@@ -56,15 +56,15 @@ class Lists(ByUser):
             return None
         everyone = to_objects_or_series(Objects([*users], user_type))
         return cls(
-            users=everyone.where(lengths > 0),
-            empty_users=everyone.where(lengths == 0),
+            users=everyone.filter(lengths > 0),
+            empty_users=everyone.filter(lengths == 0),
             containers=full,
             offsets=offsets,
             numbers=numbers,
             item_type=item_type,
         )
 
-    def _own_fields(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    def _filter_subclass_fields(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
         return {"containers": [*compress(self.containers, mask[self.offsets[:-1]].tolist())]}
 
     def items(self) -> Objects:
@@ -75,33 +75,37 @@ class Lists(ByUser):
         return Objects(items, self.item_type)
 
     @property
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         return not np.array_equal(_container_lengths(self.containers), self.lengths)
 
-    def take(self, places: npt.NDArray[np.int64]) -> Objects:
+    def take_items(self, indices: npt.NDArray[np.int64]) -> Objects:
         result: list[Any] = []
-        list_index = np.searchsorted(self.offsets, places, side="right") - 1
+        list_index = np.searchsorted(self.offsets, indices, side="right") - 1
         starts = np.flatnonzero(np.diff(list_index, prepend=-1))
-        of_lists = np.split(places - self.offsets[list_index], starts[1:])
-        for number, places_of_list in zip(list_index[starts].tolist(), of_lists, strict=True):
+        of_lists = np.split(indices - self.offsets[list_index], starts[1:])
+        for number, indices_in_list in zip(list_index[starts].tolist(), of_lists, strict=True):
             items = [*self.containers[number]]
-            result += [items[position] for position in places_of_list.tolist()]
+            result += [items[position] for position in indices_in_list.tolist()]
         return Objects(result, self.item_type)
 
-    def sought(self, items: Ids) -> Objects:
+    def to_lookup_keys(self, items: Ids) -> Objects:
         return items if isinstance(items, Objects) else Objects(items.to_list(), self.item_type)
 
-    def look_up(self, list_index: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
+    def look_up_scores(
+        self, list_index: npt.NDArray[np.int64], items: Objects
+    ) -> npt.NDArray[np.float64]:
         if _native.native is not None:
             compiled = np.empty(list_index.size)
             _native.native.find(list_index, compiled, self.containers, items.values)
             return compiled
         if self.numbers is None:
-            return self.places(list_index, items)
+            return self.look_up_positions(list_index, items)
         containers = map(self.containers.__getitem__, list_index.tolist())
         return np.array([*map(dict.get, containers, items.values)], dtype=np.float64)  # None is NaN
 
-    def places(self, list_index: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
+    def look_up_positions(
+        self, list_index: npt.NDArray[np.int64], items: Objects
+    ) -> npt.NDArray[np.float64]:
         before, places, looked_up = -1, dict[Any, int](), list[float | None]()
         for number, item in zip(list_index.tolist(), items.values, strict=True):
             if number != before:

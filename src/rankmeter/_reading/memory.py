@@ -68,7 +68,7 @@ class TextNeeds:
         self.seen = 0
         self._signs = dict.fromkeys(_OF_SHORT, 0)
 
-    def of(self, text: bytes | bytearray, n: int) -> int:
+    def estimate_bytes(self, text: bytes | bytearray, n: int) -> int:
         """Estimate the bytes of memory for `n` bytes of text that begin with `text`."""
         with memoryview(text)[self.seen :] as unseen:
             letters = np.frombuffer(unseen, dtype=np.uint8)
@@ -81,12 +81,12 @@ class TextNeeds:
         short = max(of_lines * lines, of_values * values, of_lists * (lists - lines))
         return max(PER_BYTE * n, short * n // max(self.seen, 1))
 
-    def refuse(self, text: bytearray, subject: str) -> None:
+    def refuse_large_text(self, text: bytearray, subject: str) -> None:
         """Refuse text, decompressed so far, that needs more memory than allowed."""
         allowed = _allowed.get()
         if allowed is None or len(text) * _MOST_PER_BYTE <= allowed:
             return
-        if (needed := self.of(text, len(text))) > allowed:
+        if (needed := self.estimate_bytes(text, len(text))) > allowed:
             raise NotEnoughMemoryError(
                 f"{subject} takes about {format_bytes(needed)} of memory or more, and "
                 f"{format_bytes(allowed)} are allowed."
@@ -102,7 +102,7 @@ def estimate_text_memory(path: Path, limit: float) -> int:
     if n * PER_BYTE > limit or n * _MOST_PER_BYTE <= limit:
         return n * PER_BYTE
     with path.open("rb") as file:
-        return TextNeeds().of(file.read(_LOOKED_AT), n)
+        return TextNeeds().estimate_bytes(file.read(_LOOKED_AT), n)
 
 
 _LOOKED_AT = 2**24

@@ -62,41 +62,41 @@ class _CheckedPieces:
     bad_scores: BadScores
 
     @cached_property
-    def starts(self) -> list[int]:
+    def frame_starts(self) -> list[int]:
         """Number of the first row of each frame, followed by the number of all rows."""
         return list(accumulate(self.frames.heights, initial=0))
 
     @property
     def n_rows(self) -> int:
-        return self.starts[-1]
+        return self.frame_starts[-1]
 
     def __len__(self) -> int:
         return len(self.frames)
 
     def read(self, n: int, *, items: bool = True) -> Piece:
         try:
-            table = self.table(n, items=items)
+            table = self.read_table(n, items=items)
         except DataError:
-            self.check()  # rows that somebody writes meanwhile are not damaged
+            self.refuse_changed_rows()  # rows that somebody writes meanwhile are not damaged
             raise
-        start = self.starts[n]
+        start = self.frame_starts[n]
         number = pl.int_range(start, start + table.height, eager=True).alias("number")
-        return Piece(table.frame.with_columns(number), table.empty_users.series(), table.counts)
+        return Piece(table.frame.with_columns(number), table.empty_users.to_series(), table.counts)
 
-    def table(self, n: int, *, items: bool = True) -> Table:
+    def read_table(self, n: int, *, items: bool = True) -> Table:
         """Read one frame as a `Table` of rankings."""
         # Without items the users are in their place, which costs little.
         roles = dict(self.roles) if items else {**self.roles, "item": self.roles["user"]}
         frame = self.frames.read(n, list(dict.fromkeys(roles.values())))
         source = self.found.source
         if len(self) > 1:
-            source += f" (rows {self.starts[n] + 1:,} to {self.starts[n + 1]:,})"
+            source += f" (rows {self.frame_starts[n] + 1:,} to {self.frame_starts[n + 1]:,})"
         columns = from_polars(frame, "rankings", source)
         read = replace(self.found, names=columns.names, fetch=columns.fetch, source=source)
         return rankings_from_columns(read, roles, self.bad_scores)
 
-    def check(self) -> None:
-        self.frames.check()
+    def refuse_changed_rows(self) -> None:
+        self.frames.refuse_changed_rows()
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class _ParquetParts:
     @classmethod
     def of(cls, files: ParquetFiles, rows: int, owner: object = None) -> _ParquetParts:
         states = {file: _file_state(file) for file in files.files}
-        return cls(files, files.parts(rows), states, owner)
+        return cls(files, files.divide_rows(rows), states, owner)
 
     @cached_property
     def heights(self) -> Sequence[int]:
@@ -123,7 +123,7 @@ class _ParquetParts:
     def read(self, n: int, names: Sequence[str]) -> pl.DataFrame:
         return self.files.read(names, self.parts[n])
 
-    def check(self) -> None:
+    def refuse_changed_rows(self) -> None:
         for file, state in self.states.items():
             if _file_state(file) != state:
                 raise DataError(
@@ -170,7 +170,7 @@ def open_rankings(
     if opened is None:
         table = read_rankings(data, columns=columns, bad_scores=bad_scores)
         frame = table.frame
-        pieces = CanonicalPieces.cut(frame, rows)
+        pieces = CanonicalPieces.cut_frame(frame, rows)
         return replace(table, rows=InPieces(frame.head(_EXAMPLES), pieces))
     return _open_pieces(*opened, columns, bad_scores)
 
@@ -193,20 +193,20 @@ def _open_pieces(
         raise DataError(f"{read.source} has no rows: there is nothing to evaluate.")
     first = next(n for n, height in enumerate(frames.heights) if height)
     if isinstance(frames, _ParquetParts):
-        frames.files.refuse_damaged(list(roles.values()))
+        frames.files.refuse_damaged_columns(list(roles.values()))
     if not isinstance(frames, Spool) and not roles.keys() & {"score", "rank"}:
         start = from_polars(frames.read(first, read.names), "rankings", read.source)
         refuse_unused_numbers(start, "rankings", roles.values())
     counts = _count_unused_scores(frames, read, roles) if "rank" in roles else Counter[str]()
     roles = {role: name for role, name in roles.items() if role != "score" or "rank" not in roles}
     pieces = _CheckedPieces(frames, read, roles, bad_scores)
-    table = pieces.table(first)
+    table = pieces.read_table(first)
     examples = table.frame.head(_EXAMPLES)
     for role in ("user", "item"):
         if _exceeds_int64(frames, roles[role]):
             examples = examples.with_columns(pl.col(role).cast(pl.UInt64))
     origin = replace(table.origin, source=read.source, counts=dict(+counts))
-    empty = Objects([], table.type_of("user"))
+    empty = Objects([], table.id_type("user"))
     return replace(table, rows=InPieces(examples, pieces), empty_users=empty, origin=origin)
 
 

@@ -37,7 +37,7 @@ def read_parquet(path: Path) -> Columns:
     files = ParquetFiles.of(path)
 
     def fetch(requested: Sequence[str]) -> Mapping[str, Column]:
-        files.refuse_damaged(requested)
+        files.refuse_damaged_columns(requested)
         check_memory(files.n_rows * PER_PARQUET_ROW, f"{path} ({files.n_rows:,} rows)")
         return from_polars(files.read(requested), "rankings").fetch(requested)
 
@@ -87,7 +87,7 @@ class ParquetFiles:
         """Number of rows of all files."""
         return sum(footer.n_rows for footer in self.footers.values())
 
-    def parts(self, size: int) -> list[tuple[Path, int, int]]:
+    def divide_rows(self, size: int) -> list[tuple[Path, int, int]]:
         """Divide the rows into parts: (file, first row in the file, number of rows).
 
         A part is whole groups of rows, about `size` rows together, or some rows of a larger group.
@@ -102,7 +102,7 @@ class ParquetFiles:
                 start += n
         return pieces
 
-    def refuse_damaged(self, requested: Sequence[str]) -> None:
+    def refuse_damaged_columns(self, requested: Sequence[str]) -> None:
         """Check the pages of some columns, and refuse to pool the parts of a data set."""
         _refuse_pooled_partitions(self.path, self.keys, requested)
         encoded = {name.encode() for name in requested}

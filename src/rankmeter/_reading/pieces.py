@@ -39,7 +39,7 @@ class Pieces(Protocol):
         """Read a piece; if `items` is false, the items are meaningless."""
         ...
 
-    def check(self) -> None:
+    def refuse_changed_rows(self) -> None:
         """Raise a DataError if the rows may have changed since they were opened."""
         ...
 
@@ -54,7 +54,7 @@ class Rest(Protocol):
     tops: pl.DataFrame  # the rows of each user down to rank `depth`, and those tied with these
     depth: int
 
-    def count(
+    def count_candidates(
         self, rows: pl.DataFrame, value: Any, ties: TieRule | None, score_type: str
     ) -> tuple[Any, Any, Any]:
         """Count the candidates above, equal to and, by the order `ties`, before each row.
@@ -95,14 +95,14 @@ class KeptRows(InFrame):
     def n_rows(self) -> int:
         return len(self) + int(self.rest.n_rows.sum())
 
-    def tied(self, numbers: npt.NDArray[np.float64]) -> int:
+    def count_tied_rows(self, numbers: npt.NDArray[np.float64]) -> int:
         rows = self.rows.select("user", number=to_series(numbers))
         return int(np.count_nonzero(rows.is_duplicated().to_numpy() | self.rest.tied_rows()))
 
-    def listed(self) -> list[pl.Series]:
-        return [*super().listed(), self.rest.tops["item"]]
+    def listed_items(self) -> list[pl.Series]:
+        return [*super().listed_items(), self.rest.tops["item"]]
 
-    def sizes(self) -> pl.Series:
+    def rows_per_user(self) -> pl.Series:
         held = self.rows["user"].value_counts(name="n").cast({"n": pl.Int64})
         remainder = pl.DataFrame({"user": self.rest.users, "n": self.rest.n_rows})
         sizes: pl.Series = pl.concat([held, remainder]).group_by("user").agg(pl.col("n").sum())["n"]
@@ -117,7 +117,7 @@ class CanonicalPieces:
     frame: Callable[[int], pl.DataFrame]
 
     @classmethod
-    def cut(cls, rows: pl.DataFrame, size: int) -> Self:
+    def cut_frame(cls, rows: pl.DataFrame, size: int) -> Self:
         """Cut rows in memory into pieces."""
         heights = [min(size, rows.height - start) for start in range(0, rows.height, size)]
         return cls(heights, lambda n: rows.slice(n * size, size))
@@ -134,5 +134,5 @@ class CanonicalPieces:
         number = pl.int_range(start, start + rows.height, eager=True).alias("number")
         return Piece(rows.with_columns(number), rows["user"].clear(), {})
 
-    def check(self) -> None:
+    def refuse_changed_rows(self) -> None:
         """Do nothing: no other process can change the rows."""

@@ -164,11 +164,11 @@ class Interactions:
         kind = frame_kind(table, roles)
         return cls(frame, renamed, order, table.source, table.textual, kind, pandas)
 
-    def in_input_kind(self, part: pl.DataFrame, indices: npt.NDArray[np.intp]) -> Frame:
+    def to_input_kind(self, part: pl.DataFrame, indices: npt.NDArray[np.intp]) -> Frame:
         """Return the rows `part`, at `indices` of the frame, in the frame type of the input."""
-        return self.kind.frame(part) if self.pandas is None else self.pandas.take(indices)
+        return self.kind.convert_frame(part) if self.pandas is None else self.pandas.take(indices)
 
-    def as_in_input(self, part: pl.DataFrame) -> pl.DataFrame:
+    def restore_input_columns(self, part: pl.DataFrame) -> pl.DataFrame:
         """Rename and order the columns of the rows `part` as in the input."""
         return part.rename(dict(self.roles)).select(self.names)
 
@@ -212,7 +212,7 @@ def _check_columns(
     column = columns[roles["item"]]
     items = to_ids(column, "item", source, counts, untyped=untyped, otherwise=todo)
     # Typed together, so that no user with an empty list can be of another type than the rest.
-    everyone = read.everyone(columns[roles["user"]])
+    everyone = read.append_empty_users(columns[roles["user"]])
     users = to_ids(everyone, "user", source, counts, untyped=untyped)
     if len(users) == 0:
         raise DataError(f"{source} has no rows: there is nothing to evaluate.")
@@ -291,4 +291,4 @@ def _resolve_missing_scores(
     counts["dropped_scores"] = missing
     ranked = frame.filter(scores.is_not_null())
     emptied = bad.join(ranked, on="user", how="anti")["user"].unique(maintain_order=True)
-    return ranked, IdSeries(pl.concat([empty.series(), emptied]))
+    return ranked, IdSeries(pl.concat([empty.to_series(), emptied]))

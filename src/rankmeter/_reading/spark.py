@@ -192,7 +192,7 @@ class _SparkKind(Kind):
 
     session: Any = None
 
-    def frame(self, frame: pl.DataFrame) -> Any:
+    def convert_frame(self, frame: pl.DataFrame) -> Any:
         """Create a Spark DataFrame, sent when needed; renamed if names differ in more than case."""
         columns = [_cast_losslessly(column, self.types.get(column.name)) for column in frame]
         names = [str(self.names.get(name, name)) for name in frame.columns]
@@ -245,8 +245,8 @@ class _Role(NamedTuple):
 class Query:
     """Query of rankings with the columns ``user``, ``item`` and ``score`` or ``rank``.
 
-    Ids are of the type int, bigint or string, numbers double. Bad values are null; `checked` finds
-    them.
+    Ids are of the type int, bigint or string, numbers double. Bad values are null; `check_counts`
+    finds them.
     """
 
     data: Any  # the Spark DataFrame
@@ -256,49 +256,49 @@ class Query:
     source: str
     bad_scores: str
     conflicts: int | None  # of the first scores, those against the ranks, if these are used instead
-    inside: str = ""  # a condition on the columns of `all`
+    inside: str = ""  # a condition on the columns of `all_rows`
     counted: Callable[[int], dict[str, int]] | None = None  # if they were made of others
 
     @property
-    def ids(self) -> pl.Schema:
+    def id_types(self) -> pl.Schema:
         """Polars types of user and item."""
         return pl.Schema({role: self.roles[role].dtype for role in ("user", "item")})
 
     @property
-    def all(self) -> Any:
+    def all_rows(self) -> Any:
         """Query of all rows: user, item, score or rank, and ``rounded``, which is 1 or 0."""
         columns = [f"{column.sql} AS {role}" for role, column in self.roles.items()]
-        rows = self.data.selectExpr(*columns, f"{self._rounded} AS rounded")
+        rows = self.data.selectExpr(*columns, f"{self._rounded_sql} AS rounded")
         return rows.where(self.inside) if self.inside else rows
 
     @property
     def candidates(self) -> Any:
         """Query of the ranked rows: user, item, score or rank."""
-        rows = self.all.drop("rounded")
+        rows = self.all_rows.drop("rounded")
         if self.bad_scores == "worst":
-            return rows.selectExpr("user", "item", f"{self.usable} AS {self.order}")
+            return rows.selectExpr("user", "item", f"{self.usable_value_sql} AS {self.order}")
         return rows.where(f"{self.order} IS NOT NULL") if self.bad_scores == "drop" else rows
 
     @property
-    def usable(self) -> str:
-        """SQL of the score or rank of a row of `all` as candidate; null if the row is dropped."""
+    def usable_value_sql(self) -> str:
+        """SQL of the score or rank of a row as candidate; null if the row is dropped."""
         if self.bad_scores == "worst" and self.order == "score":
             return "coalesce(score, double('-Infinity'))"
         return self.order
 
     @property
-    def _rounded(self) -> str:
+    def _rounded_sql(self) -> str:
         """SQL that is 1 for integers without an exact float64, else 0."""
         name = quote_name(self.names[self.order])
         if dict(self.data.dtypes)[self.names[self.order]] != "bigint":
             return "0"
         return f"int(NOT (try_cast(double({name}) AS bigint) <=> {name}))"
 
-    def grouped(self, query: Any, keys: Sequence[str], *sql: str) -> Any:
+    def aggregate(self, query: Any, keys: Sequence[str], *sql: str) -> Any:
         """Query of aggregates by group."""
         return query.groupBy(*keys).agg(*(sql_expression(query, aggregate) for aggregate in sql))
 
-    def condition(self, sql: str) -> Any:
+    def join_condition(self, sql: str) -> Any:
         """Build a join condition from SQL."""
         return sql_expression(self.data, sql)
 
@@ -306,11 +306,11 @@ class Query:
         """Collect the result of a query."""
         return collect_rows(query, self.source)
 
-    def send(self, rows: pl.DataFrame) -> Any:
+    def broadcast_rows(self, rows: pl.DataFrame) -> Any:
         """Send a small table of integers, strings and floats for a broadcast join."""
         return _send_frame(rows, self.data.sparkSession, self.source).hint("broadcast")
 
-    def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
+    def check_counts(self, counts: Mapping[str, int]) -> dict[str, int]:
         """Turn numbers of bad values into the counts of an `Origin`, or raise a DataError."""
         n = counts["rows"]
         if self.counted is not None:
@@ -319,15 +319,15 @@ class Query:
             raise DataError(f"{self.source} has no rows: there is nothing to evaluate.")
         for role in ("item", "user"):
             if nulls := counts[f"no_{role}"]:
-                raise self._bad_ids(role, nulls, n)
+                raise self._bad_ids_error(role, nulls, n)
         checked = {"rows": n, "infinite_scores": counts["infinite"]}
         for role in ("user", "item"):
             checked[f"float_{role}_ids"] = n if self.roles[role].inexact else 0
         if missing := counts["missing"]:
             if self.order == "rank":
-                raise self._bad_ranks(missing, n)
+                raise self._bad_ranks_error(missing, n)
             if self.bad_scores == "error":
-                raise self._bad_scores(missing, n)
+                raise self._bad_scores_error(missing, n)
             checked["worst_scores" if self.bad_scores == "worst" else "dropped_scores"] = missing
         if self.order == "score":
             checked["rounded_scores"] = counts["rounded"]
@@ -335,11 +335,11 @@ class Query:
             checked |= {"scores_beside_ranks": n, "scores_against_ranks": self.conflicts}
         return {name: n for name, n in checked.items() if n}
 
-    def within(self, sql: str) -> Query:
-        """Restrict `all` by a condition on its columns; "" removes the restriction."""
+    def restrict_rows(self, sql: str) -> Query:
+        """Restrict `all_rows` by a condition on its columns; "" removes the restriction."""
         return replace(self, inside=sql)
 
-    def instead(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> Query:
+    def replace_rows(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> Query:
         """Replace the rows by derived rows; `counts` returns the `Origin` counts for a number."""
         kinds = dict(rows.dtypes)
         ids = {role: _id_column(role, kinds[role]) for role in ("user", "item")}
@@ -348,12 +348,12 @@ class Query:
         names = {role: role for role in roles}
         return replace(self, data=rows, names=names, roles=roles, conflicts=None, counted=counts)
 
-    def _bad_ids(self, role: str, nulls: int, n: int) -> DataError:
+    def _bad_ids_error(self, role: str, nulls: int, n: int) -> DataError:
         inexact = self.roles[role].inexact
         name = self.names[role]
         if inexact:
             values = self.data.where(inexact).selectExpr(f"string({quote_name(name)}) AS value")
-            of_values = self.grouped(values, [], "count(1) AS n", "min(value) AS value")
+            of_values = self.aggregate(values, [], "count(1) AS n", "min(value) AS value")
             broken, example = self.collect(of_values).row(0)
             if broken == nulls:
                 return IdTypeError(
@@ -368,7 +368,7 @@ class Query:
             f"row needs {needed}: fill or drop these rows."
         )
 
-    def _bad_ranks(self, bad: int, n: int) -> DataError:
+    def _bad_ranks_error(self, bad: int, n: int) -> DataError:
         rank, column = self.roles["rank"].sql, quote_name(self.names["rank"])
         bad_rows = self.data.where(f"{rank} IS NULL").selectExpr(f"string({column})")
         example = self.collect(bad_rows.limit(1)).item()
@@ -378,8 +378,8 @@ class Query:
             f"{example}.{hint} To order by the score instead, pass columns={{'score': ...}}."
         )
 
-    def _bad_scores(self, missing: int, n: int) -> DataError:
-        bad = self.all.where("score IS NULL").select("user", "item")
+    def _bad_scores_error(self, missing: int, n: int) -> DataError:
+        bad = self.all_rows.where("score IS NULL").select("user", "item")
         first = self.collect(bad.orderBy("user", "item").limit(3)).rows()
         return missing_scores_error(missing, n, self.source, first)
 

@@ -36,7 +36,7 @@ class Kind:
     names: Mapping[str, Hashable] = field(default_factory=dict)  # role → label of the column
     types: Mapping[str, Any] = field(default_factory=dict)  # role → type of the column
 
-    def frame(self, frame: pl.DataFrame) -> Frame:
+    def convert_frame(self, frame: pl.DataFrame) -> Frame:
         """Convert a frame to this kind; any columns ``user`` and ``item`` get their input names.
 
         Ids keep their type if the input type cannot hold all of them. No column is renamed if
@@ -219,32 +219,36 @@ class Table:
     @property
     def scores(self) -> FloatArray:
         """Scores of rankings whose order is ``"score"``."""
-        return self.rows.numbers_of("score")
+        return self.rows.column_numbers("score")
 
     @property
     def gains(self) -> FloatArray:
         """Gains of judgments."""
-        return self.rows.numbers_of("gain")
+        return self.rows.column_numbers("gain")
 
-    def type_of(self, role: str) -> IdType:
+    def id_type(self, role: str) -> IdType:
         """Name of the id type of a role."""
         return self.users.type if role == "user" else self.rows.item_type
 
-    def dtype(self, role: str) -> pl.DataType:
+    def id_dtype(self, role: str) -> pl.DataType:
         """Polars type of the ids of a role."""
-        return _polars_type(self.type_of(role))
+        return _polars_type(self.id_type(role))
 
-    def only(self, indices: IntArray, empty: IntArray) -> Table:
+    def select_rows(self, indices: IntArray, empty: IntArray) -> Table:
         """Select rows and empty users by index; consecutive rows are not copied."""
-        return replace(self, rows=self.rows.only(indices), empty_users=self.empty_users.take(empty))
+        return replace(
+            self, rows=self.rows.select_by_index(indices), empty_users=self.empty_users.take(empty)
+        )
 
-    def of_user(self, user: object) -> Table:
+    def rows_of_user(self, user: object) -> Table:
         """Select the rows of one user."""
         columns = (self.users, self.empty_users)
-        return self.only(*((ids.series() == user).arg_true().to_numpy() for ids in columns))
+        return self.select_rows(
+            *((ids.to_series() == user).arg_true().to_numpy() for ids in columns)
+        )
 
     @property
-    def by_subtopic(self) -> bool:
+    def has_subtopics(self) -> bool:
         """Whether the table has judgments by subtopic."""
         return not self.rows.is_index and "subtopic" in self.frame.columns
 
@@ -258,7 +262,7 @@ class Table:
         """Whether the ids were read from text."""
         return self.origin.textual
 
-    def doubted(self, caution: str) -> Table:
+    def with_caution(self, caution: str) -> Table:
         """Add a caution, unless empty."""
         if not caution:
             return self
@@ -272,9 +276,9 @@ class Table:
 
 def make_empty_truth(rankings: Table) -> Table:
     """Create an empty ground truth, for metrics that need no judgments."""
-    types = rankings.dtype("user"), rankings.dtype("item"), pl.Float64()
+    types = rankings.id_dtype("user"), rankings.id_dtype("item"), pl.Float64()
     schema = dict(zip(("user", "item", "gain"), types, strict=True))
-    users = Objects([], rankings.type_of("user"))
+    users = Objects([], rankings.id_type("user"))
     return Table(InFrame(pl.DataFrame(schema=schema)), "list", users, Origin("no ground truth"))
 
 
@@ -340,7 +344,7 @@ def unify_all_id_types(
     for name, table in systems.items():
         met[name], unified = unify_id_types(table, truth)
         for role in ("user", "item"):
-            now, needed = unified.type_of(role), truth.type_of(role)
+            now, needed = unified.id_type(role), truth.id_type(role)
             if now != needed:
                 raise IdTypeError(
                     f"The {role} ids of {name} ({table.source}) are {now} and those of another "
@@ -402,7 +406,7 @@ def _both_meanings_hint(flat: Table, user: object, *, rows: bool) -> str:
 
 def _common_id_type(role: str, rankings: Table, truth: Table) -> IdType:
     """Determine the type for the ids of both sides."""
-    types = rankings.type_of(role), truth.type_of(role)
+    types = rankings.id_type(role), truth.id_type(role)
     if types[0] == types[1]:
         return types[0]
     ranked, judged = _all_ids(rankings, role), _all_ids(truth, role)
@@ -426,7 +430,7 @@ def _common_id_type(role: str, rankings: Table, truth: Table) -> IdType:
     if number_table.textual:
         return "String"
     if text_table.textual and not _mask_of_changed_texts(text, numbers.dtype).any():
-        return number_table.type_of(role)
+        return number_table.id_type(role)
     raise _unmatchable_ids_error(role, rankings, ranked, truth, judged)
 
 
@@ -437,7 +441,7 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
     """
     sides = ((rankings, truth), (truth, rankings))
     for table, other in sides:
-        if table.origin.trimmed or not table.textual or table.type_of(role) != "String":
+        if table.origin.trimmed or not table.textual or table.id_type(role) != "String":
             continue
         ids = _all_ids(table, role)
         blank = ids.filter(ids.str.contains(r"^\s|\s$")).unique(maintain_order=True)
@@ -460,16 +464,16 @@ def _all_ids(table: Table, role: str) -> pl.Series:
     """All ids of a role: ids of the rows, then of the users without items."""
     if role == "item":
         return table.frame[role]
-    columns = table.users.series(), table.empty_users.series()
+    columns = table.users.to_series(), table.empty_users.to_series()
     return pl.concat(columns) if len(table.empty_users) else columns[0]
 
 
 def _cast_ids(table: Table, role: str, kind: IdType) -> Table:
     if role == "user" and table.empty_users.type != kind:
-        empty = table.empty_users.series().cast(_polars_type(kind))
+        empty = table.empty_users.to_series().cast(_polars_type(kind))
         table = replace(table, empty_users=IdSeries(empty))
-    if table.type_of(role) != kind:
-        table = replace(table, rows=table.rows.cast(role, _polars_type(kind)))
+    if table.id_type(role) != kind:
+        table = replace(table, rows=table.rows.cast_ids(role, _polars_type(kind)))
     return table
 
 

@@ -65,7 +65,7 @@ class Text:
         return self.state[0] if self.is_unread else len(self.content)
 
     @contextmanager
-    def opened(self) -> Iterator[Piece]:
+    def open_pieces(self) -> Iterator[Piece]:
         """Yield a function that returns pieces of the content, without reading all of it."""
         if not self.is_unread:
             view = memoryview(self.content)
@@ -95,7 +95,7 @@ class Text:
         """Whether all characters are white space."""
         return not self.head.strip() and not self.text.strip()
 
-    def has(self, *words: bytes) -> bool:
+    def contains_any(self, *words: bytes) -> bool:
         """Whether any of the words occurs."""
         return any(word in self.content for word in words)
 
@@ -152,7 +152,7 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
         columns,
         file.name,
         textual=True,
-        trimmed=file.is_ascii and not file.has(*blank),
+        trimmed=file.is_ascii and not file.contains_any(*blank),
         untyped=True,
         hint=hint,
     )
@@ -164,7 +164,7 @@ def _read_plain_rows(file: Text, separator: str, width: int) -> pl.DataFrame | N
 
     Every row has `width` fields: none has fewer, and together they have as many as that makes.
     """
-    if file.has(b'"', b"\r"):
+    if file.contains_any(b'"', b"\r"):
         return None
     try:
         frame = pl.read_csv(bytes(file.content), separator=separator, infer_schema=False)
@@ -210,7 +210,7 @@ def refuse_bare_carriage_returns(file: Text, *, quoted: bool = False) -> None:
 
     If `quoted`, a ``\r`` is allowed between quotation marks.
     """
-    if not file.has(b"\r") or file.content.count(b"\r") == file.content.count(b"\r\n"):
+    if not file.contains_any(b"\r") or file.content.count(b"\r") == file.content.count(b"\r\n"):
         return
     for match in re.finditer(r'"[^"]*(?:"|$)|\r(?!\n)' if quoted else r"\r(?!\n)", file.text):
         if match[0] == "\r":
@@ -310,4 +310,4 @@ def read_user_lines(file: Text, side: Side) -> Columns:
     refuse_bare_carriage_returns(file)
     lines = [line for line in map(str.strip, file.text.split("\n")) if line]
     users = pl.Series(lines[1:] if names_for_role("user", lines[:1]) else lines, dtype=pl.String)
-    return Columns.by_role({"user": users}, file.name, textual=True, untyped=True)
+    return Columns.from_role_columns({"user": users}, file.name, textual=True, untyped=True)

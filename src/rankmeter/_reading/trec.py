@@ -91,13 +91,15 @@ def _read_trec(
     facts: dict[str, Any] = {"textual": True, "words": RETRIEVAL}
     usual = form == _USUAL.get(side) and not in_rows
     if usual and (lines := Lines.of(file, form.split(), used.split())):
-        return Columns.by_user(lines, file.name, trimmed=lines.trimmed, **facts)
+        return Columns.from_lists(lines, file.name, trimmed=lines.trimmed, **facts)
     used = _QRELS if form == _QRELS else used
     rows, n_rounded = read_trec_fields(file, side, form, used, ranked=ranked)
     roles = {"qid": "user", "0": "subtopic", "docid": "item", used.split()[-1]: "value"}
     columns = {roles[column.name]: column for column in rows}
     counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": n_rounded})
-    return Columns.by_role(columns, file.name, counts=counts, trimmed=file.is_ascii, **facts)
+    return Columns.from_role_columns(
+        columns, file.name, counts=counts, trimmed=file.is_ascii, **facts
+    )
 
 
 def read_trec_fields(

@@ -131,7 +131,11 @@ class Compared(Logged):
     @property
     def segments(self) -> Frame | None:
         """Columns ``user`` and ``segment``, as in `per_user`; None without segments."""
-        return None if self.segments_by_user is None else self.kind.frame(self.segments_by_user)
+        return (
+            None
+            if self.segments_by_user is None
+            else self.kind.convert_frame(self.segments_by_user)
+        )
 
     @property
     def labels(self) -> list[str]:
@@ -208,7 +212,7 @@ class Compared(Logged):
             label: [self.estimates[label, name].mean for name in self.systems]
             for label in self.labels
         }
-        return self.kind.frame(pl.DataFrame({"system": list(self.systems), **columns}))
+        return self.kind.convert_frame(pl.DataFrame({"system": list(self.systems), **columns}))
 
     def marks(self, metric: str) -> dict[str, str]:
         """Markers by system: ▲ or ▼ against the baseline, or the letters of beaten systems."""

@@ -62,7 +62,7 @@ class Comparison(Compared):
             summary.values_by_user.select(pl.lit(name).alias("system"), pl.all())
             for name, summary in self.summaries.items()
         ]
-        return self.kind.frame(pl.concat(frames))
+        return self.kind.convert_frame(pl.concat(frames))
 
     def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
         """The rows of `per_user` in Polars, for a fixed number of users at a time."""
@@ -192,7 +192,7 @@ class Comparison(Compared):
         >>> found.best().rows()
         [('ann', 0.5, 1.0, 0.5)]
         """
-        return self.kind.frame(self.moved_users(n, metric, system, against))
+        return self.kind.convert_frame(self.moved_users(n, metric, system, against))
 
     def best(
         self,
@@ -206,7 +206,7 @@ class Comparison(Compared):
 
         Parameters, columns and errors are those of `worst`.
         """
-        return self.kind.frame(self.moved_users(n, metric, system, against, worst=False))
+        return self.kind.convert_frame(self.moved_users(n, metric, system, against, worst=False))
 
     def moved_users(
         self,
@@ -365,7 +365,7 @@ class ValueComparison(Comparison):
     @property
     def per_user(self) -> Frame:
         """Columns system, user, metric, seed, value; a frame as those of the values."""
-        return self.kind.frame(self.values)
+        return self.kind.convert_frame(self.values)
 
     curve = UnavailableMethod(NEEDS)
     report = UnavailableMethod(NEEDS)

@@ -120,7 +120,7 @@ class Evaluated(Logged):
         >>> result.by_group("side")["segment", "mean"].rows()
         [('head', 1.0), ('tail', 0.375), ('macro', 0.6875)]
         """
-        return self.kind.frame(self.group_rows(self._choose_group(group)))
+        return self.kind.convert_frame(self.group_rows(self._choose_group(group)))
 
     def _choose_group(self, group: str | None) -> str:
         """Check the name of a grouping of users; None selects the only grouping."""

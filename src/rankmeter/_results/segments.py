@@ -178,7 +178,7 @@ def by_activity(
         requested = read_users(users, segments["user"], columns=columns).unique(maintain_order=True)
         cold = requested.filter(~requested.is_in(segments["user"].implode())).to_frame("user")
         segments = pl.concat([segments, cold.with_columns(segment=pl.lit(COLD))])
-    frame = read.kind.frame(segments)
+    frame = read.kind.convert_frame(segments)
     object.__setattr__(frame, _OTHERS, COLD)
     return frame
 
@@ -224,7 +224,7 @@ def by_popularity(
     rows = judged.frame.with_columns(judged_items).join(popularity, on="item", how="left")
     mean = pl.col("value").fill_null(0).mean()
     users = rows.group_by("user").agg(mean).sort("user")
-    return read.kind.frame(_bin_users(users, bins, "popularity"))
+    return read.kind.convert_frame(_bin_users(users, bins, "popularity"))
 
 
 def _bin_users(frame: pl.DataFrame, bins: Bins, unit: str) -> pl.DataFrame:

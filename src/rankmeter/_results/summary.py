@@ -94,7 +94,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         else a Polars frame. A Spark DataFrame has the rows of `values_by_user`, which Spark gets
         when it is made.
         """
-        return self.kind.frame(self.values_by_user.clone())
+        return self.kind.convert_frame(self.values_by_user.clone())
 
     @use_words_of_result
     def show(self, user: object, metrics: str | Iterable[str] | None = None) -> Walkthrough:
@@ -181,7 +181,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         """
         labels = self._segment_labels(segments)
         means = means_by_segment(self.plan, self.scores, labels, self.clusters)
-        return self.kind.frame(segment_means_frame(means))
+        return self.kind.convert_frame(segment_means_frame(means))
 
     def gap(self, segments: object) -> Frame:
         """The gap between segments: the mean absolute pairwise difference of their means.
@@ -217,7 +217,9 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         [0.5]
         """
         labels = self._segment_labels(segments)
-        return self.kind.frame(segment_gap_frame(self.plan, self.scores, labels, self.clusters))
+        return self.kind.convert_frame(
+            segment_gap_frame(self.plan, self.scores, labels, self.clusters)
+        )
 
     def _segment_labels(self, segments: object) -> pl.Series:
         """Segment of each user, null for users without a segment."""

@@ -35,7 +35,7 @@ def takes_any_frame(baseline: Baseline) -> Baseline:
         read = Interactions.read(train, columns=columns)
         if read.frame.is_empty():
             raise DataError("train has users but no interactions: nothing can be recommended")
-        return read.kind.frame(baseline(read.frame, **options))
+        return read.kind.convert_frame(baseline(read.frame, **options))
 
     return cast("Baseline", recommended)
 

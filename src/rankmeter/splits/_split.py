@@ -156,5 +156,5 @@ def split_rows(
         "seen_in_train": held.join(train, on=["user", "item"], how="semi").height,
     }
     rows = np.flatnonzero(in_test)[(~dropped).to_numpy()]
-    handed_out = read.in_input_kind(train, np.flatnonzero(~in_test)), read.in_input_kind(test, rows)
+    handed_out = read.to_input_kind(train, np.flatnonzero(~in_test)), read.to_input_kind(test, rows)
     return Split(*handed_out, method, {**sizes, **(counts or {}), **cold})

@@ -97,7 +97,7 @@ def _rows_of_run(columns: Columns, path: str) -> pl.DataFrame:
 def _last_nonblank_line(text: Text) -> bytes:
     """The last line that is not blank."""
     n = 2**16
-    with text.opened() as piece:
+    with text.open_pieces() as piece:
         while True:
             end = bytes(piece(max(text.size - n, 0), text.size)).strip(_SPACE)
             *before, line = end.split(b"\n")

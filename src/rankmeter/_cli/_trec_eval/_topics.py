@@ -92,11 +92,11 @@ class Topics:
         results = _with_topic_indices(run, self._names)
         absent = self._topics_absent_from(results)
         self.missing = np.zeros(len(self.names), dtype=bool)
-        self.missing[absent.integers()] = True
+        self.missing[absent.to_integers()] = True
         if choices.complete and len(absent):
             # In place of missing results, trec_eval takes one unjudged document.
             invented = {"item": pl.lit("ceci_nest_pas_un_docno"), "score": pl.lit(1.0)}
-            invented_rows = pl.select(user=absent.series()).with_columns(**invented)
+            invented_rows = pl.select(user=absent.to_series()).with_columns(**invented)
             results = results.with_rows(pl.concat([results.frame, invented_rows]))
         if choices.depth is not None:
             sort_keys = ["user", "score", "item"]
@@ -165,7 +165,7 @@ class Topics:
     def _topics_absent_from(self, table: Table) -> Ids:
         """Topics that are absent from a table."""
         absent = np.ones(len(self.names), dtype=bool)
-        absent[table.users.integers()] = False
+        absent[table.users.to_integers()] = False
         return _topic_ids(np.flatnonzero(absent))
 
 
@@ -211,7 +211,7 @@ def _with_topic_indices(table: Table, names: Ids) -> Table:
     if isinstance(rows, Lines):
         index = Codes(names).find(rows.users)
         if (index < 0).any():
-            rows, index = rows.only(np.flatnonzero(index >= 0)), index[index >= 0]
+            rows, index = rows.select_by_index(np.flatnonzero(index >= 0)), index[index >= 0]
         return replace(table, rows=replace(rows, users=_topic_ids(index)))
     runs = table.frame["user"].rle().struct.unnest()
     index = np.repeat(Codes(names).find(runs["value"]), runs["len"].to_numpy())
@@ -224,7 +224,7 @@ def _select_rows(table: Table, mask: npt.NDArray[np.bool_]) -> Table:
     if mask.all():
         return table
     if isinstance(table.rows, Lines):
-        return replace(table, rows=table.rows.where(mask))
+        return replace(table, rows=table.rows.filter_items(mask))
     return table.with_rows(table.frame.filter(to_series(mask)))
 
 
@@ -238,8 +238,8 @@ def _replace_gains(judged: Table, gains: FloatArray) -> Table:
 
 def _with_topic_names(table: Table, names: Ids) -> Table:
     """Replace the user indices of a table by names."""
-    frame = table.frame.with_columns(user=names.series().gather(table.frame["user"]))
-    empty_users = names.take(table.empty_users.integers())
+    frame = table.frame.with_columns(user=names.to_series().gather(table.frame["user"]))
+    empty_users = names.take(table.empty_users.to_integers())
     return replace(table.with_rows(frame), empty_users=empty_users)
 
 
