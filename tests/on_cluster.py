@@ -138,7 +138,7 @@ def equal_by_rules(session, folder):
         judged, tables = unify_all_id_types(judged, {"": table})
         gathered = {
             "": collect_judged_in_spark(
-                tables[""], judged, [*plan.alignments()], memory_limit=2**30
+                tables[""], judged, [*plan.metrics_by_alignment()], memory_limit=2**30
             )
         }
         assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)

@@ -313,7 +313,7 @@ class Setting:
     )
 
     @property
-    def draws(self) -> bool:
+    def uses_bootstrap(self) -> bool:
         """Whether intervals are made by bootstrap."""
         return self.interval in ("bca", "percentile")
 

@@ -40,7 +40,7 @@ def test_a_shuffle_is_a_permutation_and_knows_its_inverse(n, keys):
     item = shuffle.item_at(place, key)
 
     assert np.array_equal(np.sort(item.reshape(-1, n), axis=1), place.reshape(-1, n))
-    assert np.array_equal(shuffle.place_of(item, key), place)
+    assert np.array_equal(shuffle.position_of(item, key), place)
 
 
 def test_random_orders_never_change():

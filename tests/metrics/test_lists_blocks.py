@@ -53,6 +53,6 @@ def test_a_number_of_all_lists_knows_itself_without_each_user(name):
 def test_ratings_of_repeated_training_rows_are_averaged():
     rows = [("u", "b", 5.0), ("u", "a", 1.0), ("v", "c", 2.0), ("u", "a", 3.0), ("u", "b", None)]
     train = pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row")
-    _, profiles = SideTables(Side(train), {}, read_truth({"u": {"a"}})).history
+    _, profiles = SideTables(Side(train), {}, read_truth({"u": {"a"}})).training_profiles
     assert profiles.offsets.tolist() == [0, 2, 3]
     assert (profiles.item.tolist(), profiles.weight.tolist()) == ([0, 1, 2], [2.0, 5.0, 2.0])

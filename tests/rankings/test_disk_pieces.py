@@ -106,7 +106,7 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
         wanted = Memory().open(judged, tables).run(plan)[""]
     except DataError as error:  # ranks without gaps, of which some are left out
         wanted = error
-    asked = [*plan.alignments(), *resolve_plan("rr(exclude=self)").alignments()]
+    asked = [*plan.metrics_by_alignment(), *resolve_plan("rr(exclude=self)").metrics_by_alignment()]
     for size in (1, chance.randint(2, 9), 1000):
         some = replace(
             whole, rows=InPieces(whole.frame.head(2), CanonicalPieces.cut_frame(whole.frame, size))
@@ -293,7 +293,11 @@ def test_rows_that_change_between_the_passes_are_refused(change):
     pieces.__dict__.update(passes=0, change=change)
     table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
     unchecked = resolve_plan("rr(duplicates=unchecked)")
-    sifted = {"": collect_judged_rows(table, judged, [*unchecked.alignments()], memory_limit=2**21)}
+    sifted = {
+        "": collect_judged_rows(
+            table, judged, [*unchecked.metrics_by_alignment()], memory_limit=2**21
+        )
+    }
     with pytest.raises(DataError, match="changed while"):
         Memory().open(judged, sifted).run(resolve_plan("rr"))
 
@@ -358,7 +362,9 @@ def test_all_metrics_share_the_two_passes():
     rules = ("item", "expected", "text-descending", "realistic")
     metrics = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
     plan = resolve_plan([*metrics, "rr(pool=judged)", "rr(score_type=float32)"])
-    sifted = {"": collect_judged_rows(table, judged, [*plan.alignments()], memory_limit=2**21)}
+    sifted = {
+        "": collect_judged_rows(table, judged, [*plan.metrics_by_alignment()], memory_limit=2**21)
+    }
     assert pieces.passes == 1
     opened = Memory(3).open(judged, sifted)
     opened.run(plan)

@@ -173,7 +173,7 @@ def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
     table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
     judged, tables = unify_all_id_types(judged, {"": table})
     room = 3 * SMALL_ROOM if words else 2**30  # two parts
-    asked = [*plan.alignments(), *resolve_plan("rr(exclude=self)").alignments()]
+    asked = [*plan.metrics_by_alignment(), *resolve_plan("rr(exclude=self)").metrics_by_alignment()]
     gathered = {"": collect_judged_in_spark(tables[""], judged, asked, memory_limit=room)}
     assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
 
@@ -718,7 +718,9 @@ def test_metrics_and_cutoffs_share_the_passes(spark):
     more = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
     plan = resolve_plan([*more, "rr(pool=judged)", "recall@1,2,3,4"])
     watching = replace(tables[""], rows=replace(tables[""].rows, query=watched))
-    table = collect_judged_in_spark(watching, judged, [*plan.alignments()], memory_limit=2**30)
+    table = collect_judged_in_spark(
+        watching, judged, [*plan.metrics_by_alignment()], memory_limit=2**30
+    )
     assert len(asked) == 3  # judged rows, repeated items, candidates above these rows
     opened = Memory(3).open(judged, {"": table})
     opened.run(plan)
@@ -742,7 +744,7 @@ def test_what_is_broadcast_has_parts_if_it_is_large(spark):
             return send(self, rows)
 
     watched = Watched(*(getattr(query, field.name) for field in fields(query)))
-    unchecked = [*resolve_plan("ndcg(duplicates=unchecked)").alignments()]
+    unchecked = [*resolve_plan("ndcg(duplicates=unchecked)").metrics_by_alignment()]
     table = collect_judged_in_spark(
         replace(tables[""], rows=replace(tables[""].rows, query=watched)),
         judged,

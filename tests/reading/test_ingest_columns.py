@@ -518,7 +518,7 @@ def test_a_row_of_a_user_without_an_item_is_not_read_as_items_with_numbers(row, 
 
 
 def test_no_name_ends_in_a_digit():
-    """`named` leaves out such names before it looks closer."""
+    """`names_for_role` leaves out such names before it looks closer."""
     assert not any(name[-1].isdigit() for names in SYNONYMS.values() for name in names)
 
 

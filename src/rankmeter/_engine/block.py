@@ -64,7 +64,7 @@ class Block:
         self._aligned: dict[tuple[Alignment, str, int | None, bool], Aligned] = {}
         self._evidence: dict[tuple[str, Alignment], Any] = {}
 
-    def aligned(
+    def align_system(
         self, name: str, choices: Alignment, depth: int | None = 0, *, with_names: bool = False
     ) -> Aligned:
         """The hits of one system, and its items down to a rank; all items if `depth` is None.
@@ -74,7 +74,7 @@ class Block:
         key = choices, name, depth, with_names
         if key not in self._aligned:
             listing = Listing(self.tables.items, depth) if self.tables and depth != 0 else None
-            truth = self.judged(choices, with_names=with_names)
+            truth = self.prepare_truth(choices, with_names=with_names)
             try:
                 self._aligned[key] = align(self.systems[name], truth, listing)
             finally:
@@ -82,7 +82,7 @@ class Block:
                     raise DataError(CHANGED)
         return self._aligned[key]
 
-    def judged(self, choices: Alignment, *, with_names: bool = False) -> Judged:
+    def prepare_truth(self, choices: Alignment, *, with_names: bool = False) -> Judged:
         """Return the ground truth prepared for one alignment, cached."""
         key = choices, with_names
         if key not in self._prepared:
@@ -93,12 +93,12 @@ class Block:
     def align(self, plan: Plan) -> None:
         """Compute and cache the hits that a plan needs."""
         for name in self.systems:
-            for choices in plan.alignments():
-                self._aligned_by(name, plan)(choices)
+            for choices in plan.metrics_by_alignment():
+                self._system_aligner(name, plan)(choices)
 
     def score(self, plan: Plan) -> dict[str, Scores]:
         """Compute the values of every metric of a plan for each system."""
-        scores = {name: self._score(name, plan) for name in self.systems}
+        scores = {name: self._score_system(name, plan) for name in self.systems}
         if not self.keep:
             self._prepared.clear()
             self._aligned.clear()
@@ -114,34 +114,34 @@ class Block:
         """A mask of the users named in the ground truth, with or without judgments."""
         return self._has_truth | self._codes.mask_users_in(self.truth.empty_users)
 
-    def _aligned_by(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
+    def _system_aligner(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
         """Return a function from alignments of a plan to the hits of one system."""
-        depths, with_names = plan.depths(), plan.named()
-        return lambda choices: self.aligned(
+        depths, with_names = plan.list_depths(), plan.alignments_with_hit_items()
+        return lambda choices: self.align_system(
             name, choices, depths.get(choices, 0), with_names=choices in with_names
         )
 
-    def _score(self, name: str, plan: Plan) -> Scores:
+    def _score_system(self, name: str, plan: Plan) -> Scores:
         textual = self.truth.textual and all(table.textual for table in self.systems.values())
-        aligned = self._aligned_by(name, plan)
+        aligned = self._system_aligner(name, plan)
         scores = compute_scores(plan, aligned, self._in_truth, self._has_truth, self.evidence)
         borders: dict[Alignment, set[Border]] = {alignment: set() for alignment in scores.facts}
         for entry in plan.metrics:
             if entry.label not in scores.errors:
                 borders[entry.alignment] |= entry.borders
         facts = {
-            alignment: self._with_items(aligned(alignment), facts_of_hits, borders[alignment])
+            alignment: self._add_item_counts(aligned(alignment), facts_of_hits, borders[alignment])
             for alignment, facts_of_hits in scores.facts.items()
         }
         return replace(scores, ids=self.users, textual=textual, facts=facts)
 
-    def _with_items(self, aligned: Aligned, facts: Facts, borders: set[Border]) -> Facts:
+    def _add_item_counts(self, aligned: Aligned, facts: Facts, borders: set[Border]) -> Facts:
         """Add counts of special items, in the lists and among the relevant items, to facts."""
         counts = dict(facts.counts)
         if self.tables is not None and aligned.lists is not None:
-            counts |= self.tables.counts(aligned.lists, self._codes, borders)
+            counts |= self.tables.count_listed_items(aligned.lists, self._codes, borders)
         if self.tables is not None and (item := aligned.hits.best.item) is not None:
-            counts |= self.tables.counts_of_relevant(item, borders)
+            counts |= self.tables.count_relevant_items(item, borders)
         return replace(facts, counts=dict(sorted(counts.items())))
 
     def evidence(self, name: str, choices: Alignment) -> Any:
@@ -151,7 +151,7 @@ class Block:
         key = name, choices
         if key not in self._evidence:
             if name == "relevant":
-                evidence: Any = relevant_items(self.judged(choices), self.tables.items)
+                evidence: Any = relevant_items(self.prepare_truth(choices), self.tables.items)
             elif name == "intents":
                 evidence = self.tables.intents(self._codes, choices)
             else:
@@ -292,7 +292,10 @@ def random_and_perfect_scores(truth: Table, plan: Plan, n_items: int) -> tuple[S
     in_truth = has_truth | codes.mask_users_in(truth.empty_users)
     tables = [np.full((codes.n, len(plan.metrics)), np.nan, order="F") for _ in range(2)]
     facts: dict[Alignment, Facts] = {}
-    judged = {alignment: prepare_truth(truth, codes, alignment) for alignment in plan.alignments()}
+    judged = {
+        alignment: prepare_truth(truth, codes, alignment)
+        for alignment in plan.metrics_by_alignment()
+    }
     for column, entry in enumerate(plan.metrics):
         perfect = judged[entry.alignment].relevant
         n_nonrelevant = judged[entry.alignment].others.n_relevant

@@ -62,7 +62,7 @@ class Reading:
         """Read rankings into memory, in pieces from disk, or with Spark."""
         if isinstance(data, Kind):
             return self._read_kind(data, columns, plan)
-        data = self.open(data)
+        data = self.open_for_engine(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table = open_spark(data, columns=columns, bad_scores=plan.bad_scores)
             description = "spark: rankings are counted in the cluster"
@@ -82,10 +82,11 @@ class Reading:
                 limit_text_memory(memory_limit),
             ):  # else it is read in pieces
                 return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
-        rows = min(self.limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
+        rows = min(self.disk_memory_limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
         in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=plan.bad_scores)
         if in_pieces is not None:
-            description = f"disk: rankings are read in pieces, {format_bytes(self.limit)} of memory"
+            limit = format_bytes(self.disk_memory_limit)
+            description = f"disk: rankings are read in pieces, {limit} of memory"
             return replace(in_pieces, origin=replace(in_pieces.origin, engine=description))
         name = data if isinstance(data, str | PathLike) else type(data).__name__
         why = (
@@ -119,19 +120,23 @@ class Reading:
 
     def read_truth(self, truth: object, columns: Mapping[str, str] | None) -> Table:
         """Read the ground truth; return a `Table` unchanged."""
-        return truth if isinstance(truth, Table) else read_truth(self.open(truth), columns=columns)
+        return (
+            truth
+            if isinstance(truth, Table)
+            else read_truth(self.open_for_engine(truth), columns=columns)
+        )
 
-    def open(self, data: object) -> object:
+    def open_for_engine(self, data: object) -> object:
         """Open data of the engine ``spark`` as a Spark DataFrame; return other data unchanged."""
         return open_in_spark(data) if self.engine == "spark" else data
 
     @staticmethod
-    def describe(tables: Iterable[Table]) -> str:
+    def describe_engines(tables: Iterable[Table]) -> str:
         """A note on how rankings were read; empty if they are in memory."""
         return "; ".join(dict.fromkeys(t.origin.engine for t in tables if t.origin.engine))
 
     @property
-    def limit(self) -> int:
+    def disk_memory_limit(self) -> int:
         """Memory limit of the engine ``disk``, in bytes."""
         free = available_memory()
         return self.memory or min(_USUAL, int(_SHARE * (free or _USUAL)))
@@ -141,7 +146,7 @@ class Reading:
         keep = _KEEP.get(type(table.rows))
         if keep is None:
             return table
-        depths = plan.depths().values()
+        depths = plan.list_depths().values()
         if None in depths:
             raise UsageError(
                 f"{table.source} is listed down to a rank: give metrics of lists a cutoff, such as "
@@ -149,7 +154,13 @@ class Reading:
                 option="engine",
             )
         depth = max((depth for depth in depths if depth is not None), default=0)
-        return keep(table, truth, [*plan.alignments()], memory_limit=self.limit, depth=depth)
+        return keep(
+            table,
+            truth,
+            [*plan.metrics_by_alignment()],
+            memory_limit=self.disk_memory_limit,
+            depth=depth,
+        )
 
 
 def parse_engine(engine: Any, memory: Any) -> Reading:

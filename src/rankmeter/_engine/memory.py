@@ -49,11 +49,11 @@ class CountedQueries:
     queries: Queries
     ids: Ids | None = None
 
-    def opened(self) -> CountedQueries:
+    def reopen(self) -> CountedQueries:
         """Return ``self``: no data have to be read again."""
         return self
 
-    def of_user(self, user: object, system: str) -> CountedQueries:  # noqa: ARG002 - it has one
+    def select_user(self, user: object, system: str) -> CountedQueries:  # noqa: ARG002 - it has one
         number = user if self.ids is None else (self.ids.to_series() == user).arg_true()[0]
         row = np.array([number], dtype=np.int64)
         return replace(self, queries=self.queries.take(row), ids=None)
@@ -153,7 +153,7 @@ class Data(Protocol):
         """
         ...
 
-    def of_user(self, user: object, system: str) -> Block | CountedQueries:
+    def select_user(self, user: object, system: str) -> Block | CountedQueries:
         """The data of one user under one system.
 
         Raises
@@ -253,7 +253,7 @@ class Tables:
     side: SideTables
     blocks: Sequence[Callable[[], Block]]  # made when they are needed, and freed if not kept
 
-    def of_user(self, user: object, system: str) -> Block:
+    def select_user(self, user: object, system: str) -> Block:
         if not self.systems[system].rows.in_memory:
             raise UsageError(
                 "rankings that were read in pieces are not in memory: evaluate the rows of one "

@@ -228,7 +228,7 @@ class Scores:
             replacement = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
             values = np.where(undefined, replacement, values)
         rows = np.flatnonzero(averaged)
-        state = self.states.get(entry.label) if entry.pooled else None
+        state = self.states.get(entry.label) if entry.is_pooled else None
         if state is not None:
             state = state.take(rows)
         counts = int(np.count_nonzero(undefined)), int(np.count_nonzero(missing))
@@ -245,7 +245,7 @@ class Scores:
             return None
         users = self.averaged(entry).users
         n = int(self.facts[entry.alignment].n_relevant[users].sum())
-        return state.take(users).effective(pooled=entry.pooled), n
+        return state.take(users).effective(pooled=entry.is_pooled), n
 
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, reason: str) -> str:
         examples = ", ".join(brief(user) for user in self.users.filter(mask).head(3))

@@ -35,7 +35,7 @@ class Given:
         """The arguments by name."""
         return {argument.name: getattr(self, argument.name) for argument in fields(self)}
 
-    def read(self) -> None:
+    def read_all(self) -> None:
         """Read all arguments now, before rankings are available."""
         for name, value in vars(type(self)).items():
             if isinstance(value, cached_property):
@@ -66,7 +66,7 @@ class Given:
         return check_integer("catalogue", number, least=1) if isinstance(number, int) else None
 
     @cached_property
-    def items_shown(self) -> Keyed | None:
+    def catalogue_items(self) -> Keyed | None:
         """The items of the catalogue, if `catalogue` is not a number."""
         if self.catalogue is None or self.n_items is not None:
             return None
@@ -86,7 +86,7 @@ class Given:
         return None if self.propensity is None else read_item_numbers(self.propensity, "propensity")
 
     @cached_property
-    def collapsing(self) -> Collapse | None:
+    def collapse_rule(self) -> Collapse | None:
         """The rule for mapping ranked parts, such as chunks, to whole items."""
         return read_collapse(self.collapse)
 
@@ -138,8 +138,8 @@ def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
         train = _fit_ids(inputs.interactions.frame, inputs.interactions, table)
     if inputs.features is not None:
         items = _fit_items(inputs.features, table)
-    if inputs.items_shown is not None:
-        catalogue = inputs.items_shown.fit_keys("item", table)
+    if inputs.catalogue_items is not None:
+        catalogue = inputs.catalogue_items.fit_keys("item", table)
     if inputs.baseline is not None:
         rows = _fit_ids(inputs.baseline.frame, inputs.baseline, table)
         no_users = IdSeries(rows["user"].clear())
@@ -147,7 +147,7 @@ def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
     if inputs.propensities is not None:
         propensity = _fit_propensity(inputs.propensities, table)
     notes = () if items is None else items.notes
-    notes += () if inputs.collapsing is None else (inputs.collapsing.note,)
+    notes += () if inputs.collapse_rule is None else (inputs.collapse_rule.note,)
     size = size if inputs.n_items is None else inputs.n_items
     return Side(train, items, catalogue, size, baseline, propensity, notes)
 

@@ -73,10 +73,10 @@ class SideTables:
         else:
             evidence = self.profiles(users) if name == "profiles" else getattr(self, name)
         evidence = require(evidence, name)
-        has_overlap = self._about_users if name in ("profiles", "baseline") else self._about_items
+        has_overlap = self._user_overlap if name in ("profiles", "baseline") else self._item_overlap
         if not has_overlap.get(name, True):
             argument, _ = SIDE_DATA[name]
-            noun = "user" if has_overlap is self._about_users else "item"
+            noun = "user" if has_overlap is self._user_overlap else "item"
             raise NoOverlapError(
                 f"{argument}= has no {noun} in common with rankings and truth. Check that they "
                 f"use the same ids, and that {argument}= is of the same data"
@@ -84,7 +84,7 @@ class SideTables:
         return evidence
 
     @cached_property
-    def _about_items(self) -> dict[str, bool]:
+    def _item_overlap(self) -> dict[str, bool]:
         """Flags by name: whether evidence shares an item with the rankings or the ground truth.
 
         Few training items may all be missing from rankings and truth by chance: they are accepted.
@@ -106,11 +106,11 @@ class SideTables:
         return has_overlap
 
     @cached_property
-    def _about_users(self) -> dict[str, bool]:
+    def _user_overlap(self) -> dict[str, bool]:
         """Flags by name: whether evidence shares a user with the rankings or the ground truth."""
         side = self.side
         users = {
-            "profiles": None if self.history is None else self.history[0],
+            "profiles": None if self.training_profiles is None else self.training_profiles[0],
             "baseline": None
             if side.baseline is None
             else Codes(distinct_ids([side.baseline.users])),
@@ -123,7 +123,9 @@ class SideTables:
             if codes is not None
         }
 
-    def counts(self, lists: Lists, users: Codes, borders: Collection[Border]) -> dict[str, int]:
+    def count_listed_items(
+        self, lists: Lists, users: Codes, borders: Collection[Border]
+    ) -> dict[str, int]:
         """Numbers of listed items, by name, that metrics may treat in a special way."""
         masks, item = {}, lists.item
         profiles = self.profiles(users)
@@ -139,7 +141,7 @@ class SideTables:
             masks["items_listed_outside_the_catalogue"] = ~self.catalogue.item[item]
         return {name: int(np.count_nonzero(places)) for name, places in masks.items()}
 
-    def counts_of_relevant(self, item: IntArray, borders: Collection[Border]) -> dict[str, int]:
+    def count_relevant_items(self, item: IntArray, borders: Collection[Border]) -> dict[str, int]:
         """Numbers of relevant items, by name, that metrics may treat in a special way."""
         masks = {}
         if self.popularity is not None:
@@ -162,7 +164,7 @@ class SideTables:
         return Propensity(value)
 
     @cached_property
-    def history(self) -> tuple[Codes, Profiles] | None:
+    def training_profiles(self) -> tuple[Codes, Profiles] | None:
         """The training users and their profiles; ratings of repeated pairs are averaged."""
         train = self.side.train
         if train is None:
@@ -184,7 +186,7 @@ class SideTables:
     @cached_property
     def popularity(self) -> Popularity | None:
         """Numbers of interactions and users of each item in the training data."""
-        train, history = self.side.train, self.history
+        train, history = self.side.train, self.training_profiles
         if train is None or history is None:
             return None
         users, profiles = history
@@ -194,9 +196,9 @@ class SideTables:
 
     def profiles(self, users: Codes) -> Profiles | None:
         """The training items of some users."""
-        if self.history is None:
+        if self.training_profiles is None:
             return None
-        train_users, profiles = self.history
+        train_users, profiles = self.training_profiles
         return profiles.of(train_users.find(users.users))
 
     @cached_property
@@ -205,7 +207,7 @@ class SideTables:
         items = self.side.items
         if items is None or items.features is None:
             return self.categories
-        rows = self._places(items.ids)
+        rows = self._row_of_each_item(items.ids)
         described = rows >= 0
         matrix = items.features[np.maximum(rows, 0)]
         if hasattr(matrix, "toarray"):
@@ -267,12 +269,12 @@ class SideTables:
     def likeness(self) -> Likeness:
         """Data for computing the similarities of items."""
         side = self.side
-        history = None if self.history is None else self.history[1]
+        history = None if self.training_profiles is None else self.training_profiles[1]
         items, similarity = side.items, None
         if items is not None and items.features is not None and self.features is not None:
             matrix = self.features.matrix
             if matrix.shape[1] == len(items.ids):
-                similarity = Similarity(matrix, self._places(items.ids))
+                similarity = Similarity(matrix, self._row_of_each_item(items.ids))
         return Likeness(self.features, history, similarity)
 
     @cached_property
@@ -298,7 +300,7 @@ class SideTables:
         listing = Listing(self.items, choices.depth)
         return list_first_candidates(candidates, no_items, np.zeros(0), choices, listing)
 
-    def _places(self, ids: pl.Series) -> IntArray:
+    def _row_of_each_item(self, ids: pl.Series) -> IntArray:
         """The index in `ids` of each item code, -1 if missing."""
         rows = np.full(self.items.n, -1)
         rows[self.items.encode(ids)] = np.arange(len(ids))

@@ -64,7 +64,7 @@ class Grid:
     places: list[Place]
     columns: list[str] = field(default_factory=list)
 
-    def put(self, name: str, numbers: Iterable[tuple[int, float]]) -> None:
+    def fill_column(self, name: str, numbers: Iterable[tuple[int, float]]) -> None:
         """Fill a column; append a number to the name if the name has other values."""
         values, base, number = dict(numbers), name, 1
         if not values and name in self.columns:
@@ -138,20 +138,20 @@ class _ListLayout:
         assert block.tables is not None
         refuse_dead_threads()
         self.block, self.name, self.choices = block, name, choices
-        self.aligned: Aligned = block.aligned(name, choices, None, with_names=True)
+        self.aligned: Aligned = block.align_system(name, choices, None, with_names=True)
         lists = self.aligned.lists
         assert lists is not None
         self.lists: Lists = lists
         self.items: list[Any] = block.tables.items.users.take(lists.item).to_list()
-        judged = block.judged(choices).frame
+        judged = block.prepare_truth(choices).frame
         self.gains: dict[Any, float] = dict(judged.select("item", "gain").iter_rows())
-        self.hits = self._places_of_hits(self.aligned.hits, lists.relevant, lists.gain)
+        self.hits = self._list_indices_of_hits(self.aligned.hits, lists.relevant, lists.gain)
         self.ranks: list[float] = lists.rank.tolist()
         self.evidence = block.evidence
         gains = np.array([self.gains.get(item, math.nan) for item in self.items])
-        self.others = self._places_of_hits(self.aligned.nonrelevant, ~lists.relevant, gains)
+        self.others = self._list_indices_of_hits(self.aligned.nonrelevant, ~lists.relevant, gains)
 
-    def _places_of_hits(self, hits: Hits, mask: Any, gains: Any) -> list[int]:
+    def _list_indices_of_hits(self, hits: Hits, mask: Any, gains: Any) -> list[int]:
         """List index of each hit, -1 if unknown.
 
         Of tied items with equal gains it does not matter which is which, so hits of one gain are in
@@ -180,7 +180,7 @@ class _ListLayout:
             ends.setdefault(key, []).append(rank)
         return [(ends[key][0], ends[key][-1]) for key in keys]
 
-    def ranking(self) -> Grid:
+    def ranking_grid(self) -> Grid:
         """Grid of the whole list and of the relevant items missing from the list."""
         places, order = [], []
         for i, (item, (low, high)) in enumerate(zip(self.items, self._tie_spans, strict=True)):
@@ -196,12 +196,12 @@ class _ListLayout:
         self.order = np.argsort(order, kind="stable").tolist()
         self.place_of = {i: n for n, i in enumerate(self.order)}
         ranked = set(self.items)
-        lost = [(g, item) for item, g in self._relevant() if item not in ranked]
+        lost = [(g, item) for item, g in self._relevant_items_and_gains() if item not in ranked]
         places = [places[i] for i in self.order]
         places += [Place("", item, g, relevant=True) for g, item in lost]
-        return Grid(self._with_titles(places))
+        return Grid(self._add_titles(places))
 
-    def _with_titles(self, places: list[Place]) -> list[Place]:
+    def _add_titles(self, places: list[Place]) -> list[Place]:
         """Add the known titles of items to `places`, and return `places`."""
         items = None if self.block.tables is None else self.block.tables.side.items
         if items is not None and items.titles is not None:
@@ -212,18 +212,18 @@ class _ListLayout:
                 place.title = titles.get(place.item) or ""
         return places
 
-    def _relevant(self) -> list[tuple[Any, float]]:
+    def _relevant_items_and_gains(self) -> list[tuple[Any, float]]:
         """Pairs of relevant item and gain, largest gain first."""
-        frame = self.block.judged(self.choices).frame
+        frame = self.block.prepare_truth(self.choices).frame
         frame = frame.filter(pl.Series(self.choices.is_relevant(frame["gain"].to_numpy())))
         frame = frame.sort("gain", descending=True, maintain_order=True)
         operator, threshold = self.choices.threshold
         less = threshold - (operator == ">=") if self.choices.gains == "above" else 0.0
         return [(item, g - less) for item, g in frame.select("item", "gain").iter_rows()]
 
-    def ideal(self, best: Hits) -> Grid:
+    def ideal_grid(self, best: Hits) -> Grid:
         """Grid of a perfect ranking, of listed items alone if `best` lacks relevant items."""
-        relevant = self._relevant()
+        relevant = self._relevant_items_and_gains()
         if len(relevant) != best.rank.size:
             relevant = [(item, gain) for item, gain in relevant if item in set(self.items)]
         items: dict[float, list[Any]] = {}
@@ -233,9 +233,9 @@ class _ListLayout:
             Place(format_exactly(rank), items[g].pop(0) if items.get(g) else None, g, relevant=True)
             for rank, g in zip(best.rank.tolist(), best.gain.tolist(), strict=True)
         ]
-        return Grid(self._with_titles(places))
+        return Grid(self._add_titles(places))
 
-    def names_of(self, groups: Features) -> list[str]:
+    def category_names(self, groups: Features) -> list[str]:
         """Names of the item groups if the groups are categories, else empty."""
         tables = self.block.tables
         intents = None if tables is None else self.block.evidence("intents", self.choices)
@@ -283,7 +283,7 @@ class _CountLayout:
         column = data.queries.column
         self.item = None if column is None or column.size != 1 else int(column[0])
 
-    def ranking(self) -> Grid:
+    def ranking_grid(self) -> Grid:
         """Grid of the judged items by rank, and of the relevant items without a rank."""
         hits, nonrelevant = self.aligned.hits, self.aligned.nonrelevant
         places = [
@@ -298,7 +298,7 @@ class _CountLayout:
         missing = [Place("", self.item, gain, relevant=True) for gain in lost.elements()]
         return Grid([*(places[i] for i in order), *missing])
 
-    def ideal(self, best: Hits) -> Grid:
+    def ideal_grid(self, best: Hits) -> Grid:
         """Grid of a perfect ranking."""
         pairs = zip(best.rank.tolist(), best.gain.tolist(), strict=True)
         return Grid([Place(format_exactly(rank), self.item, g, relevant=True) for rank, g in pairs])
@@ -320,7 +320,7 @@ class _Walker:
 
     def __init__(self, layout: _ListLayout | _CountLayout) -> None:
         self.layout = layout
-        self.ranking, self.ideal = layout.ranking(), Grid([])
+        self.ranking, self.ideal = layout.ranking_grid(), Grid([])
         self.categories = Grid([])
         self.lines: list[Line] = []
         self.by_rank = {r: i for i, r in reversed([*enumerate(layout.ranks)])}
@@ -343,7 +343,7 @@ class _Walker:
 
     def _add_value(self, step: Value) -> None:
         """Name the last line after the step if the values agree; else add a line."""
-        name = step.name + "_of_the_ideal" * self._is_perfect(step.evidence)
+        name = step.name + "_of_the_ideal" * self._is_ideal_ranking(step.evidence)
         last = self.lines[-1] if self.lines else None
         if last is None or not math.isclose(last.value, step.value, rel_tol=1e-12):
             self._add_line(Line(name, "", {}, step.value))
@@ -352,33 +352,33 @@ class _Walker:
         elif last.name != name:
             self._add_line(Line(name, last.name, {last.name: last.value}, step.value))
 
-    def _is_perfect(self, evidence: Any) -> bool:
+    def _is_ideal_ranking(self, evidence: Any) -> bool:
         return isinstance(evidence, Hits) and evidence.ideal is None
 
     def _put_step(self, step: Column | Sum) -> None:
         values = np.asarray(step.values, dtype=np.float64).ravel()
         if isinstance(step, Sum):
             self._add_line(Line("", "", {}, step.total))
-        grid, rows = self._grid_of(step, values.size)
+        grid, rows = self._grid_of_step(step, values.size)
         rows = rows if len(rows) == values.size else [-1] * values.size  # rows of another kind
         pairs = [(i, v) for i, v in zip(rows, values.tolist(), strict=True) if i >= 0]
-        grid.put(step.name, pairs)
+        grid.fill_column(step.name, pairs)
         if isinstance(step, Column):
             return
         total, running = 0.0, []
         for i, value in sorted(pairs):
             total += value
             running.append((i, total))
-        grid.put({"hit": "hits"}.get(step.name, "sum"), running)
+        grid.fill_column({"hit": "hits"}.get(step.name, "sum"), running)
 
-    def _grid_of(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
+    def _grid_of_step(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
         """Grid for the evidence of a step, and the row index of each value in the grid."""
         layout, evidence = self.layout, step.evidence
         if isinstance(evidence, Features):
             return self._category_grid(n, evidence), range(n)
-        if self._is_perfect(evidence):
+        if self._is_ideal_ranking(evidence):
             if not self.ideal.places:
-                self.ideal = layout.ideal(evidence)
+                self.ideal = layout.ideal_grid(evidence)
             return self.ideal, range(n)
         if isinstance(evidence, Hits | Lists):
             return self.ranking, [layout.place_of.get(i, -1) for i in self._rows_of_values(step)]
@@ -404,7 +404,7 @@ class _Walker:
             layout = self.layout
             names = [f"{i + 1}" for i in range(n)]
             if features is not None and isinstance(layout, _ListLayout):
-                categories = layout.names_of(features)
+                categories = layout.category_names(features)
                 names = categories if len(categories) == n else names
             self.categories = Grid([Place("", name) for name in names])
         return self.categories
@@ -412,7 +412,7 @@ class _Walker:
 
 def make_ranking_grid(block: Block | CountedQueries, name: str, choices: Alignment) -> Grid:
     """Grid of the list of a block's only user, with the relevant items missing from the list."""
-    return _make_layout(block, name, choices).ranking()
+    return _make_layout(block, name, choices).ranking_grid()
 
 
 def _make_layout(

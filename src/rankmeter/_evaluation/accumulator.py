@@ -164,7 +164,7 @@ class _KeptSums:
                     "their sums: choose keep='values'",
                     option="keep",
                 )
-        if plan.draws:
+        if plan.uses_bootstrap:
             raise UsageError(
                 f"interval={plan.interval!r} needs the values of all users: choose keep='values'",
                 option="interval",

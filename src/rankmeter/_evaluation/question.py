@@ -197,7 +197,7 @@ class Question:
 
     def with_data_read(self) -> Question:
         """Read ground truth and side data now, so that they are read once for all rankings."""
-        self.side_data.read()
+        self.side_data.read_all()
         if self.truth is None:
             return self
         columns = _columns_by_side(self.columns)["truth"]
@@ -257,7 +257,7 @@ class Question:
         # The vocabulary of the ground truth, or of rankings, if it differs from the default one.
         vocabularies = (table.origin.words for table in (judged, *tables.values()))
         words = next((words for words in vocabularies if words != USERS), USERS)
-        engine = self.reading.describe(tables.values())
+        engine = self.reading.describe_engines(tables.values())
         notes = (*side.notes, *unused)
         if judged.has_subtopics and any(entry.spec.intent_aware for entry in plan.metrics):
             other = "" if side.items is None else ", not the categories of items="
@@ -285,7 +285,7 @@ class Question:
     def _read_rankings(
         self, systems: Mapping[str, object], columns: Mapping[str, str] | None, plan: Plan
     ) -> dict[str, Table]:
-        collapsing = self.side_data.collapsing
+        collapsing = self.side_data.collapse_rule
         tables: dict[str, Table] = {}
         for name, rankings in systems.items():
             if str(name) in tables:

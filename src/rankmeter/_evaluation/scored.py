@@ -279,13 +279,13 @@ def count_request(
     UsageError
         If the metrics compare scores at different precisions, or close scores cannot be tied.
     """
-    precisions = {choices.score_type for choices in plan.alignments()}
+    precisions = {choices.score_type for choices in plan.metrics_by_alignment()}
     if len(precisions) > 1:
         raise UsageError(
             "the metrics compare scores as float32 and float64: evaluate them one after the other",
             option="score_type",
         )
-    ordered = any(choices.ties in ORDERED for choices in plan.alignments())
+    ordered = any(choices.ties in ORDERED for choices in plan.metrics_by_alignment())
     is_float32 = precisions == {"float32"}
     tie_tolerance = _tolerance(tolerance, like)
     if any(tie_tolerance) and plan.bad_scores == "worst":
@@ -364,7 +364,7 @@ def summary_of(
         cautions=tuple(cautions),
         remarks=tuple(remarks),
         groups=labels_of_groups,
-        source=Source(data.opened, "", lists=False),
+        source=Source(data.reopen, "", lists=False),
         kind=kind,
     )
 

@@ -210,7 +210,7 @@ def mean_interval(
     """
     if values.size < 2 or np.isnan(values).any():
         return math.nan, math.nan
-    if setting.draws:
+    if setting.uses_bootstrap:
         return bootstrap_interval(
             values,
             clusters=clusters,

@@ -276,7 +276,9 @@ class _Pair:
             unit_name = translate_words("users" if self.group.clusters is None else "clusters")
             return f"only {self.unit_differences.size} {unit_name}: treat differences with caution"
         low, high = self.group.values.scale
-        by_t = not (self.setting.draws or self.group.values.pooled or math.isfinite(high - low))
+        by_t = not (
+            self.setting.uses_bootstrap or self.group.values.pooled or math.isfinite(high - low)
+        )
         return f"differences {SKEWED}" if by_t and is_skewed(self.unit_differences) else ""
 
     def test_against_margin(self) -> Margins:
@@ -305,7 +307,7 @@ class _Pair:
         group, (low, high) = self.group, corrected.result.interval
         if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
             return low, high
-        if self.setting.draws:
+        if self.setting.uses_bootstrap:
             summary = moments(self.user_differences)
             return mean_interval(self.user_differences, summary, self.setting, group.clusters)
         error = spread_of_mean(self.user_differences, group.clusters).with_pseudo_unit(

@@ -261,7 +261,7 @@ def mean_as_dict(e: Estimate) -> dict[str, float]:
 
 def bootstrap_notes(plan: Setting) -> list[str]:
     """A note on the samples of bootstrap intervals, or on a number of samples without effect."""
-    if plan.draws:
+    if plan.uses_bootstrap:
         draws = f"{plan.resamples:,} samples, seed {plan.seed}"
         return [f"intervals by {plan.interval} bootstrap, {draws}"]
     if plan.resamples == CHOICES["resamples"].default:

@@ -253,7 +253,7 @@ def values_by_metric(
         spec = entry.spec
         values.append(
             Values(
-                entry.label, spec.increasing, scale, means, n_users, entry.pooled, spec.whole,
+                entry.label, spec.increasing, scale, means, n_users, entry.is_pooled, spec.whole,
                 runs if several else (),
             )
         )  # fmt: skip

@@ -188,7 +188,7 @@ def trace_user(
         )
     row = _find_user_row(scores.users, user)
     user = scores.users[row]
-    block = source.open().of_user(user, source.system)
+    block = source.open().select_user(user, source.system)
     walks = []
     for walk in walk_metrics(block, source.system, entries, scores, row):
         value = scores.values[walk.label][row]
@@ -203,7 +203,9 @@ def trace_user(
 
 def top_of_list(source: Source, scores: Scores, user: str, entry: MetricPlan) -> list[Place]:
     """The first items of a user's list, and the relevant items that are missing or further down."""
-    block = source.open().of_user(scores.users[_find_user_row(scores.users, user)], source.system)
+    block = source.open().select_user(
+        scores.users[_find_user_row(scores.users, user)], source.system
+    )
     places = make_ranking_grid(block, source.system, entry.alignment).places
     return [p for i, p in enumerate(places) if i < TOP or p.relevant][:MOST]
 

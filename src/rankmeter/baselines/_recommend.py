@@ -58,7 +58,7 @@ def recommend(
     shuffle = None if seed is None else Shuffle(len(items), draw_random_bits(seed, audience))
     user, position = _seen_pairs(frame if exclude_seen else frame.clear(), audience, items)
     if shuffle:
-        position = shuffle.place_of(position, user)
+        position = shuffle.position_of(position, user)
     by_user = np.lexsort((position, user))
     user, position = user[by_user], position[by_user]
     k = min(k, len(items))

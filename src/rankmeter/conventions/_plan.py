@@ -82,7 +82,7 @@ class MetricPlan:
         return replace(self.metric.spec, low=-math.inf, high=1.0, increasing=True, reached=False)
 
     @property
-    def pooled(self) -> bool:
+    def is_pooled(self) -> bool:
         """Whether users are pooled, and not averaged."""
         return self.averaging.aggregate == "micro"
 
@@ -95,7 +95,7 @@ class MetricPlan:
     @property
     def keeps_state(self) -> bool:
         """Whether states are needed in addition to the values of the users."""
-        return self.pooled or self.spec.weighted
+        return self.is_pooled or self.spec.weighted
 
     def switches(self) -> dict[str, Any]:
         """Every choice by name, metric options first."""
@@ -202,14 +202,14 @@ class Plan(Setting):
             other.append(f"{tool.title} has no {names}; {applied}")
         return (*other, *self.side)
 
-    def alignments(self) -> dict[Alignment, list[MetricPlan]]:
+    def metrics_by_alignment(self) -> dict[Alignment, list[MetricPlan]]:
         """The metrics by alignment: each distinct one is computed once."""
         groups: dict[Alignment, list[MetricPlan]] = {}
         for entry in self.metrics:
             groups.setdefault(entry.alignment, []).append(entry)
         return groups
 
-    def depths(self) -> dict[Alignment, int | None]:
+    def list_depths(self) -> dict[Alignment, int | None]:
         """The list depth that the metrics of each alignment need; None for whole lists."""
         depths: dict[Alignment, int | None] = {}
         for entry in self.metrics:
@@ -219,7 +219,7 @@ class Plan(Setting):
                 depths[entry.alignment] = deeper
         return depths
 
-    def named(self) -> set[Alignment]:
+    def alignments_with_hit_items(self) -> set[Alignment]:
         """The alignments of metrics that ask for facts about the items of the hits."""
         return {entry.alignment for entry in self.metrics if entry.spec.needs_hit_items}
 
@@ -227,7 +227,7 @@ class Plan(Setting):
         """The choices that hold for all metrics and that every result depends on."""
         # The catalogue is an option of the metrics that need it; the name of the convention shows
         # whether its bugs are followed; only a bootstrap draws samples.
-        hidden = {"n_items", "bugs", *(() if self.draws else ("resamples", "seed"))}
+        hidden = {"n_items", "bugs", *(() if self.uses_bootstrap else ("resamples", "seed"))}
         return {
             n: getattr(self, n)
             for n in select_active_choices(SETTINGS, self.data)

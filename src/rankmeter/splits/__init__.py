@@ -302,11 +302,11 @@ def temporal(
     read = Interactions.read(data, columns=columns)
     frame = read.frame
     clock = Clock.of(frame, needed_by="temporal", unit=unit)
-    cut = clock.start_of_last(portion) if at is None else clock.tick(at)
+    cut = clock.start_of_last_share(portion) if at is None else clock.to_tick(at)
     options: dict[str, Any] = {"ratio": portion} if at is None else {"at": at}
     options |= {"unit": unit, "cold_users": cold_users, "cold_items": cold_items}
     test = np.asarray(clock.ticks >= cut)
-    method = f"{_format_call('temporal', options)}, cut at {clock.say(cut)}"
+    method = f"{_format_call('temporal', options)}, cut at {clock.format_time(cut)}"
     return split_rows(read, test, method=method, cold_items=cold_items, cold_users=cold_users)
 
 

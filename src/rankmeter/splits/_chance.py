@@ -72,13 +72,13 @@ class Shuffle:
 
     def item_at(self, position: Numbers, key: Numbers) -> Numbers:
         """The number of the item at a position in the order of a key."""
-        return self._walk(self._forward, position, key)
+        return self._cycle_walk(self._permute, position, key)
 
-    def place_of(self, item: Numbers, key: Numbers) -> Numbers:
+    def position_of(self, item: Numbers, key: Numbers) -> Numbers:
         """The position of an item in the order of a key: the inverse of `item_at`."""
-        return self._walk(self._backward, item, key)
+        return self._cycle_walk(self._invert_permutation, item, key)
 
-    def _walk(self, step: _Step, numbers: Numbers, key: Numbers) -> Numbers:
+    def _cycle_walk(self, step: _Step, numbers: Numbers, key: Numbers) -> Numbers:
         keys = self.keys[key]
         value = step(numbers.astype(np.uint64), keys)
         while len(outside := np.flatnonzero(value >= self.n)):
@@ -86,20 +86,27 @@ class Shuffle:
         return value.astype(np.int64)
 
     @property
-    def _base(self) -> np.uint64:
+    def _digit_base(self) -> np.uint64:
         return np.uint64(math.isqrt(self.n - 1) + 1)
 
-    def _forward(self, value: Words, keys: Words) -> Words:
-        high, low = np.divmod(value, self._base)
+    def _permute(self, value: Words, keys: Words) -> Words:
+        high, low = np.divmod(value, self._digit_base)
         for number in range(self.rounds):
-            high, low = low, (high + self._digit(low, keys, number)) % self._base
-        return high * self._base + low
+            high, low = low, (high + self._round_function(low, keys, number)) % self._digit_base
+        return high * self._digit_base + low
 
-    def _backward(self, value: Words, keys: Words) -> Words:
-        high, low = np.divmod(value, self._base)
+    def _invert_permutation(self, value: Words, keys: Words) -> Words:
+        high, low = np.divmod(value, self._digit_base)
         for number in reversed(range(self.rounds)):
-            high, low = (low + self._base - self._digit(high, keys, number)) % self._base, high
-        return high * self._base + low
+            high, low = (
+                (low + self._digit_base - self._round_function(high, keys, number))
+                % self._digit_base,
+                high,
+            )
+        return high * self._digit_base + low
 
-    def _digit(self, digit: Words, keys: Words, number: int) -> Words:
-        return scramble_bits(keys + digit * np.uint64(self.rounds) + np.uint64(number)) % self._base
+    def _round_function(self, digit: Words, keys: Words, number: int) -> Words:
+        return (
+            scramble_bits(keys + digit * np.uint64(self.rounds) + np.uint64(number))
+            % self._digit_base
+        )

@@ -61,7 +61,7 @@ class Clock:
         fits = [u for u, n in _PER_SECOND.items() if ticks.max(initial=0) <= _YEAR_9999 * n]
         return cls(ticks, _PER_SECOND[unit or [*fits, "ns"][0]])
 
-    def tick(self, cut: float | str | date | datetime) -> float:
+    def to_tick(self, cut: float | str | date | datetime) -> float:
         """Translate a moment into a number that compares with `ticks`."""
         moment = _parse_moment(cut)
         if not isinstance(moment, datetime):
@@ -74,19 +74,19 @@ class Clock:
         ticks, remainder = divmod(microseconds * self.per_second, 10**6)
         return ticks + remainder / 10**6 if remainder else ticks
 
-    def start_of_last(self, ratio: float) -> float:
+    def start_of_last_share(self, ratio: float) -> float:
         """Find the time of the first of the last ⌊ratio · n + 1/2⌋ interactions, at least one."""
         n = len(self.ticks)
         first = n - max(int(rounded_share(ratio, n)), 1)
         return np.partition(self.ticks, first)[first].item() if n else 0
 
-    def dates(self, tick: float) -> bool:
+    def is_date(self, tick: float) -> bool:
         """Whether a tick is a date; a number is a date if it is from 1973 to 9999."""
         return self.zone is not None or 10**8 <= tick / self.per_second <= _YEAR_9999
 
-    def say(self, tick: float) -> str:
+    def format_time(self, tick: float) -> str:
         """Format a time as text."""
-        if not self.dates(tick):
+        if not self.is_date(tick):
             return f"{tick}"
         zone = ZoneInfo(self.zone) if self.zone else UTC
         moment = (_EPOCH + timedelta(seconds=tick / self.per_second)).astimezone(zone)

@@ -112,33 +112,35 @@ class Description(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """The distribution of interactions per user, per item, and of ratings: a row for each."""
-        rows = [{"of": name, **asdict(s)} for name, s in self._distributions().items()]
+        rows = [{"of": name, **asdict(s)} for name, s in self._spread_by_name().items()]
         return pl.DataFrame(rows)
 
     def table(self) -> Table:
         """The distribution of interactions per user, per item, and of ratings, with the facts."""
-        facts = [f"{name} {text}" for name, text in self._facts()]
-        return Table(("", *_COLUMNS), self._spreads(), (self._headline(), *facts))
+        facts = [f"{name} {text}" for name, text in self._fact_rows()]
+        return Table(("", *_COLUMNS), self._spread_rows(), (self._headline(), *facts))
 
     def _dict_content(self) -> dict[str, Any]:
         return asdict(self)
 
     def __repr__(self) -> str:
-        rows = [("", *_COLUMNS), *self._spreads()]
+        rows = [("", *_COLUMNS), *self._spread_rows()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = [
             f"{row[0]:<{widths[0]}}"
             + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
             for row in rows
         ]
-        facts = [f"{name:<11}{text}" for name, text in self._facts()]
-        bars = [f"{'' if n else 'ratings':11}{line}" for n, line in enumerate(self._bars())]
+        facts = [f"{name:<11}{text}" for name, text in self._fact_rows()]
+        bars = [
+            f"{'' if n else 'ratings':11}{line}" for n, line in enumerate(self._histogram_lines())
+        ]
         return "\n".join([self._headline(), "", *table, "", *facts, *bars])
 
     def _repr_html_(self) -> str:
         counts = [(rating, f"{n:,}") for rating, n in (self.rating_counts or {}).items()]
-        spreads = html_table(self._spreads(), ("", *_COLUMNS))
-        facts, bars = html_table(self._facts()), html_table(counts, ("rating", "count"))
+        spreads = html_table(self._spread_rows(), ("", *_COLUMNS))
+        facts, bars = html_table(self._fact_rows()), html_table(counts, ("rating", "count"))
         return html_title(self._headline()) + spreads + facts + bars
 
     def _headline(self) -> str:
@@ -147,16 +149,16 @@ class Description(Result):
             f"{counted(self.items, 'item')}, density {100 * self.density:.3g} %"
         )
 
-    def _spreads(self) -> list[tuple[str, ...]]:
+    def _spread_rows(self) -> list[tuple[str, ...]]:
         return [
-            (name, *map(_format_number, astuple(s))) for name, s in self._distributions().items()
+            (name, *map(_format_number, astuple(s))) for name, s in self._spread_by_name().items()
         ]
 
-    def _distributions(self) -> dict[str, Spread]:
+    def _spread_by_name(self) -> dict[str, Spread]:
         spreads = {"per user": self.per_user, "per item": self.per_item, "rating": self.ratings}
         return {name: spread for name, spread in spreads.items() if spread}
 
-    def _facts(self) -> list[tuple[str, str]]:
+    def _fact_rows(self) -> list[tuple[str, str]]:
         top = "item has" if self.top_items == 1 else f"1 % ({self.top_items:,} items) have"
         share = f"{100 * self.top_share:.3g} %"
         facts = [("popularity", f"Gini {self.gini:.3f}; the top {top} {share} of the interactions")]
@@ -170,7 +172,7 @@ class Description(Result):
             facts.append(("missing", _format_counts(missing)))
         return facts
 
-    def _bars(self) -> list[str]:
+    def _histogram_lines(self) -> list[str]:
         if not self.rating_counts:
             return []
         labels, top = max(map(len, self.rating_counts)), max(self.rating_counts.values())
@@ -290,9 +292,12 @@ def _describe_times(frame: pl.DataFrame) -> dict[str, Any]:
         return {"missing_times": missing}
     clock = Clock.of(timed, needed_by="describe")
     first, last = clock.ticks.min().item(), clock.ticks.max().item()
-    dated = clock.dates(first) and clock.dates(last)
+    dated = clock.is_date(first) and clock.is_date(last)
     days = (last - first) / (clock.per_second * 86_400) if dated else None
-    return {"times": Times(clock.say(first), clock.say(last), days), "missing_times": missing}
+    return {
+        "times": Times(clock.format_time(first), clock.format_time(last), days),
+        "missing_times": missing,
+    }
 
 
 def _format_counts(counts: dict[str, int]) -> str:

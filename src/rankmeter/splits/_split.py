@@ -83,16 +83,16 @@ class Split:
     counts: dict[str, int]
 
     def __repr__(self) -> str:
-        table = ["{:8}{:>13}{:>9}{:>9}".format(*row) for row in self._sizes()]
-        remarks = [f"{text}: {n}" for text, n in self._remarks()]
+        table = ["{:8}{:>13}{:>9}{:>9}".format(*row) for row in self._size_rows()]
+        remarks = [f"{text}: {n}" for text, n in self._remark_rows()]
         return "\n".join([f"Split by {self.method}", *table, *remarks])
 
     def _repr_html_(self) -> str:
-        head, *sizes = self._sizes()
+        head, *sizes = self._size_rows()
         title = html_title(f"Split by {self.method}")
-        return title + html_table(sizes, head) + html_table(self._remarks())
+        return title + html_table(sizes, head) + html_table(self._remark_rows())
 
-    def _sizes(self) -> list[tuple[str, ...]]:
+    def _size_rows(self) -> list[tuple[str, ...]]:
         kinds = ("interactions", "users", "items")
         sizes = (
             (part, *(f"{self.counts[f'{part}_{kind}']:,}" for kind in kinds))
@@ -100,7 +100,7 @@ class Split:
         )
         return [("", *kinds), *sizes]
 
-    def _remarks(self) -> list[tuple[str, ...]]:
+    def _remark_rows(self) -> list[tuple[str, ...]]:
         return [(text, f"{n:,}") for key, text in _REMARKS.items() if (n := self.counts.get(key))]
 
 

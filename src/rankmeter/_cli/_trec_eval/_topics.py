@@ -42,7 +42,7 @@ class Reading:
     def hits(self) -> Hits:
         """The hits of all topics."""
         (block,) = self._data.blocks
-        return block().aligned("run", self._alignment).hits
+        return block().align_system("run", self._alignment).hits
 
     def __call__(self, metric: str, k: int | None = None, **options: Any) -> FloatArray:
         """One value per topic, 0 where the metric is undefined."""
