@@ -61,7 +61,7 @@ class Reading:
     def read(self, data: object, columns: Mapping[str, str] | None, plan: Plan) -> Table:
         """Read rankings into memory, in pieces from disk, or with Spark."""
         if isinstance(data, Kind):
-            return self._read_kind(data, columns, plan)
+            return self._read_in_memory(data, columns, plan)
         data = self.open_for_engine(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table = open_spark(data, columns=columns, bad_scores=plan.bad_scores)
@@ -107,7 +107,7 @@ class Reading:
         description = f"memory: {table.source} cannot be read in pieces"
         return replace(table, origin=replace(table.origin, engine=description))
 
-    def _read_kind(self, data: Kind, columns: Mapping[str, str] | None, plan: Plan) -> Table:
+    def _read_in_memory(self, data: Kind, columns: Mapping[str, str] | None, plan: Plan) -> Table:
         """Read scores, samples, ranks or grades; refuse options for files and columns."""
         name = type(data).__name__
         if self.engine in ("disk", "spark"):

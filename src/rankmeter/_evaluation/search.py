@@ -180,7 +180,7 @@ class _SearchSpace:
                     yield {"relevant": rule}
 
     def _other_option_values(self, tool: str) -> Iterator[Switches]:
-        """Yield every other value of every option with a list of words, as a change of options."""
+        """Yield a change of one option for each word that it permits and does not have now."""
         base = self.bases[tool]
         now = base.switches()
         words_by_name = {name: option.choices for name, option in base.spec.options.items()}

@@ -122,7 +122,7 @@ def as_ids(ids: Ids | pl.Series) -> Ids:
     return ids if isinstance(ids, Ids) else IdSeries(ids)
 
 
-def to_objects_or_series(ids: Ids) -> Ids:
+def to_objects_if_few(ids: Ids) -> Ids:
     """Convert ids to Python objects if few, otherwise to a series."""
     return Objects(ids.to_list(), ids.type) if len(ids) <= _FEW else IdSeries(ids.to_series())
 

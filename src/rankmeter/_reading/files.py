@@ -192,7 +192,7 @@ def read_content(path: Path) -> bytes | bytearray:
 _PIECE = 2**22
 
 
-def start_of_large_file(path: Path) -> bytes:
+def start_if_large(path: Path) -> bytes:
     """First bytes of a large uncompressed file; empty for any other file."""
     with translate_file_errors(path):
         if not path.is_file() or path.stat().st_size < _LARGE:
@@ -217,7 +217,7 @@ def large_text(
 
 def read_text(path: Path) -> Text:
     """Text of a file; a large file is not read yet if its start is plain ASCII."""
-    start = start_of_large_file(path)
+    start = start_if_large(path)
     if b"\n" not in start or not start.isascii() or not start.strip():
         return as_text(read_content(path), path)
     return large_text(path, start, lambda: as_text(read_content(path), path).content)

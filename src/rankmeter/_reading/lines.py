@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter import _native
-from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, to_objects_or_series
+from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, to_objects_if_few
 from rankmeter._reading.memory import PER_LINE, check_memory
 from rankmeter._reading.text import Piece, Text
 
@@ -178,7 +178,7 @@ class _Scan:
         topics, first = (_join_filled_parts(array, room, of_topics) for array in arrays[2:])
         before = np.repeat(np.cumsum([0, *lines[:-1]]), of_topics)
         spans = Spans(id_bytes, items, self.file.encoding)
-        users = to_objects_or_series(replace(spans, places=topics))
+        users = to_objects_if_few(replace(spans, places=topics))
         if not items.size:
             return None
         if isinstance(users, Objects):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter import _native
-from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, to_objects_or_series
+from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, to_objects_if_few
 from rankmeter.errors import DataError
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
@@ -54,7 +54,7 @@ class Lists(ByUser):
             raise DataError(CHANGED) from error
         if item_type is None:
             return None
-        everyone = to_objects_or_series(Objects([*users], user_type))
+        everyone = to_objects_if_few(Objects([*users], user_type))
         return cls(
             users=everyone.filter(lengths > 0),
             empty_users=everyone.filter(lengths == 0),

@@ -39,7 +39,7 @@ from rankmeter._reading.read import BadScores, rankings_from_columns, read_ranki
 from rankmeter._reading.spark import (
     InSpark,
     Query,
-    canonical_columns,
+    canonical_column_by_role,
     collect_rows,
     quote_name,
     spark_frame_kind,
@@ -235,7 +235,7 @@ def _exceeds_int64(frames: _Frames, name: str) -> bool:
 
 
 def _open_frames(data: Any, rows: int) -> tuple[_Frames, Columns] | None:
-    """Open frames and columns of a form that can be read in pieces; None for other forms."""
+    """Open data as frames and columns if they can be read in pieces; None if they cannot."""
     if class_test("polars", "LazyFrame")(data):
         return _open_query(data, rows)
     if class_test("pyarrow", "Dataset")(data) or class_test("pyarrow", "RecordBatchReader")(data):
@@ -289,7 +289,7 @@ def open_spark(
         )
     unused = names.pop("score", None) if "rank" in names else None
     order: Literal["score", "rank"] = "rank" if "rank" in names else "score"
-    columns_of = canonical_columns(data, names, order)
+    columns_of = canonical_column_by_role(data, names, order)
     roles = {role: column for role, column in columns_of.items() if column is not None}
     good = " AND ".join(f"{column.sql} IS NOT NULL" for column in roles.values()) or "true"
     fetched = [*names.values(), *([] if unused is None else [unused])]

@@ -392,15 +392,13 @@ class InSpark(InFrame):
     in_memory = False
 
 
-def canonical_columns(
+def canonical_column_by_role(
     data: Any, names: Mapping[str, str], order: Literal["score", "rank"]
 ) -> dict[str, _Role | None]:
-    """Canonical columns of the roles, by name; None for a type without ids or numbers."""
-    read, types = (
-        {"user": _id_column, "item": _id_column, "score": _number_column, "rank": _rank_column},
-        dict(data.dtypes),
-    )
-    return {role: read[role](names[role], types[names[role]]) for role in ("user", "item", order)}
+    """Canonical column of each role; None if the type of its column cannot hold ids or numbers."""
+    makers = {"user": _id_column, "item": _id_column, "score": _number_column, "rank": _rank_column}
+    types = dict(data.dtypes)
+    return {role: makers[role](names[role], types[names[role]]) for role in ("user", "item", order)}
 
 
 def _id_column(name: str, kind: str) -> _Role | None:

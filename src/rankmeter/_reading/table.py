@@ -132,7 +132,7 @@ def refuse_values(
     values: pl.Series | None = None,
     error: type[DataError] = InvalidValueError,
 ) -> None:
-    """Refuse values where the mask `wrong` is true: number, problem, example, rows and remedy."""
+    """Raise an error that counts and names the values where the mask `wrong` is true."""
     bad_rows = wrong.arg_true()
     if len(bad_rows):
         example = "" if values is None else f", for example {brief(values[int(bad_rows[0])])}"

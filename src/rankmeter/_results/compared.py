@@ -122,7 +122,7 @@ class Compared(Logged):
 
     @property
     def dropped(self) -> dict[str, int]:
-        """By metric: users with a value of some systems but not of all.
+        """Number of users, by metric, with a value for some systems but not for all.
 
         They are left out of the means and differences of ``common="all"``.
         """
@@ -264,6 +264,7 @@ class Compared(Logged):
         return [self.table(), self.difference_table()]
 
     def means_of(self, metric: str, systems: Sequence[str] = ()) -> dict[str, Estimate]:
+        """Estimates of a metric by system, for all systems or some of them."""
         return {name: self.estimates[metric, name] for name in systems or self.systems}
 
     def verdict_on(self, metric: str, systems: Sequence[str] = ()) -> Verdict:

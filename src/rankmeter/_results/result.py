@@ -38,7 +38,7 @@ def safe_name(label: str) -> str:
 def flatten_numbers(
     groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]],
 ) -> dict[str, float]:
-    """Flatten numbers to safe names: ``mean`` under the name alone, other kinds with a suffix.
+    """Put numbers in one dict with names that trackers accept; all but ``mean`` have a suffix.
 
     A group is the parts of a name, and numbers by kind. NaN is left out: a tracker would draw it as
     a number. It is an error if different names become the same.

@@ -270,7 +270,7 @@ def _join_names(names: Sequence[str]) -> str:
 def comparison_headline(
     verdict: Verdict, baseline: str, correction: str, segments: tuple[str, str] = ("", "")
 ) -> Headline:
-    """The answer in one line, with sentences on its size and certainty.
+    """One line on which system is better, with sentences on the size of the difference.
 
     `segments` names a system, and says in which segments it has another answer.
     """

@@ -163,14 +163,15 @@ def _meaning(
     allowed = profile.options.keys() | in_parentheses
     fits = [
         (len(required), native, options - required)
-        for name, required, native in _names_with_options(profile.name)
+        for name, required, native in _split_metric_names(profile.name)
         if name == base and required <= options and options - required <= allowed
     ]
     return max(fits, key=lambda fit: fit[0])[1:] if fits else None
 
 
 @functools.cache
-def _names_with_options(tool: str) -> tuple[tuple[str, frozenset[str], str], ...]:
+def _split_metric_names(tool: str) -> tuple[tuple[str, frozenset[str], str], ...]:
+    """Each metric name of a tool as its bare name and its options, with our name."""
     names = load_convention(tool).names.items()
     return tuple((*_split_brackets(theirs)[:2], native) for theirs, native in names)
 

@@ -55,7 +55,7 @@ def auc(
     >>> round(rm.evaluate({"u": list("abcdefgh")}, {"u": {"b", "e"}}, "auc")["auc"].mean, 4)
     0.6667
     """
-    ordered, negatives = _count_ordered_pairs(hits, n_items, absent, smooth=smooth)
+    ordered, negatives = _ordered_pairs_and_negatives(hits, n_items, absent, smooth=smooth)
     return _weight_users(ordered, hits.n_relevant * negatives, hits.n_relevant)
 
 
@@ -91,7 +91,7 @@ def gauc(
     >>> round(rm.evaluate(lists, truth, "gauc")["gauc"].mean, 4)
     0.6667
     """
-    ordered, negatives = _count_ordered_pairs(hits, n_items, absent, smooth=smooth)
+    ordered, negatives = _ordered_pairs_and_negatives(hits, n_items, absent, smooth=smooth)
     positives = hits.n_relevant
     shares = positives if weight == "relevant" else positives + negatives
     return _weight_users(ordered, positives * negatives, shares)
@@ -103,7 +103,7 @@ def _weight_users(part: FloatArray, pairs: FloatArray, weight: IntArray | FloatA
     return Defined(value * weight, np.where(pairs > 0, weight, 0.0), None)
 
 
-def _count_ordered_pairs(
+def _ordered_pairs_and_negatives(
     hits: Hits, n_items: int | None, absent: Absent, *, smooth: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Numbers of pairs in the right order, and of irrelevant candidates."""
@@ -312,7 +312,7 @@ def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) 
     >>> round(rm.evaluate({"u": ["a", "b", "x"]}, truth, "opa")["opa"].mean, 4)
     0.6667
     """
-    ordered, negatives = _count_ordered_pairs(hits, n_items, "random", smooth=False)
+    ordered, negatives = _ordered_pairs_and_negatives(hits, n_items, "random", smooth=False)
     lower, equal = _count_lower_and_equal_gains(hits, hits.best)
     lower_hits, equal_hits = _count_lower_and_equal_gains(hits, hits)
     all_pairs = hits.best.sum(_count_lower_and_equal_gains(hits.best, hits.best)[0])

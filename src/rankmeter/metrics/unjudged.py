@@ -27,7 +27,7 @@ def count_hits_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
 
 
 def _select_judged(nonrelevant: Hits, negative: Negative) -> Hits:
-    """Select the items judged as not relevant, by the meaning of a negative gain."""
+    """Select the items judged not relevant; `negative` says what a negative gain means."""
     if negative == "nonrelevant":
         return nonrelevant
     judged = nonrelevant.best

@@ -81,7 +81,7 @@ class Clock:
         return np.partition(self.ticks, first)[first].item() if n else 0
 
     def is_date(self, tick: float) -> bool:
-        """Whether a tick is a date; a number is a date if it is from 1973 to 9999."""
+        """Whether a tick is a date; a plain number is one if its year is from 1973 to 9999."""
         return self.zone is not None or 10**8 <= tick / self.per_second <= _YEAR_9999
 
     def format_time(self, tick: float) -> str:

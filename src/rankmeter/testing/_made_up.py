@@ -90,7 +90,7 @@ def _add_item_codes(hits: Hits) -> Hits:
 
 
 def evidence_of_lists(rng: np.random.Generator, n_users: int) -> Evidence:
-    """Lists of any length, some with a repeated item, and all other evidence."""
+    """Random lists of any length, some with a repeated item, and random evidence of each kind."""
     listed = [rng.permutation(_N_ITEMS)[: int(n)] for n in rng.integers(0, 9, n_users)]
     for items in listed:
         items[6:] = items[:1]

@@ -45,7 +45,7 @@ def _parse_integer(text: str) -> int:
 
 
 def _parse_levels(text: str) -> Parameters:
-    """Parse levels such as ``0,.5,1``: an output line for each level, in order."""
+    """Parse levels such as ``0,.5,1`` into parameters in ascending order, one for each line."""
     levels = sorted(_parse_number(part) for part in text.split(","))
     if len(set(levels)) < len(levels):
         raise UsageError(f"levels must differ from each other, got {text!r}")
