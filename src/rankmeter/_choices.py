@@ -194,12 +194,12 @@ class Alignment:
 
     @functools.cached_property
     def gain_table(self) -> dict[float, float]:
-        """The gain of each grade in ``gains={grade: gain}``; keys are from `same_grade`."""
+        """The gain of each grade in ``gains={grade: gain}``; keys are from `round_grade`."""
         pairs = (pair.split(":") for pair in self.gains.split() if ":" in pair)
-        return {same_grade(float(grade)): float(gain) for grade, gain in pairs}
+        return {round_grade(float(grade)): float(gain) for grade, gain in pairs}
 
 
-def same_grade(grade: float) -> float:
+def round_grade(grade: float) -> float:
     """Round a grade to seven digits, unless it is an integer: 0.1 in single precision is 0.1."""
     return grade if grade.is_integer() else float(f"{grade:.7g}")
 
@@ -376,7 +376,7 @@ def _declared_choices(part: type[Any]) -> dict[str, Choice]:
     choices = {}
     for field in dataclasses.fields(part):
         hint = hints[field.name]
-        words, _ = words_and_types(hint)
+        words, _ = permitted_words_and_types(hint)
         meaning, rare, inputs = field.metadata.values()
         choices[field.name] = Choice(
             field.name, field.default, meaning, rare, words, hint, part, inputs
@@ -384,7 +384,7 @@ def _declared_choices(part: type[Any]) -> dict[str, Choice]:
     return choices
 
 
-def words_and_types(hint: Any) -> tuple[tuple[Any, ...], list[Any]]:
+def permitted_words_and_types(hint: Any) -> tuple[tuple[Any, ...], list[Any]]:
     """The words that an annotation permits, and the other types of its union."""
     union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     members = typing.get_args(hint) if union else (hint,)
@@ -424,7 +424,7 @@ def check_choice(name: str, value: Any) -> Any:
         return check_fraction(name, value)
     if declared.hint is bool:
         return check_flag(name, value)
-    optional = types.NoneType in words_and_types(declared.hint)[1]
+    optional = types.NoneType in permitted_words_and_types(declared.hint)[1]
     if optional and (value is None or (isinstance(value, str) and value == "none")):
         return None
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,40}\s*", value):
@@ -465,7 +465,7 @@ def _canonical_gain_table(value: Any) -> str:
             pairs = [(float(pair[1]), float(pair[2])) for pair in read if pair is not None]
             usable = len(pairs) == len(read)
         usable &= all(math.isfinite(grade) and 0 <= gain < math.inf for grade, gain in pairs)
-        usable &= len({same_grade(grade) for grade, _ in pairs}) == len(pairs)
+        usable &= len({round_grade(grade) for grade, _ in pairs}) == len(pairs)
         usable &= 0 < len(pairs) <= _MOST_GRADES
     except Exception:  # noqa: BLE001 - not pairs of numbers, or whatever a foreign class raises
         usable = False

@@ -35,7 +35,7 @@ def test_the_steps_add_up_to_the_whole_difference(walk):
 
 def test_every_differing_choice_is_one_step_in_a_stable_order(walk):
     plans = [
-        rm.evaluate(RANKINGS, TRUTH, "ndcg@5", like=name).plan["ndcg@5"].switches()
+        rm.evaluate(RANKINGS, TRUTH, "ndcg@5", like=name).plan["ndcg@5"].choices_by_name()
         for name in ("pytrec_eval", "lenskit")
     ]
     differing = [name for name in plans[0] if plans[0][name] != plans[1][name]]

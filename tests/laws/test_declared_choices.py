@@ -66,8 +66,11 @@ def test_a_choice_inside_a_metric_is_the_choice_for_that_metric(name):
         inside = rm.evaluate(RANKINGS, TRUTH, [f"ndcg({name}={word})@2", "ndcg@2"])
         outside = rm.evaluate(RANKINGS, TRUTH, "ndcg@2", **{name: word})
         mine, other = inside.plan.metrics
-        assert mine.switches() == outside.plan.metrics[0].switches()
-        assert other.switches() == rm.evaluate(RANKINGS, TRUTH, "ndcg@2").plan.metrics[0].switches()
+        assert mine.choices_by_name() == outside.plan.metrics[0].choices_by_name()
+        assert (
+            other.choices_by_name()
+            == rm.evaluate(RANKINGS, TRUTH, "ndcg@2").plan.metrics[0].choices_by_name()
+        )
         label = next(iter(inside))
         assert inside[label].mean == pytest.approx(outside["ndcg@2"].mean, nan_ok=True)
 

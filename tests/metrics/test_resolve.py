@@ -32,7 +32,7 @@ class TestProfiles:
             assert set(chosen) <= CHOICES | set(spec.options), key
             required = {n: 1 for n, o in spec.options.items() if o.required and n not in chosen}
             asked = rm.Metric(metric, 10 if at else None)(**required)
-            switches = resolve_plan(asked, like=name).metrics[0].switches()
+            switches = resolve_plan(asked, like=name).metrics[0].choices_by_name()
             assert {n: switches[n] for n in chosen} == chosen, key
 
     def test_spellings_are_metrics(self, name):
@@ -54,7 +54,7 @@ class TestProfiles:
             for metric in bug["metrics"]:
                 assert set(bug["choices"]) <= CHOICES | set(METRICS[metric].options)
                 (followed,) = resolve_plan(metric, like=name, choices={"bugs": True}).metrics
-                assert followed.switches().items() >= bug["choices"].items()
+                assert followed.choices_by_name().items() >= bug["choices"].items()
         for deviation in convention.deviations:
             assert deviation["why"]
             assert deviation.keys() <= {"why", "names"}

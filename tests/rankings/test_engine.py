@@ -302,7 +302,7 @@ def test_users_are_coded_in_the_order_of_their_ids():
 
 def test_every_choice_of_alignment_and_averaging_is_in_a_plan():
     entry = resolve_plan("ndcg@10").metrics[0]
-    assert (CHOICES.keys() - SETTINGS.keys()) <= entry.switches().keys()
+    assert (CHOICES.keys() - SETTINGS.keys()) <= entry.choices_by_name().keys()
 
 
 def test_appended_items_are_no_users_in_common():

@@ -20,8 +20,8 @@ def test_places_order_ids_as_their_definition_does(found):
     by = id_sort_keys(pl.Series(found)).to_list()
     assert joint_id_sort_keys([Objects(found[:1]), Objects(found[1:])]).tolist() == by
     assert [found[at] for at in np.argsort(by)] == sorted(found, key=slow)
-    by = id_sort_keys(pl.Series(found), text=True).to_list()
-    assert joint_id_sort_keys([Objects(found)], text=True).tolist() == by
+    by = id_sort_keys(pl.Series(found), as_text=True).to_list()
+    assert joint_id_sort_keys([Objects(found)], as_text=True).tolist() == by
     assert [found[at] for at in np.argsort(by)] == sorted(found, key=written)
 
 
@@ -29,11 +29,11 @@ def test_places_order_ids_as_their_definition_does(found):
 def test_integers_and_their_text_have_the_same_order(numbers):
     for text in (False, True):
         orders = [
-            np.argsort(id_sort_keys(column, text=text).to_numpy()).tolist()
+            np.argsort(id_sort_keys(column, as_text=text).to_numpy()).tolist()
             for column in (pl.Series(numbers), pl.Series(list(map(str, numbers))))
         ]
         orders.append(
-            np.argsort(joint_id_sort_keys([Objects(numbers, "Int64")], text=text)).tolist()
+            np.argsort(joint_id_sort_keys([Objects(numbers, "Int64")], as_text=text)).tolist()
         )
         assert orders[0] == orders[1] == orders[2]
 

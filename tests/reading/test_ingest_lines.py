@@ -351,7 +351,7 @@ def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeyp
     run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
     run.write_bytes(PLAIN_FILES["spaces"])
     qrels.write_bytes(b"q 0 b 1\n")
-    large = _files.large_text
+    large = _files.open_large_text
 
     def gone(path, *more):
         given = large(path, *more)
@@ -372,8 +372,8 @@ def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeyp
 
         monkeypatch.setattr(_lines._Scan, "read_lines", lines_before)
     else:
-        monkeypatch.setattr(_files, "large_text", gone)
-        monkeypatch.setattr("rankmeter._cli._trec_eval._files.large_text", gone)
+        monkeypatch.setattr(_files, "open_large_text", gone)
+        monkeypatch.setattr("rankmeter._cli._trec_eval._files.open_large_text", gone)
     call = evaluated if name == "evaluate" else lambda *of: [*report_lines(*map(str, of[::-1]))]
     with pytest.raises(FileFormatError, match=r"a\.(run|qrels) cannot be read: No such file"):
         call(run, qrels)
@@ -383,7 +383,7 @@ def test_a_large_file_that_becomes_empty_is_said_to_be(tmp_path, monkeypatch):
     monkeypatch.setattr(_files, "_LARGE", 1)
     run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
     qrels.write_bytes(b"q 0 b 1\n")
-    large = _files.large_text
+    large = _files.open_large_text
 
     def emptied(path, *more):
         given = large(path, *more)
@@ -391,8 +391,8 @@ def test_a_large_file_that_becomes_empty_is_said_to_be(tmp_path, monkeypatch):
             run.write_bytes(b" \n")
         return given
 
-    monkeypatch.setattr(_files, "large_text", emptied)
-    monkeypatch.setattr("rankmeter._cli._trec_eval._files.large_text", emptied)
+    monkeypatch.setattr(_files, "open_large_text", emptied)
+    monkeypatch.setattr("rankmeter._cli._trec_eval._files.open_large_text", emptied)
     for call in (lambda: evaluated(run, qrels), lambda: [*report_lines(str(qrels), str(run))]):
         run.write_bytes(PLAIN_FILES["spaces"])
         with pytest.raises(FileFormatError, match=r"a\.run is empty"):

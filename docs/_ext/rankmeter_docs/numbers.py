@@ -82,14 +82,14 @@ def _answers() -> Iterator[tuple[str, str, Metric, float]]:
 
 
 def _section(data: Data, name: str, answers: list[tuple[str, str, Metric, float]]) -> str:
-    ours = resolve_plan(f"{name}@{K}").metrics[0].switches()
+    ours = resolve_plan(f"{name}@{K}").metrics[0].choices_by_name()
     found: dict[tuple[float, str], list[tuple[str, str]]] = defaultdict(list)
     usual = round(data.mean(name, ours), 4)
     found[usual, DEFAULTS].append(("rankmeter", ""))
     for tool, spelled, metric, mean in answers:
         if metric.name != name:
             continue
-        theirs = resolve_plan(spelled, like=tool).metrics[0].switches()
+        theirs = resolve_plan(spelled, like=tool).metrics[0].choices_by_name()
         if not _equal(data.mean(name, theirs), mean):
             continue  # the tool was given other queries, such as triples
         matter = [

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from rankmeter._choices import CHOICES, EVERY, name_and_aliases, words_and_types
+from rankmeter._choices import CHOICES, EVERY, name_and_aliases, permitted_words_and_types
 from rankmeter._cli._command import LARGE, RARE, SIDE, Option, spell_flag
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import unknown_word_error
@@ -220,7 +220,7 @@ def _click_type(hints: list[Any]) -> click.ParamType[Any]:
     choices: dict[str, None] = {}
     plain: set[Any] = set()
     for hint in hints:
-        words, other_types = words_and_types(hint)
+        words, other_types = permitted_words_and_types(hint)
         choices.update(dict.fromkeys(words))
         plain.update(other_types)
     plain.discard(types.NoneType)

@@ -207,7 +207,7 @@ def call_metric(
     metric, spec = entry.metric, entry.spec
     ranked = {"hits": aligned.hits, "nonrelevant": aligned.nonrelevant, "lists": aligned.lists}
 
-    def argument(name: str) -> Any:
+    def find_argument(name: str) -> Any:
         try:
             return evidence(name, entry.alignment) if ranked.get(name) is None else ranked[name]
         except UsageError:
@@ -218,9 +218,9 @@ def call_metric(
     try:
         intents = evidence("intents", entry.alignment) if spec.intent_aware else None
         if intents is None:
-            arguments = [argument(name) for name in spec.needs]
+            arguments = [find_argument(name) for name in spec.needs]
         else:
-            lists_and_relevant = (argument("lists"), argument("relevant"))
+            lists_and_relevant = (find_argument("lists"), find_argument("relevant"))
             arguments = [*map(intents.of, lists_and_relevant), intents.categories]
         return function(*arguments, *([metric.k] if spec.cutoff else []), **dict(metric.options))
     except UsageError as error:

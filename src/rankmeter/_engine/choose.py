@@ -58,7 +58,7 @@ class Reading:
     engine: EngineName = "auto"
     memory: int | None = None
 
-    def read(self, data: object, columns: Mapping[str, str] | None, plan: Plan) -> Table:
+    def read_rankings(self, data: object, columns: Mapping[str, str] | None, plan: Plan) -> Table:
         """Read rankings into memory, in pieces from disk, or with Spark."""
         if isinstance(data, Kind):
             return self._read_in_memory(data, columns, plan)
@@ -141,7 +141,7 @@ class Reading:
         free = available_memory()
         return self.memory or min(_USUAL, int(_SHARE * (free or _USUAL)))
 
-    def load_judged(self, table: Table, truth: Table, plan: Plan) -> Table:
+    def load_judged_rows(self, table: Table, truth: Table, plan: Plan) -> Table:
         """Load the parts needed for evaluation into memory, if rankings are read in pieces."""
         keep = _KEEP.get(type(table.rows))
         if keep is None:

@@ -222,14 +222,14 @@ class Memory:
             blocks = max(blocks, rows * _PER_KEPT_ROW // memory_limit)
         block = functools.partial(Block, tables=tables, keep=keep)
 
-        def build(share: Callable[[], Share]) -> Block:
+        def build_block(share: Callable[[], Share]) -> Block:
             codes, (truth_of_part, *system_tables) = share()
             return block(truth_of_part, dict(zip(systems, system_tables, strict=True)), codes=codes)
 
         makers: list[Callable[[], Block]] = [lambda: block(truth, systems)]
         if blocks > 1:  # with about the same number of rows each
             shares = partition_users(blocks, [truth, *systems.values()])
-            makers = [functools.partial(build, share) for share in shares]
+            makers = [functools.partial(build_block, share) for share in shares]
         if keep:
             makers = [functools.cache(make) for make in makers]
         return Tables(truth, dict(systems), tables, makers)
@@ -276,10 +276,10 @@ class Tables:
         if not all(table.rows.in_memory for table in self.systems.values()):
             return (make() for make in self.blocks)
 
-        def aligned(number: int) -> Block:
+        def align_block(number: int) -> Block:
             block = self.blocks[number]()
             block.align(plan)
             return block
 
         # Functions of metrics run in the calling thread: they may come from elsewhere.
-        return map_in_threads(aligned, len(self.blocks), THREADS)
+        return map_in_threads(align_block, len(self.blocks), THREADS)

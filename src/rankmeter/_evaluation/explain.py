@@ -203,7 +203,7 @@ def _explain_in_steps(
     runner: _SettingRunner, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
 ) -> Explanation:
     start, end = runner.run(first, names[0]), runner.run(second, names[1])
-    a, b = first.switches(), second.switches()
+    a, b = first.choices_by_name(), second.choices_by_name()
     remaining = [name for name in a if a[name] != b[name]]
     # One undefined user makes a mean NaN: options that allow it come last, options that end it
     # first.

@@ -165,7 +165,7 @@ def _option_differences(
     acts = select_active_choices(select_active_choices(CHOICES, plan.data), other.data)
 
     def options(entry: MetricPlan) -> dict[str, Any]:
-        values = {"metric": entry.metric.name, "k": entry.metric.k, **entry.switches()}
+        values = {"metric": entry.metric.name, "k": entry.metric.k, **entry.choices_by_name()}
         return {name: v for name, v in values.items() if name in acts or name not in CHOICES}
 
     pairs = [(f" of {e.label}", options(e), options(entries_of_b[e.label])) for e in entries]
@@ -249,7 +249,9 @@ class Question:
         judged, tables = unify_all_id_types(judged.with_caution(label_caution(judged)), tables)
         if plan.assumes_relevance:
             judged = judged.with_caution(threshold_caution(judged))
-        tables = {name: self.reading.load_judged(t, judged, plan) for name, t in tables.items()}
+        tables = {
+            name: self.reading.load_judged_rows(t, judged, plan) for name, t in tables.items()
+        }
         tables = {name: t.with_caution(swap_caution(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
             warn(*table.origin.cautions)
@@ -291,7 +293,7 @@ class Question:
             if str(name) in tables:
                 raise UsageError(f"two systems are called {str(name)!r}")
             try:
-                table = self.reading.read(rankings, columns, plan)
+                table = self.reading.read_rankings(rankings, columns, plan)
                 tables[str(name)] = table if collapsing is None else collapsing(table)
             except DataError as error:
                 if len(systems) == 1:

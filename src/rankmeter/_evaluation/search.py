@@ -182,7 +182,7 @@ class _SearchSpace:
     def _other_option_values(self, tool: str) -> Iterator[Switches]:
         """Yield a change of one option for each word that it permits and does not have now."""
         base = self.bases[tool]
-        now = base.switches()
+        now = base.choices_by_name()
         words_by_name = {name: option.choices for name, option in base.spec.options.items()}
         words_by_name |= {name: choice.words for name, choice in CHOICES.items() if name in now}
         for name, words in words_by_name.items():

@@ -275,4 +275,4 @@ def _are_segments_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
 
 def item_sort_key(item: pl.Series, ties: TieRule) -> pl.Series:
     """Ascending sort key of tied items, for a tie rule that compares items."""
-    return id_sort_keys(item, text=compares_as_text(ties, str(item.dtype)))
+    return id_sort_keys(item, as_text=compares_as_text(ties, str(item.dtype)))

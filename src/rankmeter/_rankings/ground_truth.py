@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._choices import Alignment, same_grade
+from rankmeter._choices import Alignment, round_grade
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.pairs import Pairs, Refused, unique_judgments, user_offsets
@@ -87,7 +87,7 @@ def gains_by_choice(
     counts = choices.is_relevant_grade(gain)
     if table:
         grades, index = np.unique(gain, return_inverse=True)
-        gains = [table.get(same_grade(grade), grade) for grade in grades.tolist()]
+        gains = [table.get(round_grade(grade), grade) for grade in grades.tolist()]
         return np.where(counts, np.array(gains, dtype=np.float64)[index], np.minimum(gain, 0.0))
     has_relevant = np.zeros(n_users, dtype=bool)
     has_relevant[user[counts]] = True
@@ -103,7 +103,7 @@ def grades_without_entry(grade: FloatArray, choices: Alignment) -> dict[str, int
     if not table:
         return {}
     grades, counts = np.unique(grade[choices.is_relevant_grade(grade)], return_counts=True)
-    has_entry = np.array([same_grade(each) in table for each in grades.tolist()], dtype=bool)
+    has_entry = np.array([round_grade(each) in table for each in grades.tolist()], dtype=bool)
     n = int(counts[~has_entry].sum())
     return {"relevant_judgments_with_a_grade_not_in_gains": n} if n else {}
 

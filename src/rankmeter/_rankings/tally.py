@@ -154,7 +154,7 @@ def _count_preceding_ties(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
 
 def _item_sort_numbers(ids: Sequence[Ids], ties: TieRule) -> _Pair:
     """Integers in the order of the items, for both lists of ids."""
-    key = joint_id_sort_keys(ids, text=compares_as_text(ties, ids[0].type))
+    key = joint_id_sort_keys(ids, as_text=compares_as_text(ties, ids[0].type))
     if "descending" in ties:
         key = ~key
     return key[: len(ids[0])], key[len(ids[0]) :]

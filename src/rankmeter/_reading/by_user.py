@@ -342,34 +342,34 @@ _FEW_TO_ORDER = 10_000  # ids that are ordered in less time than it takes to imp
 _NAME = 2**40  # longer than any text
 
 
-def id_sort_keys(ids: pl.Series, *, text: bool = False) -> pl.Series:
+def id_sort_keys(ids: pl.Series, *, as_text: bool = False) -> pl.Series:
     """Integers with the order and the equalities of the ids.
 
     Integers in their shortest form come first and are ordered by value, whether they are numbers
     or text: 7 and ``"7"`` have the same place. All other ids follow, ordered by the bytes
-    of their UTF-8 text; ``"007"``, ``"+7"`` and ``"-0"`` are among them. With `text` every id is
+    of their UTF-8 text; ``"007"``, ``"+7"`` and ``"-0"`` are among them. With `as_text` every id is
     ordered by the bytes of its text.
     """
-    if ids.dtype.is_integer() and not text:
+    if ids.dtype.is_integer() and not as_text:
         return ids
     written = ids.cast(pl.String).alias("id")
     distinct = written.unique().to_frame()
-    keys = [pl.col("id")] if text else [_signed_length_expression(), _sortable_text_expression()]
+    keys = [pl.col("id")] if as_text else [_signed_length_expression(), _sortable_text_expression()]
     ordered = distinct.sort(keys).with_row_index("place")
     return written.to_frame().join(ordered, on="id", how="left", maintain_order="left")["place"]
 
 
-def joint_id_sort_keys(columns: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.int64]:
+def joint_id_sort_keys(columns: Sequence[Ids], *, as_text: bool = False) -> npt.NDArray[np.int64]:
     """Sort keys of the ids of all columns, concatenated, as in `id_sort_keys`."""
-    if columns[0].type != "String" and not text:
-        return np.concatenate([text_of.to_integers() for text_of in columns])
+    if columns[0].type != "String" and not as_text:
+        return np.concatenate([ids.to_integers() for ids in columns])
     if sum(map(len, columns)) > _FEW_TO_ORDER:
-        together = pl.concat([text_of.to_series() for text_of in columns])
-        return id_sort_keys(together, text=text).to_numpy().astype(np.int64)
-    written = [str(text_of) for part in columns for text_of in part]
-    ordered = sorted({*written}, key=None if text else _id_sort_key)
-    rank = {text_of: n for n, text_of in enumerate(ordered)}
-    return np.array([rank[text_of] for text_of in written], dtype=np.int64)
+        together = pl.concat([ids.to_series() for ids in columns])
+        return id_sort_keys(together, as_text=as_text).to_numpy().astype(np.int64)
+    written = [str(one_id) for part in columns for one_id in part]
+    ordered = sorted({*written}, key=None if as_text else _id_sort_key)
+    rank = {one_id: n for n, one_id in enumerate(ordered)}
+    return np.array([rank[one_id] for one_id in written], dtype=np.int64)
 
 
 def _id_sort_key(text: str) -> tuple[int, str]:

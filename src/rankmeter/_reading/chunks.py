@@ -22,12 +22,12 @@ import polars as pl
 from rankmeter._files import open_temporary_file, translate_temporary_file_errors
 from rankmeter._reading.columns import Columns, resolve_roles
 from rankmeter._reading.files import (
-    as_text,
     choose_reader,
     detect_compression,
     open_decompressed,
     read_first_bytes,
     refuse_misnamed_compression,
+    to_utf8_text,
 )
 from rankmeter._reading.json import read_json
 from rankmeter._reading.memory import format_bytes
@@ -127,7 +127,7 @@ def _read_file_in_chunks(
             raise _endless_line_error(path, 1, n_bytes)
         return None
     start = start[: start.rindex(b"\n") + 1]
-    read = choose_reader(as_text(start, path), path, "rankings")
+    read = choose_reader(to_utf8_text(start, path), path, "rankings")
     if read is read_json:
         return None
     if read is read_run:
@@ -138,7 +138,7 @@ def _read_file_in_chunks(
     first: Columns | None = None
     for line, content in _blocks_of_whole_lines(path, blocks, n_bytes, quoted=table):
         name = path if line == 1 else Path(f"{path} (from line {line:,})")
-        chunk = read(as_text(content if line == 1 else header + content, name), "rankings")
+        chunk = read(to_utf8_text(content if line == 1 else header + content, name), "rankings")
         if first is None:
             if chunk.lists is not None or chunk.nested or chunk.shape or len(chunk.empty_users):
                 return None

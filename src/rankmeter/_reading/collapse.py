@@ -177,10 +177,10 @@ def _collapse_in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -
         closed = "double(rank() OVER (PARTITION BY user ORDER BY rank)) AS rank"
         wholes = wholes.selectExpr("user", "item", closed)
 
-    def merged(n: int) -> dict[str, int]:
+    def merge_counts(n: int) -> dict[str, int]:
         return dict(Counter(counts) + Counter(collapsed_items=n_parts - n))
 
-    return replace(rankings, rows=InSpark(renamed, rows.replace_rows(wholes, merged)))
+    return replace(rankings, rows=InSpark(renamed, rows.replace_rows(wholes, merge_counts)))
 
 
 def _rename_to_wholes_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:

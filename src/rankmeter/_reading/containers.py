@@ -34,7 +34,7 @@ from rankmeter._reading.frames import (
 )
 from rankmeter._reading.ids import refuse_rounded_ids
 from rankmeter._reading.lists import Lists
-from rankmeter._reading.search_engines import read_search_engine
+from rankmeter._reading.search_engines import read_search_engine_data
 from rankmeter._reading.table import format_few
 from rankmeter._reading.values import (
     are_items_with_numbers,
@@ -77,7 +77,7 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
         return from_item_rows([data], side, source) if is_row else _from_columns(data, source)
     if is_mteb_predictions(data):
         data = pick_mteb_predictions(data, "", source)
-    data = read_search_engine(data, side, source)
+    data = read_search_engine_data(data, side, source)
     row = _row_shape(data)
     if row == "item" and not any(map(_is_scalar, data.values())):
         return _from_columns(data, source)
@@ -386,7 +386,9 @@ def from_array(data: Any, side: Side) -> Columns:
     if array.dtype == np.float16:  # a column of them may be wider
         refuse_rounded_ids(values.tolist(), array.dtype, source)
     items = column_from_numpy(values)
-    return _array_columns(source, keep.sum(axis=1), {"item": items}, counts, ndim=array.ndim)
+    return _columns_with_numbered_users(
+        source, keep.sum(axis=1), {"item": items}, counts, ndim=array.ndim
+    )
 
 
 def is_ids_and_scores(data: object) -> bool:
@@ -414,7 +416,7 @@ def from_ids_and_scores(data: Any, side: Side) -> Columns:
         "value": column_from_numpy(scores[~padding]),
     }
     counts = Counter({"masked_cells": int(padding.sum())})
-    return _array_columns(source, (~padding).sum(axis=1), columns, counts, ndim=2)
+    return _columns_with_numbered_users(source, (~padding).sum(axis=1), columns, counts, ndim=2)
 
 
 def _to_numpy(data: Any, source: str) -> Any:
@@ -443,10 +445,12 @@ def from_sparse(data: Any, side: Side) -> Columns:
     if rows.shape[0] == 0:
         raise DataError(f"The {source} has no rows: there is nothing to evaluate.")
     columns = {"item": column_from_numpy(rows.indices), "value": column_from_numpy(rows.data)}
-    return _array_columns(source, np.diff(rows.indptr), columns, Counter(), ndim=data.ndim)
+    return _columns_with_numbered_users(
+        source, np.diff(rows.indptr), columns, Counter(), ndim=data.ndim
+    )
 
 
-def _array_columns(
+def _columns_with_numbered_users(
     source: str, lengths: Any, columns: dict[str, Column], counts: Counter[str], *, ndim: int
 ) -> Columns:
     users = np.arange(len(lengths))

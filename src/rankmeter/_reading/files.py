@@ -89,7 +89,7 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
 
 
 def _read_part_of_json(path: Path, part: str, side: Side) -> Columns:
-    text = as_text(read_content(path), path)
+    text = to_utf8_text(read_content(path), path)
     if choose_reader(text, path, side) is not read_json:
         raise FileFormatError(f"{path} is one table, so there is no part {brief(part)} of it.")
     return read_json(text, side, part)
@@ -126,7 +126,7 @@ def holds_records(data: str | PathLike[str]) -> bool:
     try:
         if not path.is_file() or _first_decompressed_bytes(path)[:1] not in (b"{", b"["):
             return False
-        text = as_text(read_content(path), path).text
+        text = to_utf8_text(read_content(path), path).text
         first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
     except (OSError, RankmeterError, ValueError, RecursionError):
         # Any mistake in the file is reported when it is read.
@@ -204,7 +204,7 @@ def start_if_large(path: Path) -> bytes:
 _LARGE = 2**22  # bytes
 
 
-def large_text(
+def open_large_text(
     name: str | Path,
     start: bytes | bytearray,
     read: Callable[[], bytes | bytearray],
@@ -219,11 +219,11 @@ def read_text(path: Path) -> Text:
     """Text of a file; a large file is not read yet if its start is plain ASCII."""
     start = start_if_large(path)
     if b"\n" not in start or not start.isascii() or not start.strip():
-        return as_text(read_content(path), path)
-    return large_text(path, start, lambda: as_text(read_content(path), path).content)
+        return to_utf8_text(read_content(path), path)
+    return open_large_text(path, start, lambda: to_utf8_text(read_content(path), path).content)
 
 
-def as_text(content: bytes | bytearray, path: Path) -> Text:
+def to_utf8_text(content: bytes | bytearray, path: Path) -> Text:
     """Check that content is UTF-8; return the text without byte order marks."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. Save it again as UTF-8.")

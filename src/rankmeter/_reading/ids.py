@@ -178,7 +178,7 @@ def _type_name(kind: type) -> str:
     return next((word for word, types in _KINDS.items() if issubclass(kind, types)), kind.__name__)
 
 
-def convert_all(
+def convert_values(
     values: Sequence[Any], types: set[str], convert: Callable[[Any], _T]
 ) -> list[_T | None]:
     """Convert the values; None where a value is missing."""
@@ -190,9 +190,9 @@ def convert_all(
 def to_floats(values: Sequence[Any], types: set[str]) -> pl.Series:
     """Convert numbers to Float64; integers beyond the range become infinite, as in text."""
     try:
-        return pl.Series(convert_all(values, types, float), dtype=pl.Float64)
+        return pl.Series(convert_values(values, types, float), dtype=pl.Float64)
     except (OverflowError, ValueError):
-        return pl.Series(convert_all(values, types, _to_float), dtype=pl.Float64)
+        return pl.Series(convert_values(values, types, _to_float), dtype=pl.Float64)
 
 
 def _to_float(number: Any) -> float:
@@ -210,11 +210,11 @@ def _ids_from_python(
     types = type_names(values)
     present = types - {"null"}
     if present == {"integer"}:
-        return _ids_from_integers(convert_all(values, types, int), role, source)
+        return _ids_from_integers(convert_values(values, types, int), role, source)
     if present == {"string"}:  # a member of an enumeration of strings is its value
-        return to_strings(convert_all(values, types, str.__str__), role, source)
+        return to_strings(convert_values(values, types, str.__str__), role, source)
     if present == {"UUID"}:
-        return to_strings(convert_all(values, types, str), role, source)
+        return to_strings(convert_values(values, types, str), role, source)
     if present in ({"float"}, {"integer", "float"}):
         return _ids_from_floats(values, types, role, source, counts)
     if not present:

@@ -69,9 +69,7 @@ def read_items(data: object) -> Items:
     if isinstance(data, Mapping):
         if not data:
             raise DataError("items= is empty: pass the categories or features of the items")
-        lists = [
-            [value] if isinstance(value, str) else _list_of_values(value) for value in data.values()
-        ]
+        lists = [[value] if isinstance(value, str) else _to_list(value) for value in data.values()]
         if all(isinstance(value, str) for of_item in lists for value in of_item):
             item = to_ids([*data], "item", "items=")
             column = pl.Series("category", lists, dtype=pl.List(pl.String))
@@ -154,7 +152,7 @@ def _items_from_pair(names: Any, values: Any, option: str, expected: str, *, ndi
     return Items(item, None, _check_features(matrix, source), source)
 
 
-def _list_of_values(value: object) -> list[Any]:
+def _to_list(value: object) -> list[Any]:
     try:
         return [*value]  # type: ignore[misc]
     except TypeError:
@@ -178,16 +176,16 @@ def _items_from_columns(rows: Keyed) -> Items:
     series = {n: to_typed_series(rows.columns[n], n, untyped=rows.untyped) for n in rows.columns}
     titled = [n for n in series if normalize_name(n) in _TITLES and series[n].dtype == pl.String]
     if not titled:
-        return _describe_items(rows, series)
+        return _items_from_series(rows, series)
     title = min(titled, key=lambda n: _TITLES.index(normalize_name(n)))
     table = pl.DataFrame([rows.keys, series.pop(title).alias("title")])
     titles = table.unique("item", keep="first", maintain_order=True)
     if series:
-        return replace(_describe_items(rows, series), titles=titles)
+        return replace(_items_from_series(rows, series), titles=titles)
     return Items(titles["item"], None, None, rows.source, rows.textual, titles=titles)
 
 
-def _describe_items(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
+def _items_from_series(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
     """Read the categories or features of the items from some columns."""
     item, source = rows.keys, rows.source
     text, numbers, vectors, other = (

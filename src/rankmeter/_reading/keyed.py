@@ -21,7 +21,7 @@ from rankmeter._reading.forms import has_accepted_form, read_columns
 from rankmeter._reading.frames import class_test
 from rankmeter._reading.ids import (
     as_integer,
-    convert_all,
+    convert_values,
     example_of_each_type,
     is_null,
     to_ids,
@@ -199,7 +199,7 @@ def labels_to_text(column: Column, kind: str, source: str) -> pl.Series:
                 f"strings."
             )
         if present == {"string"}:
-            return to_strings(convert_all(column, types, str.__str__), kind, source)
+            return to_strings(convert_values(column, types, str.__str__), kind, source)
         if present in ({"Interval"}, {"Period"}):
             return _convert_to_text(column, str)
     labels = to_typed_series(column, kind)

@@ -14,7 +14,7 @@ from rankmeter.errors import FileFormatError
 from rankmeter.errors._checks import brief
 
 
-def read_search_engine(data: Mapping[Any, Any], side: Side, source: str) -> Mapping[Any, Any]:
+def read_search_engine_data(data: Mapping[Any, Any], side: Side, source: str) -> Mapping[Any, Any]:
     """Return query → {document: rating} or query → documents; other data are returned unchanged."""
     forms = [form for form in _FORMS if form.keys <= data.keys()]
     for form in sorted(forms, key=lambda form: form.side != side):

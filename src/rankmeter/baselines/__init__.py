@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rankmeter._reading.table import Frame
 from rankmeter.baselines._recommend import (
     knn_scorer,
-    rank_unseen,
+    rank_unseen_items,
     recommend,
     svd_scorer,
     takes_any_frame,
@@ -408,7 +408,7 @@ def svd(
     """
     factors = check_integer("factors", factors, least=1)
     learn = functools.partial(svd_scorer, factors=factors)
-    return rank_unseen(train, learn, k=k, users=users, exclude_seen=exclude_seen)
+    return rank_unseen_items(train, learn, k=k, users=users, exclude_seen=exclude_seen)
 
 
 @takes_any_frame
@@ -458,7 +458,7 @@ def item_knn(
     """
     neighbours = check_integer("neighbours", neighbours, least=1)
     learn = functools.partial(knn_scorer, n_neighbours=neighbours)
-    return rank_unseen(train, learn, k=k, users=users, exclude_seen=exclude_seen)
+    return rank_unseen_items(train, learn, k=k, users=users, exclude_seen=exclude_seen)
 
 
 BASELINES: dict[str, Callable[..., Frame]] = {

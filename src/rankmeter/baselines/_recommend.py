@@ -135,7 +135,7 @@ Scores = Callable[[Numbers], Floats]
 """From numbers of users to their scores of all items."""
 
 
-def rank_unseen(
+def rank_unseen_items(
     frame: pl.DataFrame,
     learn: Callable[[Any], Scores],
     *,

@@ -106,7 +106,7 @@ def _read_name(text: str, profile: Convention) -> tuple[Metric, ...]:
     text = _put_options_in_parentheses(text.strip(), profile)
     bare, options, in_parentheses = _split_brackets(text)
     bare, options = _split_suffix(bare, options, profile)
-    means = _meaning(bare, options, in_parentheses, profile)
+    means = _find_meaning(bare, options, in_parentheses, profile)
     labels, points = [text], list[float | None]()
     if means is None:
         head, mark, points = take_cutoffs(bare, profile.marks)
@@ -118,7 +118,7 @@ def _read_name(text: str, profile: Convention) -> tuple[Metric, ...]:
             labels = [f"{before}{mark}{k.strip()}{after}" for k in written[1:].split(",")]
         head, options = _split_suffix(head, options, profile)
         for base in (head, f"{head}_k"):
-            means = means or _meaning(base, options, in_parentheses, profile)
+            means = means or _find_meaning(base, options, in_parentheses, profile)
     if means is None:
         return ()
     native, remaining = means
@@ -153,7 +153,7 @@ def _split_suffix(
     return bare, options
 
 
-def _meaning(
+def _find_meaning(
     base: str, options: frozenset[str], in_parentheses: frozenset[str], profile: Convention
 ) -> tuple[str, frozenset[str]] | None:
     """The meaning of a name, and the remaining options; None if the tool has no such name.

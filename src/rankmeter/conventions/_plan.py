@@ -97,7 +97,7 @@ class MetricPlan:
         """Whether states are needed in addition to the values of the users."""
         return self.is_pooled or self.spec.weighted
 
-    def switches(self) -> dict[str, Any]:
+    def choices_by_name(self) -> dict[str, Any]:
         """Every choice by name, metric options first."""
         adjusted: dict[str, Any] = {} if self.candidates is None else {ADJUSTED: True}
         if self.candidates:
@@ -185,7 +185,7 @@ class Plan(Setting):
         return all(
             entry.spec.of_lists
             and not entry.spec.of_hits
-            and entry.switches().get("relevance", "none") == "none"
+            and entry.choices_by_name().get("relevance", "none") == "none"
             for entry in self.metrics
         )
 
@@ -234,10 +234,10 @@ class Plan(Setting):
             if n not in hidden
         }
 
-    def _effective_switches(self, entry: MetricPlan) -> dict[str, Any]:
-        """`MetricPlan.switches` without the choices that cannot act."""
+    def _acting_choices(self, entry: MetricPlan) -> dict[str, Any]:
+        """`MetricPlan.choices_by_name` without the choices that cannot act."""
         inert = CHOICES.keys() - select_active_choices(CHOICES, self.data) - {"n_items"}
-        return {n: value for n, value in entry.switches().items() if n not in inert}
+        return {n: value for n, value in entry.choices_by_name().items() if n not in inert}
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values, for JSON."""
@@ -247,7 +247,7 @@ class Plan(Setting):
             **({"engine": self.engine} if self.engine else {}),
             "notes": list(self.notes),
             "metrics": {
-                e.label: {"metric": e.metric.name, "k": e.metric.k, **self._effective_switches(e)}
+                e.label: {"metric": e.metric.name, "k": e.metric.k, **self._acting_choices(e)}
                 for e in self.metrics
             },
         }
@@ -266,22 +266,24 @@ class Plan(Setting):
         try:
             plain = resolve_plan(labels, like=like, choices=choices, data=self.data)
             for entry, other in zip(self.metrics, plain.metrics, strict=True):
-                switches = other.switches()
+                switches = other.choices_by_name()
                 choices |= {
                     name: value
-                    for name, value in entry.switches().items()
+                    for name, value in entry.choices_by_name().items()
                     if name in CHOICES and value != switches.get(name)
                 }
             resolved = resolve_plan(labels, like=like, choices=choices, data=self.data)
         except (UsageError, ValueError):
             return None
-        before, after = ([(e.label, e.switches()) for e in p.metrics] for p in (self, resolved))
+        before, after = (
+            [(e.label, e.choices_by_name()) for e in p.metrics] for p in (self, resolved)
+        )
         tool_option = {} if like is None else {"like": like}
         return {**tool_option, **choices} if before == after else None
 
     def describe(self) -> str:
         """The plan in words: what all metrics share first, then each metric's own choices."""
-        all_switches = [self._effective_switches(entry) for entry in self.metrics]
+        all_switches = [self._acting_choices(entry) for entry in self.metrics]
         common = {
             name: value
             for name, value in all_switches[0].items()
@@ -307,7 +309,7 @@ class Plan(Setting):
 
 def _matches_entry(metric: Metric, entry: MetricPlan) -> bool:
     """Whether a metric matches an entry, with all choices given in the request."""
-    resolved, requested = entry.switches(), entry.requested
+    resolved, requested = entry.choices_by_name(), entry.requested
     return (
         (metric.name, metric.k) == (entry.metric.name, entry.metric.k)
         and all(resolved.get(n) == value for n, value in (*metric.options, *metric.choices))

@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from rankmeter._choices import CHOICES, words_and_types
+from rankmeter._choices import CHOICES, permitted_words_and_types
 from rankmeter._evidence.hits import BoolArray, FloatArray, Hits
 from rankmeter._evidence.lists import Lists
 from rankmeter._evidence.steps import note_value
@@ -475,7 +475,7 @@ def _read_options(
         if typing.get_origin(hint) is typing.Annotated:
             hint, *marks = typing.get_args(hint)
         examples = tuple(v for mark in marks if isinstance(mark, Example) for v in mark.values)
-        words, kinds = words_and_types(hint)
+        words, kinds = permitted_words_and_types(hint)
         for kind in kinds:
             if kind not in (int, float, bool, types.NoneType):
                 raise ValueError(f"{option} must be int, float, bool, Literal or None, got {kind}")

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankmeter._reading.by_user import InFrame
 from rankmeter._reading.columns import Columns
-from rankmeter._reading.files import large_text, read_content, start_if_large
+from rankmeter._reading.files import open_large_text, read_content, start_if_large
 from rankmeter._reading.lines import Lines
 from rankmeter._reading.table import Origin, Table
 from rankmeter._reading.text import Text
@@ -123,7 +123,7 @@ def _read_bytes_as_text(path: str) -> Text:
 
     start = _remove_comments(start_if_large(file))
     if start.strip():
-        return large_text(path, start, read_text_content, "latin-1")
+        return open_large_text(path, start, read_text_content, "latin-1")
     return Text(path, read_text_content(), "latin-1")
 
 
