@@ -274,9 +274,9 @@ def test_documents_stay_in_the_text(content, part, monkeypatch):
     assert found.frame().rows() == [("q", "a", 2.5), ("q", "b", 1.5), ("r", "a", 1.0)]
     assert found.offsets.tolist() == [0, 2, 3]
     assert found.take_items(np.array([1, 2])).to_list() == ["b", "a"]
-    part = found.only(np.array([1]))
+    part = found.select_by_index(np.array([1]))
     assert part.frame().rows() == [("r", "a", 1.0)]
-    assert found.only(np.array([], dtype=np.int64)).frame().height == 0
+    assert found.select_by_index(np.array([], dtype=np.int64)).frame().height == 0
     sought = Spans.of(["b", "x", "", "a"], "utf-8")
     scores = found.look_up_scores(np.array([0, 0, 1, 1]), sought)
     assert repr(scores.tolist()) == "[1.5, nan, nan, 1.0]"
