@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -89,8 +88,7 @@ class TestSegments:
     def test_segments_take_nothing_from_the_overall_comparison(self):
         alone = compared(self.values)
         found = compared(self.values, segments=self.labels)
-        overall, expected = (asdict(each.differences[0]) for each in (found, alone))
-        assert overall == expected  # also NaN, which no two values have in common since Python 3.13
+        assert found.differences[0] == alone.differences[0]
 
     def test_harm_in_one_market_is_found_and_in_the_headline(self):
         """Markets cancel each other: nothing over all users, and one of three is harmed."""

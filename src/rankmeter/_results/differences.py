@@ -10,6 +10,7 @@ from typing import Literal
 import polars as pl
 
 from rankmeter._evidence.hits import FloatArray
+from rankmeter._results.estimates import EqualFields
 from rankmeter._results.wording import change_text, level_text, p_equation, p_value_text
 from rankmeter.errors._checks import counted, translate_words
 
@@ -23,8 +24,8 @@ MAX_UNEQUAL = 10
 """Differences that the note about segments names; the result has all of them."""
 
 
-@dataclass(frozen=True, repr=False)
-class Difference:
+@dataclass(frozen=True, repr=False, eq=False)
+class Difference(EqualFields):
     """One system against another on one metric, over the users that both are averaged for.
 
     Attributes

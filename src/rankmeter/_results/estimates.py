@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +31,25 @@ from rankmeter.conventions._plan import MetricPlan, Plan
 UNBOUNDED = (-math.inf, math.inf)
 
 
-@dataclass(frozen=True)
-class Estimate:
+class EqualFields:
+    """Dataclass that compares all fields together, so that NaN in the same field is equal.
+
+    Since Python 3.13 dataclasses compare them one by one.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and _field_values(self) == _field_values(other)
+
+    def __hash__(self) -> int:
+        return hash(_field_values(self))
+
+
+def _field_values(instance: Any) -> tuple[Any, ...]:
+    return tuple(getattr(instance, field.name) for field in fields(instance))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate(EqualFields):
     """The mean of one metric over users, with its uncertainty.
 
     Attributes
