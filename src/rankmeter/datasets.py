@@ -178,9 +178,8 @@ def synthetic(
     user = np.repeat(np.arange(1, n_users + 1), n_per_user)
     chance = draw_random_bits(seed, pl.Series(np.arange(1, n_users + 1)))
     taste_of_user = scramble_bits(~scramble_bits(chance)) % np.uint64(n_tastes)
-    taste_of_item = scramble_bits(~draw_random_bits(seed, pl.Series(by_popularity))) % np.uint64(
-        n_tastes
-    )
+    chance_of_item = draw_random_bits(seed, pl.Series(by_popularity))
+    taste_of_item = scramble_bits(~chance_of_item) % np.uint64(n_tastes)
     step = max(_CELLS // n_items, 1)
     races = []
     for start_user in range(0, n_users, step):
@@ -191,25 +190,15 @@ def synthetic(
     popularity_rank = np.concatenate(races).ravel()
     item = by_popularity[popularity_rank]
     pair = draw_random_bits(seed, pl.Series(user), pl.Series(item))
-    liking = (
-        3.5
-        + _bell_shaped_numbers(draw_random_bits(seed, pl.Series(item)))
-        + _bell_shaped_numbers(pair)
-    )
+    quality = _bell_shaped_numbers(draw_random_bits(seed, pl.Series(item)))
+    liking = 3.5 + quality + _bell_shaped_numbers(pair)
     if n_tastes > 1:
         liking += np.where(taste_of_item[popularity_rank] == taste_of_user[user - 1], 0.25, -0.25)
     start = _NEW_YEAR_2020 + (scramble_bits(~chance) % np.uint64(366 * _DAY)).astype(np.int64)
-    pause = (scramble_bits(~pair) % np.uint64(4 * _DAY)).astype(np.int64).reshape(
-        n_users, n_per_user
-    ) + 1
-    return pl.DataFrame(
-        {
-            "user": user,
-            "item": item,
-            "rating": np.clip(np.round(2 * liking) / 2, 0.5, 5),
-            "time": (start[:, None] + pause.cumsum(axis=1)).ravel(),
-        }
-    )
+    pause = (scramble_bits(~pair) % np.uint64(4 * _DAY)).astype(np.int64) + 1
+    time = start[:, None] + pause.reshape(n_users, n_per_user).cumsum(axis=1)
+    rating = np.clip(np.round(2 * liking) / 2, 0.5, 5)
+    return pl.DataFrame({"user": user, "item": item, "rating": rating, "time": time.ravel()})
 
 
 def _first_arrivals(

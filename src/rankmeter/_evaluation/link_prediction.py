@@ -77,13 +77,7 @@ def adjust(
         raise option_error(
             "results", "a mapping from metric to mean, such as {'mrr': 0.3}", results
         )
-    sizes = [
-        check_integer("candidates", size, least=1)
-        for size in np.atleast_1d(asarray(candidates, "candidates")).tolist()
-    ]
-    if not sizes:
-        raise option_error("candidates", "an integer, or one for each query", candidates)
-    n_ranked = np.array(sizes, dtype=np.int64)
+    n_ranked = _read_candidate_numbers(candidates)
     ones = np.ones(n_ranked.size)
     hits = Hits(np.arange(n_ranked.size + 1), ones, ones, ones.astype(np.int64), n_ranked)
     times = None if n is None else check_integer("n", n, least=1)
@@ -138,6 +132,14 @@ def _refuse_impossible_mean(
     else:
         return
     raise option_error(name, bound, value, hint="; check `candidates`")
+
+
+def _read_candidate_numbers(candidates: Any) -> IntArray:
+    """Number of candidates of each query, or one number for all queries."""
+    sizes = np.atleast_1d(asarray(candidates, "candidates")).tolist()
+    if not sizes:
+        raise option_error("candidates", "an integer, or one for each query", candidates)
+    return np.array([check_integer("candidates", size, least=1) for size in sizes], dtype=np.int64)
 
 
 def _adjust_geometric_mean_rank(

@@ -138,9 +138,8 @@ def collect_judged_rows(
         keys = _hash_pairs(rows)
         indices = judged.positions_of_known(keys)
         if with_self:
-            indices = np.union1d(
-                indices, np.flatnonzero(are_self_items(rows["user"], rows["item"]))
-            )
+            own = np.flatnonzero(are_self_items(rows["user"], rows["item"]))
+            indices = np.union1d(indices, own)
         sizes.count_rows(rows["user"])
         if collector is not None:
             collector.add(keys)
@@ -158,23 +157,23 @@ def collect_judged_rows(
     if collector is not None:
         repeated_keys = np.setdiff1d(collector.take_repeated(), judged.keys, assume_unique=True)
         if repeated_keys.size:
-            rows = pl.concat([rows, _read_rows_by_hash(pieces, types, _Hashes(repeated_keys))])
-            rows = (rows.unique("number") if with_self else rows).sort("number")
+            rows = _merge_rows(rows, _read_rows_by_hash(pieces, types, _Hashes(repeated_keys)))
     if not _has_judged_item(rows, truth.frame):
-        rows = (
-            pl.concat([rows, _read_example_rows(pieces, types, truth)])
-            .unique("number")
-            .sort("number")
-        )
+        rows = _merge_rows(rows, _read_example_rows(pieces, types, truth))
     pieces.refuse_changed_rows()
     users, n_rows = sizes.counts_by_user()
     remainder = RereadCandidates(
         pieces, rows, users, n_rows, alignments=alignments, order=table.order,
         memory_limit=limit, tops=(tops.selected_rows(), tops.depth),
     )  # fmt: skip
-    all_users = _add_empty_users(users, pl.concat(empty))
+    all_users = IdSeries(_add_empty_users(users, pl.concat(empty)))
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
-    return Table(KeptRows(rows, remainder), table.order, IdSeries(all_users), origin)
+    return Table(KeptRows(rows, remainder), table.order, all_users, origin)
+
+
+def _merge_rows(rows: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+    """Merge numbered rows of one ranking, in order."""
+    return pl.concat([rows, other]).unique("number").sort("number")
 
 
 def _has_judged_item(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:

@@ -85,12 +85,8 @@ def collect_judged_in_spark(
     users = _cast_ids(first.users, table)["user"]
     tops = frame.clear()
     if depth:
-        tops = rows.collect(top_rows_query(rows, depth, with_self=with_self)).select(
-            *_PAIR, rows.order
-        )
-        tops = _cast_ids(tops, table).join(frame.select(*_PAIR, "number"), on=_PAIR, how="left")
-        beyond_kept = frame.height + pl.int_range(pl.len())
-        tops = tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
+        top_rows = rows.collect(top_rows_query(rows, depth, with_self=with_self))
+        tops = _number_top_rows(_cast_ids(top_rows.select(*_PAIR, rows.order), table), frame)
     remainder = Clustered(
         rows, frame, kind, first, users, alignments=alignments, memory_limit=memory_limit,
         tops=(tops, depth),
@@ -100,6 +96,13 @@ def collect_judged_in_spark(
         engine += ", and a hash of every row is moved to find repeated items"
     origin = replace(table.origin, counts=counts, engine=engine)
     return Table(KeptRows(frame, remainder), table.order, IdSeries(users), origin)
+
+
+def _number_top_rows(top_rows: pl.DataFrame, kept_rows: pl.DataFrame) -> pl.DataFrame:
+    """Give each top row the number of the same kept row, or else a number after all of these."""
+    tops = top_rows.join(kept_rows.select(*_PAIR, "number"), on=_PAIR, how="left")
+    beyond_kept = kept_rows.height + pl.int_range(pl.len())
+    return tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
 
 
 def _query_by_parts(

@@ -239,44 +239,9 @@ def difference_histograms(metric: str, pairs: Iterable[tuple[Difference, Histogr
     for d, histogram in pairs:
         if d.wins + d.losses == 0:
             continue
-        signs = ("worse", "better") if d.increasing else ("better", "worse")
-        rows = [
-            {"low": low, "high": high, "users": n, "side": signs[low >= 0]}
-            for low, high, n in zip(
-                histogram.edges, histogram.edges[1:], histogram.counts, strict=False
-            )
-            if n
-        ]
-        subtitle = f"better for {d.wins:,}, equal for {histogram.equal:,}, worse for {d.losses:,}"
-        color = alt.Scale(domain=VERDICTS[:2], range=[BETTER, WORSE])
-        reach = [histogram.edges[0], histogram.edges[-1]]
-        bars = (
-            alt.Chart(_chart_data(rows))
-            .mark_bar(binSpacing=1)
-            .encode(
-                x=alt.X(
-                    "low:Q",
-                    bin="binned",
-                    title=f"difference on {metric}",
-                    scale=alt.Scale(domain=reach, nice=False),
-                    axis=alt.Axis(labelExpr=SIGNED, tickCount=5, grid=False, labelOverlap=True),
-                ),
-                x2="high:Q",
-                y=alt.Y(
-                    "users:Q",
-                    title=translate_words("users"),
-                    axis=alt.Axis(tickCount=4, tickMinStep=1),
-                ),
-                color=alt.Color("side:N", scale=color, title=None),
-                tooltip=_tooltips(
-                    low="from|+.4f",
-                    high="to|+.4f",
-                    users=translate_words("users") + "|,",
-                    side="for these",
-                ),
-            )
-        )
         pair = f"{d.a} − {d.b}"
+        subtitle = f"better for {d.wins:,}, equal for {histogram.equal:,}, worse for {d.losses:,}"
+        bars = _difference_bars(metric, histogram, increasing=d.increasing)
         charts.append(
             bars.properties(
                 title=alt.TitleParams(pair, subtitle=subtitle),
@@ -286,6 +251,46 @@ def difference_histograms(metric: str, pairs: Iterable[tuple[Difference, Histogr
             )
         )
     return charts
+
+
+def _difference_bars(metric: str, histogram: Histogram, *, increasing: bool) -> Any:
+    """Bars with the number of users by difference, colored by the better system."""
+    signs = ("worse", "better") if increasing else ("better", "worse")
+    rows = [
+        {"low": low, "high": high, "users": n, "side": signs[low >= 0]}
+        for low, high, n in zip(
+            histogram.edges, histogram.edges[1:], histogram.counts, strict=False
+        )
+        if n
+    ]
+    color = alt.Scale(domain=VERDICTS[:2], range=[BETTER, WORSE])
+    reach = [histogram.edges[0], histogram.edges[-1]]
+    return (
+        alt.Chart(_chart_data(rows))
+        .mark_bar(binSpacing=1)
+        .encode(
+            x=alt.X(
+                "low:Q",
+                bin="binned",
+                title=f"difference on {metric}",
+                scale=alt.Scale(domain=reach, nice=False),
+                axis=alt.Axis(labelExpr=SIGNED, tickCount=5, grid=False, labelOverlap=True),
+            ),
+            x2="high:Q",
+            y=alt.Y(
+                "users:Q",
+                title=translate_words("users"),
+                axis=alt.Axis(tickCount=4, tickMinStep=1),
+            ),
+            color=alt.Color("side:N", scale=color, title=None),
+            tooltip=_tooltips(
+                low="from|+.4f",
+                high="to|+.4f",
+                users=translate_words("users") + "|,",
+                side="for these",
+            ),
+        )
+    )
 
 
 def scatter_plot(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[Any]:

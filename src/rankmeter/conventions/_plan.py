@@ -401,9 +401,8 @@ def _resolve_metric(
     metric_choices = dict(metric.choices)
     # The others come from the name that a tool gives the metric.
     label = metric.label or str(metric)
-    refuse_inert_choices(
-        (n for n in metric_choices for s in name_and_aliases(n) if f"{s}=" in label), data
-    )
+    named = (n for n in metric_choices for s in name_and_aliases(n) if f"{s}=" in label)
+    refuse_inert_choices(named, data)
     switches = select_active_choices(
         {**spec.default_choices, **usual, **decided, **metric_choices}, data
     )
@@ -432,9 +431,8 @@ def _resolve_metric(
             f"{metric} is computed over all lists at once, so it has no "
             f"{averaging.aggregate} (aggregate=)"
         )
-    candidates = (
-        _number_of_candidates(metric, setting, data) if ADJUSTED in metric_choices else None
-    )
+    is_adjusted = ADJUSTED in metric_choices
+    candidates = _number_of_candidates(metric, setting, data) if is_adjusted else None
     if averaging.aggregate == "micro" and not spec.pools and candidates is None:
         shares = ", ".join(name for name, other in METRICS.items() if other.pools)
         raise UsageError(f"{metric} cannot be pooled (aggregate='micro'): only {shares} can")
