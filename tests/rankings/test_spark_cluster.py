@@ -63,7 +63,7 @@ def found():
 
 
 def test_the_rules_have_the_scores_of_rankings_in_memory(found):
-    assert found["equal"] == 12
+    assert found["equal"] == 6
     assert found["left"] == []
 
 
