@@ -31,7 +31,7 @@ from rankmeter.errors._checks import (
     check_fraction,
     check_integer,
     check_seed,
-    format_exactly,
+    exact_text,
     option_error,
     suggest_words,
 )
@@ -474,13 +474,11 @@ def _canonical_gain_table(value: Any) -> str:
         table = "or, for each grade, a gain of 0 or more, such as {1: 0.1, 2: 1}"
         hint = suggest_words(value, words) if isinstance(value, str) else ""
         raise option_error("gains", f"{', '.join(map(repr, words))}, {table}", value, words, hint)
-    return " ".join(
-        f"{format_exactly(grade)}:{format_exactly(gain)}" for grade, gain in sorted(pairs)
-    )
+    return " ".join(f"{exact_text(grade)}:{exact_text(gain)}" for grade, gain in sorted(pairs))
 
 
-def select_active_choices(choices: Mapping[str, Any], data: Input) -> dict[str, Any]:
-    """Select the choices that can act on the data; drop all other options."""
+def active_choices(choices: Mapping[str, Any], data: Input) -> dict[str, Any]:
+    """The options that are choices and can act on the data."""
     return {n: value for n, value in choices.items() if n in CHOICES and data in CHOICES[n].inputs}
 
 
@@ -499,11 +497,7 @@ def refuse_inert_choices(names: Iterable[str], data: Input) -> None:
 def format_value(value: Any) -> str:
     """Format a value as in the text of a plan."""
     return (
-        "none"
-        if value is None
-        else format_exactly(value)
-        if isinstance(value, float)
-        else str(value)
+        "none" if value is None else exact_text(value) if isinstance(value, float) else str(value)
     )
 
 
@@ -547,7 +541,7 @@ def takes_choices_of(data: Input) -> Callable[[F], F]:
     def described(function: F) -> F:
         signature = inspect.signature(function)
         parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        names = select_active_choices(CHOICES, data).keys() - {p.name for p in parameters}
+        names = active_choices(CHOICES, data).keys() - {p.name for p in parameters}
         parameters += [p for p in _choice_parameters() if p.name in names]
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         if function.__doc__:  # absent under python -OO

@@ -86,15 +86,10 @@ class _Provided:
         for measure in measures:
             (metric,) = translate_name(str(measure), "ir_measures")
             by_intent.setdefault(metric.spec.intent_aware, {})[str(measure)] = measure
-        questions = [
-            (
-                Evaluator(
-                    _subtopic_judgments(rows) if intent else truth, [*part], like="ir_measures"
-                ),
-                part,
-            )
-            for intent, part in by_intent.items()
-        ]
+        questions = []
+        for intent, part in by_intent.items():
+            judgments = _subtopic_judgments(rows) if intent else truth
+            questions.append((Evaluator(judgments, [*part], like="ir_measures"), part))
 
         class Bound(Base):  # type: ignore[misc]
             """Evaluator of measures for fixed judgments."""
@@ -104,9 +99,8 @@ class _Provided:
                 for question, part in questions:
                     yield from _defined_values(question, part, rankings)
 
-        parts = (by_intent.get(intent, {}) for intent in (False, True))
-        known = [measure for part in parts for measure in part.values()]
-        return Bound(known, set(truth))
+        in_order = [m for intent in sorted(by_intent) for m in by_intent[intent].values()]
+        return Bound(in_order, set(truth))
 
 
 def _subtopic_judgments(rows: Iterable[Any]) -> pl.DataFrame:

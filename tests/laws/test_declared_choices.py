@@ -19,7 +19,7 @@ from rankmeter._choices import (
     Averaging,
     EveryChoice,
     Setting,
-    select_active_choices,
+    active_choices,
 )  # fmt: skip
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS
@@ -42,7 +42,7 @@ def test_the_types_for_type_checkers_are_those_of_the_declarations():
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_function_takes_and_documents_every_choice(function):
     parameters = inspect.signature(function).parameters
-    for choice in select_active_choices(CHOICES, "rankings").values():
+    for choice in active_choices(CHOICES, "rankings").values():
         assert parameters[choice.name].kind is inspect.Parameter.KEYWORD_ONLY
         first = choice.meaning.split(":")[0].split("``")[0]
         assert first in " ".join(function.__doc__.split()), choice.name
@@ -50,7 +50,7 @@ def test_every_function_takes_and_documents_every_choice(function):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("name", select_active_choices(CHOICES, "rankings"))
+@pytest.mark.parametrize("name", active_choices(CHOICES, "rankings"))
 def test_a_wrong_value_is_refused_by_the_name_of_its_choice(function, name):
     with pytest.raises(UsageError, match=f"`{name}` must be"):
         call(function, **{name: "itme"})

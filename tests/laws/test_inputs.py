@@ -11,7 +11,7 @@ import scipy.sparse
 
 import rankmeter as rm
 from command_line import rankmeter as run
-from rankmeter._choices import CHOICES, INPUTS, SETTINGS, select_active_choices
+from rankmeter._choices import CHOICES, INPUTS, SETTINGS, active_choices
 from rankmeter._engine.memory import score_queries
 from rankmeter._rankings.known_ranks import count_samples, read_ranks
 from rankmeter._rankings.scores import CountRequest, count_scores
@@ -79,12 +79,8 @@ BESIDE = {
     "bugs": {"like": "recommenders"},
 }
 """What else is chosen where a choice acts only then."""
-INERT = [
-    (data, n) for data in INPUTS for n in CHOICES if n not in select_active_choices(CHOICES, data)
-]
-ACTING = [
-    (data, n) for data in INPUTS for n in select_active_choices(CHOICES, data) if data != "rankings"
-]
+INERT = [(data, n) for data in INPUTS for n in CHOICES if n not in active_choices(CHOICES, data)]
+ACTING = [(data, n) for data in INPUTS for n in active_choices(CHOICES, data) if data != "rankings"]
 CELLS = {("scores", "exclude"), ("samples", "exclude")}
 """A parameter of `evaluate_scores` that is not a choice."""
 
@@ -93,7 +89,7 @@ CELLS = {("scores", "exclude"), ("samples", "exclude")}
 def test_a_signature_lists_and_documents_the_choices_that_can_act_and_no_others(data):
     for function in FUNCTIONS[data]:
         listed = {n for n in inspect.signature(function).parameters if (data, n) not in CELLS}
-        assert listed & CHOICES.keys() == select_active_choices(CHOICES, data).keys()
+        assert listed & CHOICES.keys() == active_choices(CHOICES, data).keys()
         for name in listed & CHOICES.keys():
             assert re.search(rf"^    (\w+, )*{name}(, \w+)*( :|$)", function.__doc__, re.MULTILINE)
 
@@ -105,7 +101,7 @@ def test_a_signature_lists_and_documents_the_choices_that_can_act_and_no_others(
 def test_the_help_of_a_command_lists_the_choices_that_can_act_and_no_others(command, data):
     text = run(command, "--help-all").out
     listed = {n for n in CHOICES if f"  --{n.replace('_', '-')}" in text and (data, n) not in CELLS}
-    assert listed == select_active_choices(CHOICES, data).keys()
+    assert listed == active_choices(CHOICES, data).keys()
 
 
 @pytest.mark.parametrize(("data", "name"), sorted({*INERT} - CELLS))
@@ -164,8 +160,8 @@ def test_a_convention_that_makes_choices_which_cannot_act_still_works(tool):
         if data != "rankings":
             plan = resolve_plan(["rr", "ap", "ndcg@3"], like=tool, data=data)
             for entry in plan.to_dict()["metrics"].values():
-                assert entry.keys() & CHOICES.keys() <= select_active_choices(CHOICES, data).keys()
-            for name in CHOICES.keys() - select_active_choices(CHOICES, data).keys():
+                assert entry.keys() & CHOICES.keys() <= active_choices(CHOICES, data).keys()
+            for name in CHOICES.keys() - active_choices(CHOICES, data).keys():
                 assert f"\n{name} " not in plan.describe()
     assert rm.evaluate_ranks([1, 2], "rr", like=tool)["rr"].mean == 0.75
     assert rm.evaluate_scores([0.5], negatives=[0.1], metrics="rr", like=tool)["rr"].mean == 1

@@ -131,6 +131,6 @@ def test_numbers_have_nouns_in_the_right_form():
 
 
 def test_words_outside_are_those_of_the_house():
-    assert _checks.translate_words("Users: 3 items") == "Users: 3 items"
+    assert _checks.reword("Users: 3 items") == "Users: 3 items"
     with _checks.use_words(_checks.LINKS):
-        assert _checks.translate_words("Users: 3 items, reused") == "Triples: 3 entities, reused"
+        assert _checks.reword("Users: 3 items, reused") == "Triples: 3 entities, reused"

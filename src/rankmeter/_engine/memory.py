@@ -22,7 +22,11 @@ from rankmeter._rankings.codes import (
     map_in_threads,
     partition_users,
 )
-from rankmeter._rankings.ground_truth import gains_by_choice, grades_without_entry, perfect_hits
+from rankmeter._rankings.ground_truth import (
+    count_grades_without_gain,
+    gains_by_choice,
+    perfect_hits,
+)
 from rankmeter._rankings.kind import Kind
 from rankmeter._rankings.pairs import Refused
 from rankmeter._reading.by_user import Ids
@@ -109,7 +113,7 @@ def align_queries(queries: Queries, choices: Alignment) -> Aligned:
     ideals = perfect_hits(counts.user, gain, queries.n, choices)
     hits, nonrelevant, tied = to_hits(ranked, ideals, choices, queries.positive[queries.found])
     n_found, n_hits = ranked.user.size, hits.rank.size
-    tied |= grades_without_entry(counts.gain, choices)
+    tied |= count_grades_without_gain(counts.gain, choices)
     facts = Facts(hits.n_relevant, hits.n_ranked, tied, n_found, Refused(), Refused(), n_hits)
     return Aligned(hits, nonrelevant, in_rankings, facts)
 

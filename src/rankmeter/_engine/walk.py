@@ -27,7 +27,7 @@ from rankmeter._rankings.align import Aligned
 from rankmeter._rankings.rank_counts import CountedRows
 from rankmeter.conventions._plan import MetricPlan
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import counted, format_exactly
+from rankmeter.errors._checks import counted, exact_text
 from rankmeter.metrics import Exposure
 
 
@@ -230,7 +230,7 @@ class _ListLayout:
         for item, gain in relevant:
             items.setdefault(gain, []).append(item)
         places = [
-            Place(format_exactly(rank), items[g].pop(0) if items.get(g) else None, g, relevant=True)
+            Place(exact_text(rank), items[g].pop(0) if items.get(g) else None, g, relevant=True)
             for rank, g in zip(best.rank.tolist(), best.gain.tolist(), strict=True)
         ]
         return Grid(self._add_titles(places))
@@ -301,7 +301,7 @@ class _CountLayout:
     def ideal_grid(self, best: Hits) -> Grid:
         """Grid of a perfect ranking."""
         pairs = zip(best.rank.tolist(), best.gain.tolist(), strict=True)
-        return Grid([Place(format_exactly(rank), self.item, g, relevant=True) for rank, g in pairs])
+        return Grid([Place(exact_text(rank), self.item, g, relevant=True) for rank, g in pairs])
 
 
 def _rank_span(hits: Hits, j: int) -> tuple[float, float]:
@@ -312,7 +312,7 @@ def _rank_span(hits: Hits, j: int) -> tuple[float, float]:
 
 
 def _rank_text(low: float, high: float) -> str:
-    return format_exactly(low) if low == high else f"{format_exactly(low)}–{format_exactly(high)}"
+    return exact_text(low) if low == high else f"{exact_text(low)}–{exact_text(high)}"
 
 
 class _Walker:

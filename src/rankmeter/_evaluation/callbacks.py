@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._choices import CHOICES, select_active_choices
+from rankmeter._choices import CHOICES, active_choices
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._evaluation.scored import RANK_METRICS, evaluate_scores, users_from_option
 from rankmeter._evidence.hits import IntArray
@@ -80,7 +80,7 @@ class _Computing:
 
 def _check_metrics_and_options(metrics: list[str | Metric], options: Mapping[str, Any]) -> None:
     """Check metrics and options now, not after an epoch."""
-    parameters = inspect.signature(evaluate_scores).parameters.keys() - select_active_choices(
+    parameters = inspect.signature(evaluate_scores).parameters.keys() - active_choices(
         CHOICES, "scores"
     )
     choices = {n: value for n, value in options.items() if n not in parameters}

@@ -26,7 +26,7 @@ from rankmeter._results.summary import Summary, summarize
 from rankmeter.conventions import convention_names, translate_metrics
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
-from rankmeter.errors._checks import format_exactly, option_error
+from rankmeter.errors._checks import exact_text, option_error
 from rankmeter.metrics import Metric
 
 SHOWN_USERS = 5
@@ -278,7 +278,7 @@ def _most_changed_users(
             runner.rankings.frame.filter(of_user), runner.rankings.order, gains, entry
         )
         items = tuple(
-            f"{item} ({format_exactly(gains[item])})" if item in gains else str(item)
+            f"{item} ({exact_text(gains[item])})" if item in gains else str(item)
             for item in ranked["item"].head(SHOWN_ITEMS)
         )
         users.append(UserChange(row["user"], row[label], row[after], items, len(gains)))

@@ -21,7 +21,7 @@ from rankmeter.errors._checks import (
     check_integer,
     check_number,
     counted,
-    format_exactly,
+    exact_text,
     list_values,
     option_error,
 )
@@ -252,8 +252,8 @@ class LinkQueries:
         degrees = self.frame["degree"]
         edges = np.unique(np.quantile(degrees, [0.25, 0.5, 0.75])) if len(degrees) else np.zeros(0)
         part = np.searchsorted(edges, degrees.to_numpy(), "left")
-        names = [f"{i + 1}: up to {format_exactly(edge)}" for i, edge in enumerate(edges)]
-        names.append(f"{len(edges) + 1}: above {format_exactly(edges[-1]) if len(edges) else 1}")
+        names = [f"{i + 1}: up to {exact_text(edge)}" for i, edge in enumerate(edges)]
+        names.append(f"{len(edges) + 1}: above {exact_text(edges[-1]) if len(edges) else 1}")
         degree = pl.Series([names[i] for i in part.tolist()], dtype=pl.String)
         return self.frame.select("side", pl.col("relation").cast(pl.String), degree=degree)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from rankmeter._choices import CHOICES, format_value, select_active_choices
+from rankmeter._choices import CHOICES, active_choices, format_value
 from rankmeter._engine.choose import Reading
 from rankmeter._engine.memory import check_candidate_counts
 from rankmeter._engine.side import Given, Side, read_side
@@ -162,7 +162,7 @@ def _option_differences(
     entries_of_b: Mapping[str, MetricPlan],
 ) -> Iterator[str]:
     """Yield the options with different values in two plans, for the metrics of both."""
-    acts = select_active_choices(select_active_choices(CHOICES, plan.data), other.data)
+    acts = active_choices(active_choices(CHOICES, plan.data), other.data)
 
     def options(entry: MetricPlan) -> dict[str, Any]:
         values = {"metric": entry.metric.name, "k": entry.metric.k, **entry.choices_by_name()}

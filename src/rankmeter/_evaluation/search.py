@@ -27,7 +27,7 @@ from rankmeter._results.summary import Summary
 from rankmeter.conventions import convention_names, has_metric, usage_rank
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterError, UsageError
-from rankmeter.errors._checks import format_exactly, option_error
+from rankmeter.errors._checks import exact_text, option_error
 from rankmeter.metrics import metric
 
 MAX_GRADES = 10
@@ -196,7 +196,7 @@ class _SearchSpace:
         levels = ""
         if self.grades and "relevant" not in self.held:
             share = f" ({len(self.grades)} of {self.n_grades})"
-            thresholds = ", ".join(format_exactly(grade) for grade in self.grades)
+            thresholds = ", ".join(exact_text(grade) for grade in self.grades)
             levels = f" at the thresholds {thresholds}{share if self.n_grades > MAX_GRADES else ''}"
         cut = f", except {n_left_out:,} settings, because the data are large" if n_left_out else ""
         return (
@@ -268,9 +268,9 @@ class _Means:
         elif alignment.gains == "relevant" and self.grades.size:
             relevant = self.grades[alignment.is_relevant(self.grades)]
             least = (
-                f">={format_exactly(relevant[0])}"
+                f">={exact_text(relevant[0])}"
                 if relevant.size
-                else f">{format_exactly(self.grades[-1])}"
+                else f">{exact_text(self.grades[-1])}"
             )
             alignment = dataclasses.replace(alignment, relevant=least)
         usual: dict[str, Any] = {

@@ -67,7 +67,7 @@ def prepare_truth(
     if not rows.is_index and Pairs.of(code, truth.frame["item"], codes.n).repeated:
         frame, contradictions = unique_judgments(truth, choices, counts)
         rows, code, gain = InFrame(frame), codes.encode(frame["user"]), frame["gain"].to_numpy()
-    counts |= grades_without_entry(gain, choices)
+    counts |= count_grades_without_gain(gain, choices)
     gain = gains_by_choice(code, gain, codes.n, choices)
     item = None if names is None else names.encode(rows.items())
     ideals = perfect_hits(code, gain, codes.n, choices, item)
@@ -94,17 +94,17 @@ def gains_by_choice(
     return np.where(has_relevant[user], gain, np.minimum(gain, 0.0))
 
 
-def grades_without_entry(grade: FloatArray, choices: Alignment) -> dict[str, int]:
-    """Count the relevant judgments whose grade is not in ``gains={grade: gain}``, if there are any.
+def count_grades_without_gain(judged: FloatArray, choices: Alignment) -> dict[str, int]:
+    """Count the relevant judgments whose grade ``gains={grade: gain}`` does not name, if any.
 
-    Each of them gains its own grade.
+    They gain their own grade; `judged` are the grades of all judgments.
     """
     table = choices.gain_table
     if not table:
         return {}
-    grades, counts = np.unique(grade[choices.is_relevant_grade(grade)], return_counts=True)
-    has_entry = np.array([round_grade(each) in table for each in grades.tolist()], dtype=bool)
-    n = int(counts[~has_entry].sum())
+    grades, counts = np.unique(judged[choices.is_relevant_grade(judged)], return_counts=True)
+    pairs = zip(grades.tolist(), counts.tolist(), strict=True)
+    n = sum(count for grade, count in pairs if round_grade(grade) not in table)
     return {"relevant_judgments_with_a_grade_not_in_gains": n} if n else {}
 
 

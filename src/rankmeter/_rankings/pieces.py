@@ -138,8 +138,8 @@ def collect_judged_rows(
         keys = _hash_pairs(rows)
         indices = judged.positions_of_known(keys)
         if with_self:
-            own = np.flatnonzero(are_self_items(rows["user"], rows["item"]))
-            indices = np.union1d(indices, own)
+            self_rows = np.flatnonzero(are_self_items(rows["user"], rows["item"]))
+            indices = np.union1d(indices, self_rows)
         sizes.count_rows(rows["user"])
         if collector is not None:
             collector.add(keys)

@@ -254,8 +254,9 @@ def _collect_repeated_rows(rows: Query) -> pl.DataFrame | None:
     hashes = rows.collect(repeated_hashes_query(rows))
     if hashes.is_empty():
         return None
-    found = rows.candidates.selectExpr("*", _HASH).join(rows.broadcast_rows(hashes), "hash", "semi")
-    return rows.collect(found.drop("hash"))
+    hashed = rows.candidates.selectExpr("*", _HASH)
+    repeated = hashed.join(rows.broadcast_rows(hashes), "hash", "semi")
+    return rows.collect(repeated.drop("hash"))
 
 
 def _collect_example_rows(rows: Query, pairs: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from rankmeter._evidence.hits import FloatArray
 from rankmeter._reading.columns import Side
 from rankmeter._reading.table import Table, format_few
 from rankmeter.errors import DataError
-from rankmeter.errors._checks import format_exactly
+from rankmeter.errors._checks import exact_text
 
 _LOWEST, _HIGHEST = (0.5, 1), (5, 10)  # grades of the usual scales of ratings
 _MANY_GRADES = 20  # 0.5, 1, …, 10
@@ -146,7 +146,7 @@ def swap_caution(rankings: Table, truth: Table) -> str:
         return (
             f"rankings ({rankings.source}) and ground truth ({truth.source}) are read as the items "
             f"of one user with numbers; if they are one item for each user, write lists: "
-            f"{{{truth.frame['item'][0]}: [{format_exactly(truth.frame['gain'][0])}]}}"
+            f"{{{truth.frame['item'][0]}: [{exact_text(truth.frame['gain'][0])}]}}"
         )
     n = _list_length_above_rankings(rankings, truth)
     if n and (no_gains or _gains_look_like_scores(truth)):

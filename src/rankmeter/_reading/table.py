@@ -22,7 +22,7 @@ from rankmeter.errors import (
     MissingDependencyError,
 )
 from rankmeter.errors._caution import refuse_dead_threads
-from rankmeter.errors._checks import USERS, Words, brief, counted, format_exactly
+from rankmeter.errors._checks import USERS, Words, brief, counted, exact_text
 
 Frame: TypeAlias = Any
 """A Polars frame, or a frame of pandas or Spark where the data came in one."""
@@ -384,7 +384,7 @@ def _both_meanings_hint(flat: Table, user: object, *, rows: bool) -> str:
     lists = ", ".join(f"[{item}]" for item in items)
     if flat.origin.shape == "pairs":
         numbers = frame.to_series(2).to_list()
-        pairs = list(zip(items, map(format_exactly, numbers), strict=True))
+        pairs = list(zip(items, map(exact_text, numbers), strict=True))
         mapping = ", ".join(f"{item}: {number}" for item, number in pairs)
         advice = f"If these are items with their numbers, name their user: {{{brief(user)}: "
         advice += f"{{{mapping}{ellipsis}}}}}"

@@ -20,7 +20,7 @@ from rankmeter._results.shares import Shares
 from rankmeter._results.verdicts import Histogram
 from rankmeter._results.wording import level_text, to_json_value
 from rankmeter.errors import MissingDependencyError
-from rankmeter.errors._checks import counted, translate_words
+from rankmeter.errors._checks import counted, reword
 
 # Observable 10: light enough for a dark page, dark enough for a light one, and distinct for
 # color-blind readers; shapes repeat the distinction.
@@ -246,8 +246,7 @@ def difference_histograms(metric: str, pairs: Iterable[tuple[Difference, Histogr
             bars.properties(
                 title=alt.TitleParams(pair, subtitle=subtitle),
                 height=130,
-                description=f"{translate_words('Per-user differences')} {pair} on {metric}: "
-                f"{subtitle}",
+                description=f"{reword('Per-user differences')} {pair} on {metric}: {subtitle}",
             )
         )
     return charts
@@ -277,17 +276,10 @@ def _difference_bars(metric: str, histogram: Histogram, *, increasing: bool) -> 
                 axis=alt.Axis(labelExpr=SIGNED, tickCount=5, grid=False, labelOverlap=True),
             ),
             x2="high:Q",
-            y=alt.Y(
-                "users:Q",
-                title=translate_words("users"),
-                axis=alt.Axis(tickCount=4, tickMinStep=1),
-            ),
+            y=alt.Y("users:Q", title=reword("users"), axis=alt.Axis(tickCount=4, tickMinStep=1)),
             color=alt.Color("side:N", scale=color, title=None),
             tooltip=_tooltips(
-                low="from|+.4f",
-                high="to|+.4f",
-                users=translate_words("users") + "|,",
-                side="for these",
+                low="from|+.4f", high="to|+.4f", users=reword("users") + "|,", side="for these"
             ),
         )
     )
@@ -318,13 +310,11 @@ def scatter_plot(d: Difference, points: Sequence[tuple[float, float, int]]) -> l
         y=y,
         size=alt.Size("users:Q", legend=None, scale=alt.Scale(range=[8, 420])),
         color=alt.Color("side:N", scale=color, title=None),
-        tooltip=_tooltips(
-            x="to the right|.3f", y="above|.3f", users=translate_words("users") + "|,"
-        ),
+        tooltip=_tooltips(x="to the right|.3f", y="above|.3f", users=reword("users") + "|,"),
     )
     subtitle = f"{d.a} above, {d.b} to the right"
     description = (
-        f"{translate_words('Values of all users')} on {d.metric}, {subtitle}: above the line "
+        f"{reword('Values of all users')} on {d.metric}, {subtitle}: above the line "
         f"{d.a} has the larger value"
     )
     title = alt.TitleParams(f"{d.a} against {d.b}", subtitle=subtitle)
@@ -359,7 +349,7 @@ def first_hits_chart(hits: Shares, systems: Sequence[str]) -> list[Any]:
     )
     first = {row["system"]: row["share"] for row in reversed(rows)}
     words = "; ".join(f"{name} {first[name]:.1%} at rank 1" for name in systems if name in first)
-    title = translate_words("Users with a hit up to this rank")
+    title = reword("Users with a hit up to this rank")
     return _layered_chart(title, HEIGHT, f"{title}: {words}", base.mark_line(strokeWidth=2), point)
 
 
@@ -372,7 +362,7 @@ def popularity_chart(k: int, shares: Shares, systems: Sequence[str]) -> list[Any
     ]
     scale = alt.Scale(domain=list(shares.classes), range=list(BLUES))
     bars = alt.Chart(_chart_data(rows)).mark_bar(stroke="white", strokeWidth=0.5)
-    title = translate_words(f"Popularity of the items in the top {k}")
+    title = reword(f"Popularity of the items in the top {k}")
     words = "; ".join(f"{name} {shares.parts[name][0]:.1%} of the most popular" for name in systems)
     return [
         bars.encode(
@@ -381,7 +371,7 @@ def popularity_chart(k: int, shares: Shares, systems: Sequence[str]) -> list[Any
                     axis=alt.Axis(format="%", tickCount=5, grid=False)),
             color=alt.Color("items:N", scale=scale, title=None, sort=list(shares.classes)),
             order="order:Q",
-            tooltip=_tooltips(system="system", items=translate_words("items"), share="share|.1%"),
+            tooltip=_tooltips(system="system", items=reword("items"), share="share|.1%"),
         ).properties(title=title, height=ROW * len(systems), description=f"{title}: {words}")
     ]  # fmt: skip
 
@@ -402,11 +392,7 @@ def segments_chart(
         y=_name_axis("segment", labels, labelExpr="split(datum.label, ': ')"),  # in two lines
         yOffset=alt.YOffset("system:N", sort=list(systems), scale=alt.Scale(paddingOuter=0.6)),
         tooltip=_tooltips(
-            segment="segment",
-            system="system",
-            mean="mean|.4f",
-            **BOUNDS,
-            n=translate_words("users") + "|,",
+            segment="segment", system="system", mean="mean|.4f", **BOUNDS, n=reword("users") + "|,"
         ),
     )
     look = _system_encodings(systems)
@@ -463,9 +449,7 @@ def means_chart(estimates: Sequence[Estimate], confidence: float) -> Any:
     ]
     base = alt.Chart(_chart_data(rows), height=ROW * len(rows)).encode(
         y=_name_axis("metric", [e.label for e in estimates]),
-        tooltip=_tooltips(
-            metric="metric", mean="mean|.4f", **BOUNDS, n=translate_words("users") + "|,"
-        ),
+        tooltip=_tooltips(metric="metric", mean="mean|.4f", **BOUNDS, n=reword("users") + "|,"),
     )
     title = f"mean and {level_text(confidence)} interval"
     span = base.mark_rule(strokeWidth=2.5, color=BETTER).encode(
@@ -488,8 +472,8 @@ def value_histogram(metric: str, counts: Sequence[int], edges: Sequence[float]) 
         .encode(
             x=alt.X("low:Q", bin="binned", title=metric, axis=alt.Axis(tickCount=5, grid=False)),
             x2="high:Q",
-            y=alt.Y("users:Q", title=translate_words("users")),
-            tooltip=_tooltips(**BOUNDS, users=translate_words("users") + "|,"),
+            y=alt.Y("users:Q", title=reword("users")),
+            tooltip=_tooltips(**BOUNDS, users=reword("users") + "|,"),
         )
         .properties(description=f"Distribution of {metric} over {counted(sum(counts), 'user')}")
     )

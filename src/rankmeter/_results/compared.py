@@ -45,12 +45,7 @@ from rankmeter._results.wording import (
     p_value_text,
 )
 from rankmeter.conventions._plan import Plan
-from rankmeter.errors._checks import (
-    counted,
-    translate_words,
-    unknown_word_error,
-    use_words_of_result,
-)
+from rankmeter.errors._checks import counted, reword, unknown_word_error, use_words_of_result
 
 
 def letters_by_system(systems: Sequence[str]) -> dict[str, str]:
@@ -316,7 +311,7 @@ class Compared(Logged):
         different = "" if s["common"] == "all" else ", so that means are over different users"
         notes = [self.significance_note(), *first]
         notes += [
-            f"{label}: {counted(n, 'user')} not common to all systems{translate_words(different)}"
+            f"{label}: {counted(n, 'user')} not common to all systems{reword(different)}"
             for label, n in self.dropped.items()
             if n
         ]
@@ -325,7 +320,7 @@ class Compared(Logged):
         notes += bootstrap_notes(self.plan)
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
-            notes.append(f"{translate_words('users')} × runs: {', '.join(runs)}")
+            notes.append(f"{reword('users')} × runs: {', '.join(runs)}")
         return (*self.cautions, *notes, *self.segment_notes(), *_difference_notes(self))
 
     def _dict_content(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import polars as pl
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._results.estimates import EqualFields
 from rankmeter._results.wording import change_text, level_text, p_equation, p_value_text
-from rankmeter.errors._checks import counted, translate_words
+from rankmeter.errors._checks import counted, reword
 
 Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
 """The answers of a comparison; empty without an answer."""
@@ -244,7 +244,7 @@ class Difference(EqualFields):
         if math.isnan(self.share_of_runs):
             return ""
         tip = "runs, not more users" if self.share_of_runs > 0.5 else "users, not more runs"
-        tip = translate_words(tip)
+        tip = reword(tip)
         share = max(self.share_of_runs, 1 - self.share_of_runs)
         source = tip.partition(",")[0]
         return (
@@ -266,7 +266,7 @@ class Difference(EqualFields):
         """The p-value in words, with the number of comparisons if it is adjusted."""
         p = p_equation(self.p_adjusted)
         if self.gated:
-            return f"{p} over {translate_words('all users')}, which gatekeeping tests first"
+            return f"{p} over {reword('all users')}, which gatekeeping tests first"
         return f"adjusted {p} ({self.family:,} comparisons)" if self.family > 1 else p
 
     def other_method(self) -> str:

@@ -37,7 +37,7 @@ from rankmeter.errors._checks import (
     check_choice,
     check_integer,
     check_text,
-    translate_words,
+    reword,
     use_words_of_result,
 )
 
@@ -161,7 +161,7 @@ class Evaluated(Logged):
             "metric",
             "mean",
             f"{level_text(self.confidence)} interval",
-            translate_words("users"),
+            reword("users"),
         ]
         rows = [
             [segment or "none", metric, *mean_cells(mean, low, high, n)]
@@ -226,12 +226,7 @@ class Evaluated(Logged):
     def _means_table(self, digits: int = 4) -> Table:
         digits = check_digits(digits)
         undefined = any(e.undefined for e in self.estimates.values())
-        columns = [
-            "metric",
-            "mean",
-            f"{level_text(self.confidence)} interval",
-            translate_words("users"),
-        ]
+        columns = ["metric", "mean", f"{level_text(self.confidence)} interval", reword("users")]
         rows = [
             [
                 e.label,

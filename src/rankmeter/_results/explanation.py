@@ -14,7 +14,7 @@ from rankmeter._results.estimates import Estimate
 from rankmeter._results.result import Result
 from rankmeter._results.tables import Table
 from rankmeter._results.wording import change_text, number_text
-from rankmeter.errors._checks import translate_words
+from rankmeter.errors._checks import reword
 
 
 @dataclass(frozen=True)
@@ -217,9 +217,7 @@ class Explanation(Result):
             )
             for u in self.users
         )
-        return Table(
-            (translate_words("user"), self.first, self.second, "relevant", "ranking (gain)"), rows
-        )
+        return Table((reword("user"), self.first, self.second, "relevant", "ranking (gain)"), rows)
 
     def verdict(self) -> str:
         """The explanation in one sentence."""

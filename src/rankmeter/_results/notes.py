@@ -20,7 +20,7 @@ from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import group_by_key, number_text
 from rankmeter._statistics.intervals import effective_clusters, is_skewed
 from rankmeter.conventions._plan import MetricPlan, Plan
-from rankmeter.errors._checks import counted, translate_words
+from rankmeter.errors._checks import counted, reword
 
 Facts = Mapping[str, str]
 """Facts by subject: ``{"users without a ranking": "1 (zero)"}``."""
@@ -141,9 +141,7 @@ def notes_on_means(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
     relevant = next(iter(facts.values()))["relevant"]
     convention = f"convention {plan.convention}, relevant {relevant}"
     wholes = [entry.label for entry in plan.metrics if entry.spec.whole]
-    together = (
-        [translate_words("computed over all lists at once: ") + ", ".join(wholes)] if wholes else []
-    )
+    together = [reword("computed over all lists at once: ") + ", ".join(wholes)] if wholes else []
     metrics_by_note = _names_by_fact(
         {
             entry.label: f"{AGGREGATES[entry.averaging.aggregate]} instead of the mean"
@@ -164,7 +162,7 @@ def fact_notes(by_system: Mapping[str, Facts], left_out: Collection[str] = ()) -
         groups = _names_by_fact(
             {s: facts[subject] for s, facts in by_system.items() if subject in facts}
         )
-        subject = translate_words(subject)  # noqa: PLW2901
+        subject = reword(subject)  # noqa: PLW2901
         if [*groups.values()] == [[*by_system]]:
             notes.append(f"{subject}: {next(iter(groups))}")
             continue
@@ -193,7 +191,7 @@ def missing_user_sentences(missing: Mapping[str, int], rule: str) -> list[str]:
 def unused_label_notes(counts: Mapping[str, Any]) -> list[str]:
     """Note for each count of missing labels, or of labels without a user of the result."""
     return [
-        f"{translate_words(text)}: {counts[name]:,}"
+        f"{reword(text)}: {counts[name]:,}"
         for name, text in UNUSED_LABELS.items()
         if counts.get(name)
     ]
@@ -327,7 +325,7 @@ def _relevance_rule(entry: MetricPlan) -> str:
     rules = {
         "positive": ">0",
         "all": "any",
-        "reached": translate_words(">0 of users with ") + str(alignment.relevant),
+        "reached": reword(">0 of users with ") + str(alignment.relevant),
     }
     table = f", gains {alignment.gains}" if alignment.gain_table else ""
     return rules.get(alignment.gains, f"{alignment.relevant}{table}")

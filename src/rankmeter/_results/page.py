@@ -21,7 +21,7 @@ from rankmeter._results.walks import item_with_title
 from rankmeter._results.wording import level_text, number_text, signed_text
 from rankmeter._version import __version__
 from rankmeter.errors import FileFormatError, MissingDependencyError
-from rankmeter.errors._checks import counted, translate_words
+from rankmeter.errors._checks import counted, reword
 
 WIDTH = 320
 """Pixels: a column of the page, or a phone."""
@@ -290,7 +290,7 @@ def _jinja_environment() -> Any:
         breakable=_mark_line_breaks,
         exact=_format_all_digits,
         number=number_text,
-        words=translate_words,
+        words=reword,
         signed=signed_text,
     )
     return environment
@@ -333,7 +333,7 @@ def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
     """Table of the counts of rows read, dropped and merged, by system."""
     names = list(dict.fromkeys(name for by_name in counts.values() for name in by_name))
     rows = [(s, *(f"{by_name.get(name, 0):,}" for name in names)) for s, by_name in counts.items()]
-    return Table(("system", *(translate_words(name.replace("_", " ")) for name in names)), rows)
+    return Table(("system", *(reword(name.replace("_", " ")) for name in names)), rows)
 
 
 def _draw_charts(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:

@@ -62,7 +62,7 @@ from rankmeter._statistics.step_down import (
 )
 from rankmeter._statistics.vectors import moments, paired_moments
 from rankmeter.errors import InvalidValueError, RankmeterWarning
-from rankmeter.errors._checks import translate_words
+from rankmeter.errors._checks import reword
 
 LARGEST_VALUE = 1e100
 """Sums of the third powers of larger values would overflow, and so would all that is tested."""
@@ -273,7 +273,7 @@ class _Pair:
     def caution_note(self) -> str:
         """Note on few or skewed differences; empty otherwise."""
         if self.unit_differences.size < FEW_USERS:
-            unit_name = translate_words("users" if self.group.clusters is None else "clusters")
+            unit_name = reword("users" if self.group.clusters is None else "clusters")
             return f"only {self.unit_differences.size} {unit_name}: treat differences with caution"
         low, high = self.group.values.scale
         by_t = not (

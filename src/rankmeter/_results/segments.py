@@ -23,7 +23,7 @@ from rankmeter.errors._checks import (
     check_integer,
     check_number,
     check_text,
-    format_exactly,
+    exact_text,
     option_error,
 )
 
@@ -259,7 +259,7 @@ def _bin_edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -
         return edges
     if (least := value.min(initial=np.inf)) < edges[0]:
         raise option_error(
-            "bins", f"≤ {format_exactly(least)} at first, the least value of a user", edges[0]
+            "bins", f"≤ {exact_text(least)} at first, the least value of a user", edges[0]
         )
     return edges[1:]
 
@@ -270,7 +270,7 @@ def _span_text(values: FloatArray) -> str:
 
 
 def _edge_text(value: float) -> str:
-    return format_exactly(value) if value.is_integer() else f"{value:.4g}"
+    return exact_text(value) if value.is_integer() else f"{value:.4g}"
 
 
 Parts = Mapping[str | None, Mapping[str, Estimate]]

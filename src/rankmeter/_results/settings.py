@@ -24,7 +24,7 @@ from rankmeter.errors._checks import (
     check_number,
     check_significance,
     check_text,
-    format_exactly,
+    exact_text,
     option_error,
     unknown_word_error,
 )
@@ -120,7 +120,7 @@ class Settings:
 
 
 def _margin_text(size: float, relative: bool) -> str:
-    return f"{100 * size:g}%" if relative else format_exactly(size)
+    return f"{100 * size:g}%" if relative else exact_text(size)
 
 
 def _parse_margin(value: Any) -> tuple[float, bool]:

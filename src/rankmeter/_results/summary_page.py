@@ -28,7 +28,7 @@ from rankmeter._results.verdicts import (
 )
 from rankmeter._results.wording import number_text
 from rankmeter.conventions._plan import MetricPlan, Plan
-from rankmeter.errors._checks import translate_words
+from rankmeter.errors._checks import reword
 
 OWN = "rankings"
 """What the rankings of one evaluation are called."""
@@ -145,6 +145,4 @@ def _spread_table(spreads: Mapping[str, Spread]) -> Table:
         for label, spread in spreads.items()
     ]
     headings = ("worst", "a quarter up to", "median", "three quarters up to")
-    return Table(
-        ("metric", *headings, translate_words("users at the worst"), translate_words("users")), rows
-    )
+    return Table(("metric", *headings, reword("users at the worst"), reword("users")), rows)

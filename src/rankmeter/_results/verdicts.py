@@ -19,7 +19,7 @@ from rankmeter._results.wording import (
     p_equation,
     signed_text,
 )
-from rankmeter.errors._checks import counted, translate_words
+from rankmeter.errors._checks import counted, reword
 
 MAX_SYSTEMS = 10
 """Systems in one chart: the number of distinct colors."""
@@ -299,7 +299,7 @@ def comparison_headline(
     size = (
         f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a "
         f"{'mean ' if d.per_user else ''}difference of {signed_text(d.difference)}"
-        f"{translate_words(' per user') if d.per_user else ''}, with an interval from "
+        f"{reword(' per user') if d.per_user else ''}, with an interval from "
         f"{signed_text(d.low)} to {signed_text(d.high)}."
     )
     if d.per_user:
@@ -428,7 +428,7 @@ def mean_headline(
 ) -> Headline:
     """Headline with the mean, and sentences on its interval and on the spread of the values."""
     if math.isnan(e.mean):
-        return Headline(f"{e.label} has no mean", (translate_words("No user has a value."),))
+        return Headline(f"{e.label} has no mean", (reword("No user has a value."),))
     sentences = []
     if not math.isnan(e.low):
         ends = f"from {number_text(e.low)} to {number_text(e.high)}"
@@ -438,7 +438,7 @@ def mean_headline(
         sentences.append(
             f"{counted(spread.at_worst, 'user')} of {spread.n:,} "
             f"{'has' if spread.at_worst == 1 else 'have'} the worst value, "
-            f"{number_text(spread.worst)}. Half of the {translate_words('users')} have at most "
+            f"{number_text(spread.worst)}. Half of the {reword('users')} have at most "
             f"{number_text(half)}, three quarters at most {number_text(high)}."
         )
     if random is not None:

@@ -10,7 +10,7 @@ from rankmeter._engine.walk import Grid, Line, Place, Walk
 from rankmeter._results.tables import Table
 from rankmeter._results.wording import number_text
 from rankmeter.errors import shorten_middle
-from rankmeter.errors._checks import format_exactly, translate_words
+from rankmeter.errors._checks import exact_text, reword
 
 FIRST = 10
 """Ranks that are always shown; of the others only items that count."""
@@ -43,7 +43,7 @@ def walkthrough_parts(walk: Walk, whose: str) -> Iterator[str | Table]:
     yield ", ".join(walk.facts)
     yield _position_table(walk.ranking, walk.k)
     if math.isnan(walk.value):
-        user = translate_words("user")
+        user = reword("user")
         yield f"{walk.label} is undefined for this {user}: {_counted_value_text(walk)}"
         return
     if walk.ideal.places:
@@ -73,7 +73,7 @@ def _position_table(
 ) -> Table:
     """Table of the positions that matter, up to `end`, with a row for positions left out."""
     named_items = any(position.item is not None for position in grid.places)
-    first = ["rank", *[translate_words("item")] * named_items, "gain"] if kind == "item" else [kind]
+    first = ["rank", *[reword("item")] * named_items, "gain"] if kind == "item" else [kind]
     rows: list[list[str]] = []
     hidden: list[list[str]] = []
     relevant = in_vain = 0
@@ -114,9 +114,7 @@ def _gain_text(position: Place) -> str:
     """Format the gain, in parentheses for an item judged not relevant; empty for NaN."""
     if math.isnan(position.gain):
         return ""
-    return (
-        format_exactly(position.gain) if position.relevant else f"({format_exactly(position.gain)})"
-    )
+    return exact_text(position.gain) if position.relevant else f"({exact_text(position.gain)})"
 
 
 def has_parentheses(part: str | Table) -> bool:

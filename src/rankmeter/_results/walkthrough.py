@@ -28,8 +28,8 @@ from rankmeter.errors._checks import (
     Words,
     brief,
     list_values,
+    reword,
     suggest_words,
-    translate_words,
     use_words_of_result,
 )
 from rankmeter.metrics import Metric
@@ -63,7 +63,7 @@ class Walkthrough(Result):
     @use_words_of_result
     def parts(self) -> list[str | Table]:
         """Headings, tables and lines, in reading order."""
-        whose = f"{translate_words('user')} {to_one_line(str(self.user))}"
+        whose = f"{reword('user')} {to_one_line(str(self.user))}"
         blocks = [
             part
             for system, walk in self.walks
@@ -194,7 +194,7 @@ def trace_user(
         value = scores.values[walk.label][row]
         if not (walk.whole or walk.value == value or math.isnan(walk.value + value)):
             raise DataError(
-                f"rankings or ground truth have changed: {walk.label} of {translate_words('user')} "
+                f"rankings or ground truth have changed: {walk.label} of {reword('user')} "
                 f"{brief(user)} was {value:.6g} and is now {walk.value:.6g}: evaluate again"
             )
         walks.append(walk)
@@ -222,5 +222,5 @@ def _find_user_row(users: pl.Series, user: object) -> int:
     ids = [str(user_id) for user_id in users.head(10_000)]
     hint = suggest_words(text, ids) or f"; for example {', '.join(map(brief, users.head(3)))}"
     raise UsageError(
-        f"the result has no {translate_words('user')} {brief(user)}{hint}", option="user", got=user
+        f"the result has no {reword('user')} {brief(user)}{hint}", option="user", got=user
     )

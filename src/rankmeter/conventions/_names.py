@@ -181,7 +181,7 @@ def _to_metric(text: str, options: frozenset[str], k: float | None, profile: Con
     (metric,) = read_metric(text.replace("{k}", "none" if k is None else str(k)))
     if k is not None and not cut:
         metric = metric @ k
-    seen: set[str] = set()
+    option_names: set[str] = set()
     for option in sorted(options):
         name, _, value = (option + "=true" if option == ADJUSTED else option).partition("=")
         with_value = profile.options.get(f"{name.strip()}={{value}}", {name.strip(): "{value}"})
@@ -189,9 +189,9 @@ def _to_metric(text: str, options: frozenset[str], k: float | None, profile: Con
             target: value.strip() if meaning == "{value}" else meaning
             for target, meaning in profile.options.get(option, with_value).items()
         }
-        if repeated := seen & means.keys():
+        if repeated := option_names & means.keys():
             raise UsageError(f"{text} has the option {min(repeated)!r} twice: use it once")
-        seen |= means.keys()
+        option_names |= means.keys()
         metric = metric(**means)
     return metric
 

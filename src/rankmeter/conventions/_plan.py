@@ -20,12 +20,12 @@ from rankmeter._choices import (
     Averaging,
     Input,
     Setting,
+    active_choices,
     check_choice,
     format_value,
     name_and_aliases,
     refuse_inert_choices,
     replace_aliases,
-    select_active_choices,
 )
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_metrics
 from rankmeter.errors import UnknownMetricError, UsageError
@@ -33,7 +33,7 @@ from rankmeter.errors._checks import (
     USERS,
     Words,
     brief,
-    format_exactly,
+    exact_text,
     suggest_words,
     unknown_word_error,
 )
@@ -228,15 +228,11 @@ class Plan(Setting):
         # The catalogue is an option of the metrics that need it; the name of the convention shows
         # whether its bugs are followed; only a bootstrap draws samples.
         hidden = {"n_items", "bugs", *(() if self.uses_bootstrap else ("resamples", "seed"))}
-        return {
-            n: getattr(self, n)
-            for n in select_active_choices(SETTINGS, self.data)
-            if n not in hidden
-        }
+        return {n: getattr(self, n) for n in active_choices(SETTINGS, self.data) if n not in hidden}
 
     def _acting_choices(self, entry: MetricPlan) -> dict[str, Any]:
         """`MetricPlan.choices_by_name` without the choices that cannot act."""
-        inert = CHOICES.keys() - select_active_choices(CHOICES, self.data) - {"n_items"}
+        inert = CHOICES.keys() - active_choices(CHOICES, self.data) - {"n_items"}
         return {n: value for n, value in entry.choices_by_name().items() if n not in inert}
 
     def to_dict(self) -> dict[str, Any]:
@@ -384,9 +380,7 @@ def resolve_plan(
 
 def _plan_settings(convention: Convention, data: Input) -> dict[str, Any]:
     """Select the choices of a convention that hold for all metrics."""
-    return {
-        n: v for n, v in select_active_choices(convention.switches, data).items() if n in SETTINGS
-    }
+    return {n: v for n, v in active_choices(convention.switches, data).items() if n in SETTINGS}
 
 
 def _resolve_metric(
@@ -401,11 +395,9 @@ def _resolve_metric(
     metric_choices = dict(metric.choices)
     # The others come from the name that a tool gives the metric.
     label = metric.label or str(metric)
-    named = (n for n in metric_choices for s in name_and_aliases(n) if f"{s}=" in label)
-    refuse_inert_choices(named, data)
-    switches = select_active_choices(
-        {**spec.default_choices, **usual, **decided, **metric_choices}, data
-    )
+    written = (n for n in metric_choices for s in name_and_aliases(n) if f"{s}=" in label)
+    refuse_inert_choices(written, data)
+    switches = active_choices({**spec.default_choices, **usual, **decided, **metric_choices}, data)
     metric_options = dict(metric.options)
     options: dict[str, Any] = {}
     for name, option in spec.options.items():
@@ -448,7 +440,7 @@ def _refuse_contradictions(alignment: Alignment) -> None:
     for grade, gain in alignment.gain_table.items():
         if gain > 0 >= grade and not alignment.is_relevant_grade(grade):
             raise UsageError(
-                f"`gains` gives grade {format_exactly(grade)} a gain, but items of that grade are "
+                f"`gains` gives grade {exact_text(grade)} a gain, but items of that grade are "
                 f"not relevant ({alignment.relevant}): choose `relevant`, such as 'any'"
             )
     if alignment.depth is not None and alignment.ties == "expected":

@@ -48,15 +48,13 @@ def use_words(words: Words) -> Iterator[None]:
         _spoken.reset(token)
 
 
-def translate_words(text: str) -> str:
+def reword(text: str) -> str:
     """Translate rankmeter's own text, without names of systems, to the vocabulary in use."""
     words = _spoken.get()
-    return (
-        text if words == USERS else _OWN.sub(lambda match: _translate_word(match[0], words), text)
-    )
+    return text if words == USERS else _OWN.sub(lambda match: _reword_match(match[0], words), text)
 
 
-def _translate_word(word: str, words: Words) -> str:
+def _reword_match(word: str, words: Words) -> str:
     spoken: str = getattr(words, word.lower())
     return spoken.capitalize() if word[0].isupper() else spoken
 
@@ -207,14 +205,14 @@ def brief(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def format_exactly(value: float) -> str:
+def exact_text(value: float) -> str:
     """Format a number in the fewest digits that read back as an equal number: ``4``, ``0.1``."""
     return repr(float(value) + 0.0).removesuffix(".0")  # -0.0 is 0
 
 
 def counted(n: int, singular: str, plural: str = "") -> str:
     """Format a number with its noun: ``1 user``, ``1,234 users``; `plural` if not with an s."""
-    return f"{n:,} {translate_words(singular if n == 1 else plural or singular + 's')}"
+    return f"{n:,} {reword(singular if n == 1 else plural or singular + 's')}"
 
 
 def option_error(

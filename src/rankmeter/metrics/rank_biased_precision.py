@@ -8,7 +8,7 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._evidence.steps import note_column
-from rankmeter.errors._checks import check_fraction, format_exactly, option_error
+from rankmeter.errors._checks import check_fraction, exact_text, option_error
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.weights import geometric_weight
@@ -20,7 +20,7 @@ def scale_gains(hits: Hits, max_gain: float | None) -> FloatArray:
         return np.ones_like(hits.gain)
     largest = max(hits.gain.max(initial=0.0), hits.best.gain.max(initial=0.0))
     if max_gain <= 0 or largest > max_gain:
-        expected = f"positive and no less than any gain ({format_exactly(largest)})"
+        expected = f"positive and no less than any gain ({exact_text(largest)})"
         raise option_error("max_gain", expected, max_gain, extent=float(largest))
     return hits.gain / max_gain
 

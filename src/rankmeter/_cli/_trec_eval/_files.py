@@ -16,7 +16,7 @@ from rankmeter._reading.table import Origin, Table
 from rankmeter._reading.text import Text
 from rankmeter._reading.trec import read_run, read_trec_fields
 from rankmeter.errors import DuplicateError, FileFormatError, InvalidValueError
-from rankmeter.errors._checks import format_exactly
+from rankmeter.errors._checks import exact_text
 
 _COMMENT = re.compile(rb"^[ \t]*#.*$", re.MULTILINE)
 _SPACE = b" \t\n\x0b\x0c"
@@ -57,7 +57,7 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
         value = bad["gain"][0]
         judged = _first_judged_text(bad, keys)
         raise InvalidValueError(
-            f"{path}: the {grade_column} {format_exactly(value)} of {judged} is {fault}"
+            f"{path}: the {grade_column} {exact_text(value)} of {judged} is {fault}"
         )
     repeated = frame.filter(pl.struct(keys).is_duplicated())
     if repeated.height:
