@@ -301,7 +301,7 @@ def test_a_user_without_candidates_has_an_empty_ranking():
     [
         (lambda: rm.Scores([1.0, 2.0]), DataError, "a row for each user"),
         (lambda: rm.Scores([["a", "b"]]), DataError, "must be numbers"),
-        (lambda: rm.Scores(()), DataError, "must be factors of shapes"),
+        (lambda: rm.Scores(()), DataError, "must be factors of shapes .* got no factor"),
         (lambda: rm.Scores([[1.0, 2.0]], items=["a", "a"]), DuplicateError, "duplicate item 'a'"),
         (lambda: rm.Scores([[1.0], [2.0]], users=[3, 3]), DuplicateError, "duplicate user 3"),
         (lambda: rm.Scores([[1.0], [2.0]], users=[3]), DataError, "one label for each of 2 rows"),

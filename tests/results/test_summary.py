@@ -70,11 +70,11 @@ def test_how_bootstrap_intervals_were_drawn():
 
 
 def test_a_number_of_samples_without_a_bootstrap_is_noted():
-    note = "resamples=500 draws nothing with interval=wilson: choose bca or percentile"
+    note = "resamples=500 has no effect on interval=wilson: choose bca or percentile"
     assert note in notes("rr", resamples=500)
     found = rm.compare({"x": RANKINGS, "y": RANKINGS}, TRUTH, "rr", n_bootstrap=500)
     assert note in found.table().notes
-    assert not any("draws nothing" in other for other in notes("rr"))
+    assert not any("has no effect" in other for other in notes("rr"))
 
 
 @pytest.mark.parametrize(

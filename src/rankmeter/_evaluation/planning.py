@@ -124,8 +124,8 @@ def sample_size(
     Raises
     ------
     UsageError
-        If not exactly one of `pilot`, `sd` and `differing` is given, or an option is out of its
-        range.
+        If not exactly one of `pilot`, `sd` and `differing` is given, the pilot has not two systems
+        and one metric, or an option is out of its range.
 
     Notes
     -----

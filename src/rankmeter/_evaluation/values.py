@@ -94,8 +94,9 @@ def compare_values(
     Raises
     ------
     UsageError
-        If an option has no such value, there are fewer than two systems or more than 100, or
-        several training runs are combined with clusters or another test than t.
+        If an option has no such value, a system has no value of a metric that another has, there
+        are fewer than two systems or more than 100, or several training runs are combined with
+        clusters or another test than t.
     DataError
         If a value is not a number or is above 1e100, or a user has two values of one system and
         metric.

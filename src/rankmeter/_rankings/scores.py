@@ -512,7 +512,7 @@ def read_factors(scores: tuple[Any, ...]) -> list[Any]:
         shapes = ", ".join(str(tuple(factor.shape)) for factor in factors)
         raise DataError(
             "`scores` as a pair must be factors of shapes (queries, d) and (items, d), got "
-            f"{shapes}; blocks of columns are a list"
+            f"{shapes or 'no factor'}; blocks of columns are a list"
         )
     refuse_different_devices(factors, "factors")
     return factors

@@ -266,7 +266,7 @@ def bootstrap_notes(plan: Setting) -> list[str]:
         return [f"intervals by {plan.interval} bootstrap, {draws}"]
     if plan.resamples == CHOICES["resamples"].default:
         return []
-    draws = f"resamples={plan.resamples:,} draws nothing with interval={plan.interval}"
+    draws = f"resamples={plan.resamples:,} has no effect on interval={plan.interval}"
     return [f"{draws}: choose bca or percentile"]
 
 
