@@ -268,7 +268,7 @@ def link_queries(
     triples : array of shape (n, 3), or frame
         Heads, relations and tails as integers; the entities are columns of the scores. A frame may
         have the columns head, relation and tail in any order.
-    filters : array, frame or iterable of them
+    filters : array, frame, set of triples or iterable of them
         Further true triples, usually those of train and validation: their entities leave the
         candidates. The triples themselves are always among the filters.
     sides : {"head", "tail"} or iterable of them
