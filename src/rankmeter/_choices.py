@@ -137,7 +137,8 @@ class Alignment:
     scope: Literal["all", "ranked", "appended"] = declare_choice(
         "all",
         "Which judged items can be found: ``all``; only those ``ranked``; or all, where those "
-        "missing from a ranking are ``appended`` to it, tied with each other.",
+        "missing from a ranking are ``appended`` to it, tied with each other. With the last two, an "
+        'item that counts each time (``duplicates="each"``) does so in the ideal ranking, too.',
         rare=True,
         inputs=MATRICES,
     )
@@ -151,7 +152,8 @@ class Alignment:
     exclude: Literal["none", "self"] = declare_choice(
         "none",
         "Which ranked items are left out, and those below them move up: ``none``, or ``self``, the "
-        "item whose id is that of the user, such as the document that a query was made from.",
+        "item whose id is that of the user, such as the document that a query was made from. If it "
+        "is judged as relevant it stays so, and cannot be found.",
         rare=True,
         inputs=RANKINGS,
     )
@@ -170,7 +172,10 @@ class Alignment:
         inputs=SCORED,
     )
     depth: int | None = declare_choice(
-        None, "Cut every ranking at this rank before anything else.", rare=True
+        None,
+        "Cut every ranking at this rank, after `pool`, `exclude` and `duplicates` have left out items "
+        'and before ``scope="appended"`` appends some. The ideal ranking is not cut.',
+        rare=True,
     )
 
     @property

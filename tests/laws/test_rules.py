@@ -19,9 +19,15 @@ from rankmeter._reading.by_user import ByUser
 
 METRICS = ["rr", "ndcg@3", "ap", "n_ranked", "judged@2"]
 ITEMS = [*"abcdefg"]
-runs = st.dictionaries(
+POSITION = [
+    "item",
+    "item-descending",
+    "input",
+]  # each item has a rank of its own
+SHARED = ["optimistic", "pessimistic", "realistic", "rounded", "together"]
+rankings = st.dictionaries(
     st.sampled_from([*"abcd"]),
-    st.dictionaries(st.sampled_from(ITEMS), st.sampled_from([-1.0, -0.0, 0.0, 0.5]), min_size=1),
+    st.lists(st.tuples(st.sampled_from(ITEMS), st.sampled_from([-1.0, 0.0, 0.5])), min_size=1),
     min_size=1,
 )
 truths = st.dictionaries(
@@ -33,44 +39,129 @@ rules = st.fixed_dictionaries(
     {
         "exclude": st.sampled_from(["none", "self"]),
         "pool": st.sampled_from(["all", "judged"]),
-        "scope": st.sampled_from(["all", "appended"]),
+        "duplicates": st.sampled_from(["best", "first", "each"]),
+        "depth": st.sampled_from([None, 1, 2, 3, 5]),
+        "scope": st.sampled_from(["all", "ranked", "appended"]),
     }
 )
 
 
-def by_hand(run, truth, chosen):
-    """The rankings that a person would make by the rules: user → item → score."""
-    made = {}
-    for user, scores in run.items():
-        judged, own = truth.get(user, {}), chosen["exclude"] == "self"
-        kept = {item: score for item, score in scores.items() if not (own and item == user)}
-        if chosen["pool"] == "judged":
-            kept = {item: score for item, score in kept.items() if judged.get(item, -1) >= 0}
-        if chosen["scope"] == "appended":
-            absent = [item for item in judged if item not in kept and not (own and item == user)]
-            kept |= dict.fromkeys(absent, -np.inf)
-        made[user] = kept
-    return made
+def ranks_by_hand(rows, judged, ties):
+    """The rank of each row of (item, score), by the tie rule."""
+    ranks = []
+    for _, score in rows:
+        above = sum(other > score for _, other in rows)
+        tied = [i for i, row in enumerate(rows) if row[1] == score]
+        keys = {
+            "input": lambda i: i,
+            "item": lambda i: (rows[i][0], i),
+            "item-descending": lambda i: (-ord(rows[i][0]), i),
+            "optimistic": lambda i: (-judged.get(rows[i][0], -9), i),
+            "pessimistic": lambda i: (judged.get(rows[i][0], -9), i),
+        }
+        places = {
+            "realistic": (1 + len(tied)) / 2,
+            "rounded": 1 + len(tied) // 2,
+            "together": len(tied),
+        }
+        if ties in keys:
+            places[ties] = 1 + sorted(tied, key=keys[ties]).index(len(ranks))
+        ranks.append(above + places[ties])
+    return ranks
 
 
-def rows(run):
-    triples = [(user, item, score) for user, some in run.items() for item, score in some.items()]
+def values_by_hand(user, rows, judged, chosen, ties):
+    """Recall, reciprocal rank, ideal DCG, NDCG, items ranked and relevant."""
+    if chosen["pool"] == "judged":
+        rows = [row for row in rows if judged.get(row[0], -1) >= 0]
+    own = user if chosen["exclude"] == "self" else None
+    rows = [row for row in rows if row[0] != own]
+    best = {item: max(score for other, score in rows if other == item) for item, _ in rows}
+    first = {item: rows.index((item, best[item])) for item in best}
+    if chosen["duplicates"] == "best":
+        rows = [rows[i] for i in sorted(first.values())]
+        first = {item: i for i, (item, _) in enumerate(rows)}
+    each = chosen["duplicates"] == "each"
+    can_hit = [item in judged and (each or first[item] == i) for i, (item, _) in enumerate(rows)]
+    ranks = ranks_by_hand(rows, judged, ties)
+    depth = chosen["depth"] or 99
+    found = [(rank, item) for rank, (item, _), hit in zip(ranks, rows, can_hit, strict=True) if hit]
+    ideal = [item for _, item in found] if chosen["scope"] == "ranked" else [*judged]
+    if chosen["scope"] == "appended":
+        ideal += [item for item in judged for _ in range([i for _, i in found].count(item) - 1)]
+    hits = [(rank, item) for rank, item in found if rank <= depth]
+    n_ranked = min(len(rows), depth)
+    if chosen["scope"] == "appended":
+        kept = {item for _, item in hits}
+        absent = [(item, 0.0) for item in judged if item not in kept and item != own]
+        below = ranks_by_hand(absent, judged, ties)
+        hits += [(n_ranked + rank, item) for rank, (item, _) in zip(below, absent, strict=True)]
+        n_ranked += len(absent)
+    hits = sorted((rank, judged[item]) for rank, item in hits if judged[item] > 0)
+    gains = sorted((judged[item] for item in ideal if judged[item] > 0), reverse=True)
+    if not gains:
+        return [np.nan] * 4 + [n_ranked, 0]
+    dcg = sum(gain / np.log2(rank + 1) for rank, gain in hits)
+    best_dcg = sum(gain / np.log2(rank + 2) for rank, gain in enumerate(gains))
+    reciprocal = 1 / hits[0][0] if hits else 0
+    return [len(hits) / len(gains), reciprocal, best_dcg, dcg / best_dcg, n_ranked, len(gains)]
+
+
+def frame_of(run):
+    triples = [(user, item, score) for user, some in run.items() for item, score in some]
     return pl.DataFrame(triples, {"user": str, "item": str, "score": float}, orient="row")
 
 
-@given(runs, truths, rules, st.sampled_from(CHOICES["ties"].words))
-def test_rules_give_what_the_rankings_made_by_hand_give(run, truth, chosen, ties):
-    if chosen["scope"] == "appended":
-        truth = {user: judged for user, judged in truth.items() if user in run}
-        assume(truth)
-    asked = {"ties": ties, "no_overlap": "allow"}
-    judged = truth
-    if chosen["scope"] == "appended" and chosen["exclude"] == "self":  # which cannot be found
-        judged = {u: {i: gain for i, gain in some.items() if i != u} for u, some in truth.items()}
-    wanted = rm.evaluate(by_hand(run, truth, chosen), judged, METRICS, **asked).per_user
-    for form in (run, rows(run)):
-        found = rm.evaluate(form, truth, METRICS, **asked, **chosen).per_user
-        assert found.equals(wanted), (found, wanted)
+def rows(run):
+    return frame_of({user: [*some.items()] for user, some in run.items()})
+
+
+@given(rankings, truths, rules, st.sampled_from([*POSITION, *SHARED]))
+def test_each_pair_of_rules_gives_what_a_person_counts(run, truth, chosen, ties):
+    asked = ["recall", "rr", "ideal_dcg", "ndcg", "n_ranked", "n_relevant"]
+    truth = {user: judged for user, judged in truth.items() if user in run}
+    assume(truth)
+    if ties in SHARED:  # ranks that several items can share
+        assume(chosen["duplicates"] == "best")
+        asked.remove("ndcg")
+    found = rm.evaluate(
+        frame_of(run), truth, asked, ties=ties, no_overlap="allow", undefined="skip", **chosen
+    ).per_user
+    for user, *values in found.sort("user").iter_rows():
+        wanted = values_by_hand(user, run[user], truth[user], chosen, ties)
+        if "ndcg" not in asked:
+            del wanted[3]
+        np.testing.assert_allclose(np.array(values, dtype=float), wanted, err_msg=user)
+
+
+@given(rankings, truths, rules, st.sampled_from(CHOICES["ties"].words))
+def test_rules_give_the_same_in_every_form(run, truth, chosen, ties):
+    assume(chosen["depth"] is None or ties != "expected")
+    distinct = {user: dict(some) for user, some in run.items()}
+    asked = {"ties": ties, "no_overlap": "allow", **chosen}
+    for metric in METRICS:
+        try:
+            wanted = rm.evaluate(rows(distinct), truth, metric, **asked).per_user
+        except rm.errors.UsageError:
+            with pytest.raises(rm.errors.UsageError):
+                rm.evaluate(distinct, truth, metric, **asked)
+        else:
+            assert rm.evaluate(distinct, truth, metric, **asked).per_user.equals(wanted)
+
+
+def test_a_cut_looks_at_given_ranks_and_lists_are_cut_before_items_are_appended():
+    ranked = {"user": ["u"] * 4, "item": ["a", "u", "b", "c"], "rank": [1, 2, 5, 9]}
+    truth = {"u": {"b", "c", "d"}}
+    for depth, exclude, n in ((5, "none", 3), (4, "none", 2), (4, "self", 2), (3, "self", 1)):
+        choices = {"depth": depth, "exclude": exclude}
+        found = rm.evaluate(pl.DataFrame(ranked), truth, "n_ranked", **choices)
+        assert found["n_ranked"].mean == n, choices
+    lists = {"u": ["a", "b", "c"]}
+    choices = {"depth": 2, "scope": "appended"}  # a b, then c and d
+    found = rm.evaluate(lists, truth, ["list_length@3,9", "recall@2,3,4"], **choices)
+    assert [one.mean for one in found.values()] == pytest.approx([3, 4, 1 / 3, 2 / 3, 1])
+    shown = rm.evaluate(lists, {"u": {"a", "c", "d"}}, "repetition@3", **choices).show("u")
+    assert shown.to_polars()["item"].to_list() == ["a", "b", "c", "d"]
 
 
 @pytest.mark.parametrize("ties", ["item", "input", "text-descending"])

@@ -29,6 +29,7 @@ from rankmeter._rankings.ground_truth import (
 )
 from rankmeter._rankings.kind import Kind
 from rankmeter._rankings.pairs import Refused
+from rankmeter._rankings.rules import count_known_candidates
 from rankmeter._reading.by_user import Ids
 from rankmeter._reading.memory import PER_MEASURED_ROW, check_memory
 from rankmeter._reading.table import Table
@@ -91,7 +92,7 @@ def align_queries(queries: Queries, choices: Alignment) -> Aligned:
         If the alignment needs the items that were ranked.
     """
     in_rankings = np.ones(queries.n, dtype=bool)
-    if choices.scope == "appended" and not queries.found.all():
+    if choices.scope == "appended" and not (queries.found.all() and choices.depth is None):
         raise UsageError(
             "scope='appended' needs lists of items, which scores are not", option="scope"
         )
@@ -111,8 +112,11 @@ def align_queries(queries: Queries, choices: Alignment) -> Aligned:
         counts = replace(counts, before=None)
     ranked = replace(counts, gain=gain).only(queries.found)
     ideals = perfect_hits(counts.user, gain, queries.n, choices)
-    hits, nonrelevant, tied = to_hits(ranked, ideals, choices, queries.positive[queries.found])
-    n_found, n_hits = ranked.user.size, hits.rank.size
+    ranked, positive, ideals, n_found, _, _ = count_known_candidates(
+        ranked, queries.positive[queries.found], choices, ideals
+    )
+    hits, nonrelevant, tied = to_hits(ranked, ideals, choices, positive)
+    n_hits = hits.rank.size
     tied |= count_grades_without_gain(counts.gain, choices)
     facts = Facts(hits.n_relevant, hits.n_ranked, tied, n_found, Refused(), Refused(), n_hits)
     return Aligned(hits, nonrelevant, in_rankings, facts)

@@ -12,12 +12,12 @@ from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import BoolArray, Hits, IntArray, Span
 from rankmeter._evidence.lists import Lists as Shown
 from rankmeter._rankings.codes import Codes
-from rankmeter._rankings.ground_truth import Judged, contributed_gains, perfect_hits
+from rankmeter._rankings.ground_truth import Judged, contributed_gains
 from rankmeter._rankings.in_memory import Kept, Lookup, Rows
 from rankmeter._rankings.listing import Listing
 from rankmeter._rankings.pairs import Refused, user_offsets
 from rankmeter._rankings.rank_counts import CountedRows, RankCounts
-from rankmeter._rankings.rules import CandidateCounts, Ranking, count_candidates
+from rankmeter._rankings.rules import Ranking, count_candidates, count_known_candidates
 from rankmeter._rankings.ties import Placed, assign_ranks
 from rankmeter._reading.by_user import AnyRows, ByUser
 from rankmeter._reading.pieces import KeptRows
@@ -74,12 +74,15 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     user = codes.encode(rankings.users)
     in_rankings[user] = True
     if isinstance(rankings.rows, CountedRows):
-        candidate_counts = CandidateCounts(*rankings.rows.counts_at(user, truth))
+        counts, positive = rankings.rows.counts_at(user, truth)
+        candidate_counts = count_known_candidates(
+            counts, positive, choices, (truth.relevant, truth.others)
+        )
     else:
         ranking = _create_ranking(rankings.rows, rankings, user, truth, listing)
         candidate_counts = count_candidates(ranking, truth, notes, listing)
-    counts, positive, repeated, lists = candidate_counts
-    hits, nonrelevant, tied = to_hits(counts, (truth.relevant, truth.others), choices, positive)
+    counts, positive, ideals, n_found, repeated, lists = candidate_counts
+    hits, nonrelevant, tied = to_hits(counts, ideals, choices, positive)
     if lists is not None:
         lists = replace(
             lists, gain=np.where(lists.relevant, contributed_gains(lists.gain, choices), 0.0)
@@ -88,7 +91,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
         hits.n_relevant,
         hits.n_ranked,
         {**notes, **tied},
-        counts.user.size,
+        n_found,
         repeated,
         truth.contradictions,
         hits.rank.size,
@@ -146,19 +149,13 @@ def to_hits(
     `ideals` are the perfect rankings that `perfect_hits` gives, and `positive` says which of the
     judged items have a positive score.
     """
-    if choices.scope != "all":
-        ranked = assign_ranks(counts, choices.ties, choices.depth)
-        ideals = perfect_hits(ranked.user, ranked.gain, counts.n_ranked.size, choices, ranked.item)
     if choices.retrieved == "positive" and positive is not None:
         counts = counts.only(positive)
     tied = {
         "tied_hits": int(np.count_nonzero(counts.equal)),
         "users_with_tied_hits": int(np.count_nonzero(np.bincount(counts.user[counts.equal > 0]))),
     }
-    placed = assign_ranks(counts, choices.ties, choices.depth)
-    n_ranked = counts.n_ranked
-    if choices.depth is not None:
-        n_ranked = np.minimum(n_ranked, choices.depth)
+    placed, n_ranked = assign_ranks(counts, choices.ties), counts.n_ranked
     relevant = choices.is_relevant(placed.gain)
     together = choices.ties == "together"
     hits = _hits_of_placed(placed, relevant, ideals[0], n_ranked, together=together)

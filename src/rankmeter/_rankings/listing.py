@@ -26,12 +26,20 @@ class Listing:
 
 
 def list_first_candidates(
-    candidates: Candidates, judged: IntArray, gain: FloatArray, choices: Alignment, listing: Listing
+    candidates: Candidates,
+    judged: IntArray,
+    gain: FloatArray,
+    choices: Alignment,
+    listing: Listing,
+    end: int | None = None,
 ) -> Lists:
-    """List each user's first candidates; `judged` are positions of candidates with a `gain`."""
+    """List each user's first candidates; `judged` are positions of candidates with a `gain`.
+
+    Rows from number `end` on were appended to rankings, which were cut before.
+    """
     c = candidates
     depths = [depth for depth in (listing.depth, choices.depth) if depth is not None]
-    depth = min(depths, default=None)
+    depth = min(depths, default=None) if end is None else None
     rows, begin = _rows_within_depth(c, depth)
     user, value = c.user[rows], c.value[rows]
     same_user = user[1:] == user[:-1]
@@ -54,7 +62,14 @@ def list_first_candidates(
     if first is not None and choices.ties == "expected":
         group = np.cumsum(first) - 1
         best = rank[first][group]
-    if depth is not None and not (in_depth := best <= depth).all():
+    in_depth = None if depth is None else best <= depth
+    if end is not None:
+        is_appended = c.row_numbers[rows] >= end
+        in_depth = is_appended | (best <= (choices.depth or np.inf))
+        if c.order != "rank":
+            rank = rank - is_appended * np.bincount(user[~in_depth], minlength=begin.size)[user]
+        in_depth &= rank <= (listing.depth or np.inf)
+    if in_depth is not None and not in_depth.all():
         rows, user, rank = _to_positions(rows, c)[in_depth], user[in_depth], rank[in_depth]
         group = None if group is None else group[in_depth]
         begin = user_offsets(user, begin.size - 1)

@@ -51,7 +51,7 @@ class Remainder:
         self.kept_rows, self.order = kept_rows, order
         self._number = kept_rows["number"].to_numpy()
         # Rows with other values than their own are counted apart.
-        usual = [a for a in alignments if a.pool == "all" and a.scope != "appended"]
+        usual = [a for a in alignments if a.pool == "all"]
         if order == "rank":
             usual = [a for a in usual if a.exclude != "self"]
         self._orders = [(a.score_type, definite_tie_rule(a.ties)) for a in usual]

@@ -12,16 +12,18 @@ from typing import NamedTuple, Protocol, cast
 import numpy as np
 import polars as pl
 
-from rankmeter._choices import TieRule
-from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._choices import Alignment, TieRule
+from rankmeter._evidence.hits import BoolArray, FloatArray, Hits, IntArray
 from rankmeter._evidence.lists import Lists
+from rankmeter._rankings.arrays import concatenate_fields
 from rankmeter._rankings.counts import Candidates, count_at_marks
-from rankmeter._rankings.ground_truth import Judged
+from rankmeter._rankings.ground_truth import Judged, perfect_hits
 from rankmeter._rankings.in_memory import Rows
 from rankmeter._rankings.listing import Listing, list_first_candidates
 from rankmeter._rankings.pairs import Refused, are_self_items
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.tally import Marks, search_segments
+from rankmeter._rankings.ties import cut_counts
 from rankmeter._reading.by_user import to_series
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief
@@ -61,10 +63,12 @@ class Ranking(Protocol):
 
 
 class CandidateCounts(NamedTuple):
-    """Counts at the judged items of a ranking, refused repeated items, and lists."""
+    """Counts at the judged items of a ranking, its ideals, refused repeated items, and lists."""
 
     counts: RankCounts
     positive: BoolArray | None  # which of the items have a positive score, if there are scores
+    ideals: tuple[Hits, Hits]  # of the relevant items, and of the other judged ones
+    n_found: int  # judged items that the ranking has, before it is cut
     refused: Refused = Refused()  # repeated items
     lists: Lists | None = None
 
@@ -74,6 +78,8 @@ def count_candidates(
 ) -> CandidateCounts:
     """Apply the rules and count the remaining candidates; list them if `listing` is given.
 
+    Candidates are left out first: those that `pool` and `exclude` do not keep, and repeated ones.
+    Then rankings are cut, and at last items are appended. The ideal rankings are not cut.
     Notes say how many rows the rules concern. Lists, and given ranks, are those of `Rows`.
     """
     choices, rules = judged.choices, _Rules(ranking, judged)
@@ -83,18 +89,37 @@ def count_candidates(
         rules.leave_out_self_items(ranking.self_items(), notes)
     if choices.pool == "judged":
         rules.keep_judged_items()
+    ideals, n_found = rules.find_ideals(), rules.marks.user.size
+    rules.count_at_marks()
+    if choices.depth is not None:
+        rules.cut(choices.depth)
     if choices.scope == "appended":
         rules.append_absent_items()
     lists = None if listing is None else rules.list_first_candidates(listing)
-    counts, marks = rules.count_at_marks(), rules.marks
+    counts, marks = rules.counts, rules.marks
     if judged.item is not None:
         counts = replace(counts, item=judged.item[marks.position])
     positive = None if ranking.order != "score" or marks.raw is None else marks.raw > 0
-    return CandidateCounts(counts, positive, refused, lists)
+    return CandidateCounts(counts, positive, ideals, n_found, refused, lists)
+
+
+def count_known_candidates(
+    counts: RankCounts, positive: BoolArray, choices: Alignment, ideals: tuple[Hits, Hits]
+) -> CandidateCounts:
+    """Cut rankings of which nothing is known but the counts; see `count_candidates`."""
+    if choices.scope == "ranked":
+        ideals = perfect_hits(counts.user, counts.gain, counts.n_ranked.size, choices)
+    n_found = counts.user.size
+    if choices.depth is not None:
+        counts, is_left = cut_counts(counts, choices.ties, choices.depth)
+        positive = positive[is_left]
+    return CandidateCounts(counts, positive, ideals, n_found)
 
 
 class _Rules:
     """Marks, removed rows and appended rows, changed by one rule after the other."""
+
+    counts: RankCounts  # at the marks
 
     def __init__(self, ranking: Ranking, judged: Judged) -> None:
         self.ranking, self.judged = ranking, judged
@@ -160,6 +185,40 @@ class _Rules:
             marks.only(marks.gain >= 0) for marks in (self.marks, self.holders)
         )
 
+    def find_ideals(self) -> tuple[Hits, Hits]:
+        """The perfect rankings of the judged items that can be found, as `scope` says.
+
+        Items that count each time that they are ranked do so in the ideal of a ranking, too.
+        """
+        judged, scope = self.judged, self.judged.choices.scope
+        found = self.marks.position
+        if scope == "appended":  # all of them, and further occurrences
+            _, first = np.unique(found, return_index=True)
+            found = np.append(np.arange(judged.code.size), np.delete(found, first))
+        if scope == "all" or (scope == "appended" and found.size == judged.code.size):
+            return judged.relevant, judged.others
+        user, gain = judged.code[found], judged.gain[found]
+        item = None if judged.item is None else judged.item[found]
+        return perfect_hits(user, gain, judged.codes.n, judged.choices, item)
+
+    def count_at_marks(self) -> None:
+        """Count at the marks all candidates that the rules have kept."""
+        if self.candidates is not None:
+            self.counts = self._count_rows(self.candidates)
+        else:
+            self.counts = self._count_all_candidates()
+            for rows in self.removed:
+                value = _close_gaps(rows.user, rows.value, self.gaps)
+                self.counts -= self._count_rows(replace(rows, value=value))
+        if self.ranking.order == "rank":  # what is above was counted by the tool that ranked
+            self.counts = replace(self.counts, above=self.marks.value.astype(np.int64) - 1)
+
+    def cut(self, depth: int) -> None:
+        """Leave only the candidates down to rank `depth`."""
+        n_left = self._count_down_to_rank(depth) if self.ranking.order == "rank" else None
+        self.counts, is_left = cut_counts(self.counts, self.judged.choices.ties, depth, n_left)
+        self.marks = self.marks.only(is_left)
+
     def append_absent_items(self) -> None:
         """Append absent judged items below all candidates of their users; tied, except in lists."""
         judged, ranking, marks = self.judged, self.ranking, self.marks
@@ -174,23 +233,16 @@ class _Rules:
         elif ranking.order == "rank":
             raw = value = self._last_ranks()[user] + 1
         self.appended = Marks(user, judged.gain[absent], row, value, judged.items, absent, raw)
-        self.marks = marks.followed_by(self.appended)
-
-    def count_at_marks(self) -> RankCounts:
-        """Count at the marks all candidates that the rules keep or append."""
-        marks = self.marks
-        if self.candidates is not None:
-            counts = self._count_rows(self.candidates)
+        below = self._count_rows(self.appended, self.appended)
+        if ranking.order == "rank":
+            below = replace(below, above=value.astype(np.int64) - 1)
         else:
-            counts = self._count_all_candidates()
-            for rows in self.removed:
-                value = _close_gaps(rows.user, rows.value, self.gaps)
-                counts -= self._count_rows(replace(rows, value=value))
-        if self.appended is not None:
-            counts += self._count_rows(self.appended)
-        if self.ranking.order == "rank":  # what is above was counted by the tool that ranked
-            counts = replace(counts, above=marks.value.astype(np.int64) - 1)
-        return counts
+            below = replace(below, above=below.above + self.counts.n_ranked[user])
+        self.counts = RankCounts(
+            **concatenate_fields([self.counts, below], RankCounts.arrays),
+            n_ranked=self.counts.n_ranked + below.n_ranked,
+        )
+        self.marks = marks.followed_by(self.appended)
 
     def list_first_candidates(self, listing: Listing) -> Lists:
         """List the first candidates of each user after the rules."""
@@ -207,16 +259,38 @@ class _Rules:
         numbers = top.row_numbers
         index = np.searchsorted(numbers, marks.row)
         is_there = numbers.take(index, mode="clip") == marks.row if numbers.size else marks.row < 0
-        return list_first_candidates(top, index[is_there], marks.gain[is_there], choices, listing)
+        return list_first_candidates(
+            top, index[is_there], marks.gain[is_there], choices, listing,
+            None if self.appended is None else ranking.end,
+        )  # fmt: skip
 
     def _last_ranks(self) -> FloatArray:
         """Last given rank of each user after the rules; 0 for users without rows."""
         if self.candidates is None:
             last = cast("Rows", self.ranking).last_ranks(self.removed)
-            return _close_gaps(np.arange(last.size), last, self.gaps)
-        last = np.zeros(self.ranking.n_users)
-        np.maximum.at(last, self.candidates.user, self.candidates.value)
-        return last
+            last = _close_gaps(np.arange(last.size), last, self.gaps)
+        else:
+            last = np.zeros(self.ranking.n_users)
+            np.maximum.at(last, self.candidates.user, self.candidates.value)
+        return np.minimum(last, self.judged.choices.depth or np.inf)
+
+    def _count_down_to_rank(self, depth: int) -> IntArray:
+        """Count the candidates of each user whose given rank is at most `depth`."""
+        users = np.arange(self.ranking.n_users)
+        value = np.full(users.size, float(depth))
+        if self.candidates is None and self.gaps is not None:  # as given, before gaps were closed
+            order = np.lexsort((self.gaps.value, self.gaps.user))
+            gap_user = self.gaps.user[order]
+            nth = np.arange(order.size) - np.searchsorted(gap_user, gap_user)
+            is_above = self.gaps.value[order] - nth <= depth
+            value += np.bincount(gap_user[is_above], minlength=users.size)
+        ends = Marks(users, np.zeros(users.size), users, value + 1, self.judged.items, users)
+        if self.candidates is not None:
+            return np.minimum(self._count_rows(self.candidates, ends).above, depth)
+        n_left = self.ranking.tally(ends, "expected").above
+        for rows in self.removed:
+            n_left = n_left - self._count_rows(rows, ends).above
+        return np.minimum(n_left, depth)
 
     def _count_all_candidates(self) -> RankCounts:
         """Count all candidates at the marks, with the given ranks restored for the count."""
@@ -232,9 +306,10 @@ class _Rules:
             before = np.bincount(mark_index, before, n).astype(np.int64)
         return RankCounts(marks.user, marks.gain, marks.row, equal, before, rank_counts.n_ranked)
 
-    def _count_rows(self, rows: Marks) -> RankCounts:
-        """Count only the candidates `rows`, at the marks."""
-        ranking, marks, ties = self.ranking, self.marks, self.judged.choices.ties
+    def _count_rows(self, rows: Marks, marks: Marks | None = None) -> RankCounts:
+        """Count only the candidates `rows`, at some marks or at those of the rules."""
+        ranking, ties = self.ranking, self.judged.choices.ties
+        marks = self.marks if marks is None else marks
         if ties == "input":
             rows, marks = ranking.with_row_numbers(rows), ranking.with_row_numbers(marks)
         few = Candidates.of_marks(rows, ranking.n_users, ranking.order, falling=ranking.falling)

@@ -344,7 +344,7 @@ class Clustered(Remainder):
         above, equal = tally.above, tally.equal.copy()
         in_table = self._count_kept_rows(targets, kind, None)
         equal -= in_table.equal
-        above = np.zeros_like(equal) if self.order == "rank" else above - in_table.above
+        above = above - in_table.above
         _refuse_negative_counts(above, equal)
         counts: dict[Order, Counts] = {}
         for ties in rules:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rankmeter import _native
 from rankmeter._choices import TieRule
-from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._rankings.arrays import Parallel
 from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
@@ -36,45 +36,67 @@ class Placed(Parallel):
     item: IntArray | None = None  # codes
 
 
-def assign_ranks(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed:
-    """Turn counts into ranks, and leave out items ranked below `depth`.
+def assign_ranks(counts: RankCounts, ties: TieRule) -> Placed:
+    """Turn counts into ranks.
 
     Raises
     ------
     UsageError
         If the rule needs an order of the tied items, and the counts have no such order.
     """
-    low = counts.above + 1
-    high = low + counts.equal
-    rank = low.astype(np.float64)
-    if np.any(high > low):
-        if ties in ORDERED:
-            if counts.before is None:
-                needed = "order" if ties == "input" else "ids"
-                raise UsageError(
-                    f"ties={ties!r} needs the {needed} of tied items, which this input does not "
-                    "have: choose 'realistic' or 'expected'",
-                    option="ties",
-                )
-            low = high = low + counts.before
-            rank = low.astype(np.float64)
-        elif ties in ("optimistic", "pessimistic"):
-            low = high = _extreme_ranks(counts, low, high, best=ties == "optimistic")
-            rank = low.astype(np.float64)
-        elif ties == "together":
-            low = high
-            rank = high.astype(np.float64)
-        elif ties == "rounded":
-            low = high = low + (high - low + 1) // 2
-            rank = low.astype(np.float64)
-        else:
-            rank = (low + high) / 2.0
-            if ties == "realistic":
-                low = high = low + (high - low) // 2
+    rank, low, high = _ranks_and_spans(counts, ties)
     placed = Placed(counts.user, counts.gain, rank, low, high, counts.item)
     if np.any(placed.user[1:] <= placed.user[:-1]):
         placed = placed.only(_rank_order(placed))
-    return placed if depth is None else placed.only(placed.rank <= depth)
+    return placed
+
+
+def cut_counts(
+    counts: RankCounts, ties: TieRule, depth: int, n_left: IntArray | None = None
+) -> tuple[RankCounts, BoolArray]:
+    """Leave out the items ranked below `depth`; return also which ones are left.
+
+    `n_left` are the candidates of each user that are left, by default the first `depth` ones.
+    """
+    rank, _, _ = _ranks_and_spans(counts, ties)
+    is_left = rank <= depth
+    if ties in ("optimistic", "pessimistic"):  # a tied group ends where the ranking is cut
+        counts = replace(counts, equal=np.minimum(counts.equal, depth - 1 - counts.above))
+    n_ranked = np.minimum(counts.n_ranked, depth) if n_left is None else n_left
+    return replace(counts.only(is_left), n_ranked=n_ranked), is_left
+
+
+def _ranks_and_spans(counts: RankCounts, ties: TieRule) -> tuple[FloatArray, IntArray, IntArray]:
+    """The rank of each item, and the first and last rank of its unresolved tie."""
+    low = counts.above + 1
+    high = low + counts.equal
+    rank = low.astype(np.float64)
+    if not np.any(high > low):
+        return rank, low, high
+    if ties in ORDERED:
+        if counts.before is None:
+            needed = "order" if ties == "input" else "ids"
+            raise UsageError(
+                f"ties={ties!r} needs the {needed} of tied items, which this input does not "
+                "have: choose 'realistic' or 'expected'",
+                option="ties",
+            )
+        low = high = low + counts.before
+        rank = low.astype(np.float64)
+    elif ties in ("optimistic", "pessimistic"):
+        low = high = _extreme_ranks(counts, low, high, best=ties == "optimistic")
+        rank = low.astype(np.float64)
+    elif ties == "together":
+        low = high
+        rank = high.astype(np.float64)
+    elif ties == "rounded":
+        low = high = low + (high - low + 1) // 2
+        rank = low.astype(np.float64)
+    else:
+        rank = (low + high) / 2.0
+        if ties == "realistic":
+            low = high = low + (high - low) // 2
+    return rank, low, high
 
 
 def _rank_order(placed: Placed) -> IntArray:
