@@ -11,6 +11,17 @@ from reference_lists import Side
 GRADES = (-1.0, 0.0, 0.0, 1.0, 1.0, 2.0, 3.0)
 ORDERED = ("item", "item-descending", "text", "text-descending", "native-descending", "input")
 """The tie rules that put tied items in an order."""
+SHARED = ("realistic", "rounded", "together")
+"""Those by which tied items share a rank, which most metrics refuse for several relevant items."""
+
+
+def one_relevant(truth):
+    """A ground truth with no more than the first relevant item of each user."""
+    relevant = {user: [i for i, gain in own.items() if gain > 0] for user, own in truth.items()}
+    return {
+        user: {i: gain for i, gain in own.items() if i not in relevant[user][1:]}
+        for user, own in truth.items()
+    }
 
 
 def batch(seed, n_users=200, *, max_length=12, n_items=16, ties=False, grades=GRADES):

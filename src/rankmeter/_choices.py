@@ -53,6 +53,9 @@ TieRule = Literal[
 ]
 """What decides the order of items with equal scores."""
 
+SHARED_RANKS: tuple[TieRule, ...] = ("realistic", "rounded", "together")
+"""The rules by which tied items share a rank."""
+
 
 Input = Literal["rankings", "scores", "samples", "ranks", "grades", "batches"]
 """What is measured: by `evaluate`, `compare`, `curve` and `explain`; by `evaluate_scores` without
@@ -137,8 +140,8 @@ class Alignment:
     scope: Literal["all", "ranked", "appended"] = declare_choice(
         "all",
         "Which judged items can be found: ``all``; only those ``ranked``; or all, where those "
-        "missing from a ranking are ``appended`` to it, tied with each other. With the last two, an "
-        'item that counts each time (``duplicates="each"``) does so in the ideal ranking, too.',
+        "missing from a ranking are ``appended`` to it, tied with each other. With the last two, "
+        'items that count each time (``duplicates="each"``) do so in the ideal ranking, too.',
         rare=True,
         inputs=MATRICES,
     )
@@ -173,8 +176,8 @@ class Alignment:
     )
     depth: int | None = declare_choice(
         None,
-        "Cut every ranking at this rank, after `pool`, `exclude` and `duplicates` have left out items "
-        'and before ``scope="appended"`` appends some. The ideal ranking is not cut.',
+        "Cut every ranking at this rank: after `pool`, `exclude` and `duplicates` have left out "
+        'items, and before ``scope="appended"`` appends some. The ideal ranking is not cut.',
         rare=True,
     )
 

@@ -37,7 +37,7 @@ def test_every_query_has_the_values_of_cwl_eval(model):
 def test_unknown_ranks_are_refused_where_items_share_a_rank(ties):
     name = "utility_residual(unjudged=unknown)@2"
     truth = {"u": {"a": 1, "b": 0}}
-    with pytest.raises(UsageError, match="a rank for each item: choose a rule"):
+    with pytest.raises(UsageError, match="needs an order of tied items"):
         rm.evaluate({"u": {"a": 1, "b": 1}}, truth, name, ties=ties)
     assert rm.evaluate({"u": {"a": 1, "b": 1}}, truth, name)[name].mean == 0.0
 

@@ -364,3 +364,67 @@ def test_all_reduce_without_processes_changes_nothing():
     acc = rm.accumulator("mrr")
     acc.update(ranks=[1, 2])
     assert acc.all_reduce().compute()["mrr"].mean == 0.75
+
+
+ONES = np.ones((3, 5))
+SEVERAL = [
+    np.ones((3, 5), int),
+    np.ones((3, 5), bool),
+    [[0, 1, 2, 3, 4]] * 3,
+    np.array([[0, 1, 2, 3]] * 3),
+]
+
+
+@pytest.mark.parametrize("target", SEVERAL)
+@pytest.mark.parametrize("keep", ["values", "moments"])
+def test_constant_scores_of_rows_with_several_true_items_are_a_random_order(target, keep):
+    metrics = ["ndcg@3", "precision@3", "map@3"]
+    batches = rm.accumulator(metrics, keep=keep)
+    batches.update(scores=ONES, target=target)
+    for result in (
+        rm.evaluate_scores(ONES, target, metrics),
+        batches.compute(),
+        (rm.accumulator(metrics, keep=keep) + batches).compute(),
+        rm.accumulator.from_state(batches.state()).compute(),
+    ):
+        assert all(one.mean <= 1 for one in result.values())
+        assert {entry.alignment.ties for entry in result.plan.metrics} == {"expected"}
+
+
+@pytest.mark.parametrize("target", [[1, 2, 3], np.array([[1], [2], [3]])])
+def test_one_true_item_of_each_row_has_the_mean_of_its_ranks(target):
+    batches = rm.accumulator("rr")
+    batches.update(scores=ONES, target=target)
+    for result in (rm.evaluate_scores(ONES, target, "rr"), batches.compute()):
+        assert result["rr"].mean == pytest.approx(1 / 3)
+        assert result.plan["rr"].alignment.ties == "realistic"
+    each = rm.evaluate_scores(ONES, SEVERAL[0], "rr", each=True)
+    assert each.plan["rr"].alignment.ties == "realistic"
+
+
+def test_batches_of_one_and_of_several_true_items_are_not_mixed():
+    one, several = rm.accumulator("rr"), rm.accumulator("rr")
+    one.update(scores=ONES, target=[1, 2, 3])
+    several.update(scores=ONES, target=SEVERAL[0])
+    for mix in (
+        lambda: one.update(scores=ONES, target=SEVERAL[0]),
+        lambda: several.update(ranks=[1]),
+        lambda: one + several,
+    ):
+        with pytest.raises(UsageError, match="pass the same form in every update, or ties="):
+            mix()
+    chosen = rm.accumulator("rr", ties="expected")
+    chosen.update(scores=ONES, target=[1, 2, 3])
+    chosen.update(scores=ONES, target=SEVERAL[0])
+    one.update(items=[[1, 2]], target=[[2]])  # a list has no ties
+    one.reset()
+    one.update(scores=ONES, target=SEVERAL[0])
+    assert (one + several).compute()["rr"].mean == 1.0
+
+
+def test_a_metric_that_has_a_mean_only_if_ties_are_ranked_last_has_no_bounds():
+    for keep in ("values", "moments"):
+        batches = rm.accumulator("fallout(n_items=5)@1", users="hit", keep=keep)
+        batches.update(scores=[[1.0, 1.0]], target=[0])
+        batches.compute()
+    rm.evaluate_scores(np.ones((1, 2)), [0], "fallout(n_items=5)@1", users="hit")

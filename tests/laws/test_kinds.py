@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import cases
 import rankmeter as rm
 from rankmeter.errors import (
     DataError,
@@ -208,6 +209,7 @@ RULES = ["item", "item-descending", "text", "input", "expected", "realistic", "o
 @given(problems(), st.sampled_from(RULES), st.sampled_from(["ndcg@2", "map", "mr", "rr"]))
 def test_scores_are_measured_as_the_same_dictionary(problem, ties, metric):
     scores, out, inside, judged = problem
+    assume(ties not in cases.SHARED or metric in ("mr", "rr"))
     truth = {row: {int(i): 1 + n for n, i in enumerate(one)} for row, one in enumerate(judged)}
     known = {row: {int(i): scores[row, i] for i in sorted(one)} for row, one in enumerate(inside)}
     want = rm.evaluate(known, truth, metric, ties=ties, no_overlap="allow")
@@ -240,7 +242,7 @@ def test_scores_are_measured_as_the_same_dictionary(problem, ties, metric):
 @given(problems(), st.sampled_from(["realistic", "expected", "optimistic", "item"]))
 def test_scores_are_measured_as_by_evaluate_scores(problem, ties):
     scores, out, _, judged = problem
-    metrics = ["ndcg@2", "map", "mr", "auc"]
+    metrics = ["mr", "auc"] if ties in cases.SHARED else ["ndcg@2", "map", "mr", "auc"]
     want = rm.evaluate_scores(
         scores, [*map(list, judged)], metrics, exclude=[*map(list, out)], ties=ties
     )

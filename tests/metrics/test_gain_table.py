@@ -157,6 +157,8 @@ def test_ties_are_ordered_by_what_grades_gain(ties):
     names = ["dcg@2", "ndcg", "ndcg_rel", "precision@2", "rr"]
     if ties == "expected":
         names.remove("ndcg_rel")
+    if ties in cases.SHARED:
+        names = ["cg", "precision", "rr"]
     ours = rm.evaluate(rankings, truth, names, gains=table, ties=ties)
     wanted = rm.evaluate(rankings, written, names, ties=ties)
     for name in names:

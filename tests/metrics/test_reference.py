@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import cases
 import rankmeter as rm
 import reference
+from rankmeter.metrics import METRICS, Metric
 
 pytestmark = pytest.mark.once
 
@@ -39,24 +42,22 @@ def test_expected_mean_rank_of_what_is_always_found(of):
     compare(values[str(one)], rows, expected)
 
 
-@pytest.mark.parametrize(("k", "whole"), [(None, "min"), (None, "hits"), (3, "min"), (3, "hits")])
-def test_items_of_equal_score_may_come_together(k, whole):
+@pytest.mark.parametrize("whole", ["min", "hits"])
+def test_items_of_equal_score_may_come_together(whole):
     """Σ over the thresholds of (recall gained · precision there), as in scikit-learn."""
     rankings, truth = cases.batch(21, ties=True)
     one = rm.AP(denominator=whole)
-    rows, values = compute(rankings, truth, one if k is None else one @ k, ties="together")
+    rows, values = compute(rankings, truth, one, ties="together")
     (got,) = values.values()
     for user, scored in rankings.items():
         good = reference.relevant(truth[user])
         total, before = 0.0, 0
         for score in sorted(set(scored.values()), reverse=True):
             above = [item for item, s in scored.items() if s >= score]
-            if k is None or len(above) <= k:
-                found = sum(item in good for item in above)
-                total += (found - before) * found / len(above)
-                before = found
-        limit = len(good) if k is None else min(len(good), k)
-        divisor = before if whole == "hits" else limit
+            found = sum(item in good for item in above)
+            total += (found - before) * found / len(above)
+            before = found
+        divisor = before if whole == "hits" else len(good)
         want = (total / divisor if divisor else 0.0) if good else np.nan
         assert got[rows[user]] == pytest.approx(want, rel=1e-12, nan_ok=True), user
 
@@ -104,12 +105,45 @@ def test_realistic_ranks_are_the_mean_of_the_bounds():
     assert ranks[9, 12, "pessimistic"][0] == 12
 
 
-def test_realistic_ranks_of_several_tied_items_keep_every_metric_in_its_range():
-    """Three relevant items tied with nothing else are a perfect list."""
-    metrics = ["ap", "precision@3", "recall", "mean_rank(of=all)"]
-    scores = {"u": {"a": 1.0, "b": 1.0, "c": 1.0}}
-    result = rm.evaluate(scores, {"u": set("abc")}, metrics, ties="realistic")
-    assert [result[m].mean for m in metrics] == pytest.approx([1, 1, 1, 2])
+SEVERAL = {"u": dict.fromkeys("abcde", 1.0)}
+
+
+def test_a_mean_rank_of_several_tied_items_is_no_order_of_them():
+    """Five relevant items tied with nothing else are a perfect list, and not all in the top 3."""
+    metrics = ["recall", "mean_rank(of=all)", "auc(n_items=7)"]
+    result = rm.evaluate(SEVERAL, {"u": set("abcde")}, metrics, ties="realistic")
+    assert [result[m].mean for m in metrics] == pytest.approx([1, 3, 1])
+    expected = rm.evaluate(SEVERAL, {"u": set("abcde")}, ["ndcg@3", "ap@3"], ties="expected")
+    assert [one.mean for one in expected.values()] == [1, 1]
+
+
+@pytest.mark.parametrize("ties", cases.SHARED)
+@pytest.mark.parametrize(
+    "name", [name for name, spec in METRICS.items() if not (spec.of_lists or spec.needs_hit_items)]
+)
+def test_several_tied_items_are_refused_or_have_the_value_of_every_order(name, ties):
+    spec = METRICS[name]
+    one = Metric(name)(**spec.example)
+    for k in (None, 3) if spec.cutoff else (None,):
+        metric = one if k is None else one @ k
+        truth = {"u": {"a": 1, "b": 1, "c": 1, "d": 0, "e": 0}}
+        if k or ties not in spec.shared:
+            if "@k" in spec.shared:
+                continue
+            with pytest.raises(rm.errors.UsageError, match="needs an order of tied items") as told:
+                rm.evaluate(SEVERAL, truth, metric, ties=ties, n_items=9)
+            remedy = str(told.value).split("choose ties=")[1].strip("'")
+            rm.evaluate(SEVERAL, truth, metric, ties=remedy, n_items=9)
+            continue
+        found = rm.evaluate(SEVERAL, truth, metric, ties=ties, n_items=9)[str(metric)]
+        values = [
+            rm.evaluate({"u": order}, truth, metric, n_items=9)[str(metric)].mean
+            for order in itertools.permutations("abcde")
+        ]
+        chance = np.mean(values)
+        assert spec.low <= found.mean <= spec.high, metric
+        better = found.mean - chance if spec.increasing else chance - found.mean
+        assert better <= 1e-12, (metric, found.mean, chance)
 
 
 def test_large_tied_groups_keep_full_precision():

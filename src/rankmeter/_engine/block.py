@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._choices import Alignment
+from rankmeter._choices import SHARED_RANKS, Alignment
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.side_tables import SideTables
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, Span
@@ -20,6 +20,7 @@ from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.ground_truth import Judged, prepare_truth
 from rankmeter._rankings.listing import Listing
 from rankmeter._rankings.pairs import Refused
+from rankmeter._rankings.ties import share_ranks
 from rankmeter._reading.lists import CHANGED
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import MetricPlan, Plan
@@ -205,6 +206,8 @@ def call_metric(
 ) -> Any:
     """Call a metric function with the evidence named by its parameters."""
     metric, spec = entry.metric, entry.spec
+    if entry.needs_order:
+        refuse_shared_ranks(entry, aligned)
     ranked = {"hits": aligned.hits, "nonrelevant": aligned.nonrelevant, "lists": aligned.lists}
 
     def find_argument(name: str) -> Any:
@@ -230,6 +233,25 @@ def call_metric(
         raise UsageError(
             f"{entry.label}: {text}", option=error.option, got=error.got, extent=error.extent
         ) from None
+
+
+def refuse_shared_ranks(entry: MetricPlan, aligned: Aligned) -> None:
+    """Refuse several judged items of a user at one rank, by the rules that let items share ranks.
+
+    These are the relevant items, and the others where the metric compares both.
+    """
+    ranked = [aligned.hits]
+    if "nonrelevant" in entry.spec.needs:
+        ranked.append(aligned.nonrelevant)
+    ties = entry.alignment.ties
+    if ties in SHARED_RANKS and share_ranks(ranked):
+        remedy = "expected" if entry.spec.open_ties else "item"
+        kind = "relevant" if len(ranked) == 1 else "judged"
+        raise UsageError(
+            f"{entry.label} needs an order of tied items, and ties={ties!r} gives several {kind} "
+            f"items of a user the same rank: choose ties={remedy!r}",
+            option="ties",
+        )
 
 
 def random_and_perfect_values(

@@ -27,6 +27,7 @@ from rankmeter._evaluation.scored import (
 )
 from rankmeter._rankings.align import Facts
 from rankmeter._rankings.array_files import row_ids
+from rankmeter._rankings.cells import can_hold_several
 from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.known_ranks import count_lists, count_samples, read_ranks
 from rankmeter._rankings.pairs import Refused
@@ -267,16 +268,17 @@ class Accumulator:
         tolerance: tuple[float, float] | None = None,
     ) -> None:
         self.keep = cast("Keep", check_choice("keep", keep, Keep))
-        self.plan: Plan = resolve_plan_of_data(metrics, like, choices, "batches")
-        self._asked = count_request(self.plan, tolerance=tolerance, like=like)
+        self._plan = resolve_plan_of_data(metrics, like, choices, "batches")
+        self._several: bool | None = None
+        self._asked = count_request(self._plan, tolerance=tolerance, like=like)
         named_choices = {name: value for name, value in choices.items() if value is not None}
-        names = [entry.label for entry in self.plan.metrics]
+        names = [entry.label for entry in self._plan.metrics]
         self._settings = {
             "metrics": names, "keep": keep, "like": like, "choices": named_choices,
             "tolerance": None if tolerance is None else list(tolerance),
         }  # fmt: skip
         self._sizes_unused = False  # no metric needs the number of candidates: known once asked
-        for entry in self.plan.metrics:
+        for entry in self._plan.metrics:
             if entry.spec.of_lists:
                 raise UsageError(
                     f"{entry.label} needs the items that were shown, which an accumulator does not "
@@ -291,8 +293,33 @@ class Accumulator:
     def reset(self) -> None:
         """Forget everything that was counted."""
         self._reduced = False
-        plan, close = self.plan, self._asked.tolerance
+        self._several = None  # whether rows can have several true items: known with the first batch
+        plan, close = self._plan, self._asked.tolerance
         self._counted: Any = _KeptQueries(plan, close) if self.keep == "values" else _KeptSums(plan)
+
+    @property
+    def plan(self) -> Plan:
+        """Every choice that was made; the first batch decides the tie rule, if nobody has."""
+        plan: Plan = self._counted.plan
+        return plan
+
+    def _settle_tie_rule(self, *, several: bool) -> None:
+        """Choose the tie rule of rows with one or several true items; refuse to mix them."""
+        if self._several is None:
+            self._several, self._counted.plan = several, self._plan_of_rows(several=several)
+        elif several != self._several and self.plan != self._plan_of_rows(several=several):
+            raise UsageError(
+                "some batches have one true item for each row and others have lists of them, for "
+                "which tied items are ranked in another way: pass the same form in every update, "
+                "or ties= to accumulator",
+                option="ties",
+            )
+
+    def _plan_of_rows(self, *, several: bool) -> Plan:
+        if not several or self._plan.each:
+            return self._plan
+        metrics, like, choices = (self._settings[name] for name in ("metrics", "like", "choices"))
+        return resolve_plan_of_data(metrics, like, choices, "batches", several=True)
 
     def update(
         self,
@@ -359,6 +386,8 @@ class Accumulator:
         self._counted.add(queries, ids)
 
     def _count_batch(self, form: str, data: Any, side_args: Mapping[str, Any]) -> Queries:
+        if form != "items":  # which have no ties
+            self._settle_tie_rule(several=can_hold_several(side_args["target"]))
         if form == "scores":
             candidate_args = {name: side_args[name] for name in ("exclude", "candidates")}
             return count_scores(data, side_args["target"], self._asked, **candidate_args)
@@ -409,6 +438,8 @@ class Accumulator:
             raise UsageError(f"expected an accumulator to merge, got {brief(other)}")
         if self._settings != other._settings:
             raise UsageError("only accumulators with the same metrics and options can be merged")
+        if other._several is not None:
+            self._settle_tie_rule(several=other._several)
         self._counted.merge(other._counted)
         return self
 
@@ -422,7 +453,9 @@ class Accumulator:
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything counted so far as arrays, for `from_state`: no objects, no scores."""
         facts, arrays = self._counted.state()
-        facts |= {"settings": self._settings, "reduced": self._reduced}
+        facts |= {
+            "settings": self._settings, "reduced": self._reduced, "several": self._several,
+        }  # fmt: skip
         facts["arrays"] = {name: array.size for name, array in arrays.items()}
         text = json.dumps(facts).encode()
         return {"about": np.frombuffer(text, dtype=np.uint8).copy(), **arrays}
@@ -465,6 +498,8 @@ class Accumulator:
         restored = cls(**settings)
         restored._settings = settings
         restored._reduced = facts["reduced"]
+        if facts["several"] is not None:
+            restored._settle_tie_rule(several=facts["several"])
         restored._counted.restore(facts, arrays)
         return restored
 
@@ -559,7 +594,9 @@ def accumulator(
 
     Notes
     -----
-    Ties are ``realistic`` by default. The result does not depend on the order of the batches. With
+    Ties are ``expected`` by default where the targets of a row can be several, and ``realistic``
+    where they are one, as in `rankmeter.evaluate_scores`; the first batch decides. The result does
+    not depend on the order of the batches. With
     ``moments`` sums are exact, so that means differ from those of the values by rounding alone.
 
     Examples

@@ -28,6 +28,7 @@ from rankmeter._rankings.array_files import (
     row_label_frame,
     row_labels,
 )
+from rankmeter._rankings.cells import can_hold_several
 from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.known_ranks import count_samples, read_ranks
 from rankmeter._rankings.rank_counts import Queries
@@ -130,8 +131,11 @@ def evaluate_scores(
 
     Notes
     -----
-    Ties are ``realistic`` by default: a tied target has the mean of its best and its worst rank.
-    ``item`` orders by column. Scores are compared in their own precision.
+    Ties: where a row can have several true items, values are the expectation over all orders of
+    tied items, ``expected``. Where each row has one, or with ``each=True``, the default is
+    ``realistic``: a tied target has the mean of its best and its worst rank, so that at a cutoff
+    equal scores can have more than chance. ``item`` orders by column. Scores are compared in their
+    own precision.
 
     Examples
     --------
@@ -169,6 +173,8 @@ def evaluate_scores(
     )
     clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
     if negatives is None:
+        if can_hold_several(target) and not plan.each:
+            plan = resolve_plan_of_data(metrics, like, choices, "scores", several=True)
         queries = count_scores(scores, target, request, exclude=exclude, candidates=candidates)
     else:
         side_args = {"target": target, "exclude": exclude, "candidates": candidates}

@@ -242,7 +242,7 @@ class _Means:
         for plan in plans:
             pooled = plan.averaging.aggregate == "micro"
             label = str(len(columns))
-            entry = MetricPlan(label, plan.metric, alignment, plan.averaging)
+            entry = dataclasses.replace(plan, label=label, alignment=alignment)
             columns.setdefault((plan.metric, pooled), entry)
         joint_plan = dataclasses.replace(self.plan, metrics=tuple(columns.values()))
         try:
@@ -299,7 +299,10 @@ class _Means:
     def _hits_fingerprint(self, alignment: Alignment) -> list[bytes] | None:
         """A key that differs between alignments with different hits; None if scoring fails."""
         if alignment not in self._prints:
-            entries = (MetricPlan(p, metric(p), alignment, Averaging()) for p in _PROBES)
+            entries = (
+                MetricPlan(p, metric(p), alignment, Averaging(), has_ties_of_tool=True)
+                for p in _PROBES
+            )
             plan = dataclasses.replace(self.plan, metrics=tuple(entries))
             try:
                 (scores,) = self.data.run(plan).values()
@@ -321,7 +324,9 @@ def change_options(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan
     options = {n: v for n, v in switches.items() if n in dict(entry.metric.options)}
     alignment = dataclasses.replace(entry.alignment, **switches_of(entry.alignment))
     averaging = dataclasses.replace(entry.averaging, **switches_of(entry.averaging))
-    return MetricPlan(entry.label, entry.metric(**options), alignment, averaging)
+    return MetricPlan(
+        entry.label, entry.metric(**options), alignment, averaging, has_ties_of_tool=True
+    )
 
 
 def _nearest_matches(candidates: list[tuple[float, int, Match]]) -> tuple[Match, ...]:

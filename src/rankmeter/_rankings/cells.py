@@ -142,6 +142,15 @@ def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     return cells.only(~equal)
 
 
+def can_hold_several(target: Any) -> bool:
+    """Whether a row can have several true items in this form, whatever the items are."""
+    is_pair = isinstance(target, tuple) and len(target) == 2 and not np.isscalar(target[0])
+    if is_sparse(target) or is_pair or is_ragged(target):
+        return True
+    shape = () if target is None else tuple(asarray(target, "target").shape)
+    return len(shape) == 2 and shape[1] > 1
+
+
 def _beyond(n_columns: int) -> str:
     if n_columns == LARGEST:
         return f"not from 0 to {LARGEST - 1:,}: number the items from 0"

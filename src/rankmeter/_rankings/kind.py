@@ -74,12 +74,18 @@ def resolve_plan_of_data(
     like: str | None,
     choices: Mapping[str, Any],
     data: Input,
+    *,
+    several: bool = False,
 ) -> Plan:
-    """Resolve the plan, with ``realistic`` ties unless a choice or a tool sets another rule."""
+    """Resolve the plan, with the tie rule of scores unless a choice or a tool sets another one.
+
+    It is ``realistic`` for one true item, which then has the mean of its ranks, and ``expected``
+    where a query can have `several` of them.
+    """
     options = dict(choices)
     native = like is None or (isinstance(like, str) and like == "rankmeter")
     if data != "grades" and native and options.get("ties") is None:
-        options["ties"] = "realistic"
+        options["ties"] = "expected" if several else "realistic"
     plan = resolve_plan(metrics, like=like, choices=options, data=data)
     return plan if data == "grades" else replace(plan, words=QUERIES)
 

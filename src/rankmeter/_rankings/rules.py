@@ -220,13 +220,15 @@ class _Rules:
         self.marks = self.marks.only(is_left)
 
     def append_absent_items(self) -> None:
-        """Append absent judged items below all candidates of their users; tied, except in lists."""
+        """Append absent judged items below all candidates of their users, tied with each other."""
         judged, ranking, marks = self.judged, self.ranking, self.marks
         is_absent = ~self.is_own
         is_absent[marks.position] = False
+        if judged.choices.pool == "judged":
+            is_absent &= judged.gain >= 0
         absent = np.flatnonzero(is_absent)
         row, user = ranking.end + np.arange(absent.size), judged.code[absent]
-        value, raw = row.astype(np.float64), None
+        value, raw = np.full(absent.size, float(ranking.end)), None
         if ranking.order == "score":
             raw = np.full(absent.size, -np.inf)
             value = raw if ranking.falling else -raw

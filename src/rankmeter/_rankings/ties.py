@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rankmeter import _native
 from rankmeter._choices import TieRule
-from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._evidence.hits import BoolArray, FloatArray, Hits, IntArray
 from rankmeter._rankings.arrays import Parallel
 from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
@@ -97,6 +98,17 @@ def _ranks_and_spans(counts: RankCounts, ties: TieRule) -> tuple[FloatArray, Int
         if ties == "realistic":
             low = high = low + (high - low) // 2
     return rank, low, high
+
+
+def share_ranks(ranked: Sequence[Hits]) -> bool:
+    """Whether two judged items of a user, of one kind or of several kinds, have the same rank."""
+    if len(ranked) == 1:
+        user, rank = ranked[0].user, ranked[0].rank  # in order
+    else:
+        user, rank = (np.concatenate([getattr(one, n) for one in ranked]) for n in ("user", "rank"))
+        order = np.lexsort((rank, user))
+        user, rank = user[order], rank[order]
+    return bool(np.any((user[1:] == user[:-1]) & (rank[1:] == rank[:-1])))
 
 
 def _rank_order(placed: Placed) -> IntArray:

@@ -135,7 +135,7 @@ def tie_bounds_note(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: i
     bounds = [
         f"{label} {number_text(min(mean, first[label]))}–{number_text(max(mean, first[label]))}"
         for label, mean in last.items()
-        if mean != first[label]
+        if label in first and mean != first[label]
     ]
     text = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)"
     return text + (f"; ranked last or first: {', '.join(bounds)}" if bounds else "")

@@ -61,6 +61,9 @@ class MetricPlan:
         The choices that the caller or the convention makes; the others have their defaults.
     candidates : int, optional
         Their number, if values are adjusted for chance; 0 for the number that each query has.
+    has_ties_of_tool : bool
+        Whether the tie rule is that of a tool, which applies it to every metric; so do the steps
+        between two tools.
     """
 
     label: str
@@ -70,6 +73,7 @@ class MetricPlan:
     requested: Metric | None = None
     choice_names: frozenset[str] = dataclasses.field(default=frozenset(), compare=False)
     candidates: int | None = None
+    has_ties_of_tool: bool = dataclasses.field(default=False, compare=False)
 
     def __repr__(self) -> str:
         return f"MetricPlan({self.label}: {self.metric})"
@@ -85,6 +89,14 @@ class MetricPlan:
     def is_pooled(self) -> bool:
         """Whether users are pooled, and not averaged."""
         return self.averaging.aggregate == "micro"
+
+    @property
+    def needs_order(self) -> bool:
+        """Whether the metric has no value where several items of a user share a rank."""
+        cut = self.metric.k is not None or self.alignment.depth is not None
+        return not self.has_ties_of_tool and not self.spec.allows_shared_ranks(
+            self.alignment.ties, cut=cut
+        )
 
     @property
     def borders(self) -> set[Border]:
@@ -429,8 +441,10 @@ def _resolve_metric(
         shares = ", ".join(name for name, other in METRICS.items() if other.pools)
         raise UsageError(f"{metric} cannot be pooled (aggregate='micro'): only {shares} can")
     resolved = Metric(metric.name, metric.k)(**options)
-    choice_names = frozenset(switches)
-    return MetricPlan(label, resolved, alignment, averaging, metric, choice_names, candidates)
+    return MetricPlan(
+        label, resolved, alignment, averaging, metric, frozenset(switches), candidates,
+        has_ties_of_tool=usual.get("ties") == alignment.ties,
+    )  # fmt: skip
 
 
 def _refuse_contradictions(alignment: Alignment) -> None:
@@ -445,7 +459,8 @@ def _refuse_contradictions(alignment: Alignment) -> None:
             )
     if alignment.depth is not None and alignment.ties == "expected":
         raise UsageError(
-            "depth cuts rankings at one rank, which unresolved ties (ties='expected') lack"
+            "depth cuts rankings at one rank, which unresolved ties (ties='expected') lack: choose "
+            "a rule that orders tied items, such as ties='item'"
         )
 
 

@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from rankmeter._choices import CHOICES, permitted_words_and_types
+from rankmeter._choices import CHOICES, SHARED_RANKS, permitted_words_and_types
 from rankmeter._evidence.hits import BoolArray, FloatArray, Hits
 from rankmeter._evidence.lists import Lists
 from rankmeter._evidence.steps import note_value
@@ -98,6 +98,10 @@ class Example:
         self.values = (value, *further_values)
 
 
+ANY_SHARED = (*SHARED_RANKS, "@k")
+"""For `register`: the metric does not look at ranks."""
+
+
 @dataclass(frozen=True)
 class Option:
     """One keyword-only parameter of a metric.
@@ -154,7 +158,7 @@ class Spec:
         Its evidence, in the order of its parameters: keys of `EVIDENCE`.
     spares : frozenset of str
         The evidence that some options do without; it is None if it was not given.
-    low, high, increasing, reached, open_ties, aggregate, synonyms, at, borders
+    low, high, increasing, reached, open_ties, shared, aggregate, synonyms, at, borders
         As in `register`.
     cutoff : bool
         Whether it takes ``@k``.
@@ -176,6 +180,7 @@ class Spec:
     increasing: bool = True
     reached: bool = True
     open_ties: bool = True
+    shared: tuple[str, ...] = ()
     aggregate: str = "mean"
     synonyms: tuple[str, ...] = ()
     cutoff: bool = True
@@ -188,6 +193,10 @@ class Spec:
 
     def __repr__(self) -> str:
         return f"Spec({self.name}: {self.title})"
+
+    def allows_shared_ranks(self, ties: str, *, cut: bool) -> bool:
+        """Whether several relevant items may share a rank by a tie rule, in cut rankings or not."""
+        return self.of_lists or (ties in self.shared and (not cut or "@k" in self.shared))
 
     @property
     def default_choices(self) -> dict[str, str]:
@@ -278,6 +287,7 @@ def register(
     increasing: bool = True,
     reached: bool = True,
     open_ties: bool | None = None,
+    shared: tuple[str, ...] = (),
     needs_relevant: bool = True,
     needs_items: bool = True,
     aggregate: str = "mean",
@@ -308,6 +318,10 @@ def register(
         Whether the metric has a value under unresolved ties: its expectation over all orders.
         Otherwise unresolved ties are refused. By default metrics of lists refuse them, as those of
         hits do not.
+    shared : tuple of str
+        The tie rules by which several relevant items of a user may share a rank: ``realistic``,
+        ``rounded``, ``together``. With a cutoff none is allowed, unless ``@k`` is one of the words.
+        Under all others they are refused, since a mean rank says something about one item.
     needs_relevant : bool
         Whether a metric of hits is undefined (NaN) for a user without relevant items.
     needs_items : bool
@@ -332,8 +346,9 @@ def register(
     def decorate(function: Callable[P, FloatArray | State]) -> Callable[P, FloatArray]:
         spec = describe(
             function, title, low=low, high=high, increasing=increasing, reached=reached,
-            open_ties=open_ties, needs_relevant=needs_relevant, needs_items=needs_items,
-            synonyms=synonyms, number_option=at, aggregate=aggregate, borders=borders,
+            open_ties=open_ties, shared=shared, needs_relevant=needs_relevant,
+            needs_items=needs_items, synonyms=synonyms, number_option=at, aggregate=aggregate,
+            borders=borders,
         )  # fmt: skip
         _refuse_taken_names(spec)
         METRICS[spec.name] = spec

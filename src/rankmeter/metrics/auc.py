@@ -16,7 +16,10 @@ Absent = Literal["random", "last"]
 
 
 @register(
-    "Area under the ROC curve", reached=False, synonyms=("roc_auc", "roc_auc_score")
+    "Area under the ROC curve",
+    reached=False,
+    synonyms=("roc_auc", "roc_auc_score"),
+    shared=("realistic", "together"),
 )  # the ideal of a user without irrelevant candidates is undefined
 def auc(
     hits: Hits,
@@ -59,7 +62,13 @@ def auc(
     return _weight_users(ordered, hits.n_relevant * negatives, hits.n_relevant)
 
 
-@register("AUC weighted by user", reached=False, aggregate="micro", synonyms=("group_auc",))
+@register(
+    "AUC weighted by user",
+    reached=False,
+    aggregate="micro",
+    synonyms=("group_auc",),
+    shared=("realistic", "together"),
+)
 def gauc(
     hits: Hits,
     *,
@@ -288,7 +297,12 @@ def _expected_remaining_of_hit(
     return float(np.exp(log) @ (remaining - np.arange(terms)))
 
 
-@register("Ordered pair accuracy", reached=False, synonyms=("ordered_pair_accuracy",))
+@register(
+    "Ordered pair accuracy",
+    reached=False,
+    synonyms=("ordered_pair_accuracy",),
+    shared=("realistic", "together"),
+)
 def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) -> Ratio:
     """Ordered pair accuracy (OPA): share of the pairs with different gains in the right order.
 

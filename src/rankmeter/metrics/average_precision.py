@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from rankmeter._choices import SHARED_RANKS
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._evidence.steps import note_column, note_expectation, note_formula
 from rankmeter.metrics._formula import formula
@@ -14,7 +15,11 @@ from rankmeter.metrics._registry import register
 from rankmeter.metrics.weights import cumulative_discount
 
 
-@register("Average precision", synonyms=("map", "average_precision", "mean_average_precision"))
+@register(
+    "Average precision",
+    synonyms=("map", "average_precision", "mean_average_precision"),
+    shared=("together",),
+)
 def ap(
     hits: Hits,
     k: int | None = None,
@@ -148,7 +153,7 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
     return formula("sum / depth", sum=total, depth=last)
 
 
-@register("Set average precision", synonyms=("set_map",))
+@register("Set average precision", synonyms=("set_map",), shared=SHARED_RANKS)
 def set_ap(hits: Hits) -> FloatArray:
     """Set average precision: precision times recall; every hit has the precision of the whole list.
 
@@ -176,6 +181,7 @@ def set_ap(hits: Hits) -> FloatArray:
     high=math.inf,
     needs_relevant=False,
     open_ties=False,
+    shared=("together",),
 )
 def yaap(hits: Hits) -> FloatArray:
     """Smoothed average precision (yaAP): log odds of AP, which treat bad and good rankings alike.

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from rankmeter._choices import SHARED_RANKS
 from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import counted, option_error
@@ -25,7 +26,7 @@ def check_catalogue(hits: Hits, k: int | None, n_items: int | None) -> None:
         raise option_error("n_items", size, n_items, extent=max_items)
 
 
-@register("Accuracy", synonyms=("acc",), needs_relevant=False)
+@register("Accuracy", synonyms=("acc",), needs_relevant=False, shared=SHARED_RANKS)
 def accuracy(
     hits: Hits,
     k: int | None = None,
@@ -70,7 +71,13 @@ def accuracy(
     return formula("1 - wrong / n_items", wrong=wrong, n_items=n_items)
 
 
-@register("Fall-out", increasing=False, needs_relevant=False, synonyms=("fall_out", "fpr"))
+@register(
+    "Fall-out",
+    increasing=False,
+    needs_relevant=False,
+    synonyms=("fall_out", "fpr"),
+    shared=SHARED_RANKS,
+)
 def fallout(
     hits: Hits, k: int | None = None, *, n_items: Annotated[int | None, Example(100, 50)]
 ) -> Ratio:
@@ -104,7 +111,12 @@ def fallout(
     return Defined(hits.depth(k) - hits.count(k), n_irrelevant, ("irrelevant_in_top", "irrelevant"))
 
 
-@register("Matthews correlation", low=-1.0, synonyms=("matthews_corrcoef", "phi_coefficient"))
+@register(
+    "Matthews correlation",
+    low=-1.0,
+    synonyms=("matthews_corrcoef", "phi_coefficient"),
+    shared=SHARED_RANKS,
+)
 def mcc(
     hits: Hits,
     k: int | None = None,
@@ -152,7 +164,7 @@ def mcc(
     return np.where(length > n_items, np.nan, value)
 
 
-@register("Utility", low=-math.inf, high=math.inf, needs_relevant=False)
+@register("Utility", low=-math.inf, high=math.inf, needs_relevant=False, shared=SHARED_RANKS)
 def utility(
     hits: Hits,
     k: int | None = None,

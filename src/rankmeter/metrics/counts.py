@@ -7,15 +7,16 @@ from typing import Literal
 
 import numpy as np
 
+from rankmeter._choices import SHARED_RANKS
 from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter._evidence.lists import Lists
 from rankmeter._evidence.steps import note_formula
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._registry import register
+from rankmeter.metrics._registry import ANY_SHARED, register
 from rankmeter.metrics.weights import deduplicate
 
 
-@register("Queries counted", needs_relevant=False)
+@register("Queries counted", needs_relevant=False, shared=ANY_SHARED)
 def n_queries(hits: Hits) -> FloatArray:
     """Queries counted: 1 for each, so that the sum is the number of queries that a mean is over.
 
@@ -34,7 +35,13 @@ def n_queries(hits: Hits) -> FloatArray:
     return formula("queries", queries=np.ones(hits.n_users))
 
 
-@register("Items ranked", high=math.inf, synonyms=("num_ret", "num_ranked"), needs_relevant=False)
+@register(
+    "Items ranked",
+    high=math.inf,
+    synonyms=("num_ret", "num_ranked"),
+    needs_relevant=False,
+    shared=ANY_SHARED,
+)
 def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
     """Items ranked: number of items in the ranking, or in its top k.
 
@@ -58,6 +65,7 @@ def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
     high=math.inf,
     synonyms=("num_rel", "num_relevant"),
     needs_relevant=False,
+    shared=ANY_SHARED,
 )
 def n_relevant(hits: Hits) -> FloatArray:
     """Items relevant: number of relevant items in the ground truth, found or not.
@@ -76,7 +84,13 @@ def n_relevant(hits: Hits) -> FloatArray:
     return formula("relevant", relevant=hits.n_relevant)
 
 
-@register("Hits", high=math.inf, synonyms=("num_rel_ret", "num_hits"), needs_relevant=False)
+@register(
+    "Hits",
+    high=math.inf,
+    synonyms=("num_rel_ret", "num_hits"),
+    needs_relevant=False,
+    shared=SHARED_RANKS,
+)
 def n_hits(hits: Hits, k: int | None = None) -> FloatArray:
     """Hits: number of relevant items in the top k.
 

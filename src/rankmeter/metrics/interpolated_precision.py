@@ -30,6 +30,7 @@ def _round_item_numbers(number: npt.NDArray[Any], rounding: Rounding = "trec9") 
     synonyms=("interpolated_precision", "iprec_at_recall"),
     at="recall",
     open_ties=False,
+    shared=("together",),
 )
 def iprec(
     hits: Hits,
@@ -73,7 +74,12 @@ def iprec(
     return formula("highest", highest=best, needed_hits=needed)
 
 
-@register("Eleven-point average", open_ties=False, synonyms=("11pt", "11pt_avg", "11_point"))
+@register(
+    "Eleven-point average",
+    open_ties=False,
+    synonyms=("11pt", "11pt_avg", "11_point"),
+    shared=("together",),
+)
 def eleven_point(hits: Hits, *, rounding: Rounding = "trec9") -> FloatArray:
     """Eleven-point average: interpolated precision averaged over the recall levels 0, 0.1, …, 1.
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from rankmeter._choices import SHARED_RANKS
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter.errors._checks import check_integer
 from rankmeter.metrics._formula import formula
@@ -36,6 +37,7 @@ class Chance(NamedTuple):
     increasing=False,
     **_POOLED,
     synonyms=("aamr", "adjusted_mean_rank", "adjusted_arithmetic_mean_rank"),
+    shared=SHARED_RANKS,
 )
 def amr(hits: Hits) -> Ratio:
     """Adjusted mean rank (AMR) of the first relevant item, over a random order's. Lower is better.
@@ -63,6 +65,7 @@ def amr(hits: Hits) -> Ratio:
     low=-math.inf,
     **_POOLED,
     synonyms=("aamri", "adjusted_mean_rank_index", "adjusted_arithmetic_mean_rank_index"),
+    shared=SHARED_RANKS,
 )
 def amri(hits: Hits) -> Ratio:
     """Adjusted mean rank index (AMRI) of the first hit: 0 in a random order, 1 if always first.
@@ -86,6 +89,7 @@ def amri(hits: Hits) -> Ratio:
     low=-math.inf,
     **_POOLED,
     synonyms=("adjusted_mrr", "adjusted_inverse_harmonic_mean_rank"),
+    shared=SHARED_RANKS,
 )
 def amrr(hits: Hits) -> Ratio:
     """Adjusted reciprocal rank: from 0 (a random order) to 1 (always first).
@@ -140,7 +144,10 @@ def adjusted_hits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Rat
 
 
 @register(
-    "Standardized mean rank", **_STANDARDIZED, synonyms=("z_arithmetic_mean_rank", "z_mean_rank")
+    "Standardized mean rank",
+    **_STANDARDIZED,
+    synonyms=("z_arithmetic_mean_rank", "z_mean_rank"),
+    shared=SHARED_RANKS,
 )
 def zmr(hits: Hits) -> Ratio:
     """Standardized mean rank: number of standard deviations better than a random order.
@@ -163,6 +170,7 @@ def zmr(hits: Hits) -> Ratio:
     "Standardized reciprocal rank",
     **_STANDARDIZED,
     synonyms=("z_inverse_harmonic_mean_rank", "z_mrr"),
+    shared=SHARED_RANKS,
 )
 def zmrr(hits: Hits) -> Ratio:
     """Standardized reciprocal rank: number of standard deviations above a random order.

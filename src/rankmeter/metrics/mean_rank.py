@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from rankmeter._choices import SHARED_RANKS
 from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter._evidence.steps import note_column
 from rankmeter.metrics._formula import formula
@@ -19,7 +20,7 @@ _RANKS: dict[str, Any] = {"low": 1.0, "high": math.inf, "increasing": False}
 """The range of ranks, and of their means."""
 
 
-@register("Mean rank", **_RANKS, synonyms=("mr",))
+@register("Mean rank", **_RANKS, synonyms=("mr",), shared=SHARED_RANKS)
 def mean_rank(
     hits: Hits,
     k: int | None = None,
@@ -93,6 +94,7 @@ def _hit_weights(hits: Hits, gain: Weight) -> FloatArray:
     reached=False,
     aggregate="micro",
     synonyms=("percentile_ranking", "expected_percentile_ranking", "mpr"),
+    shared=SHARED_RANKS,
 )
 def percentile_rank(
     hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None, gain: Weight = "binary"
@@ -143,6 +145,7 @@ def percentile_rank(
     reached=False,
     aggregate="micro",
     synonyms=("average_relevance_position",),
+    shared=SHARED_RANKS,
 )
 def relevance_position(hits: Hits, *, gain: Weight = "linear") -> Ratio:
     """Relevance position: mean rank of the relevant items, weighted by gain. Lower is better.
@@ -218,7 +221,9 @@ def last_rank(
     return formula(text, last_hit=result, absent=worst, **terms)
 
 
-@register("Median rank", **_RANKS, aggregate="median", synonyms=("median_of_ranks",))
+@register(
+    "Median rank", **_RANKS, aggregate="median", synonyms=("median_of_ranks",), shared=SHARED_RANKS
+)
 def median_rank(hits: Hits) -> FloatArray:
     """Median rank of the first relevant item, over users. Lower is better.
 
@@ -237,7 +242,13 @@ def median_rank(hits: Hits) -> FloatArray:
     return mean_rank(hits)
 
 
-@register("Geometric mean rank", **_RANKS, aggregate="geometric", synonyms=("geometric_mean_rank",))
+@register(
+    "Geometric mean rank",
+    **_RANKS,
+    aggregate="geometric",
+    synonyms=("geometric_mean_rank",),
+    shared=SHARED_RANKS,
+)
 def gmr(hits: Hits) -> FloatArray:
     """Geometric mean rank (GMR) of the first relevant item, over users. Lower is better.
 
@@ -260,6 +271,7 @@ def gmr(hits: Hits) -> FloatArray:
     open_ties=False,
     aggregate="micro",
     synonyms=("harmonic_mean_rank",),
+    shared=SHARED_RANKS,
 )
 def hmr(hits: Hits) -> Ratio:
     """Harmonic mean rank (HMR) of the first relevant item, over users. Lower is better.

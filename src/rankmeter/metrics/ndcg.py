@@ -8,16 +8,17 @@ from typing import Literal
 
 import numpy as np
 
+from rankmeter._choices import SHARED_RANKS
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._evidence.steps import note_column, note_formula
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._registry import register
+from rankmeter.metrics._registry import ANY_SHARED, register
 from rankmeter.metrics.unjudged import count_hits_above
 from rankmeter.metrics.weights import DISCOUNTS, Discount, cumulative_discount
 
 
-@register("Cumulative gain", high=math.inf)
+@register("Cumulative gain", high=math.inf, shared=SHARED_RANKS)
 def cg(hits: Hits, k: int | None = None) -> FloatArray:
     """Cumulative gain (CG): sum of the gains in the top k.
 
@@ -209,7 +210,7 @@ class _Ideal:
         return self.sum_to(gain * discount, user, rank)
 
 
-@register("Ideal discounted cumulative gain", high=math.inf)
+@register("Ideal discounted cumulative gain", high=math.inf, shared=ANY_SHARED)
 def ideal_dcg(
     hits: Hits, k: int | None = None, *, gain: Gain = "linear", discount: Discount = "log2"
 ) -> FloatArray:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from rankmeter._choices import SHARED_RANKS
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._evidence.steps import note_column
 from rankmeter.errors._checks import check_number
@@ -24,7 +25,7 @@ def _denominator_length(hits: Hits, k: int | None, denominator: PrecisionDenomin
     return length if denominator == "k" else np.minimum(hits.n_relevant, length)
 
 
-@register("Precision", synonyms=("p", "prec"))
+@register("Precision", synonyms=("p", "prec"), shared=SHARED_RANKS)
 def precision(
     hits: Hits, k: int | None = None, *, denominator: PrecisionDenominator = "k"
 ) -> Ratio:
@@ -54,7 +55,7 @@ def precision(
     return Ratio(hits.count(k), _denominator_length(hits, k, denominator), ("hits", "length"))
 
 
-@register("Recall", synonyms=("r", "rec", "sensitivity"))
+@register("Recall", synonyms=("r", "rec", "sensitivity"), shared=SHARED_RANKS)
 def recall(
     hits: Hits, k: int | None = None, *, denominator: Literal["relevant", "min"] = "relevant"
 ) -> Ratio:
@@ -85,7 +86,11 @@ def recall(
     return Ratio(hits.count(k), divisor, ("hits", "relevant"))
 
 
-@register("Hit rate", synonyms=("hr", "hits", "hit", "hit_ratio", "hitrate", "success"))
+@register(
+    "Hit rate",
+    synonyms=("hr", "hits", "hit", "hit_ratio", "hitrate", "success"),
+    shared=SHARED_RANKS,
+)
 def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
     """Hit rate: whether the top k contains anything relevant; averaged, the share of users served.
 
@@ -130,7 +135,7 @@ def _no_hit_probability(size: IntArray, relevant: IntArray, in_top: IntArray) ->
     return probability
 
 
-@register("F-measure", synonyms=("f", "f1", "f_measure", "f_score"))
+@register("F-measure", synonyms=("f", "f1", "f_measure", "f_score"), shared=SHARED_RANKS)
 def f_beta(
     hits: Hits,
     k: int | None = None,
@@ -194,7 +199,12 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
     return formula("hits / relevant", hits=n_hits, relevant=hits.n_relevant)
 
 
-@register("Mean average recall", reached=False, synonyms=("mean_recall", "mean_average_recall"))
+@register(
+    "Mean average recall",
+    reached=False,
+    synonyms=("mean_recall", "mean_average_recall"),
+    shared=SHARED_RANKS,
+)
 def mar(
     hits: Hits, k: int | None = None, *, over: Literal["ranks", "hits"] = "ranks"
 ) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from rankmeter._choices import SHARED_RANKS
 from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter._evidence.steps import is_noting, note_column, note_sum
 from rankmeter.errors import NotEnoughMemoryError
@@ -19,7 +20,9 @@ from rankmeter.metrics.rank_biased_precision import scale_gains
 
 
 @register(
-    "Reciprocal rank", synonyms=("mrr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank")
+    "Reciprocal rank",
+    synonyms=("mrr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank"),
+    shared=SHARED_RANKS,
 )
 def rr(hits: Hits, k: int | None = None) -> FloatArray:
     """Reciprocal rank (RR) of the first hit; 0 without a hit in the top k.
@@ -96,7 +99,7 @@ _MOST_PLACES = 2**28
 _PLACES_AT_ONCE = 2**22
 
 
-@register("Reciprocal ranks", reached=False)
+@register("Reciprocal ranks", reached=False, shared=SHARED_RANKS)
 def rr_all(hits: Hits, k: int | None = None) -> FloatArray:
     """Reciprocal ranks: mean over all relevant items of the user; 0 for those not in the top k.
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankmeter._choices import SHARED_RANKS
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._evidence.steps import note_column
 from rankmeter.errors._checks import check_number
@@ -41,6 +42,7 @@ def _select_judged(nonrelevant: Hits, negative: Negative) -> Hits:
     increasing=False,
     synonyms=("num_nonrel_judged_ret",),
     needs_relevant=False,
+    shared=SHARED_RANKS,
 )
 def n_nonrelevant(
     nonrelevant: Hits, k: int | None = None, *, negative: Negative = "unjudged"
@@ -68,7 +70,7 @@ def n_nonrelevant(
     return _select_judged(nonrelevant, negative).count(k)
 
 
-@register("Judged", needs_relevant=False)
+@register("Judged", needs_relevant=False, shared=SHARED_RANKS)
 def judged(
     hits: Hits,
     nonrelevant: Hits,
@@ -104,7 +106,13 @@ def judged(
     return formula("judged / length", judged=n_judged, length=length)
 
 
-@register("Unjudged", increasing=False, synonyms=("unj", "hole"), needs_relevant=False)
+@register(
+    "Unjudged",
+    increasing=False,
+    synonyms=("unj", "hole"),
+    needs_relevant=False,
+    shared=SHARED_RANKS,
+)
 def unjudged(
     hits: Hits,
     nonrelevant: Hits,
