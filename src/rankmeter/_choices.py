@@ -191,6 +191,11 @@ class Alignment:
         operator = ">=" if self.relevant.startswith(">=") else ">"
         return operator, float(self.relevant.removeprefix(operator))
 
+    @property
+    def permits_negative_gains(self) -> bool:
+        """Whether an item of negative gain can be relevant."""
+        return self.gains != "above" and self.threshold[1] < 0
+
     def is_relevant(self, gain: Any) -> Any:
         """Whether a judged item of this gain, or of each gain in an array, is relevant."""
         operator, threshold = self.threshold
@@ -211,6 +216,9 @@ def round_grade(grade: float) -> float:
     """Round a grade to seven digits, unless it is an integer: 0.1 in single precision is 0.1."""
     return grade if grade.is_integer() else float(f"{grade:.7g}")
 
+
+STAND_INS = {"zero": 0.0, "one": 1.0}
+"""What a user without a value counts as, by the word of the choice (``undefined``, ``extra``)."""
 
 MOST_RESAMPLES = 10**8
 """The most random samples that an interval or a test draws: one number of each is kept."""
@@ -507,6 +515,11 @@ def format_value(value: Any) -> str:
     return (
         "none" if value is None else exact_text(value) if isinstance(value, float) else str(value)
     )
+
+
+def format_bound(end: float) -> str:
+    """Format an end of a range."""
+    return f"{end:g}".replace("-", "−").replace("inf", "∞")
 
 
 def replace_aliases(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -291,7 +291,8 @@ def adjust_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float
     except UsageError as error:
         raise UsageError(f"{entry.label} has no value by chance: {error}") from None
     plain = entry.metric.spec
-    worst = np.full(best.shape, plain.low if plain.increasing else plain.high)
+    low, high = entry.range_of(plain)
+    worst = np.full(best.shape, low if plain.increasing else high)
     note_formula(random, "by_chance", by_chance=random)
     note_formula(best, "perfect", perfect=best)
     share, lowest = (

@@ -39,7 +39,8 @@ class Averaged:
 
     def scale(self, entry: MetricPlan) -> tuple[float, float]:
         """The lowest and the highest possible value of the metric."""
-        return entry.spec.low if self.lowest is None else self.lowest, entry.spec.high
+        low, high = entry.range
+        return low if self.lowest is None else self.lowest, high
 
     @property
     def has_user_values(self) -> bool:

@@ -221,8 +221,7 @@ class _KeptSums:
         for entry in self.plan.metrics:
             moments = self.sums[entry.label].moments
             times = moments.n if entry.averaging.aggregate == "sum" else 1
-            scale = (entry.spec.low, entry.spec.high)
-            low, high = interval_of_moments(moments, self.plan, scale)
+            low, high = interval_of_moments(moments, self.plan, entry.range)
             undefined = self.counts.get(f"undefined {entry.label}", 0)
             estimates[entry.label] = Estimate(
                 entry.label, times * moments.mean, times * low, times * high, moments.sd, moments.n,

@@ -23,13 +23,14 @@ from rankmeter._reading.columns import names_for_role
 from rankmeter._reading.forms import read_columns
 from rankmeter._reading.per_user import read_per_user
 from rankmeter._results.comparison import ValueComparison
+from rankmeter._results.estimates import UNBOUNDED
 from rankmeter._results.result import Result
 from rankmeter._results.segments import Population
 from rankmeter._results.settings import Common, Correction, Family, Settings, Test, Values
 from rankmeter._results.summary import Summary
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.errors._checks import check_number, list_values, option_error, unknown_word_error
-from rankmeter.metrics import ADJUSTED, Spec
+from rankmeter.metrics import ADJUSTED
 from rankmeter.metrics import metric as metric_of
 
 OPTIONS = ("confidence", "interval", "resamples", "seed")
@@ -145,8 +146,12 @@ def compare_stored_values(
     read = read._replace(frame=_with_equal_spellings(read.frame))
     names = read.frame["system"].unique(maintain_order=True).to_list()
     users = read.frame["user"].unique().sort()
-    specs = {e.label: e.spec for result in results.values() for e in result.plan.metrics}
-    metrics = _directions_and_scales(read.frame, specs, lower, scale)
+    known = {
+        e.label: (e.spec.increasing, e.range)
+        for result in results.values()
+        for e in result.plan.metrics
+    }
+    metrics = _directions_and_scales(read.frame, known, lower, scale)
     _refuse_missing_metrics(read.frame, names, metrics)
     by_metric = [
         _metric_values(read.frame, users, names, label, *facts) for label, facts in metrics.items()
@@ -250,7 +255,7 @@ def _values_by_user(name: str, result: Summary) -> pl.DataFrame:
 
 def _directions_and_scales(
     frame: pl.DataFrame,
-    specs: Mapping[str, Spec],
+    known: Mapping[str, tuple[bool, tuple[float, float]]],
     lower: object,
     scale: tuple[float, float] | None,
 ) -> dict[str, tuple[bool, tuple[float, float]]]:
@@ -271,22 +276,24 @@ def _directions_and_scales(
         scale = of_scale[0], of_scale[1]
     properties = {}
     for label in labels:
-        up, ends = True, (-np.inf, np.inf)
-        if spec := specs.get(label) or _find_spec(label):
-            up, ends = spec.increasing, (spec.low, spec.high)
+        up, ends = known.get(label) or _direction_and_range(label)
         if lower is True or label in names:
             up = False
         properties[label] = up, scale or ends
     return properties
 
 
-def _find_spec(label: str) -> Spec | None:
-    """The registry entry of a metric; None if of another tool or adjusted for chance."""
+def _direction_and_range(label: str) -> tuple[bool, tuple[float, float]]:
+    """Of a metric of rankmeter, whether larger is better and its range; else up and any number."""
     try:
         metric = metric_of(label)
     except RankmeterError:
-        return None
-    return None if ADJUSTED in dict(metric.choices) else metric.spec
+        return True, UNBOUNDED
+    choices = dict(metric.choices)
+    if ADJUSTED in choices:
+        return True, UNBOUNDED
+    ends = metric.spec.range({**dict(metric.options), "k": metric.k}, choices)
+    return metric.spec.increasing, ends
 
 
 def _metric_values(

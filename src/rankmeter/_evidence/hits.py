@@ -179,6 +179,15 @@ class Hits:
         return self if self.ideal is None else self.ideal
 
     @cached_property
+    def without_losses(self) -> Hits:
+        """These hits without those of negative gain, whose ranks stay free.
+
+        Of a perfect ranking: the one that gains most, as the items of negative gain are its last.
+        """
+        loses = self.gain < 0
+        return self.where(~loses) if loses.any() else self
+
+    @cached_property
     def unresolved_span(self) -> Span | None:
         """The spans if a tie is unresolved, else None."""
         span = self.span

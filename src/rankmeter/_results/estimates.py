@@ -200,10 +200,11 @@ def _aggregate_with_interval(
     """Mean, sum, median or geometric mean of the values, and the bounds of the interval."""
     if aggregate == "geometric":
         logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
-        ends = math.log(GEOMETRIC_FLOOR), math.log(scale[1]) if scale[1] > 0 else math.inf
+        least, most = (math.log(max(end, GEOMETRIC_FLOOR)) for end in scale)
         summary = moments(logs)
         mean, low, high = map(
-            math.exp, _aggregate_with_interval(logs, summary, "mean", setting, clusters, ends)
+            math.exp,
+            _aggregate_with_interval(logs, summary, "mean", setting, clusters, (least, most)),
         )
         return mean, low, high
     if aggregate == "median":

@@ -265,7 +265,7 @@ def _names_by_fact(facts: Mapping[str, str]) -> dict[str, list[str]]:
 
 def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:
     """Whether a mean has a t interval and values too skewed for it."""
-    if math.isfinite(entry.spec.high) or plan.uses_bootstrap or entry.averaging.aggregate != "mean":
+    if math.isfinite(entry.range[1]) or plan.uses_bootstrap or entry.averaging.aggregate != "mean":
         return False
     averaged = scores.averaged(entry)
     return averaged.state is None and is_skewed(averaged.values)

@@ -8,25 +8,30 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from rankmeter._choices import (
     CHOICES,
     RELEVANCE,
     SETTINGS,
+    STAND_INS,
     Alignment,
     Averaging,
     Input,
     Setting,
     active_choices,
     check_choice,
+    format_bound,
     format_value,
     name_and_aliases,
     refuse_inert_choices,
     replace_aliases,
 )
+from rankmeter._evidence.hits import Hits
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_metrics
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.errors._checks import (
@@ -83,7 +88,19 @@ class MetricPlan:
         """The registry entry of the metric; adjusted for chance, 1 is the best value."""
         if self.candidates is None:
             return self.metric.spec
-        return replace(self.metric.spec, low=-math.inf, high=1.0, increasing=True, reached=False)
+        return replace(
+            self.metric.spec, low=-math.inf, high=1.0, bounds=None, increasing=True, reached=False
+        )
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Lowest and highest value that a user can have."""
+        return self.range_of(self.spec)
+
+    def range_of(self, spec: Spec) -> tuple[float, float]:
+        """`range`, or with the spec of the metric the range of values not adjusted for chance."""
+        options = {**dict(self.metric.options), "k": self.metric.k}
+        return spec.range(options, self.choices_by_name())
 
     @property
     def is_pooled(self) -> bool:
@@ -407,7 +424,7 @@ def _resolve_metric(
     metric_choices = dict(metric.choices)
     # The others come from the name that a tool gives the metric.
     label = metric.label or str(metric)
-    written = (n for n in metric_choices for s in name_and_aliases(n) if f"{s}=" in label)
+    written = [n for n in metric_choices for s in name_and_aliases(n) if f"{s}=" in label]
     refuse_inert_choices(written, data)
     switches = active_choices({**spec.default_choices, **usual, **decided, **metric_choices}, data)
     metric_options = dict(metric.options)
@@ -441,10 +458,87 @@ def _resolve_metric(
         shares = ", ".join(name for name, other in METRICS.items() if other.pools)
         raise UsageError(f"{metric} cannot be pooled (aggregate='micro'): only {shares} can")
     resolved = Metric(metric.name, metric.k)(**options)
-    return MetricPlan(
+    entry = MetricPlan(
         label, resolved, alignment, averaging, metric, frozenset(switches), candidates,
         has_ties_of_tool=usual.get("ties") == alignment.ties,
     )  # fmt: skip
+    return _settle_stand_ins(entry, {*decided, *written}, usual, convention)
+
+
+_NO_STAND_IN = {"undefined": "skip", "extra": "ignore"}
+"""The values of choices that count no user as a number that a metric does not compute."""
+
+
+def _settle_stand_ins(
+    entry: MetricPlan, asked: Collection[str], usual: Mapping[str, Any], convention: Convention
+) -> MetricPlan:
+    """Refuse the number of a user without a value where it is none of the metric, or a reward.
+
+    A tool keeps its own numbers for its own metrics; for others its users without a value do not
+    count.
+    """
+    is_known = has_metric(convention.name, entry.metric.name)
+    for name, nothing in _NO_STAND_IN.items():
+        word = getattr(entry.averaging, name)
+        if word not in STAND_INS or _accepts_stand_in(entry, STAND_INS[word]):
+            continue
+        if name in asked and not (is_known and usual.get(name) == word):
+            raise UsageError(_stand_in_message(entry, name, word), option=name, got=word)
+        if not is_known:
+            averaging = replace(entry.averaging, **{name: nothing})
+            entry = replace(entry, averaging=averaging)
+    return entry
+
+
+def _accepts_stand_in(entry: MetricPlan, number: float) -> bool:
+    """Whether users without a value can count as a number without a reward for a missed item."""
+    spec, computed = entry.spec, replace(entry, averaging=Averaging())
+    low, high = computed.range
+    if spec.whole:  # no user has a value
+        return True
+    if not low <= number <= high:
+        return False
+    if not spec.increasing:
+        return number == high
+    return number < high or not _is_undefined_for_a_miss(entry)
+
+
+def _is_undefined_for_a_miss(entry: MetricPlan) -> bool:
+    """Whether a metric of hits has no value for a user with a relevant item that is not ranked."""
+    spec, nothing, one = entry.metric.spec, np.zeros(0), np.ones(1, dtype=np.int64)
+    if not {"hits", "nonrelevant"}.issuperset(spec.needs):
+        return False
+    perfect = Hits.perfect(np.array([0, 1]), np.ones(1))
+    hits = Hits(np.zeros(2, dtype=np.int64), nothing, nothing, one, one, ideal=perfect)
+    k = [entry.metric.k] if spec.cutoff else []
+    try:
+        values = spec.function(*[hits for _ in spec.needs], *k, **dict(entry.metric.options))
+    except UsageError:
+        return False
+    return bool(np.isnan(values).any())
+
+
+def _stand_in_message(entry: MetricPlan, name: str, word: str) -> str:
+    """Explain why users without a value cannot count as a number, and what to write instead."""
+    low, high = replace(entry, averaging=Averaging()).range
+    metric, number = entry.metric.name, STAND_INS[word]
+    better = "higher" if entry.spec.increasing else "lower"
+    reason = (
+        f"would reward them: {better} is better"
+        if low <= number <= high
+        else f"is no value of {metric}, which is from {format_bound(low)} to {format_bound(high)}"
+    )
+    who = "without a value" if name == "undefined" else "without ground truth"
+    absent = (
+        f", or say what a missed item counts: {metric}(absent=next)"
+        if "absent" in entry.spec.options
+        else ""
+    )
+    return (
+        f"{entry.label}: {name}={word!r} counts users {who} as {number:g}, which {reason}. Choose "
+        f"{name}={_NO_STAND_IN[name]!r}{absent}. For other metrics alone, write it inside their "
+        f"names: ndcg({name}={word})"
+    )
 
 
 def _refuse_contradictions(alignment: Alignment) -> None:

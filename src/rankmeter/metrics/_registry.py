@@ -15,12 +15,18 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from rankmeter._choices import CHOICES, SHARED_RANKS, permitted_words_and_types
+from rankmeter._choices import (
+    CHOICES,
+    SHARED_RANKS,
+    STAND_INS,
+    Alignment,
+    permitted_words_and_types,
+)
 from rankmeter._evidence.hits import BoolArray, FloatArray, Hits
 from rankmeter._evidence.lists import Lists
 from rankmeter._evidence.steps import note_value
@@ -29,6 +35,9 @@ from rankmeter.metrics.states import Exposure, Ratio, State, Weighted
 
 MetricFunction = Callable[..., FloatArray]
 """``(*evidence, k, **options) -> float64 array of shape (n_users,)``, or without ``k``."""
+
+Bounds = Callable[[Mapping[str, Any], Alignment], tuple[float, float]]
+"""From the options of a metric, and the choices that make its hits, to its range."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -158,8 +167,8 @@ class Spec:
         Its evidence, in the order of its parameters: keys of `EVIDENCE`.
     spares : frozenset of str
         The evidence that some options do without; it is None if it was not given.
-    low, high, increasing, reached, open_ties, shared, aggregate, synonyms, at, borders
-        As in `register`.
+    low, high, bounds, increasing, reached, open_ties, shared, aggregate, synonyms, at, borders
+        As in `register`; `range` is the range under any options and choices.
     cutoff : bool
         Whether it takes ``@k``.
     state, both : callable, optional
@@ -189,6 +198,7 @@ class Spec:
     both: Callable[..., tuple[FloatArray, State]] | None = None
     weighted: bool = False
     borders: Callable[[Mapping[str, Any]], list[Any]] | None = None
+    bounds: Bounds | None = None
     options: Mapping[str, Option] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -245,6 +255,28 @@ class Spec:
         end = self.high if self.increasing else self.low
         return end if self.reached and math.isfinite(end) else None
 
+    def range(
+        self,
+        options: Mapping[str, Any] | None = None,
+        choices: Mapping[str, Any] | None = None,
+    ) -> tuple[float, float]:
+        """Lowest and highest value that a user can have under some options and choices.
+
+        Options and choices that are not given have their defaults, required options an example;
+        the cutoff is the option ``k``.
+        Where a choice counts a user without a value as 0 or 1, that number is a value, too.
+        """
+        ends, chosen = (self.low, self.high), choices or {}
+        if self.bounds is not None:
+            defaults = {n: o.values[0] for n, o in self.options.items() if o.values}
+            names = (field.name for field in fields(Alignment) if field.name in chosen)
+            alignment = Alignment(**{name: chosen[name] for name in names})
+            ends = self.bounds({"k": None, **defaults, **(options or {})}, alignment)
+        if not self.whole:
+            words = (chosen.get("undefined"), chosen.get("extra"))
+            ends = (*ends, *(STAND_INS[word] for word in words if word in STAND_INS))
+        return min(ends), max(ends)
+
     @property
     def example(self) -> dict[str, Any]:
         """Example values of the options without a default."""
@@ -294,6 +326,7 @@ def register(
     synonyms: tuple[str, ...] = (),
     at: str = "",
     borders: Callable[[Mapping[str, Any]], list[Any]] | None = None,
+    bounds: Bounds | None = None,
 ) -> Callable[[Callable[P, FloatArray | State]], Callable[P, FloatArray]]:
     """Register a function from evidence to one number per user as a metric.
 
@@ -309,7 +342,7 @@ def register(
     ----------
     title : str
     low, high : float
-        Range of the values, if no gain is negative.
+        Range of the values with default options and choices.
     increasing : bool
         Whether larger is better.
     reached : bool
@@ -336,6 +369,9 @@ def register(
     borders : callable, optional
         From the options to pairs of `head` and `size`, as in `tail_share`: where the metric
         separates popular items from others. Items at such a border are counted.
+    bounds : callable, optional
+        From the options, ``k`` among them, and the choices that make the hits, to the range, for a
+        metric whose range depends on them. Without it the range is always from `low` to `high`.
 
     Raises
     ------
@@ -348,7 +384,7 @@ def register(
             function, title, low=low, high=high, increasing=increasing, reached=reached,
             open_ties=open_ties, shared=shared, needs_relevant=needs_relevant,
             needs_items=needs_items, synonyms=synonyms, number_option=at, aggregate=aggregate,
-            borders=borders,
+            borders=borders, bounds=bounds,
         )  # fmt: skip
         _refuse_taken_names(spec)
         METRICS[spec.name] = spec

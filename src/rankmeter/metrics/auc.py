@@ -8,6 +8,7 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import ANY, COUNTS_REPEATS, vary
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.confusion_matrix import check_catalogue
 from rankmeter.metrics.states import Defined, Ratio
@@ -17,6 +18,7 @@ Absent = Literal["random", "last"]
 
 @register(
     "Area under the ROC curve",
+    bounds=COUNTS_REPEATS,
     reached=False,
     synonyms=("roc_auc", "roc_auc_score"),
     shared=("realistic", "together"),
@@ -64,6 +66,7 @@ def auc(
 
 @register(
     "AUC weighted by user",
+    bounds=COUNTS_REPEATS,
     reached=False,
     aggregate="micro",
     synonyms=("group_auc",),
@@ -141,7 +144,12 @@ def _count_misses_above(hits: Hits) -> FloatArray:
     return np.repeat(above, groups.hits)
 
 
-@register("AUC of the top k", open_ties=False, synonyms=("limited_auc", "auc_at_k", "roc_auc_at_k"))
+@register(
+    "AUC of the top k",
+    bounds=COUNTS_REPEATS,
+    open_ties=False,
+    synonyms=("limited_auc", "auc_at_k", "roc_auc_at_k"),
+)
 def lauc(
     hits: Hits,
     k: int | None = None,
@@ -299,6 +307,7 @@ def _expected_remaining_of_hit(
 
 @register(
     "Ordered pair accuracy",
+    bounds=vary(repeated=ANY),
     reached=False,
     synonyms=("ordered_pair_accuracy",),
     shared=("realistic", "together"),

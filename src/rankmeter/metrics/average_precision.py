@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
-from rankmeter._choices import SHARED_RANKS
+from rankmeter._choices import SHARED_RANKS, Alignment
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._evidence.steps import note_column, note_expectation, note_formula
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import COUNTS_REPEATS, SHARE
 from rankmeter.metrics._registry import register
 from rankmeter.metrics.weights import cumulative_discount
 
 
+def _ap_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    divides_by_ranks = options["denominator"] in ("k", "hits", "all")
+    return SHARE if divides_by_ranks else COUNTS_REPEATS(options, choices)
+
+
 @register(
     "Average precision",
+    bounds=_ap_bounds,
     synonyms=("map", "average_precision", "mean_average_precision"),
     shared=("together",),
 )
@@ -153,7 +161,9 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
     return formula("sum / depth", sum=total, depth=last)
 
 
-@register("Set average precision", synonyms=("set_map",), shared=SHARED_RANKS)
+@register(
+    "Set average precision", bounds=COUNTS_REPEATS, synonyms=("set_map",), shared=SHARED_RANKS
+)
 def set_ap(hits: Hits) -> FloatArray:
     """Set average precision: precision times recall; every hit has the precision of the whole list.
 

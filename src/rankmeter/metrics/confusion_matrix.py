@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._choices import SHARED_RANKS
+from rankmeter._choices import SHARED_RANKS, Alignment
 from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import counted, option_error
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import ANY, vary
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.counts import n_hits, n_ranked, n_relevant
 from rankmeter.metrics.states import Defined, Ratio
@@ -26,7 +28,19 @@ def check_catalogue(hits: Hits, k: int | None, n_items: int | None) -> None:
         raise option_error("n_items", size, n_items, extent=max_items)
 
 
-@register("Accuracy", synonyms=("acc",), needs_relevant=False, shared=SHARED_RANKS)
+def _accuracy_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    k, n_items = options["k"], options["n_items"]
+    low = 0.0 if options["chosen"] == "ranked" or k is None else -k / n_items
+    return vary((low, 1.0), repeated=ANY)(options, choices)
+
+
+@register(
+    "Accuracy",
+    bounds=_accuracy_bounds,
+    synonyms=("acc",),
+    needs_relevant=False,
+    shared=SHARED_RANKS,
+)
 def accuracy(
     hits: Hits,
     k: int | None = None,
@@ -49,8 +63,8 @@ def accuracy(
     Notes
     -----
     (TP + TN) / n_items. Read it with care: obviously irrelevant items dominate it, so recommending
-    nothing scores 1 - n_relevant / n_items; and it ignores order. With ``k`` it is
-    below 0 if k exceeds the catalogue.
+    nothing scores 1 - n_relevant / n_items; and it ignores order. With ``chosen=k``
+    empty places can make it negative, down to -k / n_items.
 
     Examples
     --------
@@ -114,6 +128,7 @@ def fallout(
 @register(
     "Matthews correlation",
     low=-1.0,
+    bounds=vary((-1.0, 1.0), repeated=ANY),
     synonyms=("matthews_corrcoef", "phi_coefficient"),
     shared=SHARED_RANKS,
 )

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Catalogue, Lists, Popularity
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import SHARE, UP
 from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.states import Exposure, Statistic, statistic_of_counts
 from rankmeter.metrics.weights import deduplicate
 
 
+def _coverage_bounds(options: Mapping[str, Any], _: Alignment) -> tuple[float, float]:
+    return SHARE if options["scale"] == "share" else UP
+
+
 @register(
     "Catalogue coverage",
+    bounds=_coverage_bounds,
     aggregate="micro",
     synonyms=("catalog_coverage", "catalogue_coverage", "item_coverage", "aggregate_diversity"),
 )

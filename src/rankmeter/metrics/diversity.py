@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import FloatArray, ratio
 from rankmeter._evidence.lists import Likeness, Lists
 from rankmeter._evidence.steps import is_noting, note_column, note_sum
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import UP, UP_TO_ONE, weighted_by_relevance
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.distances import CELLS, Distance, Space
 from rankmeter.metrics.weights import RankDiscount, Relevance, discount_function, relevance_weights
 
 
-@register("Intra-list diversity", high=math.inf, synonyms=("intra_list_diversity",))
+def _ild_bounds(options: Mapping[str, Any], _: Alignment) -> tuple[float, float]:
+    return UP_TO_ONE if options["inverse"] else UP
+
+
+@register(
+    "Intra-list diversity",
+    high=math.inf,
+    bounds=_ild_bounds,
+    synonyms=("intra_list_diversity",),
+)
 def ild(
     lists: Lists,
     likeness: Likeness,
@@ -76,7 +88,11 @@ def ild(
     return formula("1 - mean", mean=mean) if inverse else mean
 
 
-@register("Rank- and relevance-aware intra-list diversity", high=math.inf)
+@register(
+    "Rank- and relevance-aware intra-list diversity",
+    high=math.inf,
+    bounds=weighted_by_relevance,
+)
 def eild(
     lists: Lists,
     likeness: Likeness,

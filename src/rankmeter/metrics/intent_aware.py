@@ -16,6 +16,7 @@ from rankmeter._evidence.steps import note_column, note_sum
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import check_fraction, check_number
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import SIGNED_SHARE_OF_IDEAL
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.category_diversity import category_counts
 from rankmeter.metrics.distances import CELLS
@@ -296,7 +297,7 @@ def ap_ia(lists: Lists, relevant: Lists, categories: Features, k: int | None = N
     return formula("sum / asked", nothing=np.nan, sum=total, asked=n_categories)
 
 
-@register("D-sharp-NDCG", reached=False, synonyms=("d_sharp",))
+@register("D-sharp-NDCG", bounds=SIGNED_SHARE_OF_IDEAL, reached=False, synonyms=("d_sharp",))
 def d_sharp_ndcg(
     lists: Lists,
     relevant: Lists,
@@ -340,7 +341,7 @@ def d_sharp_ndcg(
     weights = note_column(weight(top.rank.astype(np.float64)), "discount", top)
     dcg = top.sum(note_column(_category_gain_sums(top, categories), "gain of all", top) * weights)
     best = _category_gain_sums(relevant, categories)
-    best = best[np.lexsort((-best, relevant.user))]
+    best = np.maximum(best[np.lexsort((-best, relevant.user))], 0.0)  # without losses
     is_first = relevant.rank <= (relevant.item.size if k is None else k)
     best = best * is_first * weight(relevant.rank.astype(np.float64))
     ideal = np.bincount(relevant.user, best, minlength=relevant.n_users)

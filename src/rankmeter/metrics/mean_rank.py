@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._choices import SHARED_RANKS
+from rankmeter._choices import SHARED_RANKS, Alignment
 from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter._evidence.steps import note_column
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import ANY, vary
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.confusion_matrix import check_catalogue
 from rankmeter.metrics.reciprocal_rank import expected_first_weight
@@ -20,7 +22,12 @@ _RANKS: dict[str, Any] = {"low": 1.0, "high": math.inf, "increasing": False}
 """The range of ranks, and of their means."""
 
 
-@register("Mean rank", **_RANKS, synonyms=("mr",), shared=SHARED_RANKS)
+def _absent_bounds(options: Mapping[str, Any], _: Alignment) -> tuple[float, float]:
+    absent = options["absent"]
+    return (1.0 if isinstance(absent, str) else min(1.0, float(absent))), math.inf
+
+
+@register("Mean rank", **_RANKS, bounds=_absent_bounds, synonyms=("mr",), shared=SHARED_RANKS)
 def mean_rank(
     hits: Hits,
     k: int | None = None,
@@ -63,9 +70,10 @@ def mean_rank(
         total = hits.sum(hits.weigh(lambda rank: rank, k))
         n_hits = hits.count(k)
         if worst is not None:
+            missed = np.maximum(hits.n_relevant - n_hits, 0.0)  # repeated items count each time
             return formula(
                 "(sum + missed * absent) / relevant", nothing=np.nan, sum=total,
-                missed=hits.n_relevant - n_hits, absent=worst, relevant=hits.n_relevant,
+                missed=missed, absent=worst, relevant=hits.n_relevant,
             )  # fmt: skip
         return formula("sum / hits", nothing=np.nan, sum=total, hits=n_hits)
     if hits.tied:
@@ -83,6 +91,18 @@ def mean_rank(
 Weight = Literal["binary", "linear"]
 
 
+def _percentile_rank_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    negative = None if options["gain"] == "binary" else ANY
+    return vary((0.0, 100.0), repeated=ANY, negative=negative)(options, choices)
+
+
+def _relevance_position_bounds(
+    options: Mapping[str, Any], choices: Alignment
+) -> tuple[float, float]:
+    negative = None if options["gain"] == "binary" else ANY
+    return vary((1.0, math.inf), negative=negative)(options, choices)
+
+
 def _hit_weights(hits: Hits, gain: Weight) -> FloatArray:
     return np.ones_like(hits.gain) if gain == "binary" else hits.gain
 
@@ -90,6 +110,7 @@ def _hit_weights(hits: Hits, gain: Weight) -> FloatArray:
 @register(
     "Percentile rank",
     high=100.0,
+    bounds=_percentile_rank_bounds,
     increasing=False,
     reached=False,
     aggregate="micro",
@@ -142,6 +163,7 @@ def percentile_rank(
 @register(
     "Relevance position",
     **_RANKS,
+    bounds=_relevance_position_bounds,
     reached=False,
     aggregate="micro",
     synonyms=("average_relevance_position",),
@@ -177,6 +199,7 @@ def relevance_position(hits: Hits, *, gain: Weight = "linear") -> Ratio:
 @register(
     "Rank of the last relevant item",
     **_RANKS,
+    bounds=_absent_bounds,
     reached=False,
     synonyms=("coverage_error", "coverage_depth"),
 )

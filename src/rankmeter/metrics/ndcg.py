@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import numpy as np
 
-from rankmeter._choices import SHARED_RANKS
+from rankmeter._choices import SHARED_RANKS, Alignment
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._evidence.steps import note_column, note_formula
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import (
+    ANY,
+    COUNTS_REPEATS,
+    SHARE,
+    SIGNED,
+    SIGNED_SHARE_OF_IDEAL,
+    UP,
+    vary,
+)
 from rankmeter.metrics._registry import ANY_SHARED, register
 from rankmeter.metrics.unjudged import count_hits_above
 from rankmeter.metrics.weights import DISCOUNTS, Discount, cumulative_discount
 
 
-@register("Cumulative gain", high=math.inf, shared=SHARED_RANKS)
+@register("Cumulative gain", high=math.inf, bounds=SIGNED, shared=SHARED_RANKS)
 def cg(hits: Hits, k: int | None = None) -> FloatArray:
     """Cumulative gain (CG): sum of the gains in the top k.
 
@@ -60,7 +69,11 @@ GAINS: dict[str, Callable[[FloatArray], FloatArray]] = {
 }
 
 
-@register("Discounted cumulative gain", high=math.inf)
+def _dcg_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    return UP if options["gain"] == "binary" else SIGNED(options, choices)
+
+
+@register("Discounted cumulative gain", high=math.inf, bounds=_dcg_bounds)
 def dcg(
     hits: Hits, k: int | None = None, *, gain: Gain = "linear", discount: Discount = "log2"
 ) -> FloatArray:
@@ -100,14 +113,27 @@ def dcg(
     return hits.sum_top(k, (dcg, gain, discount), lambda: gain_terms(weight(hits.rank)))
 
 
-@register("Normalized discounted cumulative gain", synonyms=("ndcg_cut", "normalized_dcg"))
+def _ndcg_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    binary, ones = options["gain"] == "binary", options["ideal"] == "ones"
+    if binary:
+        return SHARE if ones else COUNTS_REPEATS(options, choices)
+    if options["ideal"] == "complete":
+        return vary(repeated=UP, negative=ANY)(options, choices)
+    return (SIGNED if ones else SIGNED_SHARE_OF_IDEAL)(options, choices)
+
+
+@register(
+    "Normalized discounted cumulative gain",
+    bounds=_ndcg_bounds,
+    synonyms=("ndcg_cut", "normalized_dcg"),
+)
 def ndcg(
     hits: Hits,
     k: int | None = None,
     *,
     gain: Gain = "linear",
     discount: Discount = "log2",
-    ideal: Literal["truth", "uncut", "ranked", "retrieved", "ones"] = "truth",
+    ideal: Literal["truth", "uncut", "ranked", "retrieved", "ones", "complete"] = "truth",
 ) -> FloatArray:
     """Normalized discounted cumulative gain (NDCG): DCG over that of the ideal ranking.
 
@@ -118,10 +144,13 @@ def ndcg(
     discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
         As in `dcg`; the base of the logarithm cancels. With ``reciprocal`` it is the normalized
         cumulative reciprocal rank.
-    ideal : {"truth", "uncut", "ranked", "retrieved", "ones"}
+    ideal : {"truth", "uncut", "ranked", "retrieved", "ones", "complete"}
         The best ranking of the truth, cut at k; the same, not cut, or cut at min(k, n_ranked); the
         best order of the items that the ranking contains; or k items of gain 1, whether or not so
-        many are relevant.
+        many are relevant, which larger gains exceed: values have no limit then. Items of negative
+        gain are left out of the best ranking, as they only lower its sum; but not of the
+        ``complete`` one, as in LensKit, which is otherwise that of the truth, and which a ranking
+        without them exceeds.
 
     Notes
     -----
@@ -141,17 +170,18 @@ def ndcg(
     if ideal == "ones":
         best = cumulative_discount(discount, hits.length(k))
     elif ideal == "retrieved":
-        best = dcg(Hits.perfect(hits.offsets, hits.gain), k, gain=gain, discount=discount)
+        retrieved = Hits.perfect(hits.offsets, hits.gain)
+        best = ideal_dcg(retrieved, k, gain=gain, discount=discount)
         best = np.where(np.isnan(best), 0.0, best)
     else:
         perfect, cutoff = hits.best, None if ideal == "uncut" else k
         if ideal == "ranked":
             perfect = perfect.where(perfect.rank <= hits.depth(k)[perfect.user])
-        best = dcg(perfect, cutoff, gain=gain, discount=discount)
+        of_ranking = dcg if ideal == "complete" else ideal_dcg
+        best = of_ranking(perfect, cutoff, gain=gain, discount=discount)
     fallback = 0.0 if ideal in ("ranked", "retrieved", "ones") else np.nan
-    # Negative gains can make an ideal negative: only an ideal of nothing is undefined.
     result: FloatArray = np.full(hits.n_users, fallback)
-    np.divide(value, best, out=result, where=best != 0)
+    np.divide(value, best, out=result, where=best != 0)  # negative only if complete
     return note_formula(result, "dcg / ideal", dcg=value, ideal=best)
 
 
@@ -223,7 +253,7 @@ def ideal_dcg(
 
     Notes
     -----
-    Shows how much can be gained, not how good the ranking is.
+    Shows how much can be gained, not how good the ranking is. Items of negative gain are left out.
 
     Examples
     --------
@@ -234,10 +264,11 @@ def ideal_dcg(
     >>> round(result["ideal_dcg"].mean, 4)
     3.6309
     """
-    return dcg(hits.best, k, gain=gain, discount=discount)
+    perfect = hits.best if gain == "binary" else hits.best.without_losses
+    return dcg(perfect, k, gain=gain, discount=discount)
 
 
-@register("NDCG over hits", open_ties=False)
+@register("NDCG over hits", bounds=COUNTS_REPEATS, open_ties=False)
 def ndcg_rel(hits: Hits) -> FloatArray:
     """NDCG over hits: NDCG at the rank of each relevant item, averaged.
 
@@ -270,7 +301,7 @@ def ndcg_rel(hits: Hits) -> FloatArray:
     return formula(text, sum=at_hits, missed=missed, dcg=final_dcg, ideal=best, relevant=ideal.n)
 
 
-@register("NDCG over gain levels", open_ties=False)
+@register("NDCG over gain levels", bounds=SIGNED_SHARE_OF_IDEAL, open_ties=False)
 def rndcg(hits: Hits) -> FloatArray:
     """NDCG over gain levels: NDCG at the last rank of each level in the ideal ranking, averaged.
 
@@ -310,7 +341,12 @@ def rndcg(hits: Hits) -> FloatArray:
     return formula(text, sum=total, longer=longer, at_the_end=end, turns=points)
 
 
-@register("G", open_ties=False)
+def _g_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    binary = options["gain"] == "binary"
+    return (COUNTS_REPEATS if binary else SIGNED_SHARE_OF_IDEAL)(options, choices)
+
+
+@register("G", bounds=_g_bounds, open_ties=False)
 def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray:
     """Gain discounted by what better rankings would have gained above, instead of by rank.
 

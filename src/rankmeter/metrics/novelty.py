@@ -9,6 +9,7 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._evidence.lists import Likeness, Lists, Popularity, Profiles
+from rankmeter.metrics._ranges import weighted_by_relevance
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.distances import Distance, Space
 from rankmeter.metrics.states import Ratio
@@ -74,7 +75,7 @@ def novelty(
     return mean_over_items(top, information[top.item], k if denominator == "k" else None)
 
 
-@register("Expected popularity complement", high=math.inf)
+@register("Expected popularity complement", high=math.inf, bounds=weighted_by_relevance)
 def epc(
     lists: Lists,
     popularity: Popularity,
@@ -123,7 +124,7 @@ def epc(
     return weighted_mean(top, values, discount, p, k if denominator == "k" else None)
 
 
-@register("Expected free discovery", high=math.inf)
+@register("Expected free discovery", high=math.inf, bounds=weighted_by_relevance)
 def efd(
     lists: Lists,
     popularity: Popularity,
@@ -198,7 +199,7 @@ def unseen(
     return mean_over_items(top, (~is_seen).astype(np.float64), k if denominator == "k" else None)
 
 
-@register("Expected profile distance", high=math.inf)
+@register("Expected profile distance", high=math.inf, bounds=weighted_by_relevance)
 def epd(
     lists: Lists,
     profiles: Profiles,

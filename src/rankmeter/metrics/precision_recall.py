@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._choices import SHARED_RANKS
+from rankmeter._choices import SHARED_RANKS, Alignment
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._evidence.steps import note_column
 from rankmeter.errors._checks import check_number
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import COUNTS_REPEATS, SHARE
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Ratio
 
@@ -25,7 +27,12 @@ def _denominator_length(hits: Hits, k: int | None, denominator: PrecisionDenomin
     return length if denominator == "k" else np.minimum(hits.n_relevant, length)
 
 
-@register("Precision", synonyms=("p", "prec"), shared=SHARED_RANKS)
+def _precision_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    divides_by_ranks = options["denominator"] != "relevant"
+    return SHARE if divides_by_ranks else COUNTS_REPEATS(options, choices)
+
+
+@register("Precision", bounds=_precision_bounds, synonyms=("p", "prec"), shared=SHARED_RANKS)
 def precision(
     hits: Hits, k: int | None = None, *, denominator: PrecisionDenominator = "k"
 ) -> Ratio:
@@ -55,7 +62,9 @@ def precision(
     return Ratio(hits.count(k), _denominator_length(hits, k, denominator), ("hits", "length"))
 
 
-@register("Recall", synonyms=("r", "rec", "sensitivity"), shared=SHARED_RANKS)
+@register(
+    "Recall", bounds=COUNTS_REPEATS, synonyms=("r", "rec", "sensitivity"), shared=SHARED_RANKS
+)
 def recall(
     hits: Hits, k: int | None = None, *, denominator: Literal["relevant", "min"] = "relevant"
 ) -> Ratio:
@@ -135,7 +144,12 @@ def _no_hit_probability(size: IntArray, relevant: IntArray, in_top: IntArray) ->
     return probability
 
 
-@register("F-measure", synonyms=("f", "f1", "f_measure", "f_score"), shared=SHARED_RANKS)
+@register(
+    "F-measure",
+    bounds=COUNTS_REPEATS,
+    synonyms=("f", "f1", "f_measure", "f_score"),
+    shared=SHARED_RANKS,
+)
 def f_beta(
     hits: Hits,
     k: int | None = None,
@@ -201,6 +215,7 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
 
 @register(
     "Mean average recall",
+    bounds=COUNTS_REPEATS,
     reached=False,
     synonyms=("mean_recall", "mean_average_recall"),
     shared=SHARED_RANKS,

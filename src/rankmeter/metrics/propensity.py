@@ -12,6 +12,7 @@ from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._evidence.lists import Popularity, Propensity
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import check_fraction, check_number, option_error
+from rankmeter.metrics._ranges import COUNTS_REPEATS
 from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.popularity import Border, mask_long_tail
 from rankmeter.metrics.states import Defined, Weighted
@@ -20,7 +21,7 @@ from rankmeter.metrics.weights import RankDiscount, discount_function
 Cold = Literal["skip", "rarest"]
 
 
-@register("Self-normalized inverse propensity score", reached=False)
+@register("Self-normalized inverse propensity score", bounds=COUNTS_REPEATS, reached=False)
 def snips(
     hits: Hits,
     propensity: Propensity | None,
@@ -183,7 +184,12 @@ def _stratum_borders(options: Mapping[str, Any]) -> list[Border]:
     return [("interactions", options[end]) for end in ends]
 
 
-@register("Recall of a popularity stratum", reached=False, borders=_stratum_borders)
+@register(
+    "Recall of a popularity stratum",
+    bounds=COUNTS_REPEATS,
+    reached=False,
+    borders=_stratum_borders,
+)
 def stratum_recall(
     hits: Hits,
     popularity: Popularity,

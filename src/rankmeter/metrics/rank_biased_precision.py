@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._evidence.steps import note_column
 from rankmeter.errors._checks import check_fraction, exact_text, option_error
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import COUNTS_REPEATS, SHARE, SIGNED, SIGNED_SHARE
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.weights import geometric_weight
 
@@ -25,7 +28,17 @@ def scale_gains(hits: Hits, max_gain: float | None) -> FloatArray:
     return hits.gain / max_gain
 
 
-@register("Rank-biased precision", reached=False, synonyms=("rank_biased_precision",))
+def _rbp_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    if options["gain"] == "linear" and options["max_gain"] is None:
+        return SIGNED(options, choices)
+    signed = SHARE if options["max_gain"] is None else SIGNED_SHARE(options, choices)
+    repeated = COUNTS_REPEATS(options, choices) if options["normalize"] else SHARE
+    return min(signed[0], repeated[0]), max(signed[1], repeated[1])
+
+
+@register(
+    "Rank-biased precision", bounds=_rbp_bounds, reached=False, synonyms=("rank_biased_precision",)
+)
 def rbp(
     hits: Hits,
     k: int | None = None,
@@ -117,7 +130,7 @@ def rbp_residual(
     return formula("1 - (relevant + nonrelevant)", relevant=first, nonrelevant=second)
 
 
-@register("Compatibility", open_ties=False, synonyms=("compat",))
+@register("Compatibility", bounds=COUNTS_REPEATS, open_ties=False, synonyms=("compat",))
 def compatibility(
     hits: Hits, *, p: Annotated[float, Example(0.8)] = 0.95, normalize: bool = True
 ) -> FloatArray:

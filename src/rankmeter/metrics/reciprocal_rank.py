@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._choices import SHARED_RANKS
+from rankmeter._choices import SHARED_RANKS, Alignment
 from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter._evidence.steps import is_noting, note_column, note_sum
 from rankmeter.errors import NotEnoughMemoryError
 from rankmeter.errors._checks import check_number, option_error
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import (
+    COUNTS_REPEATS,
+    SHARE,
+    SIGNED_SHARE,
+    SIGNED_SHARE_OF_IDEAL,
+)
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.ndcg import LARGEST_GRADE
 from rankmeter.metrics.rank_biased_precision import scale_gains
@@ -99,7 +105,7 @@ _MOST_PLACES = 2**28
 _PLACES_AT_ONCE = 2**22
 
 
-@register("Reciprocal ranks", reached=False, shared=SHARED_RANKS)
+@register("Reciprocal ranks", bounds=COUNTS_REPEATS, reached=False, shared=SHARED_RANKS)
 def rr_all(hits: Hits, k: int | None = None) -> FloatArray:
     """Reciprocal ranks: mean over all relevant items of the user; 0 for those not in the top k.
 
@@ -120,7 +126,16 @@ def rr_all(hits: Hits, k: int | None = None) -> FloatArray:
     return formula("sum / relevant", sum=total, relevant=hits.n_relevant)
 
 
-@register("Expected reciprocal rank", reached=False, synonyms=("expected_reciprocal_rank",))
+def _err_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    return SHARE if options["gain"] == "binary" else SIGNED_SHARE(options, choices)
+
+
+@register(
+    "Expected reciprocal rank",
+    bounds=_err_bounds,
+    reached=False,
+    synonyms=("expected_reciprocal_rank",),
+)
 def err(
     hits: Hits,
     k: int | None = None,
@@ -238,7 +253,12 @@ def _sum_expected_cascade(
     return note_sum(total, terms, hits, groups.above + 1)
 
 
-@register("Normalized expected reciprocal rank")
+def _nerr_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    binary = options["gain"] == "binary"
+    return (COUNTS_REPEATS if binary else SIGNED_SHARE_OF_IDEAL)(options, choices)
+
+
+@register("Normalized expected reciprocal rank", bounds=_nerr_bounds)
 def nerr(
     hits: Hits,
     k: int | None = None,
@@ -256,7 +276,7 @@ def nerr(
 
     Notes
     -----
-    Source: as `err`.
+    The ideal ranking leaves out items of negative gain. Source: as `err`.
 
     Examples
     --------
@@ -267,11 +287,12 @@ def nerr(
     0.5
     """
     value = err(hits, k, max_gain=max_gain, gain=gain, stop=stop)
-    best = err(hits.best, k, max_gain=max_gain, gain=gain, stop=stop)
+    perfect = hits.best if gain == "binary" else hits.best.without_losses
+    best = err(perfect, k, max_gain=max_gain, gain=gain, stop=stop)
     return formula("err / ideal", nothing=np.nan, err=value, ideal=best)
 
 
-@register("PFound", reached=False)
+@register("PFound", bounds=SIGNED_SHARE, reached=False)
 def pfound(
     hits: Hits,
     k: int | None = None,

@@ -13,6 +13,7 @@ from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._evidence.steps import note_column
 from rankmeter.errors._checks import check_number
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import COUNTS_REPEATS
 from rankmeter.metrics._registry import Example, register
 
 Negative = Literal["unjudged", "nonrelevant"]
@@ -146,7 +147,9 @@ def unjudged(
     return formula("(shown - judged) / length", shown=depth, judged=n_judged, length=length)
 
 
-@register("Binary preference", open_ties=False, synonyms=("binary_preference",))
+@register(
+    "Binary preference", bounds=COUNTS_REPEATS, open_ties=False, synonyms=("binary_preference",)
+)
 def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> FloatArray:
     """Binary preference (bpref): how often relevant items rank above judged nonrelevant ones.
 
@@ -182,7 +185,13 @@ def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> 
     return formula("sum / relevant", sum=total, relevant=hits.n_relevant)
 
 
-@register("Inferred average precision", reached=False, open_ties=False, synonyms=("inferred_ap",))
+@register(
+    "Inferred average precision",
+    bounds=COUNTS_REPEATS,
+    reached=False,
+    open_ties=False,
+    synonyms=("inferred_ap",),
+)
 def infap(
     hits: Hits, nonrelevant: Hits, *, epsilon: Annotated[float, Example(0.1)] = 1e-5
 ) -> FloatArray:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import BoolArray, FloatArray, Hits, IntArray
 from rankmeter._evidence.steps import note_column
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import check_fraction, check_number
 from rankmeter.metrics._formula import formula
+from rankmeter.metrics._ranges import ANY, SHARE, SIGNED_SHARE, vary
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.rank_biased_precision import scale_gains
 
@@ -38,7 +40,21 @@ Scale = Annotated[float, Example(30.0)]
 LargestGain = Annotated[float | None, Example(3.0)]
 
 
-@register("Expected utility per item", reached=False, open_ties=False, synonyms=("cwl",))
+def _rate_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    return SHARE if options["max_gain"] is None else SIGNED_SHARE(options, choices)
+
+
+def _residual_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    return SHARE if options["max_gain"] is None else vary(negative=ANY)(options, choices)
+
+
+@register(
+    "Expected utility per item",
+    bounds=_rate_bounds,
+    reached=False,
+    open_ties=False,
+    synonyms=("cwl",),
+)
 def utility_rate(
     hits: Hits,
     k: int | None = None,
@@ -150,7 +166,13 @@ def expected_depth(
     return formula("items", items=items)
 
 
-@register("Residual of utility per item", increasing=False, reached=False, open_ties=False)
+@register(
+    "Residual of utility per item",
+    bounds=_residual_bounds,
+    increasing=False,
+    reached=False,
+    open_ties=False,
+)
 def utility_residual(
     hits: Hits,
     nonrelevant: Hits,
