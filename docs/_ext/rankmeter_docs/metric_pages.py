@@ -8,7 +8,6 @@ computes while the pages are built. The formula is that of the Notes, ``.. math:
 from __future__ import annotations
 
 import inspect
-import math
 import re
 import sys
 import tomllib
@@ -20,6 +19,7 @@ from typing import Any
 from numpydoc.docscrape import FunctionDoc
 
 import rankmeter as rm
+from rankmeter._choices import format_bound
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Metric, Option, Spec
 from rankmeter.metrics._metric_strings import PRESETS
@@ -124,7 +124,7 @@ def page(spec: Spec) -> str:
 def _facts(spec: Spec) -> list[tuple[str, str]]:
     return [
         ("Name", code(spec.name)),
-        ("Range", _range(spec)),
+        ("Range", _all_ranges(spec)),
         ("Better", "larger values" if spec.increasing else "smaller values"),
         ("Cutoff", _cutoff(spec)),
         ("Needs", _needs(spec)),
@@ -303,9 +303,15 @@ def _notes_and_source(doc: FunctionDoc) -> tuple[str, str]:
 
 
 def _range(spec: Spec) -> str:
-    high = "∞" if math.isinf(spec.high) else f"{spec.high:g}"
-    low = "−∞" if math.isinf(spec.low) else f"{spec.low:g}"
-    return f"{low} to {high}"
+    return f"{format_bound(spec.low)} to {format_bound(spec.high)}"
+
+
+def _all_ranges(spec: Spec) -> str:
+    others = (
+        f"{format_bound(low)} to {format_bound(high)} with {' or '.join(map(code, names))}"
+        for (low, high), names in spec.ranges().items()
+    )
+    return "; ".join([_range(spec), *others])
 
 
 def _spell(value: Any) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
 import click
 
+from rankmeter._choices import format_bound
 from rankmeter._cli._command import Command
 from rankmeter._cli._options import complete_metrics, parameter_text, read_docstring, remove_markup
 from rankmeter._cli._output import json_option, print_result
@@ -34,16 +34,23 @@ def _list_metrics() -> str:
 def _metric_facts(spec: Spec, *first: str) -> str:
     also = [f"also {', '.join(spec.synonyms)}"] if spec.synonyms else []
     better = "higher" if spec.increasing else "lower"
-    low = "−∞" if math.isinf(spec.low) else f"{spec.low:g}"
-    high = "∞" if math.isinf(spec.high) else f"{spec.high:g}"
+    low, high = format_bound(spec.low), format_bound(spec.high)
     return "; ".join([*first, f"{low} to {high}, {better} is better", *also])
+
+
+def _other_ranges(spec: Spec) -> str:
+    """The ranges under other options and choices, in words; empty if there are none."""
+    return "; ".join(
+        f"{format_bound(low)} to {format_bound(high)} with {' or '.join(names)}"
+        for (low, high), names in spec.ranges().items()
+    )
 
 
 def _explain_metric(spec: Spec) -> str:
     doc = read_docstring(spec.function)
     formatter = terminal_help_formatter()
     formatter.write_text(f"{spec.name}{'@k' if spec.cutoff else ''} · {spec.title}")
-    formatter.write_text(_metric_facts(spec))
+    formatter.write_text("; ".join(filter(None, [_metric_facts(spec), _other_ranges(spec)])))
     formatter.write_paragraph()
     formatter.write(remove_markup(doc.text) + "\n")
     if spec.options:

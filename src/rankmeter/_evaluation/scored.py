@@ -88,8 +88,9 @@ def evaluate_scores(
         ``.json`` files.
     target : array, list or sparse matrix
         The true items of each row, as columns: an id for each row, ids of shape (n_rows, n) padded
-        with -1, a list of ids for each row, a boolean mask, or a matrix of labels of the shape of
-        the scores, in which all entries above 0 are true.
+        with -1, a list of ids for each row, a boolean mask, or a matrix of labels, which are
+        gains. An array of the shape of the scores holds labels; integers that could be ids as well
+        are an error.
     metrics : str, Metric or iterable of them
         As in `rankmeter.evaluate`.
     negatives : array of shape (n, m) or (m,), optional

@@ -284,7 +284,8 @@ def _cells_of_labels(row: IntArray, column: IntArray, labels: Any, name: str) ->
 def _is_mask(array: Any, name: str) -> bool:
     """Whether a matrix of the shape of the scores holds labels instead of ids.
 
-    Ids are distinct within each row, and padding follows the ids.
+    Targets of this shape are labels. Integers that could be ids as well, distinct within each row
+    or padded, are an error.
     """
     if type_name(array).startswith(("bool", "float", "bfloat")):
         return True
@@ -294,8 +295,16 @@ def _is_mask(array: Any, name: str) -> bool:
     ids = values != -1
     ordered = np.sort(values, axis=1)
     repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != -1)
+    if name == "target":
+        is_outside = ((values < 0) | (values >= values.shape[1])).any()
+        if not repeated.any() and (not ids.all() or not is_outside):
+            raise DataError(
+                "`target` has the shape of the scores, and its integers may be labels or ids of "
+                "columns: pass labels as floats, or `target > 0`; or a list of ids for each row"
+            )
+        return True
     if repeated.any():
-        return name == "target"
+        return False
     if (ids[:, 1:] > ids[:, :-1]).any() or not (ids & (values != 1)).any():
         raise DataError(
             f"`{name}` has the shape of the scores, and may have ids or labels: pass `{name} > 0` "

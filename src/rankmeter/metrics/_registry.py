@@ -277,6 +277,27 @@ class Spec:
             ends = (*ends, *(STAND_INS[word] for word in words if word in STAND_INS))
         return min(ends), max(ends)
 
+    def ranges(self) -> dict[tuple[float, float], list[str]]:
+        """Each other range than the usual one, with the options and choices that lead to it.
+
+        Each option is tried alone, with the defaults of the others, and so are repeated items that
+        count each time (``duplicates=each``) and gains that can be negative (``gains=all``).
+        """
+        tried: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+            (f"{name}={_option_text(value)}", {name: value}, {})
+            for name, option in self.options.items()
+            for value in option.values
+        ]
+        tried += [
+            (f"{name}={value}", {}, {name: value})
+            for name, value in {"duplicates": "each", "gains": "all"}.items()
+        ]
+        others: dict[tuple[float, float], list[str]] = {}
+        for text, options, choices in tried:
+            if (ends := self.range(options, choices)) != (self.low, self.high):
+                others.setdefault(ends, []).append(text)
+        return others
+
     @property
     def example(self) -> dict[str, Any]:
         """Example values of the options without a default."""
@@ -287,6 +308,10 @@ class Spec:
     def summary(self) -> str:
         """The first line of the docstring."""
         return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
+
+
+def _option_text(value: Any) -> str:
+    return "none" if value is None else str(value).lower()
 
 
 METRICS: dict[str, Spec] = {}

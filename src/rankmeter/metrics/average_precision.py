@@ -213,7 +213,6 @@ def yaap(hits: Hits) -> FloatArray:
     """
     relevant = hits.n_relevant
     total = np.where(relevant > 0, ap(hits, denominator="relevant") * relevant, 0.0)
-    with np.errstate(invalid="ignore"):  # repeated items that all count may exceed the relevant
-        value = np.log((1.0 + total) / (1.0 + relevant - total))
-    text = "log((1 + sum) / (1 + relevant - sum))"
-    return note_formula(value, text, sum=total, relevant=relevant)
+    # Repeated items that count each time can add up to more than the relevant ones.
+    text = "log((1 + sum) / (1 + max(relevant - sum, 0)))"
+    return formula(text, sum=total, relevant=relevant)

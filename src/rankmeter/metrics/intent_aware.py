@@ -16,7 +16,7 @@ from rankmeter._evidence.steps import note_column, note_sum
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import check_fraction, check_number
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._ranges import SIGNED_SHARE_OF_IDEAL
+from rankmeter.metrics._ranges import COUNTS_REPEATS, SIGNED_SHARE_OF_IDEAL
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.category_diversity import category_counts
 from rankmeter.metrics.distances import CELLS
@@ -264,7 +264,12 @@ def precision_ia(
     return formula("shown / k / asked", nothing=np.nan, shown=n_relevant, k=n, asked=n_categories)
 
 
-@register("Intent-aware average precision", reached=False, synonyms=("map_ia",))
+@register(
+    "Intent-aware average precision",
+    bounds=COUNTS_REPEATS,
+    reached=False,
+    synonyms=("map_ia",),
+)
 def ap_ia(lists: Lists, relevant: Lists, categories: Features, k: int | None = None) -> FloatArray:
     """Intent-aware average precision (AP-IA): average precision of each category's items, averaged.
 

@@ -377,6 +377,8 @@ def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray
         gains, best = np.ones_like(gains), np.ones_like(best)
     above_one = np.maximum(best, 1.0) - 1.0
     cost = hits.rank + ideal.sum_to(above_one, hits.user, hits.rank)
-    lost = note_column(cost - _running_sums(gains, hits.offsets), "lost above", hits)
+    # Repeated items that count each time gain more than the ideal: nothing is lost then.
+    lost = np.maximum(cost - _running_sums(gains, hits.offsets), 0.0)
+    note_column(lost, "lost above", hits)
     total, ideal_gain = hits.sum(gains / np.log2(2.0 + lost)), ideal.ranking.sum(best)
     return formula("sum / all_gain", sum=total, all_gain=ideal_gain)
