@@ -519,7 +519,7 @@ def format_value(value: Any) -> str:
 
 def format_bound(end: float) -> str:
     """Format an end of a range."""
-    return f"{end:g}".replace("-", "−").replace("inf", "∞")
+    return f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "−∞"
 
 
 def replace_aliases(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -99,13 +99,15 @@ def spell(value):
 
 
 def forms(spec, rng):
-    """Metric strings: the defaults, one other option, and all options at random, at some k."""
+    """Metric strings with the defaults, one other option, random options, adjusted for chance."""
     drawn = {o.name: o.values[rng.integers(len(o.values))] for o in spec.options.values()}
     one = dict([list(drawn.items())[rng.integers(len(drawn))]] if drawn else [])
     for given in (spec.example, {**spec.example, **one}, drawn):
         k = ("", "@1", "@2", "@3", "@5")[rng.integers(5)] if spec.cutoff else ""
         written = ",".join(f"{name}={spell(value)}" for name, value in given.items())
         yield f"{spec.name}({written}){k}" if written else f"{spec.name}{k}"
+    if spec.needs == ("hits",) and spec.open_ties:
+        yield f"{spec.name}({','.join(filter(None, [written, 'adjusted']))}){k}"
 
 
 def evaluate_what_works(metrics, *args, **options):
@@ -124,7 +126,7 @@ def assert_in_range(result):
     values, n = result.values_by_user, 0
     for label, estimate in result.items():
         entry = result.plan[label]
-        low, high = entry.range
+        low, high = result.scores.averaged(entry).scale(entry)
         numbers = [estimate.mean, *estimate.interval]
         if entry.averaging.aggregate == "geometric":
             low, high = (max(end, 1e-5) for end in (low, high))
@@ -178,6 +180,20 @@ def test_repeated_items_that_count_each_time_have_no_limit(metric, value):
     assert result[metric].mean == pytest.approx(value, abs=1e-4)
     assert result.plan[metric].range[1] == math.inf
     assert METRICS[result.plan[metric].metric.name].high == 1.0
+
+
+@pytest.mark.parametrize(
+    ("metric", "high"),
+    [("precision(adjusted)@5", 1.0), ("precision(adjusted,denominator=ranked)@5", 4.0)],
+)
+def test_a_shorter_ranking_that_is_better_than_perfect_widens_the_range(metric, high):
+    """One item alone has precision 1; of 10 candidates, 5 have 2/5 at best and 1/5 by chance."""
+    lists, truth = {u: ["a"] for u in range(5)}, {u: {"a", "b"} for u in range(5)}
+    result = rm.evaluate(lists, truth, metric, n_items=10)
+    entry = result.plan[metric]
+    ends = result.scores.averaged(entry).scale(entry)
+    assert ends[1] == pytest.approx(high)  # (1 - 1/5) / (2/5 - 1/5)
+    assert result[metric].mean <= ends[1] + 1e-12
 
 
 def test_a_missed_item_is_not_counted_below_zero():

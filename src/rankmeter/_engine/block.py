@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -173,13 +174,13 @@ def compute_scores(
     facts: dict[Alignment, Facts] = {}
     states: dict[str, State] = {}
     errors: dict[str, RankmeterError] = {}
-    lowest: dict[str, float] = {}
+    ends: dict[str, tuple[float, float]] = {}
     for column, entry in enumerate(plan.metrics):
         aligned = aligned_by(entry.alignment)
         facts[entry.alignment] = aligned.facts
         try:
             if entry.candidates is not None:
-                state, lowest[entry.label] = adjust_for_chance(entry, aligned)
+                state, ends[entry.label] = adjust_for_chance(entry, aligned)
                 values[:, column] = state.per_user(nothing=np.nan)
                 if entry.averaging.aggregate == "micro":
                     states[entry.label] = state
@@ -194,7 +195,7 @@ def compute_scores(
     labels = tuple(entry.label for entry in plan.metrics)
     in_rankings = aligned.in_rankings
     return Scores(
-        None, labels, values, in_truth, in_rankings, has_truth, facts, states, errors, lowest=lowest
+        None, labels, values, in_truth, in_rankings, has_truth, facts, states, errors, ends=ends
     )
 
 
@@ -276,18 +277,41 @@ def random_and_perfect_values(
     return values, best
 
 
-def adjust_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float]:
-    """Scale values from 0 (chance) to 1 (perfect); return also the lowest possible value.
+def _best_of_shorter_rankings(entry: MetricPlan, perfect: Hits, n_items: IntArray) -> FloatArray:
+    """Best values of rankings of some of the candidates, which can exceed those of all.
 
-    If all rankings of a user have the same value, the range from chance to perfect is 0.
+    They leave out items of negative gain, those that are not relevant, all but the first, or all.
+    """
+    gaining, first = perfect.without_losses, perfect.where(perfect.rank == 1.0)
+    empty = perfect.where(perfect.rank < 1.0)
+    rankings = [
+        replace(gaining, n_ranked=n_items),
+        *(replace(r, n_ranked=np.diff(r.offsets)) for r in (perfect, gaining, first, empty)),
+    ]
+    metric, k = entry.metric, [entry.metric.k] if entry.spec.cutoff else []
+    values = [
+        entry.spec.function(replace(ranking, ideal=perfect), *k, **dict(metric.options))
+        for ranking in rankings
+    ]
+    best = np.fmax if metric.spec.increasing else np.fmin
+    result: FloatArray = best.reduce(values)
+    return result
+
+
+def adjust_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, tuple[float, float]]:
+    """Scale values from 0 (chance) to 1 (a perfect ranking of all candidates); and their range.
+
+    If all rankings of a user have the same value, the range from chance to perfect is 0. A ranking
+    of some candidates can be better than 1 by metrics that depend on the length of a ranking.
     """
     values = call_metric(entry, aligned, entry.spec.function)
     perfect, n_nonrelevant = aligned.hits.best, aligned.nonrelevant.n_relevant
+    n_items = entry.candidates or aligned.hits.n_ranked
+    n_ranked = np.maximum(perfect.n_relevant + n_nonrelevant, n_items)
     try:
         with without_notes():
-            random, best = random_and_perfect_values(
-                entry, perfect, n_nonrelevant, entry.candidates or aligned.hits.n_ranked
-            )
+            random, best = random_and_perfect_values(entry, perfect, n_nonrelevant, n_items)
+            shorter = _best_of_shorter_rankings(entry, perfect, n_ranked)
     except UsageError as error:
         raise UsageError(f"{entry.label} has no value by chance: {error}") from None
     plain = entry.metric.spec
@@ -295,14 +319,18 @@ def adjust_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float
     worst = np.full(best.shape, low if plain.increasing else high)
     note_formula(random, "by_chance", by_chance=random)
     note_formula(best, "perfect", perfect=best)
-    share, lowest = (
+    share, lowest, highest = (
         scale_above_chance(value, random, best, increasing=plain.increasing)
-        for value in (values, worst)
+        for value in (values, worst, shorter)
     )
     differs = share.whole > ROUNDING * np.abs(best)  # not for NaN
     part, divisor = (np.where(differs, terms, 0.0) for terms in (share.part, share.whole))
     least = float((lowest.part[differs] / share.whole[differs]).min(initial=0.0))
-    return replace(share, part=part, whole=divisor), least
+    most = float(np.nanmax(highest.part[differs] / share.whole[differs], initial=1.0))
+    open_end = not plain.reached and math.isinf(high if plain.increasing else low)
+    if open_end or entry.alignment.duplicates == "each":
+        most = math.inf
+    return replace(share, part=part, whole=divisor), (least, most)
 
 
 def random_and_perfect_scores(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:

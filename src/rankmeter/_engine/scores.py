@@ -35,12 +35,11 @@ class Averaged:
     undefined: int  # users for whom the metric was undefined, whatever they then counted as
     missing: int  # users with ground truth but no ranking, whatever they counted as
     state: State | None = None  # of a metric that is pooled
-    lowest: float | None = None  # the lowest possible value, where it depends on the data
+    ends: tuple[float, float] | None = None  # the range of values, where it depends on the data
 
     def scale(self, entry: MetricPlan) -> tuple[float, float]:
         """The lowest and the highest possible value of the metric."""
-        low, high = entry.range
-        return low if self.lowest is None else self.lowest, high
+        return entry.range if self.ends is None else self.ends
 
     @property
     def has_user_values(self) -> bool:
@@ -84,7 +83,7 @@ class Scores:
     states: Mapping[str, State]  # by label, of the metrics that are pooled, or have weights
     errors: Mapping[str, RankmeterError]  # by label, why a metric has no values on these data
     textual: bool = False  # whether the ids were read from text, so that "7" and 7 may be the same
-    lowest: Mapping[str, float] = field(default_factory=dict)  # by label, of adjusted metrics
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of adjusted metrics
 
     def __repr__(self) -> str:
         return f"Scores of {', '.join(self.labels)} for {counted(self.n_users, 'user')}"
@@ -170,7 +169,13 @@ class Scores:
             },
             _worst_errors(scores),
             all(part.textual for part in scores),
-            {label: min(part.lowest[label] for part in scores) for label in first.lowest},
+            {
+                label: (
+                    min(part.ends[label][0] for part in scores),
+                    max(part.ends[label][1] for part in scores),
+                )
+                for label in first.ends
+            },
         )
 
     def in_any_mean(self, plan: Plan) -> BoolArray:
@@ -233,8 +238,8 @@ class Scores:
         if state is not None:
             state = state.take(rows)
         counts = int(np.count_nonzero(undefined)), int(np.count_nonzero(missing))
-        lowest = self.lowest.get(entry.label)
-        return Averaged(_values(values[rows], state), rows, *counts, state, lowest)
+        ends = self.ends.get(entry.label)
+        return Averaged(_values(values[rows], state), rows, *counts, state, ends)
 
     def effective_size(self, entry: MetricPlan) -> tuple[float, int] | None:
         """The effective and the actual number of weighted relevant items.

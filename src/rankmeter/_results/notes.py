@@ -265,9 +265,11 @@ def _names_by_fact(facts: Mapping[str, str]) -> dict[str, list[str]]:
 
 def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:
     """Whether a mean has a t interval and values too skewed for it."""
-    if math.isfinite(entry.range[1]) or plan.uses_bootstrap or entry.averaging.aggregate != "mean":
+    if plan.uses_bootstrap or entry.averaging.aggregate != "mean":
         return False
     averaged = scores.averaged(entry)
+    if math.isfinite(averaged.scale(entry)[1]):
+        return False
     return averaged.state is None and is_skewed(averaged.values)
 
 

@@ -418,7 +418,7 @@ def rename_metrics_as_in(first: Summary, result: Summary) -> Summary:
             labels=tuple(names.get(label, label) for label in scores.labels),
             states=rename_keys(scores.states),
             errors=rename_keys(scores.errors),
-            lowest=rename_keys(scores.lowest),
+            ends=rename_keys(scores.ends),
         ),
         estimates=estimates,
         random=rename_keys(result.random),

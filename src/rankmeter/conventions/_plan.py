@@ -89,7 +89,12 @@ class MetricPlan:
         if self.candidates is None:
             return self.metric.spec
         return replace(
-            self.metric.spec, low=-math.inf, high=1.0, bounds=None, increasing=True, reached=False
+            self.metric.spec,
+            low=-math.inf,
+            high=math.inf,  # 1 if no shorter ranking is better: `Scores.ends` knows it
+            bounds=None,
+            increasing=True,
+            reached=False,
         )
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankmeter._choices import SHARED_RANKS, Alignment
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._evidence.steps import note_column, note_expectation, note_formula
+from rankmeter._evidence.steps import note_column, note_expectation
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._ranges import COUNTS_REPEATS, SHARE
 from rankmeter.metrics._registry import register

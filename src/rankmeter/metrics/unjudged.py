@@ -13,7 +13,7 @@ from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._evidence.steps import note_column
 from rankmeter.errors._checks import check_number
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._ranges import COUNTS_REPEATS
+from rankmeter.metrics._ranges import ANY, COUNTS_REPEATS, vary
 from rankmeter.metrics._registry import Example, register
 
 Negative = Literal["unjudged", "nonrelevant"]
@@ -148,7 +148,7 @@ def unjudged(
 
 
 @register(
-    "Binary preference", bounds=COUNTS_REPEATS, open_ties=False, synonyms=("binary_preference",)
+    "Binary preference", bounds=vary(repeated=ANY), open_ties=False, synonyms=("binary_preference",)
 )
 def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> FloatArray:
     """Binary preference (bpref): how often relevant items rank above judged nonrelevant ones.
