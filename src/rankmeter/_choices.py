@@ -127,7 +127,8 @@ class Alignment:
         "error",
         "An item repeated in one ranking: ``error``, ``best`` (keep its best rank; items below "
         "move up), ``first`` (the best one counts, its repetitions occupy ranks), ``each`` (count "
-        "every occurrence), ``unchecked`` (as ``error``, but rankings on disk are not searched for "
+        "every occurrence: shares of the relevant items can exceed 1), ``unchecked`` (as "
+        "``error``, but rankings on disk are not searched for "
         "repeated items that are not judged).",
         inputs=RANKINGS,
     )
@@ -243,14 +244,17 @@ class Averaging:
     )
     extra: Literal["ignore", "zero", "raise"] = declare_choice(
         "ignore",
-        "A user with a ranking but no ground truth: ``ignore``, ``zero``, ``raise``.",
+        "A user with a ranking but no ground truth: ``ignore``, ``zero`` (refused as in "
+        "``undefined``), ``raise``.",
         rare=True,
         inputs=RANKINGS,
     )
     undefined: Literal["skip", "zero", "one", "nan", "raise"] = declare_choice(
         "skip",
         "How a user without a value counts, usually a user without relevant items: ``skip`` "
-        "(not at all), ``zero``, ``one``, ``nan`` (the mean becomes NaN too), ``raise``.",
+        "(not at all), ``zero``, ``one``, ``nan`` (the mean becomes NaN too), ``raise``. A number "
+        "is refused where it is no value of the metric, or would reward a user without a hit, as 0 "
+        "would in mean_rank; a tool in ``like`` keeps its own numbers for its own metrics.",
     )
     users: Literal["all", "relevant", "hit", "ranked"] = declare_choice(
         "all",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter._choices import GEOMETRIC_FLOOR, Setting
+from rankmeter._choices import GEOMETRIC_FLOOR, Setting, format_bound
 from rankmeter._engine.scores import Averaged
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._results.wording import interval_text, number_text
@@ -27,6 +27,7 @@ from rankmeter._statistics.intervals import (
 from rankmeter._statistics.runs import Crossed, crossed_interval
 from rankmeter._statistics.vectors import Moments, moments
 from rankmeter.conventions._plan import MetricPlan, Plan
+from rankmeter.errors._caution import warn
 
 UNBOUNDED = (-math.inf, math.inf)
 
@@ -122,6 +123,10 @@ def estimate_on_scale(
     cluster_ids = None if clusters is None else clusters[averaged.users]
     summary = moments(values)
     if averaged.state is None and not _are_on_scale(scale, values):
+        low, high = map(format_bound, scale)
+        warn(
+            f"{label} has values outside its range, {low} to {high}: its interval ignores the range"
+        )
         scale = UNBOUNDED
     if averaged.has_user_values:
         mean, low, high = _aggregate_with_interval(
@@ -182,7 +187,7 @@ def clip_interval(
 
 
 def _are_on_scale(scale: tuple[float, float], values: FloatArray) -> bool:
-    """Whether all values are on the scale; values of NDCG with negative gains can be outside."""
+    """Whether all values are on the scale: not if a metric declares another, or in other units."""
     return bool(
         scale[0] - 1e-9 <= values.min(initial=np.inf)
         and values.max(initial=-np.inf) <= scale[1] + 1e-9

@@ -265,7 +265,8 @@ def _names_by_fact(facts: Mapping[str, str]) -> dict[str, list[str]]:
 
 def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:
     """Whether a mean has a t interval and values too skewed for it."""
-    if plan.uses_bootstrap or entry.averaging.aggregate != "mean":
+    is_limited = entry.candidates is None and math.isfinite(entry.range[1])
+    if is_limited or plan.uses_bootstrap or entry.averaging.aggregate != "mean":
         return False
     averaged = scores.averaged(entry)
     if math.isfinite(averaged.scale(entry)[1]):

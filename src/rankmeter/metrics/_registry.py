@@ -12,6 +12,7 @@ import inspect
 import math
 import re
 import sys
+import textwrap
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -25,6 +26,7 @@ from rankmeter._choices import (
     SHARED_RANKS,
     STAND_INS,
     Alignment,
+    format_bound,
     permitted_words_and_types,
 )
 from rankmeter._evidence.hits import BoolArray, FloatArray, Hits
@@ -597,15 +599,23 @@ def _full_docstring(spec: Spec, masked: Collection[str]) -> str | None:
     values = f"{spec.low:g} or more" if spec.low > -math.inf else "Any number"
     if math.isfinite(spec.high):
         values = f"In [{spec.low:g}, {spec.high:g}]"
+    for (low, high), names in spec.ranges().items():
+        ends = f"{format_bound(low)} to {format_bound(high)}"
+        values += f"; {ends} with ``{'`` or ``'.join(names)}``"
     mistakes = [] if spec.open_ties else ["ties are unresolved"]
     if any(option.type in (int, float) for option in spec.options.values()):
         mistakes.append("an option is out of its range")
     undefined = [f"A user with {_UNDEFINED[need][0]} is undefined (NaN)." for need in masked]
     sections = {
         "Parameters": "\n".join([*evidence, *filter(None, [written.pop("Parameters", "")])]),
-        "Returns": "float64 array of shape (n_users,)\n    "
-        + values
-        + ("; the expectation if ties are unresolved." if spec.open_ties else "."),
+        "Returns": "float64 array of shape (n_users,)\n"
+        + textwrap.indent(
+            textwrap.fill(
+                values + ("; the expectation if ties are unresolved." if spec.open_ties else "."),
+                92,
+            ),
+            "    ",
+        ),
         "Raises": f"UsageError\n    If {' or '.join(mistakes)}." if mistakes else "",
         "Notes": "\n\n".join([*undefined, *filter(None, [written.pop("Notes", "")])]),
         **written,

@@ -224,9 +224,9 @@ def _check_values_and_range(subject: _Subject, evidence: Evidence) -> None:
     n = 1 if spec.whole else evidence["hits"].n_users
     assert got.shape == (n,), f"{name} returned shape {got.shape} for {n} users"
     defined = got[~np.isnan(got)]
-    assert (defined >= spec.low - ROUNDING).all(), f"{name} fell below {spec.low}: {defined.min()}"
-    in_range = (defined <= spec.high + ROUNDING).all()
-    assert in_range, f"{name} rose above {spec.high}: {defined.max()}"
+    low, high = spec.range({**subject.options, "k": subject.k})
+    assert (defined >= low - ROUNDING).all(), f"{name} fell below {low}: {defined.min()}"
+    assert (defined <= high + ROUNDING).all(), f"{name} rose above {high}: {defined.max()}"
     pairs = zip(iterate_arrays(evidence), iterate_arrays(before), strict=True)
     is_unchanged = all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
     assert is_unchanged, f"{name} changed what it was given"
