@@ -280,6 +280,30 @@ def test_the_ideal_of_subtopics_leaves_out_losses():
 
 
 # ---------------------------------------------------------------------------------------------
+# Targets of the shape of the scores are labels
+
+
+def test_integers_of_the_shape_of_the_scores_are_labels_also_of_one_column():
+    scores, grades = np.array([[0.3], [0.2], [0.9], [0.1]]), np.array([[2], [2], [1], [3]])
+    found, graded = (
+        rm.evaluate_scores(scores, target, ["cg", "ndcg"]) for target in (grades, grades * 1.0)
+    )
+    assert found["cg"].mean == graded["cg"].mean == 2.0
+    scores, grades = np.tile(np.arange(4.0), (2, 1)), np.array([[2, 2, 0, 1], [5, 0, 1, 3]])
+    assert rm.evaluate_scores(scores, grades, "cg")["cg"].mean == 7.0
+
+
+@pytest.mark.parametrize("target", [[[2, 0, 1], [1, 2, 0]], [[2, -1, -1], [0, 1, -1]]])
+def test_integers_that_could_be_labels_or_ids_are_an_error_that_names_both(target):
+    scores = np.tile(np.arange(3.0), (2, 1))
+    with pytest.raises(rm.errors.DataError, match="labels as floats, .* list of ids for each row"):
+        rm.evaluate_scores(scores, np.array(target), "cg")
+    assert rm.evaluate_scores(scores, np.array(target, dtype=float), "cg")["cg"].mean > 0
+    ids = [[item for item in row if item >= 0] for row in target]
+    assert rm.evaluate_scores(scores, ids, "recall")["recall"].mean == 1.0
+
+
+# ---------------------------------------------------------------------------------------------
 # A user without a value does not make a system better
 
 SYSTEM = {0: [1, 2], 1: [3]}, {0: {2: 1.0}, 1: {9: 0.0}}

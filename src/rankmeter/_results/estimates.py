@@ -123,10 +123,8 @@ def estimate_on_scale(
     cluster_ids = None if clusters is None else clusters[averaged.users]
     summary = moments(values)
     if averaged.state is None and not _are_on_scale(scale, values):
-        low, high = map(format_bound, scale)
-        warn(
-            f"{label} has values outside its range, {low} to {high}: its interval ignores the range"
-        )
+        ends = " to ".join(map(format_bound, scale))
+        warn(f"{label} has values outside its range, {ends}: its interval ignores the range")
         scale = UNBOUNDED
     if averaged.has_user_values:
         mean, low, high = _aggregate_with_interval(
@@ -188,10 +186,9 @@ def clip_interval(
 
 def _are_on_scale(scale: tuple[float, float], values: FloatArray) -> bool:
     """Whether all values are on the scale: not if a metric declares another, or in other units."""
-    return bool(
-        scale[0] - 1e-9 <= values.min(initial=np.inf)
-        and values.max(initial=-np.inf) <= scale[1] + 1e-9
-    )
+    below = values.min(initial=np.inf) < scale[0] - 1e-9
+    above = values.max(initial=-np.inf) > scale[1] + 1e-9
+    return not (below or above)
 
 
 def _aggregate_with_interval(

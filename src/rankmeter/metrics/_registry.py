@@ -602,6 +602,7 @@ def _full_docstring(spec: Spec, masked: Collection[str]) -> str | None:
     for (low, high), names in spec.ranges().items():
         ends = f"{format_bound(low)} to {format_bound(high)}"
         values += f"; {ends} with ``{'`` or ``'.join(names)}``"
+    values += "; the expectation if ties are unresolved." if spec.open_ties else "."
     mistakes = [] if spec.open_ties else ["ties are unresolved"]
     if any(option.type in (int, float) for option in spec.options.values()):
         mistakes.append("an option is out of its range")
@@ -609,13 +610,7 @@ def _full_docstring(spec: Spec, masked: Collection[str]) -> str | None:
     sections = {
         "Parameters": "\n".join([*evidence, *filter(None, [written.pop("Parameters", "")])]),
         "Returns": "float64 array of shape (n_users,)\n"
-        + textwrap.indent(
-            textwrap.fill(
-                values + ("; the expectation if ties are unresolved." if spec.open_ties else "."),
-                92,
-            ),
-            "    ",
-        ),
+        + textwrap.indent(textwrap.fill(values, 92), "    "),
         "Raises": f"UsageError\n    If {' or '.join(mistakes)}." if mistakes else "",
         "Notes": "\n\n".join([*undefined, *filter(None, [written.pop("Notes", "")])]),
         **written,
