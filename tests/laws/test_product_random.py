@@ -1,0 +1,25 @@
+"""Random cells of `product`, with all own options: what `python -m product` searches for hours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_product import summed_up
+
+from product import LAWS, random_cell, trial
+
+pytestmark = pytest.mark.once
+
+CELLS = 12
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_law_holds_in_random_cells(name):
+    rng, broken, checked = np.random.default_rng(len(name)), [], 0
+    cells = (cell for cell in iter(lambda: random_cell(rng), None) if cell.law == name)
+    for number in range(CELLS):
+        one = trial(next(cells), number, 100)
+        checked += one.checked
+        broken += [violation for violation in one.found if not violation.is_excepted]
+    assert not broken, summed_up(broken)
+    assert checked > 10_000
