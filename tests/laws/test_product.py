@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import collections
 import itertools
+import math
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-import rankmeter as rm
 from exceptions_to_laws import EXCEPTIONS
 from product import (
     ALL_TIES,
@@ -24,13 +24,13 @@ from product import (
     design,
     factors,
     fits,
-    in_any_form,
     legal_variants,
-    make,
-    of_one_item,
     pairs_of,
     trial,
 )
+from product_worlds import make, of_one_item
+
+from cases import ORDERED
 from rankmeter._choices import CHOICES
 from rankmeter.metrics import METRICS, Metric, register, unregister
 
@@ -92,18 +92,15 @@ def test_every_metric_has_a_value_under_each_tie_rule_that_it_takes(ties):
     wanted = {
         name
         for name, spec in METRICS.items()
-        if (ties in rm_ordered() if spec.of_lists else ties != "expected" or spec.open_ties)
+        if (ties in ORDERED if spec.of_lists else ties != "expected" or spec.open_ties)
     }
-    forms = tuple(Metric(name)(**legal_variants(name)[0]) for name in sorted(wanted))
-    one = Trial(Cell("lies_in_its_range", ties), rng, of_one_item(make(rng, 40, "single")), forms)
+    variants = {name: legal_variants(name) for name in sorted(wanted)}
+    forms = (Metric(name)(**own[at]) for name, own in variants.items() for at in (0, -1))
+    world, forms = of_one_item(make(rng, 40, "single")), tuple(dict.fromkeys(forms))
+    one = Trial(Cell("lies_in_its_range", ties), rng, world, forms)
     got = one.ask(one.world)
-    assert {form.name for form in got.forms} == wanted, one.refused
-    defined = ~np.isnan(got.mean) | (got.n == 0)
-    assert defined.all(), [form for form, there in zip(got.forms, defined) if not there]
-
-
-def rm_ordered():
-    return (*(rule for rule in ALL_TIES if rule.startswith(("item", "text", "native"))), "input")
+    numbers = zip(got.forms, got.mean.tolist(), strict=True)
+    assert {form.name for form, mean in numbers if not math.isnan(mean)} == wanted, one.refused
 
 
 # ---------------------------------------------------------------------------------------------
@@ -139,7 +136,8 @@ def test_exceptions_are_stated_where_a_reader_looks(exception):
         assert exception.said in text
     else:
         for name in names_of(exception):
-            assert exception.said in " ".join(METRICS[name].function.__doc__.split()), name
+            text = " ".join(METRICS[name].function.__doc__.split())
+            assert re.search(exception.said, text), name
 
 
 def cells_for(exception, rng):
@@ -147,7 +145,8 @@ def cells_for(exception, rng):
     every = factors()
     fixed = {n: v for n, v in exception.when.items() if n in every}
     own = {n[4:]: v for n, v in exception.when.items() if n.startswith("own.")}
-    for law, name in itertools.cycle(itertools.product(exception.laws.split(), names_of(exception))):
+    laws = exception.laws.split()
+    for law, name in itertools.cycle(itertools.product(laws, names_of(exception))):
         spec = METRICS[name]
         levels = {"law": law, "family": "lists 0" if spec.of_lists else "hits 0"}
         levels |= {n: v[rng.integers(len(v))] for n, v in fixed.items()}
@@ -171,7 +170,7 @@ def cells_for(exception, rng):
 def test_exceptions_are_needed(exception):
     rng = np.random.default_rng(0)
     for number, (cell, forms) in enumerate(itertools.islice(cells_for(exception, rng), 250)):
-        found = trial(cell, number, 40, forms).found
+        found = trial(cell, number, (40, 6)[number % 2], forms).found
         if any(map(exception.holds_for, found)):
             return
     pytest.fail("no metric breaks a law there any more: remove the exception")
@@ -207,8 +206,8 @@ def at_the_mean(hits, k=None):
 
 
 def hopeful(hits, k=None):
-    """Takes the mean rank for the rank, where that is larger than the mean."""
-    return np.where(np.isinf(hits.first), 0.0, 10.0 - np.log(hits.first))
+    """Takes the mean rank for the rank, where that is better than the mean."""
+    return np.where(np.isinf(hits.first), 0.0, 100.0 - hits.first**2)
 
 
 def neighbours(hits, k=None):
@@ -223,7 +222,7 @@ def neighbours(hits, k=None):
         ("losing_a_hit_is_never_better", misses, {}),
         ("a_miss_at_the_end_is_never_better", length, {}),
         ("a_hit_that_moves_up_is_never_worse", late, {}),
-        ("nothing_beats_the_ideal_ranking", misses, {}),
+        ("nothing_beats_the_ideal_ranking", late, {}),
         ("lies_between_the_orders", at_the_mean, {"ties": "expected"}),
         ("constant_scores_do_not_beat_chance", hopeful, {"ties": "realistic"}),
         ("users_do_not_matter_to_each_other", neighbours, {}),
@@ -236,15 +235,15 @@ def test_the_law_finds_a_metric_that_breaks_it(law, function, levels):
     try:
         cell = Cell(law, data="single", **levels)
         found = trial(cell, 0, 60, [Metric(function.__name__)]).found
+        assert {violation.form.name for violation in found} == {function.__name__}
+        assert function.__name__ in summed_up(found)
     finally:
         unregister(function.__name__)
-    assert {violation.form.name for violation in found} == {function.__name__}
-    assert function.__name__ in str(found[0])
 
 
 def test_a_cell_is_made_again_by_its_seed():
     cell = next(cell for cell in design() if cell.law == "lies_in_its_range")
     one, other = (trial(cell, 3, 20, most=1) for _ in range(2))
     assert one.forms == other.forms
-    assert in_any_form(one.world).dicts() == other.world.dicts()
+    assert one.world.dicts() == other.world.dicts()
     assert {k for k in CUTOFFS if k} == {1, 2, 3, 5}

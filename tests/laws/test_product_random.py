@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_product import summed_up
-
 from product import LAWS, random_cell, trial
+from test_product import summed_up
 
 pytestmark = pytest.mark.once
 

@@ -340,6 +340,13 @@ def test_notes_say_how_much_ties_matter():
     assert "tied" not in repr(rm.evaluate_scores([[1, 2]], [0], "mrr"))
 
 
+def test_the_bounds_of_ties_leave_out_a_mean_that_one_of_them_lacks():
+    metrics = ["fallout(n_items=5)@1", "rr"]
+    for ties in ("realistic", "pessimistic"):
+        result = rm.evaluate_scores(np.ones((1, 2)), [0], metrics, users="hit", ties=ties)
+        assert "ranked last or first: rr 0.5000–1.0000" in "".join(result.notes)
+
+
 @pytest.mark.parametrize("make", [np.asarray, *TENSOR])
 def test_ties_of_half_precision_are_a_warning(make):
     scores = make(SCORES.astype(np.float16))
