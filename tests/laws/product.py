@@ -786,7 +786,9 @@ def nothing_beats_the_ideal_ranking(t: Trial) -> None:
         f"{got.values[u, f]:.6g} beats {best.values[u, f]:.6g} of the ideal ranking"
     ))  # fmt: skip
     free = {n: v for n, v in t.cell.given.items() if n in ("depth", "aggregate", "undefined")}
-    if t.cell.k is not None or free or t.cell.given.get("relevant") == "any":
+    if t.cell.given.get("relevant") == "any" or t.cell.given.get("gains") == "all":
+        return  # items of gain 0 are relevant, too
+    if t.cell.k is not None or free:
         return
     alone = replace(before, scores=np.where(positive, top, np.nan), listed=positive.any(axis=1))
     pure = t.ask(alone)
@@ -880,7 +882,7 @@ def users_do_not_matter_to_each_other(t: Trial) -> None:
 
 @dataclass(frozen=True)
 class Violation:
-    """A metric that breaks a law in a cell, with the first user by whom it does."""
+    """A metric that breaks a law in a cell, with the first user whose value does."""
 
     cell: Cell
     form: Metric

@@ -44,7 +44,7 @@ class World:
             strict=True)), users=new, again=(), twice=())  # fmt: skip
 
     def wider(self, n: int) -> World:
-        """With more items, which nobody has."""
+        """With more items, which are neither ranked nor judged."""
         nothing = np.full((len(self.users), n), np.nan)
         place = np.tile(100.0 + np.arange(n), (len(self.users), 1))
         return replace(
@@ -305,7 +305,7 @@ def by_ranks(world: World, forms: Sequence[str], choices: Mapping[str, Any], sid
 def by_samples(world: World, forms: Sequence[str], choices: Mapping[str, Any], side: Any) -> Any:
     rows = np.flatnonzero((~np.isnan(world.scores)).sum(1) > 0)
     own = world.scores[world.gains > 0][rows]
-    # Places that nobody has rank below everything: they are negatives in both forms.
+    # Places without an item rank below everything: they are negatives in both forms.
     others = np.where(world.gains > 0, np.nan, world.scores)[rows]
     others = np.where(np.isnan(others), -9.0, others)
     others = others[world.gains[rows] != 1.0].reshape(rows.size, -1)

@@ -77,7 +77,7 @@ def test_every_value_of_a_choice_is_tried_or_cannot_break_a_law():
     }
     assert {name for name, _ in left} == {
         "ties",  # a factor of its own
-        "undefined", "missing", "extra",  # raise is an error, and nan is no number
+        "undefined", "missing", "extra",  # raise is an error, and nan has no mean
         "duplicates",  # unchecked is error
         "judgements",  # last is the order of the rows
         "interval",  # percentile is bca without its correction
