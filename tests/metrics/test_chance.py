@@ -188,7 +188,7 @@ class TestAdjusted:
 
 
 def test_a_tie_of_too_many_places_is_an_error():
-    with pytest.raises(NotEnoughMemoryError, match=r"first of 1,000,000,000,000 tied items"):
+    with pytest.raises(NotEnoughMemoryError, match=r"1,000,000,000,000 places of tied items"):
         rm.evaluate({1: [2]}, {1: [2]}, "rr(adjusted)", n_items=10**12)
 
 

@@ -387,10 +387,11 @@ class _Walker:
     def _rows_of_values(self, step: Column | Sum) -> Sequence[int]:
         """List index of each value of a step, -1 if unknown."""
         layout, evidence = self.layout, step.evidence
-        if step.ranks is None and evidence is layout.aligned.hits:
-            return layout.hits
-        if step.ranks is None and evidence is layout.aligned.nonrelevant:
-            return layout.others
+        if step.ranks is None and isinstance(evidence, Hits):
+            if evidence.offsets is layout.aligned.hits.offsets:
+                return layout.hits
+            if evidence.offsets is layout.aligned.nonrelevant.offsets:
+                return layout.others
         ranks = evidence.rank if step.ranks is None else step.ranks
         if isinstance(evidence, Hits) and step.ranks is None:
             nonrelevant = layout.aligned.nonrelevant.rank.tolist()

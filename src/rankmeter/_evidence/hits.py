@@ -198,6 +198,35 @@ class Hits:
         """Whether any tie is unresolved."""
         return self.unresolved_span is not None
 
+    def settle(self, worth: FloatArray) -> Hits:
+        """The hits in certain ranks where a tied group has no misses and all are worth the same.
+
+        The order of such a group does not matter. In certain ranks the sums over it are rounded
+        like those of the ideal ranking, so that the value of a perfect ranking is never above 1.
+
+        Parameters
+        ----------
+        worth : float64 array of shape (n_hits,)
+            All that a metric knows of the hits besides their ranks.
+        """
+        if self.unresolved_span is None:
+            return self
+        groups, first = self.groups, self.groups.start[:-1]
+        is_even = np.minimum.reduceat(worth, first) == np.maximum.reduceat(worth, first)
+        is_settled = is_even & (groups.hits == groups.size) & (groups.size > 1)
+        if not is_settled.any():
+            return self
+        of_hits = np.repeat(is_settled, groups.hits)
+        certain = np.repeat(groups.above + 1 - first, groups.hits) + np.arange(self.rank.size)
+        span = self.unresolved_span
+        low, high = (np.where(of_hits, certain, end) for end in (span.low, span.high))
+        return replace(self, rank=np.where(of_hits, certain, self.rank), span=Span(low, high))
+
+    @cached_property
+    def even(self) -> Hits:
+        """The hits for a metric that knows only their ranks, as `settle` gives them."""
+        return self.settle(np.ones(self.rank.size))
+
     def depth(self, k: int | None) -> IntArray:
         """Number of items in each user's top k: ``min(n_ranked, k)``."""
         return self.n_ranked if k is None else np.minimum(self.n_ranked, k)
@@ -320,10 +349,13 @@ class Hits:
         top = slice(rank.searchsorted(np.uint16(k), "right"))
         return self.sum(self._values_by_name[name][top], user[top])
 
-    def count(self, k: int | None) -> FloatArray:
-        """Number of each user's hits in the top k; in unresolved ties, expected."""
-        if self.unresolved_span is not None or (k is not None and k >= DEEP) or is_noting():
-            return self.sum(self.within(k), name="hit")
+    def count(self, k: int | IntArray | None) -> FloatArray:
+        """Number of each user's hits in the top k; in unresolved ties, expected.
+
+        `k` is one cutoff, one per user, or None for the whole ranking.
+        """
+        if self.tied or isinstance(k, np.ndarray) or (k is not None and k >= DEEP) or is_noting():
+            return self.sum(self.even.within(k), name="hit")
         if k is None:
             return np.diff(self.offsets).astype(np.float64)
         _, user, rank = self._sorted_by_rank

@@ -254,14 +254,15 @@ def pauc(
     n_positives = hits.n_relevant.astype(np.float64)
     if positives == "top":
         n_positives = np.minimum(n_positives, max_misses)
-    if hits.tied:
-        groups = hits.groups
+    even = hits.even
+    if even.tied:
+        groups = even.groups
         best = np.clip(n_positives[groups.user] - groups.before, 0, groups.hits)
         remaining = max_misses[groups.user] - (groups.above - groups.before)
         expected = _expected_remaining_misses(remaining, groups.size, groups.hits, best)
         ordered = hits.sum(expected, groups.user, groups.above + 1)
     else:
-        remaining = np.maximum(max_misses[hits.user] - (hits.rank - hits.nth), 0.0)
+        remaining = np.maximum(max_misses[hits.user] - (even.rank - even.nth), 0.0)
         number = np.arange(hits.rank.size) - hits.offsets[hits.user]
         ordered = hits.sum(np.where(number < n_positives[hits.user], remaining, 0.0))
     value = formula(
@@ -283,26 +284,29 @@ def _expected_remaining_misses(
     misses = size - relevant
     terms = np.clip(remaining, 0, misses + 1)
     expected: FloatArray = relevant * terms * (remaining - (terms - 1) / 2) / (misses + 1)
-    for i in np.flatnonzero(best < relevant):
-        hits, n = int(relevant[i]), int(misses[i])
-        expected[i] = sum(
-            _expected_remaining_of_hit(j, hits, n, int(terms[i]), remaining[i])
-            for j in range(1, int(best[i]) + 1)
-        )
+    for i in np.flatnonzero((best < relevant) & (terms > 0)):
+        tie = int(relevant[i]), int(misses[i]), int(best[i])
+        n_hits = _best_hits_by_misses_above(*tie, int(terms[i]))
+        expected[i] = n_hits @ (remaining[i] - np.arange(n_hits.size))
     return expected
 
 
-def _expected_remaining_of_hit(
-    j: int, hits: int, misses: int, terms: int, remaining: float
-) -> float:
-    """Expectation for the j-th hit of a group: Σ max(remaining - x, 0) · P(x misses before)."""
-    if not terms:
-        return 0.0
-    i, x = np.arange(j), np.arange(terms - 1)
-    log_first = np.log((hits - i) / (hits + misses - i)).sum()
-    ratios = (x + j) / (x + 1) * (misses - x) / (misses - x + hits - j)
-    log = np.concatenate(([log_first], log_first + np.cumsum(np.log(ratios))))
-    return float(np.exp(log) @ (remaining - np.arange(terms)))
+def _best_hits_by_misses_above(hits: int, misses: int, best: int, n_misses: int) -> FloatArray:
+    """Expected number of the best hits of a tied group with 0, 1, …, `n_misses` - 1 misses above.
+
+    Of all hits it is hits / (misses + 1) for each number x; of the best b of them it is lower by
+    C(x + b, x + 1) C(misses - x + hits - 1 - b, misses - x + 1) / C(hits + misses, hits) from x - 1
+    to x (for x = -1 it is that of all hits).
+    """
+    if not best:
+        return np.zeros(n_misses)
+    i, x = (np.arange(n, dtype=np.longdouble) for n in (best, n_misses))  # with digits to spare
+    first = np.log(np.append((hits - 1 - i) / (hits + misses - i), hits / (misses + 1))).sum()
+    x = x[1:] - 1
+    ratios = (x + best) / (x + 1) * (misses - x + 1) / (misses - x + hits - best)
+    log = np.concatenate(([first], first + np.cumsum(np.log(ratios))))
+    n_hits: FloatArray = (hits / (misses + 1) - np.cumsum(np.exp(log))).astype(np.float64)
+    return n_hits
 
 
 @register(
@@ -367,13 +371,27 @@ def _count_lower_and_equal_gains(hits: Hits, compared: Hits) -> tuple[FloatArray
 
 def _count_hit_pairs_in_order(hits: Hits) -> FloatArray:
     """Numbers of pairs of hits with the larger gain above; tied pairs count as 1/2."""
-    end = hits.offsets[hits.user + 1]
-    upper, step = np.arange(hits.rank.size), 1
-    total = np.zeros(hits.n_users)
-    while (upper := upper[upper + step < end[upper]]).size:
-        gain, below = hits.gain[upper], hits.gain[upper + step]
-        tied = hits.rank[upper] == hits.rank[upper + step]
-        value = np.where(tied, (gain != below) / 2, gain > below)
-        total += np.bincount(hits.user[upper], value, hits.n_users)
-        step += 1
-    return total
+    new = np.ones(hits.rank.size, dtype=bool)
+    new[1:] = (hits.rank[1:] != hits.rank[:-1]) | (hits.user[1:] != hits.user[:-1])
+    run = np.cumsum(new) - 1  # hits of equal rank
+    order = np.lexsort((-hits.gain, run))
+    _, level = np.unique(hits.gain[order], return_inverse=True)
+    tied = _count_falling_pairs(level, run)
+    in_order = _count_falling_pairs(level, hits.user)
+    return np.bincount(hits.user, in_order - tied / 2, hits.n_users).astype(np.float64)
+
+
+def _count_falling_pairs(level: IntArray, part: IntArray) -> FloatArray:
+    """Number of larger levels before each level in its part; parts are in ascending order.
+
+    Two levels differ first in one bit: it is 1 in the larger one.
+    """
+    larger = np.zeros(level.size)
+    for bit in range(int(level.max(initial=0)).bit_length()):
+        same = part * (int(level.max()) + 1) + (level >> (bit + 1))
+        order = np.argsort(same, kind="stable")
+        key, is_larger = same[order], (level[order] >> bit) & 1
+        n_larger = np.cumsum(is_larger) - is_larger
+        here = n_larger - n_larger[np.searchsorted(key, key)]
+        larger[order] += np.where(is_larger, 0, here)
+    return larger

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from rankmeter._evidence.steps import note_column, note_expectation
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._ranges import COUNTS_REPEATS, SHARE
 from rankmeter.metrics._registry import register
-from rankmeter.metrics.weights import cumulative_discount
+from rankmeter.metrics.weights import cumulative_discount, sum_shares_of_depths
 
 
 def _ap_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
@@ -66,7 +67,7 @@ def ap(
     0.3333
     """
     if denominator == "all":
-        return _mean_precision(hits, k)
+        return _mean_precision(hits.even, k)
     if denominator == "hits":
         return _precision_per_found_hit(hits, k)
     relevant = hits.n_relevant
@@ -82,6 +83,7 @@ def ap(
 
 def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
     """Σ of the precision at each hit in the top k."""
+    hits = hits.even
     if not hits.tied:
         return hits.sum_top(k, ap, lambda: note_column(hits.nth, "hits so far", hits) / hits.rank)
     groups = hits.groups
@@ -130,9 +132,7 @@ def _precision_per_found_hit(hits: Hits, k: int | None) -> FloatArray:
     for index in np.flatnonzero(~is_whole & (in_top > 0)):
         n, m, t = int(groups.size[index]), int(groups.hits[index]), int(in_top[index])
         user = groups.user[index]
-        j = np.arange(max(0, m - (n - t)), min(m, t) + 1)
-        chances = [math.comb(t, i) * math.comb(n - t, m - i) / math.comb(n, m) for i in j.tolist()]
-        chance = np.array(chances)
+        j, chance = _hits_in_first_ranks(n, m, t)
         ranks = np.full(j.size, t)
         extra = _expected_precision(above[index], before[index], ranks, j, ranks)
         value = ratio(total[user] + extra, n_hits[user] + j)
@@ -140,15 +140,27 @@ def _precision_per_found_hit(hits: Hits, k: int | None) -> FloatArray:
     return result
 
 
+def _hits_in_first_ranks(n: int, m: int, t: int) -> tuple[IntArray, FloatArray]:
+    """The possible numbers of hits in the first t of n tied ranks with m hits; their chances."""
+    j = np.arange(max(0, m - (n - t)), min(m, t) + 1)
+    i = j[:-1].astype(np.float64)
+    ratios = (m - i) * (t - i) / ((i + 1.0) * (n - m - t + i + 1.0))  # of neighbours; they fall
+    mode = int(np.count_nonzero(ratios >= 1.0))
+    below, above = np.cumprod(1.0 / ratios[:mode][::-1])[::-1], np.cumprod(ratios[mode:])
+    chance = np.concatenate((below, [1.0], above))
+    return j, chance / chance.sum()
+
+
 def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
     """Mean of the precision at every rank 1..k: a hit at rank r adds to ranks r, r + 1, …, k."""
     last = hits.length(k)
-    depth = last[hits.user]
-    top = cumulative_discount("reciprocal", last)[hits.user]
     if hits.unresolved_span is None:
         rank = np.ceil(hits.rank).astype(np.int64)
-        share = np.where(rank <= depth, top - cumulative_discount("reciprocal", rank - 1), 0.0)
+        sums = functools.partial(cumulative_discount, "reciprocal")
+        share = sum_shares_of_depths(hits, rank, last, np.ones_like, sums)
     else:
+        depth = last[hits.user]
+        top = cumulative_discount("reciprocal", last)[hits.user]
         ranks = np.arange(1.0, hits.unresolved_span.high.max(initial=0) + 1.0)
         harmonic = np.concatenate(([0.0], np.cumsum(1.0 / ranks)))  # H(0), H(1), …
         # Σ over the span of H(k) - H(r - 1), by the partial sums of H.

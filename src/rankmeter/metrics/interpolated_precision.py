@@ -133,5 +133,4 @@ def rprec_mult(
     """
     check_number("multiple", multiple, least=0)
     cutoff = np.minimum(_round_item_numbers(multiple * hits.n_relevant), 2.0**62).astype(np.int64)
-    n_hits = hits.sum(hits.within(cutoff))
-    return formula("hits / cutoff", hits=n_hits, cutoff=cutoff)
+    return formula("hits / cutoff", hits=hits.count(cutoff), cutoff=cutoff)

@@ -109,7 +109,7 @@ def dcg(
         return note_column(weights, "discount", hits) * gains
 
     if hits.tied:
-        return hits.sum(gain_terms(hits.weigh(weight, k)))
+        return hits.sum(gain_terms(hits.settle(GAINS[gain](hits.gain)).weigh(weight, k)))
     return hits.sum_top(k, (dcg, gain, discount), lambda: gain_terms(weight(hits.rank)))
 
 

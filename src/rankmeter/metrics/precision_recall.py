@@ -136,11 +136,14 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
 
 def _no_hit_probability(size: IntArray, relevant: IntArray, in_top: IntArray) -> FloatArray:
     """Probability that no relevant item of a tied group is in the group's first ranks."""
-    probability = np.ones(size.size)
+    order = np.argsort(-relevant, kind="stable")
+    size, relevant, in_top = size[order], relevant[order], in_top[order]
+    product = np.ones(size.size)
     for i in range(int(relevant.max(initial=0))):
-        free_ranks = size - in_top - i
-        factor = np.maximum(free_ranks, 0) / np.maximum(size - i, 1)
-        probability *= np.where(i < relevant, factor, 1.0)
+        more = slice(np.searchsorted(-relevant, -i))
+        product[more] *= np.maximum(size[more] - in_top[more] - i, 0) / (size[more] - i)
+    probability = np.empty_like(product)
+    probability[order] = product
     return probability
 
 
@@ -209,7 +212,7 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
     0.3333
     """
     depth = hits.n_relevant if k is None else np.minimum(hits.n_relevant, k)
-    n_hits = hits.sum(hits.within(depth))
+    n_hits = hits.count(depth)
     return formula("hits / relevant", hits=n_hits, relevant=hits.n_relevant)
 
 

@@ -14,7 +14,7 @@ from rankmeter.errors._checks import check_fraction, exact_text, option_error
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._ranges import COUNTS_REPEATS, SHARE, SIGNED, SIGNED_SHARE
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.weights import geometric_weight
+from rankmeter.metrics.weights import geometric_weight, sum_shares_of_depths
 
 
 def scale_gains(hits: Hits, max_gain: float | None) -> FloatArray:
@@ -81,14 +81,17 @@ def rbp(
     weight = geometric_weight(p)
     note_column(gains, "worth", hits)
     if hits.tied:
-        value = hits.sum(note_column(hits.weigh(weight, k), "weight", hits) * gains)
+        weights = hits.settle(gains).weigh(weight, k)
+        value = hits.sum(note_column(weights, "weight", hits) * gains)
     else:
         key = (rbp, p, plain, max_gain)
         value = hits.sum_top(k, key, lambda: note_column(weight(hits.rank), "weight", hits) * gains)
     if not normalize:
         return value
     depth = np.minimum(hits.n_relevant, hits.depth(k))
-    return formula("sum / (1 - p**depth)", sum=value, p=p, depth=depth.astype(np.float64))
+    best = hits.best
+    largest = np.where(best.rank <= depth[best.user], weight(best.rank), 0.0)
+    return formula("sum / largest", sum=value, largest=best.sum(largest, name="largest"))
 
 
 @register("Residual of rank-biased precision", increasing=False, reached=False)
@@ -126,7 +129,7 @@ def rbp_residual(
     weight = geometric_weight(p)
     if unjudged == "nonrelevant":
         return formula("p**depth", p=p, depth=hits.depth(k).astype(np.float64))
-    first, second = (ranked.sum(ranked.weigh(weight, k)) for ranked in (hits, nonrelevant))
+    first, second = (ranked.sum(ranked.even.weigh(weight, k)) for ranked in (hits, nonrelevant))
     return formula("1 - (relevant + nonrelevant)", relevant=first, nonrelevant=second)
 
 
@@ -163,18 +166,25 @@ def compatibility(
     """
     check_fraction("p", p)
     deepest = np.maximum(hits.n_ranked, hits.n_relevant)
+
+    def weight_of(depth: FloatArray) -> FloatArray:
+        return p ** (depth - 1.0)
+
     depth = np.arange(1.0, deepest.max(initial=0) + 1.0)
-    weight = p ** (depth - 1.0)
+    weight = weight_of(depth)
     shares = np.concatenate(([0.0], np.cumsum(weight / depth)))
-    shared_depth = np.ceil(np.maximum(hits.rank, _ideal_rank(hits))).astype(np.intp)
+    shared_depth = np.ceil(np.maximum(hits.rank, _ideal_rank(hits))).astype(np.int64)
     common = note_column(
-        shares[deepest[hits.user]] - shares[shared_depth - 1], "shared below", hits
+        sum_shares_of_depths(hits, shared_depth, deepest, weight_of, shares.__getitem__),
+        "shared to next hit",
+        hits,
     )
     if not normalize:
         total = np.concatenate(([0.0], np.cumsum(weight)))[deepest]
         return formula("overlap / weights", nothing=0.0, overlap=hits.sum(common), weights=total)
     best = hits.best
-    alone = shares[deepest[best.user]] - shares[best.rank.astype(np.intp) - 1]
+    rank = best.rank.astype(np.int64)
+    alone = sum_shares_of_depths(best, rank, deepest, weight_of, shares.__getitem__)
     return formula("overlap / ideal", overlap=hits.sum(common), ideal=best.sum(alone))
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from rankmeter._choices import SHARED_RANKS, Alignment
-from rankmeter._evidence.hits import FloatArray, Hits
-from rankmeter._evidence.steps import is_noting, note_column, note_sum
+from rankmeter._evidence.hits import FloatArray, Groups, Hits, IntArray
+from rankmeter._evidence.steps import is_noting, note_column
 from rankmeter.errors import NotEnoughMemoryError
 from rankmeter.errors._checks import check_number, option_error
 from rankmeter.metrics._formula import formula
@@ -70,22 +71,15 @@ def expected_first_weight(
     first = np.flatnonzero(np.any(np.diff(ties[:, order], prepend=-1), axis=0))
     above, size, m = ties[:, order[first]]
     n_places = np.minimum(size - m + 1, 45 * size // m + 1)
-    if n_places.max(initial=0) > _MOST_PLACES:
-        raise NotEnoughMemoryError(
-            f"the expected rank of the first of {size.max():,} tied items needs too much memory: "
-            "choose ties='realistic', or a smaller n_items"
-        )
     expected = np.empty(n_places.size)
-    part = np.cumsum(n_places) // _PLACES_AT_ONCE
-    for rows in filter(len, np.split(np.arange(n_places.size), np.flatnonzero(np.diff(part)) + 1)):
-        start = np.concatenate(([0], np.cumsum(n_places[rows])))
+    for rows in _split_places(n_places):
         row = np.repeat(rows, n_places[rows])
-        i = np.arange(row.size) - np.repeat(start[:-1], n_places[rows]) + 1
+        i = _number_places(n_places[rows]) + 1
         chance = (m / size)[row]
-        for j in range(int(m[rows].max(initial=1)) - 1):
-            with_more = np.flatnonzero(m[row] - 1 > j)
-            n = size[row[with_more]]
-            chance[with_more] *= (n - i[with_more] - j) / (n - 1 - j)
+        n, n_hits = size[row], m[row]  # ascending
+        for j in range(int(n_hits.max(initial=1)) - 1):
+            more = slice(np.searchsorted(n_hits, j + 1, "right"), None)
+            chance[more] *= (n[more] - i[more] - j) / (n[more] - 1 - j)
         rank = (above[row] + i).astype(np.float64)
         value = chance * weight(rank)
         if k is not None:
@@ -103,6 +97,30 @@ _MOST_PLACES = 2**28
 
 
 _PLACES_AT_ONCE = 2**22
+
+
+def _split_places(n_places: IntArray) -> Iterator[IntArray]:
+    """Split tied groups into parts with few places in total; each part has the rows of its groups.
+
+    Raises
+    ------
+    NotEnoughMemoryError
+        If the places of one group alone need too much memory.
+    """
+    most = int(n_places.max(initial=0))
+    if most > _MOST_PLACES:
+        raise NotEnoughMemoryError(
+            f"the expected rank over {most:,} places of tied items needs too much memory: "
+            "choose ties='realistic', a cutoff, or a smaller n_items"
+        )
+    part = np.cumsum(n_places) // _PLACES_AT_ONCE
+    return filter(len, np.split(np.arange(n_places.size), np.flatnonzero(np.diff(part)) + 1))
+
+
+def _number_places(n_places: IntArray) -> IntArray:
+    """The places of each group: 0, 1, … for one group after the other."""
+    start: IntArray = np.cumsum(n_places) - n_places
+    return np.arange(n_places.sum()) - np.repeat(start, n_places)
 
 
 @register("Reciprocal ranks", bounds=COUNTS_REPEATS, reached=False, shared=SHARED_RANKS)
@@ -195,62 +213,149 @@ def _sum_cascade(
     hits: Hits, k: int | None, stop: FloatArray, term: Callable[[Any, Any], Any]
 ) -> FloatArray:
     """Σ ``term(probability of stopping here, rank)`` over the hits in the top k."""
-    if hits.tied:
-        return _sum_expected_cascade(hits, k, stop, term)
+    settled = hits.settle(stop)
+    if settled.tied:
+        groups = settled.groups
+        value = _sum_over_places(groups, k, stop, term)
+        stay = np.multiply.reduceat(1.0 - stop, groups.start[:-1])
+        reach = _reach_probability(groups.user, stay, hits.n_users)
+        return hits.sum(reach * value, groups.user, groups.above + 1)
     note_column(stop, "stops", hits)
-    value = term(hits.within(k) * stop, hits.rank)
-    # One hit of every user at a time, from the top: the probability that the reader continues.
-    order = np.arange(hits.rank.size) - hits.offsets[hits.user]
-    read, reach = np.empty_like(value), np.ones(hits.n_users)
-    for i in range(int(order.max(initial=-1)) + 1):
-        indices = np.flatnonzero(order == i) if i else hits.offsets[:-1][np.diff(hits.offsets) > 0]
-        user = hits.user[indices]
-        read[indices] = reach[user]
-        reach[user] *= 1.0 - stop[indices]
-    return hits.sum(note_column(read, "reads", hits) * value)
+    value = term(settled.within(k) * stop, settled.rank)
+    reach = _reach_probability(hits.user, 1.0 - stop, hits.n_users)
+    return hits.sum(note_column(reach, "reads", hits) * value)
 
 
-def _sum_expected_cascade(
-    hits: Hits, k: int | None, stop: FloatArray, term: Callable[[Any, Any], Any]
+def _reach_probability(user: IntArray, stay: FloatArray, n_users: int) -> FloatArray:
+    """Product of `stay` over what is above within the user: the reader gets as far as this."""
+    number = _number_places(np.bincount(user, minlength=n_users))
+    from_top = np.argsort(number, kind="stable")
+    reached, reach = np.empty_like(stay), np.ones(n_users)
+    # The first hit (or tied group) of every user at once, then the second of every user, …
+    for rows in np.split(from_top, np.cumsum(np.bincount(number))[:-1]):
+        reached[rows] = reach[user[rows]]
+        reach[user[rows]] *= stay[rows]
+    return reached
+
+
+_REACHED = 45.0
+"""Logarithm: what is reached with a smaller probability than exp(-45), 1e-19, counts nothing."""
+_FEW = 256
+"""Hits of a tied group that are looked at one by one in any case."""
+_N_TERMS = 32
+"""Terms of a series whose term j is below 1/√j!: the others are below 1e-17 together."""
+
+
+def _sum_over_places(
+    groups: Groups, k: int | None, stop: FloatArray, term: Callable[[Any, Any], Any]
 ) -> FloatArray:
-    """Expected value of `_sum_cascade` over all orders of the tied groups.
+    """Expected Σ ``term(probability of stopping here, rank)`` over the places of each tied group.
 
-    Within a group of n places and m hits, place t follows j of the hits with hypergeometric
-    probability, and which j is again uniform: the mean of R·Π(1 - R) over the choices is a
-    ratio of elementary symmetric polynomials e_j of the values 1 - R.
+    The mean probability of passing t of n places is at most (1 - mean of R)^t (Maclaurin), so that
+    the work is proportional to n however many hits there are: places below are left out.
     """
-    groups = hits.groups
-    total, reach = np.zeros(hits.n_users), np.ones(hits.n_users)
-    terms = np.zeros(groups.user.size)
-    for index, user in enumerate(groups.user.tolist()):
-        n, m, above = int(groups.size[index]), int(groups.hits[index]), int(groups.above[index])
-        if n == 1:  # the same bits as without unresolved ties in the block
-            stop_here = float(stop[groups.start[index]])
-            is_in_top = k is None or above < k
-            terms[index] = reach[user] * (term(stop_here, above + 1.0) if is_in_top else 0.0)
-            total[user] += terms[index]
-            reach[user] *= 1.0 - stop_here
-            continue
-        stay = 1.0 - stop[groups.start[index] : groups.start[index + 1]]
-        symmetric = np.zeros(m + 2)
-        symmetric[0] = 1.0
-        for x in stay.tolist():
-            symmetric[1:] += x * symmetric[:-1].copy()
-        in_top = n if k is None else min(max(k - above, 0), n)
-        value = 0.0
-        for j in range(m):
-            mean_stop = (m - j) * symmetric[j] - (j + 1) * symmetric[j + 1]
-            # P(j hits in the first t - 1 places and one at place t), over the (m choose j) (m - j)
-            # ways in which they can be chosen.
-            ways = [
-                term(math.comb(t - 1, j) * math.comb(n - t, m - j - 1) / math.comb(n, m), above + t)
-                for t in range(1, in_top + 1)
-            ]
-            value += mean_stop * math.fsum(ways) / (math.comb(m, j) * (m - j))
-        terms[index] = reach[user] * value
-        total[user] += terms[index]
-        reach[user] *= symmetric[m]
-    return note_sum(total, terms, hits, groups.above + 1)
+    in_top = groups.count_in_top(k)
+    total, least = (f.reduceat(stop, groups.start[:-1]) for f in (np.add, np.minimum))
+    mean = total / groups.size
+    is_mixed = (mean > 0) & (mean < 1)
+    mean = np.where(is_mixed, mean, 0.5)
+    n_read = np.where(is_mixed, (_REACHED - np.log(mean)) / -np.log1p(-mean) + 1.0, 1.0)
+    n_read[least < 0] = np.inf
+    n_places = np.minimum(in_top, n_read).astype(np.int64)
+    group = np.repeat(np.arange(total.size), groups.hits)
+    ordered, n_alone = stop[np.lexsort((-stop, group))], groups.hits.copy()
+    for i in np.flatnonzero((groups.hits > _FEW) & (least >= 0) & is_mixed).tolist():
+        own = ordered[groups.start[i] : groups.start[i + 1]]
+        n_alone[i] = _count_alone(own, int(groups.size[i]), int(n_places[i]))
+    tied = _Tied(groups.size, n_alone, groups.start, ordered)
+    sums = np.empty(total.size)
+    order = np.argsort(-n_alone, kind="stable")
+    for part in _split_places(n_places[order]):
+        rows = order[part]
+        n, place = n_places[rows], _number_places(n_places[rows])
+        stops = tied.stop_probability(rows, n, place)
+        value = term(stops, np.repeat(groups.above[rows] + 1.0, n) + place)
+        sums[rows] = np.bincount(np.repeat(np.arange(rows.size), n), value, rows.size)
+    return sums
+
+
+@dataclass(frozen=True)
+class _Tied:
+    """Tied groups whose hits stop a reader; those that are looked at one by one are the first."""
+
+    size: IntArray
+    n_alone: IntArray  # hits that are looked at one by one
+    start: IntArray  # (n_groups + 1,) where the hits of each group begin
+    stop: FloatArray  # (n_hits,)
+
+    def stop_probability(self, rows: IntArray, n_places: IntArray, place: IntArray) -> FloatArray:
+        """The probability that the reader stops at each of the first places of some groups.
+
+        One hit after the other is put among the other items, where each place is equally likely:
+        it makes n of n - 1 items, and is above place t, at it or below it with probability t/n,
+        1/n or the rest (t counts from 0). All terms are positive.
+
+        `rows` are the groups by descending `n_alone`, and `place` their places one after the other.
+        """
+        stops, passed = np.zeros(place.size), np.ones(place.size)  # at a place; all places above it
+        begin, end = n_places.cumsum() - n_places, n_places.cumsum()
+        n_others = self.size[rows] - self.n_alone[rows]
+        for i in np.flatnonzero(np.diff(self.start)[rows] > self.n_alone[rows]).tolist():
+            first, last = self.start[rows[i]], self.start[rows[i] + 1]
+            many = self.stop[first + self.n_alone[rows[i]] : last]
+            at = slice(begin[i], end[i])
+            stops[at], passed[at] = _stop_among_many(many, int(n_others[i]), place[at])
+        fewer_hits = -self.n_alone[rows]  # ascending
+        for nth in range(-int(fewer_hits.min(initial=0))):
+            n_groups = int(np.searchsorted(fewer_hits, -nth))
+            n, top = n_places[:n_groups], slice(end[n_groups - 1])
+            here = np.repeat(self.stop[self.start[rows[:n_groups]] + nth], n)
+            n_items = np.repeat(n_others[:n_groups] + nth + 1.0, n)
+            before = np.minimum(place[top], n_items)  # places that are not there yet are not used
+            above = np.zeros((2, before.size))
+            above[:, 1:] = stops[top][:-1], passed[top][:-1]
+            above *= (1.0 - here) * before
+            below = n_items - before
+            stays = np.maximum(below - 1.0, 0.0) * stops[top]
+            stops[top] = (stays + above[0] + here * passed[top]) / n_items
+            passed[top] = (below * passed[top] + above[1]) / n_items
+        return stops
+
+
+def _count_alone(stop: FloatArray, size: int, n_places: int) -> int:
+    """How many hits, the likeliest stops first, are too uneven for `_stop_among_many`."""
+    remaining = np.cumsum(stop[::-1] ** 2)[::-1]
+    n_others = size - np.arange(stop.size)
+    is_even = remaining * (n_places / (n_others * (1.0 - stop.sum() / size))) ** 2 <= 1.0
+    return int(np.argmax(is_even)) if is_even.any() else stop.size
+
+
+def _stop_among_many(stop: FloatArray, size: int, place: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Probabilities of stopping at each place of a group, and of passing all places above it.
+
+    With the mean s of 1 - R over all items, misses included, and d = (1 - R - s) / s, the mean of
+    the products of t of n factors is s^t Σ_j e_j(d) C(t, j) / C(n, j), for the elementary symmetric
+    polynomials e_j. Since Σ d is 0 and Σ (d t / n)² at most 1, term j is below 1/√j!.
+    """
+    mean_stop = stop.sum() / size
+    s, scale = 1.0 - mean_stop, max(int(place.size), 1) / size
+    d = (mean_stop - stop) / s * scale
+    miss, n_misses = mean_stop / s * scale, size - stop.size
+    powers = [0.0, 0.0]
+    powers += [float((d**j).sum() + n_misses * miss**j) for j in range(2, _N_TERMS + 1)]
+    symmetric = [1.0, 0.0]
+    for j in range(2, _N_TERMS + 1):  # Newton
+        signed = ((-1) ** (i - 1) * symmetric[j - i] * powers[i] for i in range(2, j + 1))
+        symmetric.append(math.fsum(signed) / j)
+    passed, stops, ways = np.zeros(place.size), np.zeros(place.size), np.ones(place.size)
+    for j in range(min(_N_TERMS, size)):  # ways: C(t, j) / C(n, j) / scale^j
+        passed += symmetric[j] * ways
+        stops += (
+            mean_stop * symmetric[j] - s * symmetric[j + 1] / scale * (j + 1) / (size - j)
+        ) * ways
+        ways *= (place - j) / ((size - j) * scale)
+    power = s**place
+    return stops * power, passed * power
 
 
 def _nerr_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:

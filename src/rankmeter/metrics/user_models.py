@@ -11,7 +11,7 @@ import numpy as np
 
 from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import BoolArray, FloatArray, Hits, IntArray
-from rankmeter._evidence.steps import note_column
+from rankmeter._evidence.steps import note_column, note_sum
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import check_fraction, check_number
 from rankmeter.metrics._formula import formula
@@ -105,9 +105,9 @@ def utility_rate(
     0.5
     """
     gains = scale_gains(hits, max_gain)
-    reach, items, _ = _simulate_reading(hits, k, gains, Reader(model, target, p, scale))
-    total = hits.sum(note_column(reach, "reached", hits) * note_column(gains, "worth", hits))
-    return formula("sum / items", sum=total, items=items)
+    reach, items, total = _simulate_reading(hits, k, gains, Reader(model, target, p, scale))
+    terms = note_column(reach, "reached", hits) * note_column(gains, "worth", hits)
+    return formula("sum / items", sum=note_sum(total, terms, hits), items=items)
 
 
 @register(

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._evidence.lists import Lists, Popularity
 from rankmeter._evidence.steps import note_column
 from rankmeter.errors._checks import check_fraction
@@ -82,6 +82,37 @@ def _integrate(weight: Weight, low: float, high: float) -> float:
     nodes, weights = np.polynomial.legendre.leggauss(20)
     rank = np.exp(middle + half * nodes)
     return math.fsum((half * weights * weight(rank) * rank).ravel().tolist())
+
+
+def sum_shares_of_depths(
+    hits: Hits,
+    rank: IntArray,
+    last: IntArray,
+    weight: Weight,
+    sums: Callable[[IntArray], FloatArray],
+) -> FloatArray:
+    """Σ weight · (hits down to a depth) / depth, from the rank of each hit to before the next one.
+
+    A list of hits alone has exactly the sum of the weights, added up one after the other.
+
+    Parameters
+    ----------
+    rank : int64 array of shape (n_hits,)
+        Of the hits, in any order within a user.
+    last : int64 array of shape (n_users,)
+        The last depth.
+    weight, sums : callable
+        From depths to their weights, and to Σ weight / depth down to them.
+    """
+    order = np.lexsort((rank, hits.user))
+    limit = last[hits.user]
+    first = np.minimum(rank[order], limit + 1)
+    end = np.where(np.diff(hits.user, append=-1) == 0, np.append(first[1:], 0) - 1, limit)
+    number = np.arange(rank.size) - hits.offsets[hits.user] + 1.0
+    later = np.where(end > first, number * (sums(end) - sums(np.minimum(first, end))), 0.0)
+    shares = np.empty(rank.size)
+    shares[order] = np.where(end >= first, number / first * weight(first) + later, 0.0)
+    return shares
 
 
 def geometric_weight(p: float) -> Weight:
