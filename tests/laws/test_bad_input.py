@@ -77,7 +77,7 @@ IN_MEMORY = {
         GOOD, {"ann": {"b": 5}}, {"metrics": "err(max_gain=3)"}, e.UsageError, "max_gain",
     ),
     "a catalogue that is too small": (
-        GOOD, TRUTH, {"metrics": "accuracy@2", "n_items": 1}, e.UsageError, "n_items",
+        GOOD, TRUTH, {"metrics": "accuracy@2", "n_items": 1}, e.InvalidValueError, "n_items is 1",
     ),
     "persistence of 1": (GOOD, TRUTH, {"metrics": "rbp(p=1)"}, e.UsageError, "between 0 and 1"),
     "unknown convention": (GOOD, TRUTH, {"like": "trec-evil"}, e.UsageError, "trec_eval"),

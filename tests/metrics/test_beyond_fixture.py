@@ -112,7 +112,8 @@ def test_the_table_of_all_tools():
     ids=["RePlay", "recommenders"],
 )
 def test_coverage_of_the_items_in_training(catalogue, wanted):
-    result = rm.evaluate(LISTS, TRUTH, "coverage@3", catalogue=catalogue)
+    truth = {**TRUTH, "u3": {"e"}}  # a size must hold what is judged, too
+    result = rm.evaluate(LISTS, truth, "coverage@3", catalogue=catalogue)
     assert result["coverage@3"].mean == wanted
 
 

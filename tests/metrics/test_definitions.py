@@ -11,7 +11,7 @@ import math
 import pytest
 
 import rankmeter as rm
-from rankmeter.errors import UsageError
+from rankmeter.errors import DataError, UsageError
 
 pytestmark = pytest.mark.once
 
@@ -291,7 +291,7 @@ def test_gains_that_are_no_grades_are_refused_as_exponents():
 def test_a_catalogue_holds_what_is_ranked_and_what_is_relevant():
     """Two ranked and two relevant items, one of them both: the catalogue has at least three."""
     assert one("ab", {"b", "c"}, "accuracy", n_items=3) == pytest.approx(1 / 3)
-    with pytest.raises(UsageError, match="3 items"):
+    with pytest.raises(DataError, match="3 different items"):
         one("ab", {"b", "c"}, "accuracy", n_items=2)
 
 

@@ -132,16 +132,23 @@ class Block:
             if entry.label not in scores.errors:
                 borders[entry.alignment] |= entry.borders
         facts = {
-            alignment: self._add_item_counts(aligned(alignment), facts_of_hits, borders[alignment])
+            alignment: self._add_item_counts(alignment, aligned, facts_of_hits, borders[alignment])
             for alignment, facts_of_hits in scores.facts.items()
         }
         return replace(scores, ids=self.users, textual=textual, facts=facts)
 
-    def _add_item_counts(self, aligned: Aligned, facts: Facts, borders: set[Border]) -> Facts:
-        """Add counts of special items, in the lists and among the relevant items, to facts."""
-        counts = dict(facts.counts)
+    def _add_item_counts(
+        self,
+        alignment: Alignment,
+        aligned_by: Callable[[Alignment], Aligned],
+        facts: Facts,
+        borders: set[Border],
+    ) -> Facts:
+        """Add counts of special items, in the lists and among the judged items, to facts."""
+        counts, aligned = dict(facts.counts), aligned_by(alignment)
         if self.tables is not None and aligned.lists is not None:
             counts |= self.tables.count_listed_items(aligned.lists, self._codes, borders)
+            counts |= self.tables.count_judged_items(self.prepare_truth(alignment).items)
         if self.tables is not None and (item := aligned.hits.best.item) is not None:
             counts |= self.tables.count_relevant_items(item, borders)
         return replace(facts, counts=dict(sorted(counts.items())))

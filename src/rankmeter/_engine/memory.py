@@ -11,7 +11,7 @@ import numpy as np
 
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import Block, compute_scores
-from rankmeter._engine.scores import Scores, check_whole
+from rankmeter._engine.scores import Scores, check_whole, passed_size
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
 from rankmeter._rankings.align import Aligned, Facts, to_hits
@@ -35,6 +35,7 @@ from rankmeter._reading.memory import PER_MEASURED_ROW, check_memory
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
+from rankmeter.metrics._registry import check_n_items
 
 if TYPE_CHECKING:
     from rankmeter._rankings.rank_counts import Queries
@@ -80,7 +81,16 @@ def score_queries(plan: Plan, queries: Queries, ids: Ids | None = None) -> Score
     judged = np.zeros(queries.n, dtype=bool)
     judged[queries.counts.user] = True
     aligned = functools.cache(functools.partial(align_queries, queries))
-    return replace(compute_scores(plan, aligned, in_truth, judged), ids=ids)
+    scores = compute_scores(plan, aligned, in_truth, judged)
+    errors = dict(scores.errors)
+    for entry in plan.metrics:
+        size = passed_size(plan, entry)
+        if size is not None and queries.sized and entry.label not in errors:
+            try:
+                check_n_items(aligned(entry.alignment).hits, None, size)
+            except UsageError as error:
+                errors[entry.label] = error
+    return replace(scores, ids=ids, errors=errors)
 
 
 def align_queries(queries: Queries, choices: Alignment) -> Aligned:
@@ -274,8 +284,10 @@ class Tables:
         """Score all blocks and merge the scores; see `Data.run`."""
         by_block = [block.score(plan) for block in self._aligned_blocks(plan)]
         merged = {name: Scores.merge(part[name] for part in by_block) for name in self.systems}
+        given = self.side.side
+        size = given.size if given.catalogue is None else None
         return {
-            name: check_whole(plan, scores, self.truth, self.systems[name])
+            name: check_whole(plan, scores, self.truth, self.systems[name], size)
             for name, scores in merged.items()
         }
 

@@ -16,10 +16,18 @@ import polars as pl
 from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._rankings.align import Facts
+from rankmeter._rankings.codes import distinct_ids
 from rankmeter._reading.by_user import Ids, IdSeries
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import MetricPlan, Plan
-from rankmeter.errors import DataError, DuplicateError, NoOverlapError, RankmeterError, UsageError
+from rankmeter.errors import (
+    DataError,
+    DuplicateError,
+    InvalidValueError,
+    NoOverlapError,
+    RankmeterError,
+    UsageError,
+)
 from rankmeter.errors._checks import RETRIEVAL, brief, counted
 from rankmeter.metrics import State, Weighted
 
@@ -275,22 +283,55 @@ def _extent(error: RankmeterError) -> float:
     return -np.inf if extent is None else float(extent)
 
 
-def check_whole(plan: Plan, scores: Scores, truth: Table, rankings: Table) -> Scores:
+def check_whole(
+    plan: Plan, scores: Scores, truth: Table, rankings: Table, catalogue: int | None = None
+) -> Scores:
     """Add the errors that concern all users to `scores`.
 
-    The messages name the tables, which are read again only if nothing matches at all.
+    The messages name the tables, which are read again only if nothing matches at all, or to compare
+    their items with a number of items that was passed. `catalogue` is that of the catalogue.
     """
     errors: dict[str, RankmeterError] = {}
+    n_items = functools.cache(lambda: _count_different_items(truth, rankings))
     for entry in plan.metrics:
         facts = scores.facts[entry.alignment]
         error = _refusal(facts, truth, rankings)
         overlaps = entry.averaging.users != "ranked" or bool(scores.has_truth.any())
         if error is None and plan.no_overlap == "error" and overlaps:
             error = _no_overlap(scores, facts, entry.alignment, truth, rankings)
+        error = error or _refuse_size(plan, entry, catalogue, n_items)
         error = error or scores.errors.get(entry.label)
         if error is not None:
             errors[entry.label] = error
     return replace(scores, errors=errors)
+
+
+def _count_different_items(truth: Table, rankings: Table) -> int:
+    return len(distinct_ids([ids for table in (truth, rankings) for ids in table.rows.all_items()]))
+
+
+def passed_size(plan: Plan, entry: MetricPlan) -> int | None:
+    """The smallest number of items that was passed for a metric, if any."""
+    option = dict(entry.metric.options).get("n_items")
+    sizes = (plan.n_items, option, entry.candidates)
+    return min((size for size in sizes if size), default=None)
+
+
+def _refuse_size(
+    plan: Plan, entry: MetricPlan, catalogue: int | None, n_items: Callable[[], int]
+) -> RankmeterError | None:
+    """The error if a number of items was passed, and more are ranked or judged over all users."""
+    size = passed_size(plan, entry)
+    if size is not None and n_items() > size:
+        what, more = f"n_items is {size:,}", ""
+    elif catalogue is not None and "catalogue" in entry.spec.needs and n_items() > catalogue:
+        what, more = f"the catalogue has {catalogue:,}", ", or the items themselves"
+    else:
+        return None
+    return InvalidValueError(
+        f"{n_items():,} different items are ranked or judged, but {what}: pass the number of all "
+        f"items that could be ranked{more}"
+    )
 
 
 def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | None:

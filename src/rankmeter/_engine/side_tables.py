@@ -29,7 +29,7 @@ from rankmeter._rankings.counts import Candidates
 from rankmeter._rankings.ground_truth import contributed_gains, gains_by_choice
 from rankmeter._rankings.listing import Listing, list_first_candidates
 from rankmeter._rankings.pairs import Groups, bit_width, merge_judgments, sort_keys
-from rankmeter._reading.by_user import as_ids, to_series
+from rankmeter._reading.by_user import Ids, as_ids, to_series
 from rankmeter._reading.table import Table, refuse_values
 from rankmeter.errors import NoOverlapError
 from rankmeter.metrics import SIDE_DATA, require
@@ -140,6 +140,13 @@ class SideTables:
         if self.catalogue is not None and self.catalogue.item is not None:
             masks["items_listed_outside_the_catalogue"] = ~self.catalogue.item[item]
         return {name: int(np.count_nonzero(places)) for name, places in masks.items()}
+
+    def count_judged_items(self, judged: Ids) -> dict[str, int]:
+        """Number of judged items, by name, that the metrics of lists cannot reach."""
+        if self.catalogue is None or self.catalogue.item is None:
+            return {}
+        is_outside = ~self.catalogue.item[self.items.encode(judged)]
+        return {"items_judged_outside_the_catalogue": int(np.count_nonzero(is_outside))}
 
     def count_relevant_items(self, item: IntArray, borders: Collection[Border]) -> dict[str, int]:
         """Numbers of relevant items, by name, that metrics may treat in a special way."""

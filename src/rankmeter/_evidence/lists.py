@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray, Span, ratio
 from rankmeter._evidence.steps import note_formula, note_sum
-from rankmeter.errors import InvalidValueError
 
 _OF_ITEMS = ("item", "rank", "gain", "relevant")
 """The arrays of `Lists` that have a value for each item."""
@@ -425,11 +424,3 @@ class Catalogue:
 
     size: int
     item: BoolArray | None = None
-
-    def check(self, n_shown: int) -> None:
-        """Refuse a size that is smaller than the number of different items that are shown."""
-        if n_shown > self.size:
-            raise InvalidValueError(
-                f"{n_shown:,} different items are shown, and the catalogue has {self.size:,}: pass "
-                "the number of all items that could be shown, or the items themselves"
-            )

@@ -130,6 +130,10 @@ class MatrixRows(ByUser):
         columns = np.tile(np.arange(len(self.column_ids)), len(self.users))
         return self.column_ids.take(columns if self.of_column is None else self.of_column)
 
+    def all_items(self) -> list[Ids]:
+        columns = self.of_column
+        return [self.column_ids if columns is None else self.column_ids.take(np.unique(columns))]
+
     def take_items(self, indices: IntArray) -> Ids:
         columns = indices % max(len(self.column_ids), 1)
         return self.column_ids.take(columns if self.of_column is None else self.of_column[indices])

@@ -124,6 +124,17 @@ class RereadCandidates(Remainder):
         self.pieces, self._n_all = pieces, int(n_rows.sum())
         super().__init__(kept_rows, users, n_rows, end=max(pieces.n_rows, self._n_all), **kwargs)
 
+    def distinct_items(self) -> pl.Series:
+        dtype = self.kept_rows.schema["item"]
+
+        def scan_piece(n: int) -> pl.Series:
+            return self.pieces.read(n).rows["item"].cast(dtype).unique()
+
+        items = pl.Series("item", [], dtype)
+        for part in map_pieces(self.pieces, scan_piece, "counting the different items"):
+            items = pl.concat([items, part]).unique()
+        return items
+
     def last_ranks(self) -> pl.DataFrame:
         def scan_piece(n: int) -> pl.DataFrame:
             rows = self.pieces.read(n, items=False).rows.join(

@@ -300,6 +300,10 @@ class Clustered(Remainder):
         users, end = users.filter(to_series(has_rows)), kept_rows.height
         super().__init__(kept_rows, users, n[has_rows], order=rows.order, end=end, **kwargs)
 
+    def distinct_items(self) -> pl.Series:
+        items = self.query.collect(self.query.candidates.select("item").distinct())["item"]
+        return items.cast(self.kept_rows.schema["item"])
+
     def last_ranks(self) -> pl.DataFrame:
         def last_ranks_query(rows: Query, kept_pairs: pl.DataFrame) -> Any:
             last_of_others = rows.candidates.join(rows.broadcast_rows(kept_pairs), _PAIR, "anti")

@@ -145,6 +145,14 @@ class Stored(ABC):
     def frame(self) -> pl.DataFrame:
         """Frame of the rows with ``user``, ``item`` and, if present, the column of numbers."""
 
+    @abstractmethod
+    def items(self) -> Ids:
+        """Item of each row in this table."""
+
+    def all_items(self) -> list[Ids]:
+        """Items of all rows, including rows outside this table; an item may occur repeatedly."""
+        return [self.items()]
+
     @property
     def n_rows(self) -> int:
         """Number of all rows, including rows outside this table."""
@@ -197,7 +205,6 @@ class InFrame(Stored):
         return self.items().type
 
     def items(self) -> Ids:
-        """Item of each row."""
         return IdSeries(self.rows["item"])
 
     def column_numbers(self, column: str) -> npt.NDArray[np.float64]:

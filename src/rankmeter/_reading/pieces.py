@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._choices import TieRule
-from rankmeter._reading.by_user import InFrame, to_series
+from rankmeter._reading.by_user import Ids, IdSeries, InFrame, to_series
 
 
 class Piece(NamedTuple):
@@ -63,6 +63,10 @@ class Rest(Protocol):
         """
         ...
 
+    def distinct_items(self) -> pl.Series:
+        """The different items of these candidates; those of the table may be among them."""
+        ...
+
     def last_ranks(self) -> pl.DataFrame:
         """Largest ``rank`` of each ``user`` with ranks."""
         ...
@@ -98,6 +102,9 @@ class KeptRows(InFrame):
     def count_tied_rows(self, numbers: npt.NDArray[np.float64]) -> int:
         rows = self.rows.select("user", number=to_series(numbers))
         return int(np.count_nonzero(rows.is_duplicated().to_numpy() | self.rest.tied_rows()))
+
+    def all_items(self) -> list[Ids]:
+        return [*super().all_items(), IdSeries(self.rest.distinct_items())]
 
     def listed_items(self) -> list[pl.Series]:
         return [*super().listed_items(), self.rest.tops["item"]]

@@ -33,6 +33,7 @@ from rankmeter._evidence.hits import BoolArray, FloatArray, Hits
 from rankmeter._evidence.lists import Lists
 from rankmeter._evidence.steps import note_value
 from rankmeter.errors import UsageError
+from rankmeter.errors._checks import counted
 from rankmeter.metrics.states import Exposure, Ratio, State, Weighted
 
 MetricFunction = Callable[..., FloatArray]
@@ -463,6 +464,10 @@ def describe(
     pools = isinstance(annotation, type) and issubclass(annotation, Ratio | Exposure)
 
     def compute_checked(*args: Any, **options: Any) -> Any:
+        if options.get("n_items") is not None:
+            k = args[len(needs)] if len(args) > len(needs) else options.get("k")
+            for hits in (value for value in args if isinstance(value, Hits)):
+                check_n_items(hits, k, options["n_items"])
         _refuse_ties(name, [*args, *options.values()], open_ties=open_ties)
         return function(*args, **options)
 
@@ -495,6 +500,19 @@ _UNDEFINED: dict[str, tuple[str, Callable[[Any], BoolArray]]] = {
     "lists": ("no ranked item", lambda lists: np.asarray(lists.lengths == 0)),
 }
 """The users without a value, by the evidence that a metric needs of them."""
+
+
+def check_n_items(hits: Hits, k: int | None, n_items: int) -> None:
+    """Refuse a number of items below that of a user's items in the top k or relevant."""
+    most = int((hits.depth(k) + hits.n_relevant - hits.count(k)).max(initial=0.0))
+    if n_items < most:
+        raise UsageError(
+            f"a user has {counted(most, 'item')}, ranked or relevant, but n_items is {n_items:,}: "
+            "pass the number of all items that could be ranked",
+            option="n_items",
+            got=n_items,
+            extent=most,
+        )
 
 
 def _refuse_ties(name: str, arguments: Iterable[Any], *, open_ties: bool) -> None:

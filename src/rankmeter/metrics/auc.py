@@ -10,7 +10,6 @@ from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._ranges import ANY, COUNTS_REPEATS, vary
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.confusion_matrix import check_catalogue
 from rankmeter.metrics.states import Defined, Ratio
 
 Absent = Literal["random", "last"]
@@ -120,7 +119,6 @@ def _ordered_pairs_and_negatives(
 ) -> tuple[FloatArray, FloatArray]:
     """Numbers of pairs in the right order, and of irrelevant candidates."""
     n_hits = hits.count(None)
-    check_catalogue(hits, None, n_items)
     misses = hits.n_ranked - n_hits
     negatives = misses if n_items is None else n_items - hits.n_relevant.astype(np.float64)
     negatives = negatives + smooth
@@ -194,7 +192,6 @@ def lauc(
     >>> rm.evaluate(ranking, truth, "lauc@3", n_items=10)["lauc@3"].mean
     0.625
     """
-    check_catalogue(hits, k, n_items)
     n_hits = hits.count(k)
     above = hits.sum(hits.within(k) * _count_misses_above(hits), name="others above")
     length = hits.depth(k) if k is None or chosen == "ranked" else k

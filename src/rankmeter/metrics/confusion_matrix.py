@@ -11,21 +11,11 @@ import numpy as np
 from rankmeter._choices import SHARED_RANKS, Alignment
 from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import counted, option_error
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._ranges import ANY, vary
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.counts import n_hits, n_ranked, n_relevant
 from rankmeter.metrics.states import Defined, Ratio
-
-
-def check_catalogue(hits: Hits, k: int | None, n_items: int | None) -> None:
-    """Refuse a catalogue size smaller than the number of a user's ranked or relevant items."""
-    max_items = int((hits.depth(k) + hits.n_relevant - hits.count(k)).max(initial=0.0))
-    if n_items is not None and n_items < max_items:
-        items = counted(max_items, "item")
-        size = f"the size of the catalogue: a user has {items}, ranked or relevant"
-        raise option_error("n_items", size, n_items, extent=max_items)
 
 
 def _accuracy_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
@@ -76,7 +66,6 @@ def accuracy(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "accuracy@5", n_items=10)["accuracy@5"].mean
     0.6
     """
-    check_catalogue(hits, k, n_items)
     n_hits = hits.count(k)
     length = hits.depth(k) if chosen == "ranked" or k is None else k
     missed = hits.n_relevant - n_hits
@@ -118,7 +107,6 @@ def fallout(
     >>> round(result["fallout@5"].mean, 4)
     0.4286
     """
-    check_catalogue(hits, k, n_items)
     n_irrelevant = (
         hits.n_ranked - hits.count(None) if n_items is None else n_items - hits.n_relevant
     )
@@ -166,7 +154,6 @@ def mcc(
     >>> round(rm.evaluate(ranking, {"u": {1, 6, 9}}, "mcc@5", n_items=10)["mcc@5"].mean, 4)
     0.2182
     """
-    check_catalogue(hits, k, n_items)
     length = hits.depth(k) if chosen == "ranked" else hits.length(k)
     relevant = hits.n_relevant.astype(np.float64)
     # TP · TN - FP · FN, which is linear in TP: exact also for an expected number of hits.

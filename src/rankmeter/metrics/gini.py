@@ -106,7 +106,6 @@ def _count_exposures(
     if catalogue.item is not None:
         counts = np.where(catalogue.item, counts, 0.0)
     ascending = np.sort(counts[counts > 0])
-    catalogue.check(ascending.size)
     return counts, ascending, catalogue.size
 
 

@@ -14,7 +14,6 @@ from rankmeter._evidence.steps import note_column
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._ranges import ANY, vary
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.confusion_matrix import check_catalogue
 from rankmeter.metrics.reciprocal_rank import expected_first_weight
 from rankmeter.metrics.states import Defined, Ratio
 
@@ -146,7 +145,6 @@ def percentile_rank(
     >>> rm.evaluate(lists, truth, "percentile_rank", n_items=10)["percentile_rank"].mean
     35.0
     """
-    check_catalogue(hits, None, n_items)
     weight, best = _hit_weights(hits, gain), hits.best
     total, of_hits = best.sum(_hit_weights(best, gain)), hits.sum(weight)
     size = hits.n_ranked + hits.n_relevant - hits.count(None) if n_items is None else n_items
