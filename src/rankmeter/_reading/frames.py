@@ -336,25 +336,60 @@ def from_database(path: Path, table: str, side: Side) -> Columns:
     except ImportError as error:
         raise DataError(f"{path} is a DuckDB file. To read it, pip install duckdb.") from error
     try:
-        connection = duckdb.connect(str(path), read_only=True)
-        names = [row[0] for row in connection.execute(_TABLES).fetchall()]
-        name = _pick_part(names, table, str(path), "table")
+        connection = duckdb.connect(str(path), read_only=True, config=_CLOSED)
+        rows = connection.execute(_TABLES).fetchall()
+    except duckdb.Error as error:
+        raise FileFormatError(f"{path} cannot be read by DuckDB: {_first_line(error)}") from error
+    is_view = dict(rows)
+    name = _pick_part([*is_view], table, str(path), "table")
+    try:
         relation = connection.table(".".join(map(_quote_identifier, name.split("."))))
     except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
-        raise FileFormatError(f"{path} cannot be read by DuckDB: {reason}") from error
+        raise _database_error(path, name, error, is_view=is_view[name]) from error
     columns = from_duckdb(relation, side, str(path))
 
     def fetch(names: Sequence[str], _: object = connection) -> Mapping[str, Column]:
-        return columns.fetch(names)  # a relation of DuckDB 1 does not keep its connection
+        try:
+            return columns.fetch(names)  # a relation of DuckDB 1 does not keep its connection
+        except DataError as error:
+            if not isinstance(error.__cause__, duckdb.Error):
+                raise
+            raise _database_error(path, name, error.__cause__, is_view=is_view[name]) from error
 
     return replace(columns, fetch=fetch)
 
 
+_CLOSED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "lock_configuration": "true",
+}
+"""A view is a query of whoever wrote the file: it gets the tables of the file and nothing else."""
+
+
+def _database_error(path: Path, name: str, error: Exception, *, is_view: bool) -> FileFormatError:
+    kind, hint = "table", ""
+    if is_view:
+        kind = "view"
+        hint = (
+            ". A view may use the tables of its file only, since no file may make rankmeter read "
+            "another one. If you trust the view, open the file with duckdb and pass the relation "
+            f"connection.table({name!r})"
+        )
+    return FileFormatError(f"{path}: cannot read the {kind} {name!r}: {_first_line(error)}{hint}")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].rstrip(".!")
+
+
 _TABLES = """
-    SELECT CASE schema_name WHEN 'main' THEN name ELSE schema_name || '.' || name END FROM (
-        SELECT schema_name, table_name AS name FROM duckdb_tables() WHERE NOT internal
-        UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal)
+    SELECT CASE schema_name WHEN 'main' THEN name ELSE schema_name || '.' || name END, is_view
+    FROM (
+        SELECT schema_name, table_name AS name, false AS is_view FROM duckdb_tables()
+        WHERE NOT internal
+        UNION ALL SELECT schema_name, view_name, true FROM duckdb_views() WHERE NOT internal)
 """
 
 
