@@ -219,7 +219,10 @@ def round_grade(grade: float) -> float:
 
 
 STAND_INS = {"zero": 0.0, "one": 1.0}
-"""What a user without a value counts as, by the word of the choice (``undefined``, ``extra``)."""
+"""What a user without a value counts as, by the word of a choice in `WITHOUT_STAND_IN`."""
+
+WITHOUT_STAND_IN = {"undefined": "skip", "extra": "ignore"}
+"""The choices that can count a user as a number of `STAND_INS`, and the word that does not."""
 
 MOST_RESAMPLES = 10**8
 """The most random samples that an interval or a test draws: one number of each is kept."""
@@ -253,7 +256,7 @@ class Averaging:
         "skip",
         "How a user without a value counts, usually a user without relevant items: ``skip`` "
         "(not at all), ``zero``, ``one``, ``nan`` (the mean becomes NaN too), ``raise``. A number "
-        "is refused where it is no value of the metric, or would reward a user without a hit, as 0 "
+        "is refused where the metric has no such value, or where it would reward a user without a hit, as 0 "
         "would in mean_rank; a tool in ``like`` keeps its own numbers for its own metrics.",
     )
     users: Literal["all", "relevant", "hit", "ranked"] = declare_choice(

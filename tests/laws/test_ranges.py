@@ -296,7 +296,7 @@ def test_integers_of_the_shape_of_the_scores_are_labels_also_of_one_column():
 @pytest.mark.parametrize("target", [[[2, 0, 1], [1, 2, 0]], [[2, -1, -1], [0, 1, -1]]])
 def test_integers_that_could_be_labels_or_ids_are_an_error_that_names_both(target):
     scores = np.tile(np.arange(3.0), (2, 1))
-    with pytest.raises(rm.errors.DataError, match="labels as floats, .* list of ids for each row"):
+    with pytest.raises(rm.errors.DataError, match=r"labels as floats, .* list of ids for each row"):
         rm.evaluate_scores(scores, np.array(target), "cg")
     assert rm.evaluate_scores(scores, np.array(target, dtype=float), "cg")["cg"].mean > 0
     ids = [[item for item in row if item >= 0] for row in target]

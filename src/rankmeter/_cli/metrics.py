@@ -39,7 +39,7 @@ def _metric_facts(spec: Spec, *first: str) -> str:
 
 
 def _other_ranges(spec: Spec) -> str:
-    """The ranges under other options and choices, in words; empty if there are none."""
+    """The ranges under other options and choices, in words, or an empty text."""
     return "; ".join(
         f"{format_bound(low)} to {format_bound(high)} with {' or '.join(names)}"
         for (low, high), names in spec.ranges().items()

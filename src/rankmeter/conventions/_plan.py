@@ -19,6 +19,7 @@ from rankmeter._choices import (
     RELEVANCE,
     SETTINGS,
     STAND_INS,
+    WITHOUT_STAND_IN,
     Alignment,
     Averaging,
     Input,
@@ -470,20 +471,16 @@ def _resolve_metric(
     return _settle_stand_ins(entry, {*decided, *written}, usual, convention)
 
 
-_NO_STAND_IN = {"undefined": "skip", "extra": "ignore"}
-"""The values of choices that count no user as a number that a metric does not compute."""
-
-
 def _settle_stand_ins(
     entry: MetricPlan, asked: Collection[str], usual: Mapping[str, Any], convention: Convention
 ) -> MetricPlan:
-    """Refuse the number of a user without a value where it is none of the metric, or a reward.
+    """Refuse a number for users without a value that the metric cannot have, or that rewards them.
 
     A tool keeps its own numbers for its own metrics; for others its users without a value do not
     count.
     """
     is_known = has_metric(convention.name, entry.metric.name)
-    for name, nothing in _NO_STAND_IN.items():
+    for name, nothing in WITHOUT_STAND_IN.items():
         word = getattr(entry.averaging, name)
         if word not in STAND_INS or _accepts_stand_in(entry, STAND_INS[word]):
             continue
@@ -529,20 +526,19 @@ def _stand_in_message(entry: MetricPlan, name: str, word: str) -> str:
     metric, number = entry.metric.name, STAND_INS[word]
     better = "higher" if entry.spec.increasing else "lower"
     reason = (
-        f"would reward them: {better} is better"
+        f"{better} is better, so it would reward them"
         if low <= number <= high
-        else f"is no value of {metric}, which is from {format_bound(low)} to {format_bound(high)}"
+        else f"values of {metric} are from {format_bound(low)} to {format_bound(high)}"
     )
-    who = "without a value" if name == "undefined" else "without ground truth"
     absent = (
         f", or say what a missed item counts: {metric}(absent=next)"
         if "absent" in entry.spec.options
         else ""
     )
     return (
-        f"{entry.label}: {name}={word!r} counts users {who} as {number:g}, which {reason}. Choose "
-        f"{name}={_NO_STAND_IN[name]!r}{absent}. For other metrics alone, write it inside their "
-        f"names: ndcg({name}={word})"
+        f"{entry.label}: {name}={word!r} counts such users as {number:g}, but {reason}. Choose "
+        f"{name}={WITHOUT_STAND_IN[name]!r}{absent}. For other metrics alone, write it inside "
+        f"their names: ndcg({name}={word})"
     )
 
 

@@ -25,6 +25,7 @@ from rankmeter._choices import (
     CHOICES,
     SHARED_RANKS,
     STAND_INS,
+    WITHOUT_STAND_IN,
     Alignment,
     format_bound,
     permitted_words_and_types,
@@ -276,7 +277,7 @@ class Spec:
             alignment = Alignment(**{name: chosen[name] for name in names})
             ends = self.bounds({"k": None, **defaults, **(options or {})}, alignment)
         if not self.whole:
-            words = (chosen.get("undefined"), chosen.get("extra"))
+            words = [chosen.get(name) for name in WITHOUT_STAND_IN]
             ends = (*ends, *(STAND_INS[word] for word in words if word in STAND_INS))
         return min(ends), max(ends)
 
