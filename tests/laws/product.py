@@ -46,9 +46,13 @@ SHARED = ("realistic", "rounded", "together")
 
 def bounds(form: Metric, cell: Cell) -> tuple[float, float]:
     """The range of a metric with its options, under the choices of a cell."""
-    if dict(form.choices).get("adjusted"):
-        return -math.inf, 1.0
-    return form.spec.low, form.spec.high
+    return _range_of(form, cell.ties, cell.choices)
+
+
+@functools.cache
+def _range_of(form: Metric, ties: str, choices: tuple[tuple[str, Any], ...]) -> tuple[float, float]:
+    (entry,) = resolve_plan(form, choices={"ties": ties, **dict(choices)}).metrics
+    return entry.range
 
 
 # ---------------------------------------------------------------------------------------------
