@@ -428,3 +428,14 @@ def test_a_metric_that_has_a_mean_only_if_ties_are_ranked_last_has_no_bounds():
         batches.update(scores=[[1.0, 1.0]], target=[0])
         batches.compute()
     rm.evaluate_scores(np.ones((1, 2)), [0], "fallout(n_items=5)@1", users="hit")
+
+
+def test_sums_of_values_adjusted_for_chance_have_the_interval_of_the_values():
+    intervals = []
+    for keep in ("values", "moments"):
+        batches = [rm.accumulator("rr(adjusted)", keep=keep, n_items=10) for _ in range(2)]
+        for batch, ranks in zip(batches, ([1, 1], [2, 3]), strict=True):
+            batch.update(ranks=ranks, candidates=10)
+        whole = rm.accumulator.from_state((batches[0] + batches[1]).state()).compute()
+        intervals.append(whole["rr(adjusted)"].interval)
+    assert intervals[0] == pytest.approx(intervals[1], rel=1e-12)

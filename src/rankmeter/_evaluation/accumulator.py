@@ -173,6 +173,7 @@ class _KeptSums:
         self.plan = plan
         self.sums = {entry.label: ExactSums() for entry in plan.metrics}
         self.counts: dict[str, int] = {}
+        self.ends: dict[str, tuple[float, float]] = {}  # ranges that depend on the data
         self.half = ""  # the type of scores of few digits
         self.waiting: list[Queries] = []  # counted, but not yet added up
 
@@ -193,6 +194,7 @@ class _KeptSums:
         scores = score_queries(self.plan, queries)
         averages = [(entry.label, scores.averaged(entry)) for entry in self.plan.metrics]
         self.waiting = []
+        self._widen_ends(scores.ends)
         for label, averaged in averages:
             self.sums[label] += ExactSums.of(averaged.values)
             self._add_to_count(f"undefined {label}", averaged.undefined)
@@ -204,9 +206,15 @@ class _KeptSums:
         before = self.counts.get(name, 0)
         self.counts[name] = max(before, count) if name == "columns" else before + count
 
+    def _widen_ends(self, ends: Mapping[str, tuple[float, float]]) -> None:
+        for label, (low, high) in ends.items():
+            least, most = self.ends.get(label, (low, high))
+            self.ends[label] = min(low, least), max(high, most)
+
     def merge(self, other: _KeptSums) -> None:
         self._add_waiting_queries()
         other._add_waiting_queries()
+        self._widen_ends(other.ends)
         self.half = self.half or other.half
         for label, sums in other.sums.items():
             self.sums[label] += sums
@@ -221,7 +229,8 @@ class _KeptSums:
         for entry in self.plan.metrics:
             moments = self.sums[entry.label].moments
             times = moments.n if entry.averaging.aggregate == "sum" else 1
-            low, high = interval_of_moments(moments, self.plan, entry.range)
+            scale = self.ends.get(entry.label, entry.range)
+            low, high = interval_of_moments(moments, self.plan, scale)
             undefined = self.counts.get(f"undefined {entry.label}", 0)
             estimates[entry.label] = Estimate(
                 entry.label, times * moments.mean, times * low, times * high, moments.sd, moments.n,
@@ -241,10 +250,12 @@ class _KeptSums:
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         self._add_waiting_queries()
         sums = {label: [s.n, str(s.total), str(s.squares)] for label, s in self.sums.items()}
-        return {"counts": self.counts, "sums": sums, "half": self.half}, {}
+        facts = {"counts": self.counts, "sums": sums, "half": self.half, "ends": self.ends}
+        return facts, {}
 
     def restore(self, facts: Mapping[str, Any], _: Mapping[str, npt.NDArray[Any]]) -> None:
         self.counts, self.half = facts["counts"], facts["half"]
+        self.ends = {label: (low, high) for label, (low, high) in facts["ends"].items()}
         for label in self.sums:
             n, total, squares = facts["sums"][label]
             self.sums[label] = ExactSums(n, int(total), int(squares))
@@ -317,7 +328,8 @@ class Accumulator:
     def _plan_of_rows(self, *, several: bool) -> Plan:
         if not several or self._plan.each:
             return self._plan
-        metrics, like, choices = (self._settings[name] for name in ("metrics", "like", "choices"))
+        given: dict[str, Any] = dict(self._settings)
+        metrics, like, choices = given["metrics"], given["like"], given["choices"]
         return resolve_plan_of_data(metrics, like, choices, "batches", several=True)
 
     def update(
