@@ -52,7 +52,7 @@ BY_CHANCE = "adjusted_hits amr amri amrr zhits zmr zmrr"
 OF_FOUND = "mean_rank last_rank median_rank gmr hmr relevance_position"
 PAIRS = "auc gauc lauc opa pauc percentile_rank"
 WEIGHTED = "ips snips stratum_recall"
-FACTS = "judged unjudged n_nonrelevant n_ranked n_relevant n_hits ideal_dcg rbp_residual "
+FACTS = "judged unjudged n_nonrelevant n_ranked n_hits rbp_residual "
 FACTS += "utility_residual expected_depth"
 
 EXCEPTIONS = (
@@ -99,7 +99,7 @@ EXCEPTIONS = (
     ),
     Exemption(
         ENDS,
-        "bpref lauc ndcg",
+        "bpref lauc",
         "every item of Grades is judged, so one more is one more that is not relevant",
         {"door": ("Grades",)},
     ),

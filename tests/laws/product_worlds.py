@@ -184,6 +184,13 @@ def in_frames(world: World) -> World:
     return world.without_empty()
 
 
+def in_columns(world: World) -> World:
+    """The rows of each user are in the order of the columns."""
+    return replace(
+        world, place=np.tile(np.arange(world.place.shape[1]) * 1.0, (len(world.users), 1))
+    )
+
+
 def untied(world: World) -> World:
     """Each user has an order of the items; ties are resolved by the rows."""
     order = np.lexsort((world.place, -world.scores), axis=1)
@@ -347,7 +354,7 @@ DOORS = {
     "lists": Door(by_list, untied),
     "Evaluator": Door(by_evaluator),
     "compare": Door(by_compare),
-    "Scores": Door(by_scores),
+    "Scores": Door(by_scores, in_columns),
     "disk": Door(by_disk, in_frames, repeats=True),
     "evaluate_scores": Door(by_evaluate_scores, in_matrix, "scores", of_lists=False, demotes=True),
     "values": Door(by_accumulator("values"), in_matrix, "batches", of_lists=False, demotes=True),

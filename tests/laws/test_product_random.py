@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from exceptions_to_laws import EXCEPTIONS
 from product import LAWS, random_cell, trial
-from test_product import summed_up
+from test_product import is_needed, summed_up
 
 pytestmark = pytest.mark.once
 
@@ -22,3 +23,16 @@ def test_the_law_holds_in_random_cells(name):
         broken += [violation for violation in one.found if not violation.is_excepted]
     assert not broken, summed_up(broken)
     assert checked > 10_000
+
+
+PAIRS = [
+    pytest.param(exception, name, id=f"{name}: {exception.reason}")
+    for exception in EXCEPTIONS
+    for name in exception.metrics.split()
+    if exception.metrics != "*"
+]
+
+
+@pytest.mark.parametrize(("exception", "name"), PAIRS)
+def test_each_metric_needs_its_exception(exception, name):
+    assert is_needed(exception, (name,), 300), f"{name} breaks no law there: leave it out"
