@@ -176,11 +176,6 @@ def is_needed(exception, names, tries):
     return False
 
 
-@pytest.mark.parametrize("exception", EXCEPTIONS, ids=lambda one: f"{one.metrics}: {one.reason}")
-def test_exceptions_are_needed(exception):
-    assert is_needed(exception, names_of(exception), 300), "nothing breaks a law there: remove it"
-
-
 # ---------------------------------------------------------------------------------------------
 # Metrics that break a law
 

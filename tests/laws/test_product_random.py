@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from exceptions_to_laws import EXCEPTIONS
 from product import LAWS, random_cell, trial
-from test_product import is_needed, summed_up
+from test_product import is_needed, names_of, summed_up
 
 pytestmark = pytest.mark.once
 
@@ -23,6 +23,11 @@ def test_the_law_holds_in_random_cells(name):
         broken += [violation for violation in one.found if not violation.is_excepted]
     assert not broken, summed_up(broken)
     assert checked > 10_000
+
+
+@pytest.mark.parametrize("exception", EXCEPTIONS, ids=lambda one: f"{one.metrics}: {one.reason}")
+def test_exceptions_are_needed(exception):
+    assert is_needed(exception, names_of(exception), 300), "nothing breaks a law there: remove it"
 
 
 PAIRS = [
