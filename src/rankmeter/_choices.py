@@ -256,8 +256,9 @@ class Averaging:
         "skip",
         "How a user without a value counts, usually a user without relevant items: ``skip`` "
         "(not at all), ``zero``, ``one``, ``nan`` (the mean becomes NaN too), ``raise``. A number "
-        "is refused where the metric has no such value, or where it would reward a user without a hit, as 0 "
-        "would in mean_rank; a tool in ``like`` keeps its own numbers for its own metrics.",
+        "is refused where the metric has no such value, or where it would reward a user without a "
+        "hit, as 0 would in mean_rank; a tool in ``like`` keeps its own numbers for its own "
+        "metrics.",
     )
     users: Literal["all", "relevant", "hit", "ranked"] = declare_choice(
         "all",

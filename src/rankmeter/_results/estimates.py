@@ -123,8 +123,8 @@ def estimate_on_scale(
     cluster_ids = None if clusters is None else clusters[averaged.users]
     summary = moments(values)
     if averaged.state is None and not _are_on_scale(scale, values):
-        ends = " to ".join(map(format_bound, scale))
-        warn(f"{label} has values outside its range, {ends}: its interval ignores the range")
+        declared = " to ".join(map(format_bound, scale))
+        warn(f"{label} has values outside its range, {declared}: its interval ignores the range")
         scale = UNBOUNDED
     if averaged.has_user_values:
         mean, low, high = _aggregate_with_interval(

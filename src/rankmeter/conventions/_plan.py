@@ -487,8 +487,8 @@ def _settle_stand_ins(
         if name in asked and not (is_known and usual.get(name) == word):
             raise UsageError(_stand_in_message(entry, name, word), option=name, got=word)
         if not is_known:
-            averaging = replace(entry.averaging, **{name: nothing})
-            entry = replace(entry, averaging=averaging)
+            skipping: Any = {name: nothing}
+            entry = replace(entry, averaging=replace(entry.averaging, **skipping))
     return entry
 
 

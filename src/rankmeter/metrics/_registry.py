@@ -270,16 +270,15 @@ class Spec:
         the cutoff is the option ``k``.
         Where a choice counts a user without a value as 0 or 1, that number is a value, too.
         """
-        ends, chosen = (self.low, self.high), choices or {}
+        low, high, chosen = self.low, self.high, choices or {}
         if self.bounds is not None:
             defaults = {n: o.values[0] for n, o in self.options.items() if o.values}
             names = (field.name for field in fields(Alignment) if field.name in chosen)
             alignment = Alignment(**{name: chosen[name] for name in names})
-            ends = self.bounds({"k": None, **defaults, **(options or {})}, alignment)
-        if not self.whole:
-            words = [chosen.get(name) for name in WITHOUT_STAND_IN]
-            ends = (*ends, *(STAND_INS[word] for word in words if word in STAND_INS))
-        return min(ends), max(ends)
+            low, high = self.bounds({"k": None, **defaults, **(options or {})}, alignment)
+        words = [] if self.whole else [chosen.get(name) for name in WITHOUT_STAND_IN]
+        numbers = [STAND_INS[word] for word in words if word in STAND_INS]
+        return min([low, *numbers]), max([high, *numbers])
 
     def ranges(self) -> dict[tuple[float, float], list[str]]:
         """Each other range than the usual one, with the options and choices that lead to it.

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._ranges import ANY, COUNTS_REPEATS, vary
+from rankmeter.metrics._ranges import ANY, vary
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Defined, Ratio
 
@@ -17,7 +17,7 @@ Absent = Literal["random", "last"]
 
 @register(
     "Area under the ROC curve",
-    bounds=COUNTS_REPEATS,
+    bounds=vary(repeated=ANY),
     reached=False,
     synonyms=("roc_auc", "roc_auc_score"),
     shared=("realistic", "together"),
@@ -65,7 +65,7 @@ def auc(
 
 @register(
     "AUC weighted by user",
-    bounds=COUNTS_REPEATS,
+    bounds=vary(repeated=ANY),
     reached=False,
     aggregate="micro",
     synonyms=("group_auc",),
@@ -144,7 +144,7 @@ def _count_misses_above(hits: Hits) -> FloatArray:
 
 @register(
     "AUC of the top k",
-    bounds=COUNTS_REPEATS,
+    bounds=vary(repeated=ANY),
     open_ties=False,
     synonyms=("limited_auc", "auc_at_k", "roc_auc_at_k"),
 )
