@@ -235,6 +235,24 @@ def test_what_cannot_be_hashed_or_compared_is_an_error(container):
 
 
 @needs_compiled
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [("x", TypeError), (None, TypeError), (object(), TypeError), ([], TypeError), (1j, TypeError),
+     (10**400, OverflowError), (-(10**400), OverflowError)],
+    ids=["text", "null", "object", "list", "complex", "large", "low"],
+)  # fmt: skip
+def test_a_value_that_is_no_number_is_an_error(value, error):
+    """A dictionary can change after it was read, and before its items are found."""
+    for items in (["a"], ["b", "a"], ["a", "b"]):
+        n = len(items)
+        with pytest.raises(error):
+            _native.native.find(np.zeros(n, dtype=np.int64), np.empty(n), [{"a": value}], items)
+    found = np.empty(3)
+    _native.native.find(np.zeros(3, dtype=np.int64), found, [{"a": -1, "b": -1.0}], [*"abc"])
+    np.testing.assert_array_equal(found, [-1.0, -1.0, np.nan])
+
+
+@needs_compiled
 def test_compiled_code_keeps_no_reference():
     key, number, native = "k" * 50, 0.123, _native.native
     data = [{key: number} for _ in range(100)]

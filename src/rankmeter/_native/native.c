@@ -709,7 +709,7 @@ static Py_ssize_t find_in_dict(PyObject *dict, PyObject *items, Py_ssize_t from,
         PyObject *item = ITEM(items, i);
         PyObject *value = item == NULL ? NULL : PyDict_GetItemWithError(dict, item);
         found[i] = value == NULL ? NAN : PyFloat_AsDouble(value);
-        if (isnan(found[i]) && PyErr_Occurred())
+        if ((value == NULL || found[i] == -1.0) && PyErr_Occurred())
             return RAISED;
     }
     return to - from;
