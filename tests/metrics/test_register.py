@@ -140,7 +140,10 @@ def test_a_docstring_gets_what_all_metrics_have_in_common():
         "Notes ----- A user with nothing relevant is undefined (NaN). A point of",
     ):
         assert said in doc
-    assert "0 or more; the expectation if ties are unresolved." in metrics.dcg.__doc__
+    assert (
+        "0 or more; −∞ to ∞ with ``gains=all``; the expectation if ties are unresolved."
+        in metrics.dcg.__doc__
+    )
     assert "k : int, optional\n    Cutoff;" in metrics.dcg.__doc__
     assert "Any number" in metrics.utility.__doc__
     assert "undefined" not in metrics.utility.__doc__

@@ -35,7 +35,7 @@ OTHER = np.eye(9, dtype=int)[(TARGET + 1) % 9]
         ({"target": HOT[:, :8] == 1}, "must have ids of columns .integers."),
         ({"target": [[2, -100]] * 6}, "`target` -100 of row 0 is outside"),
         ({"target": [[2, 0, 0]] * 6}, "duplicate target 0 in row 0.*padding is -1"),
-        ({"target": 2 * HOT - 1}, "may have ids or labels: pass `target > 0` for labels"),
+        ({"target": 2 * HOT - 1}, "may be labels or ids of columns: pass labels as floats"),
         ({"target": np.where(HOT, 1.0, np.nan)}, "label nan in row 0 and column 0"),
         ({"exclude": 0.5 * OTHER}, "label 0.5 in row 0 .*must be 0 or 1; pass `exclude != 0`"),
         ({"exclude": HOT}, "target 2 of row 0 is excluded"),
@@ -264,7 +264,7 @@ def test_two_lists_in_a_tuple_for_two_rows_can_mean_two_things():
 @pytest.mark.parametrize(
     "target",
     [TARGET[:, None], HOT == 1, HOT.astype(float), HOT, 3 * HOT, tuple(TARGET), pl.Series(TARGET),
-     np.column_stack([TARGET, *[np.full(6, -1)] * 8]), (np.arange(6), TARGET)],
+     np.column_stack([TARGET, *[np.full(6, -1)] * 7]), (np.arange(6), TARGET)],
 )  # fmt: skip
 def test_targets_in_all_forms_are_the_same(target):
     wanted = rm.evaluate_scores(SCORES, TARGET, "mr")

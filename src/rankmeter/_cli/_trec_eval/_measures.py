@@ -157,10 +157,12 @@ def _average_iprec(topics: Topics, _: str, levels: Sequence[float]) -> FloatArra
 def _utility(topics: Topics, name: str, prices: Sequence[float]) -> FloatArray:
     if len(prices) != 4:
         raise UsageError(f"utility needs four numbers, such as utility.1,-1,0,0; got {len(prices)}")
-    options: dict[str, Any] = dict(zip(("found", "wrong", "missed", "spared"), prices, strict=True))
-    return topics.binary_reading(
-        _metric_of_measure(name)[0].name, n_items=topics.n_items, **options
-    )
+    found, wrong, missed, spared = prices
+    metric = _metric_of_measure(name)[0].name
+    value = topics.binary_reading(metric, found=found, wrong=wrong, missed=missed)
+    # The size of the collection is not checked: without -N it is 0.
+    n_hits, n_ranked, n_relevant = map(topics.binary_reading, ("n_hits", "n_ranked", "n_relevant"))
+    return value + spared * (topics.n_items + n_hits - n_ranked - n_relevant)
 
 
 def _set_f(topics: Topics, _: str, parameters: Sequence[float]) -> FloatArray:
