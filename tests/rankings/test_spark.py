@@ -272,6 +272,16 @@ def test_missing_scores_are_treated_as_in_memory(bad_scores, spark):
             assert found == wanted
 
 
+def test_a_number_of_items_below_those_of_the_rankings_is_an_error(spark):
+    rankings, truth = many(5, "score", words=False)
+    rankings = rankings.unique(["user", "item"], keep="first", maintain_order=True)
+    n = pl.concat([rankings["item"], truth["item"]]).n_unique()
+    data = in_spark(spark, rankings)
+    with pytest.raises(InvalidValueError, match=f"^{n} different items .* n_items is {n - 1}:"):
+        rm.evaluate(data, truth, "accuracy@2", n_items=n - 1)
+    assert rm.evaluate(data, truth, "accuracy@2", n_items=n)
+
+
 def test_ground_truth_and_segments_can_be_in_spark(spark):
     rankings, truth = some(300)
     there = in_spark(spark, rankings), in_spark(spark, truth)
