@@ -178,7 +178,7 @@ class Hits:
         """The perfect ranking: `ideal`, or ``self`` if `ideal` is None."""
         return self if self.ideal is None else self.ideal
 
-    @cached_property
+    @property
     def without_losses(self) -> Hits:
         """These hits without those of negative gain, whose ranks stay free.
 
@@ -222,7 +222,7 @@ class Hits:
         low, high = (np.where(of_hits, certain, end) for end in (span.low, span.high))
         return replace(self, rank=np.where(of_hits, certain, self.rank), span=Span(low, high))
 
-    @cached_property
+    @property
     def even(self) -> Hits:
         """The hits for a metric that knows only their ranks, as `settle` gives them."""
         return self.settle(np.ones(self.rank.size))

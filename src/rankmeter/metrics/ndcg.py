@@ -171,14 +171,15 @@ def ndcg(
         best = cumulative_discount(discount, hits.length(k))
     elif ideal == "retrieved":
         retrieved = Hits.perfect(hits.offsets, hits.gain)
-        best = ideal_dcg(retrieved, k, gain=gain, discount=discount)
+        best = dcg(_without_losses(retrieved, gain), k, gain=gain, discount=discount)
         best = np.where(np.isnan(best), 0.0, best)
     else:
         perfect, cutoff = hits.best, None if ideal == "uncut" else k
         if ideal == "ranked":
             perfect = perfect.where(perfect.rank <= hits.depth(k)[perfect.user])
-        of_ranking = dcg if ideal == "complete" else ideal_dcg
-        best = of_ranking(perfect, cutoff, gain=gain, discount=discount)
+        if ideal != "complete":
+            perfect = _without_losses(perfect, gain)
+        best = dcg(perfect, cutoff, gain=gain, discount=discount)
     fallback = 0.0 if ideal in ("ranked", "retrieved", "ones") else np.nan
     result: FloatArray = np.full(hits.n_users, fallback)
     np.divide(value, best, out=result, where=best != 0)  # negative only if complete
@@ -264,8 +265,12 @@ def ideal_dcg(
     >>> round(result["ideal_dcg"].mean, 4)
     3.6309
     """
-    perfect = hits.best if gain == "binary" else hits.best.without_losses
-    return dcg(perfect, k, gain=gain, discount=discount)
+    return dcg(_without_losses(hits.best, gain), k, gain=gain, discount=discount)
+
+
+def _without_losses(perfect: Hits, gain: Gain) -> Hits:
+    """The perfect ranking without items of negative gain, unless each item counts 1."""
+    return perfect if gain == "binary" else perfect.without_losses
 
 
 @register("NDCG over hits", bounds=COUNTS_REPEATS, open_ties=False)
