@@ -6,8 +6,8 @@ systems that do not differ, a corrected family of tests makes any claim in at mo
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
 of them for the default and for t, a tenth for the other tests, two fifths for the intervals and
 clusters, a twenty-fifth for the bootstrap of intervals, a fifth for pooled shares, a quarter for
-families, a twentieth for groups and segments that differ, a tenth for near-copies, cutoffs,
-training runs and the bootstrap test of few users, and a fiftieth for pilots.
+families, a twentieth for groups and segments that differ, a tenth for cutoffs and
+training runs, and a fiftieth for pilots.
 
 The tests of families flip signs that 25 experiments share, in a formulation of their own. It is
 compared with rankmeter's in one of 200 experiments.
@@ -36,9 +36,7 @@ import rankmeter as rm
 from rankmeter import metric as metric_of
 from rankmeter import sample_size
 from rankmeter._engine.scores import Averaged
-from rankmeter._results import curves, paired
-from rankmeter._statistics import all_pairs as several
-from rankmeter._statistics.all_pairs import tukey_hsd
+from rankmeter._results import curves
 from rankmeter._statistics.intervals import (
     Interval,
     bootstrap_interval,
@@ -51,10 +49,8 @@ from rankmeter._statistics.intervals import (
     wilson_interval,
 )
 from rankmeter._statistics.paired_tests import (
-    bootstrap_test,
     paired_t_test,
     randomization_test,
-    sign_test,
     wilcoxon_test,
 )
 from rankmeter._statistics.runs import crossed_test, margin_tests
@@ -96,9 +92,7 @@ METRICS = {"RR@10": reciprocal_rank, "NDCG@10": ndcg}
 PAIRED = {
     "**randomization (default)**": lambda a, b, drawn: randomization_test(a, b, **drawn),
     "paired t": lambda a, b, _: paired_t_test(a, b),
-    "paired bootstrap (shift)": lambda a, b, drawn: bootstrap_test(a, b, **drawn),
     "Wilcoxon": lambda a, b, _: wilcoxon_test(a, b),
-    "sign": lambda a, b, _: sign_test(a, b),
 }
 OFTEN = {"**randomization (default)**", "paired t"}
 """Repeated as often as asked for; the other tests a tenth as often."""
@@ -387,17 +381,6 @@ class MinP:
         adjusted[order] = np.maximum.accumulate(steps)
         return adjusted
 
-    @property
-    def left(self):
-        """The share of the level that a single step leaves to another family."""
-        open_ = self.single > LEVEL
-        if open_.all() or not open_.any():
-            return float(not open_.any())
-        total = self.largest.size
-        critical = np.sort(self.largest[1:])[-math.floor(LEVEL * total + 1e-9)]
-        error = (1 + (self.scores[1:, open_].max(axis=1) > critical * (1 + 1e-6)).sum()) / total
-        return max(0.0, 1 - error / LEVEL)
-
 
 def shared_signs(rng, n, repetitions):
     """Signs of n users for every repetition: 25 in a row have the same."""
@@ -411,8 +394,8 @@ def check(quick, tables, seed):
     """Whether rankmeter finds the same, but for the luck of its flips."""
     flips = {"n_resamples": RESAMPLES, "seed": seed}
     tables = [Hypotheses(*one) for one in tables]
-    ours, single = (step_down_test(tables, single=one, **flips) for one in (False, True))
-    for theirs, own in ((ours.adjusted, quick.adjusted), (single.adjusted, quick.single)):
+    found = step_down_test(tables, **flips)
+    for theirs, own in ((found.adjusted, quick.adjusted), (found.single, quick.single)):
         error = np.sqrt(2 * quick.p * (1 - quick.p) / RESAMPLES) * min(quick.p.size, 10)
         assert np.all(np.abs(theirs - own) <= 6 * error + 0.05), (theirs, own)
 
@@ -420,21 +403,16 @@ def check(quick, tables, seed):
 def family(make, simulate, n, systems, repetitions, rng):
     """Share of the experiments with any claim."""
     pairs = list(itertools.combinations(range(systems), 2))
-    claimed, tukey = Counter(), tukey_quantile(n, systems)
+    claimed = Counter()
     for repetition, signs in shared_signs(rng, n, repetitions):
         scores = make(simulate, n, systems, rng)
         tables = [(scores, pairs)]
         stepped = MinP(tables, [signs])
         if repetition % 200 == 0 and len(pairs) < 100:  # far tails of few flips have much luck
             check(stepped, tables, repetition)
-        means, mse, _ = several._residual_variance(scores)
         for name, found in (
             ("**step-down (default)**", stepped.single.min() <= LEVEL),
             ("Holm over t tests", paired_t(scores, pairs).min() * len(pairs) <= LEVEL),
-            (
-                "blocked Tukey HSD, without its check",
-                np.ptp(means) > tukey * math.sqrt(mse / n),
-            ),
             ("no correction", stepped.p.min() <= LEVEL),
         ):
             claimed[name] += found
@@ -451,8 +429,8 @@ def power(simulate, n, systems, repetitions, rng):
         stepped = MinP([(scores, pairs)], [signs])
         for name, p in (
             ("**step-down (default)**", stepped.adjusted),
-            ("in a single step (with gatekeeping)", stepped.single),
-            ("Holm over t tests", adjust_p_values(paired_t(scores, pairs), "holm")),
+            ("in a single step (of leaders)", stepped.single),
+            ("Holm over t tests", adjust_p_values(paired_t(scores, pairs))),
         ):
             found[name] += (p <= LEVEL)[true].mean()
     return {name: (count / repetitions, repetitions) for name, count in found.items()}
@@ -476,16 +454,12 @@ def segment_claims(simulate, n, systems, shifts, repetitions, rng):
         scores[:, half:] = np.where(moved, (share > 0)[:, None], scores[:, half:])
         places = [part == one for one in range(len(shifts))]
         tables = [(scores[own], pairs) for own in places]
-        overall = MinP([(scores, pairs)], [signs])
         within = MinP(tables, [signs[:, own] for own in places])
         if repetition % 200 == 0:
             check(within, tables, repetition)
-        gates = np.tile(overall.single, len(shifts))
-        left = within.adjusted / overall.left if overall.left else np.ones(within.p.size)
         t = np.concatenate([paired_t(scores[own], pairs) for own in places])
         for name, p in (
             ("**a family of their own (default)**", within.adjusted),
-            ("gatekeeping: overall first, segments at what is left", np.maximum(left, gates)),
             ("Bonferroni over t tests", np.minimum(t * t.size, 1)),
             ("no correction", within.p),
         ):
@@ -502,11 +476,6 @@ def paired_t(scores, pairs):
     se = d.std(axis=0, ddof=1) / math.sqrt(len(d))
     t = np.divide(np.abs(d.mean(axis=0)), se, out=np.zeros(len(pairs)), where=se > 0)
     return 2 * scipy.stats.t.sf(t, len(d) - 1)
-
-
-def tukey_quantile(n, systems):
-    """What the studentized range of blocked Tukey exceeds in one of twenty experiments."""
-    return several._studentized_range_quantile(1 - LEVEL, systems, (n - 1) * (systems - 1))
 
 
 def print_table(title, columns, digits=4):
@@ -809,40 +778,6 @@ def print_margins(repetitions, rng):
     print_table("equal systems, 6 % of users differ: true claims", columns, digits=3)
 
 
-def checked_tukey(scores, pairs):
-    """Which pairs Tukey's test finds; those of large variances must be found by t, too."""
-    n, systems = scores.shape
-    first, second = np.array(pairs).T
-    differences = scores[:, first] - scores[:, second]
-    means, mse, _ = several._residual_variance(scores)
-    found = np.abs(means[first] - means[second]) > tukey_quantile(n, systems) * math.sqrt(mse / n)
-    variances = differences.var(axis=0, ddof=1)
-    uneven = variances > paired.UNEVEN * variances.mean()
-    return found & ~(uneven & (paired_t(scores, pairs) * len(pairs) > LEVEL))
-
-
-def print_copies(repetitions, rng):
-    """Four near-copies of one model and two others, by Tukey's test with its check."""
-    print("## Near-copies\n")
-    few, pairs, columns = repetitions // 10, list(itertools.combinations(range(6), 2)), {}
-    for name, simulate in chosen_populations().items():
-        claimed = Counter()
-        for repetition, signs in shared_signs(rng, 200, few):
-            scores = near_copies(simulate, 200, 6, rng)
-            found = checked_tukey(scores, pairs)
-            if repetition % 200 == 0:
-                theirs = paired._correct_uneven_variances(
-                    tukey_hsd(scores), scores, pairs, 1 - LEVEL
-                )
-                assert [one.p <= LEVEL for one in theirs] == found.tolist()
-            claimed["Tukey, with its check"] += found.any()
-            claimed["**step-down (default)**"] += (
-                MinP([(scores, pairs)], [signs]).single.min() <= LEVEL
-            )
-        columns[name] = {words: (count / few, few) for words, count in claimed.items()}
-    print_table("200 users, 4 near-copies and 2 others: any claim", columns, digits=3)
-
-
 def print_few(repetitions, rng):
     """Wilson's interval of a share with few expected hits."""
     print("## Few hits\n")
@@ -931,7 +866,7 @@ def print_balance(repetitions, rng):
         for _, signs in shared_signs(rng, n, few):
             stepped = MinP([(make(), pairs)], [signs])
             found["**step-down (default)**"] += (stepped.adjusted <= LEVEL)[true].mean()
-            holm = adjust_p_values(stepped.p, "holm")
+            holm = adjust_p_values(stepped.p)
             found["Holm over the same p"] += (holm <= LEVEL)[true].mean()
         columns[words] = {name: (count / few, few) for name, count in found.items()}
     print_table("200 users: share of true differences found", columns, digits=3)
@@ -1094,26 +1029,6 @@ def print_runs(repetitions, rng):
         print_table(f"200 users, against {words}: share of p ≤ 0.05", columns, digits=3)
 
 
-def print_bootstrap(repetitions, rng):
-    """The bootstrap test of few users, which `compare` refuses below 100."""
-    print("## The bootstrap test with few users\n")
-    often = repetitions // 10
-    populations = {
-        "normal": lambda rng, n, systems: rng.normal(size=(n, systems)),
-        **{name: POPULATIONS[name] for name in ("RR, 60 %", "NDCG, 60 %", "hit rate 50 %")},
-    }
-    columns = {}
-    for n in (2, 5, 10, 20, 50, 100, 200):
-        columns[f"{n} users"] = {}
-        for name, simulate in populations.items():
-            rejected = 0
-            for repetition in range(often):
-                drawn = {"n_resamples": RESAMPLES, "seed": repetition}
-                rejected += bootstrap_test(*simulate(rng, n, 2).T, **drawn).p <= LEVEL
-            columns[f"{n} users"][name] = (rejected / often, often)
-    print_table("share of p ≤ 0.05", columns, digits=3)
-
-
 PARTS = {
     "tests": print_tests,
     "intervals": print_intervals,
@@ -1126,14 +1041,12 @@ PARTS = {
     "unequal": print_unequal,
     "differences": print_differences,
     "margins": print_margins,
-    "copies": print_copies,
     "few": print_few,
     "levels": print_levels,
     "balance": print_balance,
     "cutoffs": print_cutoffs,
     "sizes": print_sizes,
     "runs": print_runs,
-    "bootstrap": print_bootstrap,
 }
 
 

@@ -36,6 +36,7 @@ from rankmeter.errors._checks import (
     suggest_words,
 )
 from rankmeter.errors._checks import check_choice as one_of
+from rankmeter.errors._removed import refuse_removed_options
 
 TieRule = Literal[
     "item",
@@ -290,6 +291,11 @@ class Averaging:
     )
 
 
+def level_of_tests(confidence: float) -> float:
+    """The level of tests that belongs to intervals: 1 - confidence, without the rounding."""
+    return float(f"{1.0 - confidence:.12g}")
+
+
 @dataclass(frozen=True)
 class Setting:
     """The options that hold for all metrics of a plan."""
@@ -312,15 +318,17 @@ class Setting:
         "Also reproduce the outright bugs of the tool in ``like``, to trace published numbers.",
         rare=True,
     )
-    confidence: float = declare_choice(0.95, "Level of the intervals, between 0 and 1.")
-    interval: Literal["wilson", "t", "bca", "percentile"] = declare_choice(
+    confidence: float = declare_choice(
+        0.95,
+        "Level of the intervals, between 0 and 1; a p of at most 1 - ``confidence`` is called "
+        "significant.",
+    )
+    interval: Literal["wilson", "bca"] = declare_choice(
         "wilson",
         "How intervals are made: ``wilson`` (for means of metrics with a bounded scale, with an "
-        "effective number of users; for all others ``t``, cut where the scale ends, and ``t`` for "
-        "differences), Student's ``t``, or "
-        "by bootstrap ``bca`` (corrected for bias and skew) or ``percentile``. With clusters, "
-        "``wilson`` and ``t`` use the variance between clusters, and the bootstraps draw whole "
-        "clusters.",
+        "effective number of users; for all others, and for differences, Student's t, cut where "
+        "the scale ends), or by bootstrap ``bca`` (corrected for bias and skew). With clusters, "
+        "``wilson`` uses the variance between clusters, and the bootstrap draws whole clusters.",
     )
     resamples: int = declare_choice(
         2_000,
@@ -339,7 +347,12 @@ class Setting:
     @property
     def uses_bootstrap(self) -> bool:
         """Whether intervals are made by bootstrap."""
-        return self.interval in ("bca", "percentile")
+        return self.interval == "bca"
+
+    @property
+    def alpha(self) -> float:
+        """Level of the tests: 1 - confidence."""
+        return level_of_tests(self.confidence)
 
 
 class Choices(TypedDict, total=False):
@@ -369,7 +382,7 @@ class Choices(TypedDict, total=False):
     n_items: int | None
     bugs: bool | None
     confidence: float | None
-    interval: Literal["wilson", "t", "bca", "percentile"] | None
+    interval: Literal["wilson", "bca"] | None
     resamples: int | None
     n_bootstrap: int | None
     seed: int | None
@@ -547,12 +560,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def takes_aliases(function: F) -> F:
-    """Let a function take its parameters by `ALIASES`, too."""
+    """Let a function take its parameters by `ALIASES`, too, and refuse options that are gone."""
     parameters = inspect.signature(function).parameters
     names = {name for name, real in ALIASES.items() if real in parameters}
 
     @functools.wraps(function)
     def renamed(*args: Any, **options: Any) -> Any:
+        refuse_removed_options(options, parameters)
         options = replace_aliases(options) if names & options.keys() else options
         return function(*args, **options)
 

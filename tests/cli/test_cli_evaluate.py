@@ -84,7 +84,7 @@ OPTIONS = {
     "no_overlap": (("strangers.csv", "truth.csv"), "rr", ["--no-overlap", "allow"], "allow"),
     "n_items": (BOTH, "accuracy@2", ["--n-items", "9"], 9),
     "confidence": (BOTH, "rr", ["--confidence", "0.5"], 0.5),
-    "interval": (BOTH, "rr", ["--interval", "percentile"], "percentile"),
+    "interval": (BOTH, "rr", ["--interval", "bca"], "bca"),
     "resamples": (BOTH, "rr", ["--resamples", "50"], 50),
     "seed": (BOTH, "rr", ["--seed", "3"], 3),
     "collapse": (("chunks.csv", "truth.csv"), "rr", ["--collapse", "before:#"], "before:#"),
@@ -100,10 +100,10 @@ BESIDE = {
     "bugs": (["--like", "lenskit"], {"like": "lenskit"}),
     "gains": (["--relevant", ">=3"], {"relevant": ">=3"}),
     "empty_truth": (["--undefined", "zero"], {"undefined": "zero"}),
-    "resamples": (["--interval", "percentile"], {"interval": "percentile"}),
+    "resamples": (["--interval", "bca"], {"interval": "bca"}),
     "seed": (
-        ["--interval", "percentile", "--resamples", "50"],
-        {"interval": "percentile", "resamples": 50},
+        ["--interval", "bca", "--resamples", "50"],
+        {"interval": "bca", "resamples": 50},
     ),
 }
 

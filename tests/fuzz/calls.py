@@ -371,12 +371,12 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     **dict.fromkeys(["rankings", "baseline_lists"], _of("rankings")),
     **dict.fromkeys(["truth", "train"], _of("truth")), **dict.fromkeys(
     ["metrics", "metric", "text"], _some(*METRICS, "mrr", "ndcg@2", rm.NDCG, ["mrr", "recall@2"])),
-    **dict.fromkeys(["alpha", "assurance", "confidence", "difference", "differing", "exponent",
+    **dict.fromkeys(["assurance", "confidence", "difference", "differing", "exponent",
     "fraction", "half_life", "margin", "power", "ratio", "sd", "damping", "days", "default"],
     NUMBERS), **dict.fromkeys(["depth", "digits", "factors", "indent", "k", "max_k", "memory",
     "min_history", "n", "n_items", "n_per_user", "n_permutations", "n_tastes", "n_users",
     "neighbours", "resamples", "seed", "size", "step"], COUNTS),
-    **dict.fromkeys(["bugs", "exclude_seen", "gatekeeping", "intervals", "per_user"], FLAGS),
+    **dict.fromkeys(["bugs", "exclude_seen", "intervals", "per_user"], FLAGS),
     **dict.fromkeys(
     ["baseline", "system", "against", "caption", "label", "name", "prefix", "run_id", "key"], TEXTS,
     ), **dict.fromkeys(["segments", "clusters", "groups"], lambda world: world.draw.choice(
@@ -390,7 +390,6 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     "by": _some("time", "random", "rating"),
     "candidates": _some(M, [M] * N, np.full(N, 3), [[0, 1]] * N, [[1], [1, 2]]),
     "cold_items": _some("keep", "drop"), "cold_users": _some("keep", "drop"),
-    "common": _some("all", "pairs", "none"),
     "correction": _some("maxt", "holm", "none", "bonferroni"),
     "data": lambda world: world.draw.choice([_dated, _bytes])(world),
     "each": _some("query", "user", "row"), "empty": _some("skip", "zero"),
@@ -399,7 +398,7 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     [*WORDS["exclude"], [[0]] * N, np.zeros((N, M), bool), sp.csr_matrix((N, M)), [[9]]]),
     "family": _some("metric", "all", "none"),
     "filters": lambda world: world.draw.choice([(), _triples(world), [_triples(world)] * 2]),
-    "first": CELLS, "second": _targets, "interval": _some("wilson", "t", "bca", "percentile"),
+    "first": CELLS, "second": _targets, "interval": _some("wilson", "t", "bca"),
     "items": lambda world: world.draw.choice(
     [_labels("items", [[0.5, 1], [1, 0]]), _labels("items"), lambda _: [[0, 1]] * N])(world),
     "keep": _some("values", "moments", "nothing"), "kind": _some("means", "distribution", "forest"),

@@ -88,11 +88,11 @@ def test_every_choice_belongs_to_one_part():
 def test_options_have_other_names():
     values = {"a": [3.0, 1.0, 4.0], "b": [2.0, 0.0, 4.5]}
     compared = [
-        rm.compare_values(values, test="bootstrap", **{name: 50}, **{bootstrap: 70}, interval="bca")
+        rm.compare_values(values, **{name: 50}, **{bootstrap: 70}, interval="bca")
         for name, bootstrap in (("n_permutations", "resamples"), ("n_resamples", "n_bootstrap"))
     ]
     assert compared[0].to_dict() == compared[1].to_dict()
-    assert compared[0].to_dict() != rm.compare_values(values, test="bootstrap").to_dict()
+    assert compared[0].to_dict() != rm.compare_values(values).to_dict()
     doubled = pl.DataFrame({"user": ["ann"] * 3, "item": ["a", "b", "a"], "gain": [1.0, 1.0, 2.0]})
     plain = rm.evaluate({"ann": ["b", "a"]}, doubled, "dcg@2", judgements="max")
     for metric, option in (("dcg@2", {"judgments": "max"}), ("dcg(judgments=max)@2", {})):

@@ -74,8 +74,8 @@ VALUES = {
 BESIDE = {
     "bad_scores": {"bad_scores": "drop"},
     "gains": {"relevant": ">=2"},
-    "seed": {"interval": "percentile", "resamples": 9},
-    "resamples": {"interval": "percentile"},
+    "seed": {"interval": "bca", "resamples": 9},
+    "resamples": {"interval": "bca"},
     "bugs": {"like": "recommenders"},
 }
 """What else is chosen where a choice acts only then."""

@@ -151,7 +151,7 @@ RESULTS = {
     "comparison": [
         lambda: rm.compare({"A": A, "B": B}, T, "ndcg@2 rr", segments=SEGMENTS, margin=0.1),
         lambda: rm.compare({"A": [A, B], "B": B}, T, "rr", baseline="B", n_items=9),
-        lambda: rm.compare({"A": A, "B": B}, T, "rr", clusters=SEGMENTS, test="bootstrap"),
+        lambda: rm.compare({"A": A, "B": B}, T, "rr", clusters=SEGMENTS, interval="bca"),
         lambda: rm.compare_values({"A": {"u": 0.0, "v": 1.0}, "B": {"u": 1.0, "v": 1.0}}),
     ],
     "curve": [

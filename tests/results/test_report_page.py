@@ -232,7 +232,13 @@ class TestCall:
 
     def test_of_a_comparison(self):
         systems = {"one": RANKINGS, "two": cases.batch(1)[0]}
-        options = {"test": "t", "margin": "1%", "family": "all", "alpha": 0.1, "relevant": ">=2"}
+        options = {
+            "test": "t",
+            "margin": "1%",
+            "family": "all",
+            "confidence": 0.9,
+            "relevant": ">=2",
+        }
         found = rm.compare(
             systems, TRUTH, "rr", baseline="two", segments=SEGMENTS, clusters=SEGMENTS, **options
         )

@@ -52,11 +52,11 @@ def evaluated(metrics=METRICS, **options):
     [
         ({}, {}),
         ({"baseline": "A", "segments": SEGMENTS, "margin": {"NDCG@10": "1%"}}, {}),
-        ({"common": "pair", "test": "t", "correction": "holm"}, {"missing": "skip"}),
+        ({"test": "t", "correction": "holm"}, {"missing": "skip"}),
         ({}, {"metrics": "precision@5 recall@5", "aggregate": "micro"}),
         ({}, {"metrics": "ndcg@10 coverage@10", "catalogue": ITEMS, "n_items": 30}),
         ({"baseline": "B"}, {"like": "ranx", "metrics": "ndcg@10 mrr"}),
-        ({"segments": SEGMENTS, "gatekeeping": True}, {"interval": "bca", "resamples": 99}),
+        ({"segments": SEGMENTS, "family": "all"}, {"interval": "bca", "resamples": 99}),
     ],
 )
 def test_results_are_compared_as_their_rankings(options, choices, tmp_path):
@@ -187,7 +187,7 @@ def sums():
         ),
         (lambda: small(truth={**SMALL, "y": {"a"}}), "user 'y' has 2 relevant items .* A and 1 in"),
         (lambda: small(confidence=0.9), "confidence is 0.95 in A and 0.9 in B"),
-        (lambda: small(interval="t"), "interval is wilson in A and t in B"),
+        (lambda: small(interval="bca"), "interval is wilson in A and bca in B"),
         (
             lambda: rm.evaluate_ranks([1, 2, 3], "ndcg@10 mrr"),
             "ties of ndcg@10 is item in A",

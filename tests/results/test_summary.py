@@ -59,7 +59,7 @@ def test_relevance_and_who_has_nothing_relevant():
 
 def test_how_bootstrap_intervals_were_drawn():
     drawn = "bootstrap, 2,000 samples, seed 0"
-    assert f"intervals by percentile {drawn}" in notes("rr", interval="percentile")
+    assert f"intervals by bca {drawn}" in notes("rr", interval="bca")
     clusters = {"u": 1, "v": 2}
     said = notes("rr", clusters=clusters, interval="bca")
     assert f"intervals by bca {drawn}" in said
@@ -70,7 +70,7 @@ def test_how_bootstrap_intervals_were_drawn():
 
 
 def test_a_number_of_samples_without_a_bootstrap_is_noted():
-    note = "resamples=500 has no effect on interval=wilson: choose bca or percentile"
+    note = "resamples=500 has no effect on interval=wilson: choose bca"
     assert note in notes("rr", resamples=500)
     found = rm.compare({"x": RANKINGS, "y": RANKINGS}, TRUTH, "rr", n_bootstrap=500)
     assert note in found.table().notes

@@ -27,7 +27,7 @@ class TestPublic:
         files = [str(tmp_path / "lists.csv"), str(tmp_path / "truth.csv")]
         gate = ("evaluate", *files, "-m", "hr@1", "--relevant", ">0", "--fail-if", "hr@1.low<0.99")
         assert rankmeter(*gate).code == 1
-        done = rankmeter(*gate, "--interval", "t")
+        done = rankmeter(*gate, "--interval", "bca")
         assert done.code == 1
         assert "does not exist" in done.err
 

@@ -94,7 +94,7 @@ def test_as_many_users_detect_the_difference():
         {"sd": 1, "systems": 1},
         {"sd": 1, "difference": 0},
         {"sd": 1, "difference": 1e-9},
-        {"sd": 1, "alpha": 0},
+        {"sd": 1, "confidence": 1},
         {"sd": 1, "differing": 0.1},
         {"sd": 1, "assurance": 0.8},
         {"differing": 0.1, "difference": 1.5},
@@ -109,14 +109,14 @@ def test_wrong_calls(options):
         rm.sample_size(**{"difference": 0.1, **options})
 
 
-def test_an_alpha_without_a_quantile_is_refused_by_its_name():
+def test_the_highest_confidence_has_a_quantile():
     for call in (
-        lambda alpha: rm.sample_size(sd=1, difference=0.1, systems=9, alpha=alpha),
-        lambda alpha: rm.compare_values({"A": [1.0, 2, 3], "B": [2.0, 2, 5]}, alpha=alpha),
+        lambda level: rm.sample_size(sd=1, difference=0.1, systems=9, confidence=level),
+        lambda level: rm.compare_values({"A": [1.0, 2, 3], "B": [2.0, 2, 5]}, confidence=level),
     ):
-        with pytest.raises(UsageError, match="`alpha` must be a number ≥ 1e-60, got 1e-300"):
-            call(1e-300)
-        call(1e-60)
+        with pytest.raises(UsageError, match="`confidence` must be a number between 0 and 1"):
+            call(1.0)
+        call(1 - 1e-12)
 
 
 def test_the_command(tmp_path):

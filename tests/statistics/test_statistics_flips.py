@@ -13,11 +13,11 @@ from test_statistics_stepdown import compared
 
 import rankmeter as rm
 from rankmeter._results.differences import Heterogeneity, segment_notes
-from rankmeter._statistics.all_pairs import heterogeneity_test
+from rankmeter._statistics.heterogeneity import heterogeneity_test
 from rankmeter._statistics.intervals import spread_of_mean
 from rankmeter._statistics.paired_tests import randomization_tests
 from rankmeter._statistics.power import minimum_detectable_share
-from rankmeter._statistics.step_down import Hypotheses, adjust_p_values, step_down_test
+from rankmeter._statistics.step_down import Hypotheses, step_down_test
 
 pytestmark = pytest.mark.once
 
@@ -56,20 +56,21 @@ def test_all_signs_of_a_few_users_are_counted():
     assert found.p == pytest.approx([r.p for r in randomization_tests(scores, pairs)])
 
 
-def test_a_single_step_leaves_what_the_others_cannot_claim():
-    """Over every choice of signs: the error of the differences that are not significant."""
+def test_a_single_step_compares_each_with_the_largest_of_all():
+    """Over every choice of signs; the pairs outside of the family count in the single step."""
     scores, pairs = SCORES[:9, :3] + [0, 0, 0.6], list(itertools.combinations(range(3), 2))
     p = p_by_signs(scores, pairs)
     smallest = p.min(axis=1)
-    found = step_down_test([Hypotheses(scores, pairs)], single=True)
-    assert found.adjusted == pytest.approx([np.mean(smallest <= one + 1e-9) for one in p[0]])
-    unknown = found.adjusted > 0.05
-    assert unknown.tolist() == [True, False, False]
-    critical = np.sort(smallest)[math.floor(0.05 * 512)]
-    error = np.mean(p[:, unknown].min(axis=1) < critical - 1e-9)
-    assert found.level_share_left == pytest.approx(1 - error / 0.05)
-    assert step_down_test([Hypotheses(scores, pairs[1:])], single=True).level_share_left == 1.0
-    assert step_down_test([Hypotheses(scores, pairs[:1])], single=True).level_share_left == 0.0
+    expected = pytest.approx([np.mean(smallest <= one + 1e-9) for one in p[0]])
+    found = step_down_test([Hypotheses(scores, pairs)])
+    assert found.single == expected
+    assert np.all(found.single >= found.adjusted)
+    part = step_down_test([Hypotheses(scores, pairs, 2)])
+    alone = step_down_test([Hypotheses(scores, pairs[:2])])
+    assert part.single == expected
+    assert part.adjusted[:2].tolist() == alone.adjusted.tolist()
+    assert math.isnan(part.adjusted[2])
+    assert part.level == alone.level
 
 
 def test_the_flips_are_those_of_the_randomization_test():
@@ -96,7 +97,7 @@ def test_tables_of_other_users_have_their_own_coins():
     once = step_down_test([Hypotheses(SCORES, [(0, 1)])])
     twice = step_down_test([Hypotheses(SCORES, [(0, 1)])] * 2)
     assert twice.p[0] == once.p[0] != twice.p[1]
-    assert twice.levels[0] < once.levels[0] == 0.05
+    assert twice.level < once.level == 0.05
 
 
 def test_few_users_with_a_large_difference_are_not_drowned_by_many():
@@ -114,11 +115,11 @@ def test_many_users_have_the_normal_limit_of_flips():
     rng = np.random.default_rng(2)
     values = rng.normal(0.0, 1.0, (150, 4))
     values -= values.mean(axis=0) * (1 - 1 / math.sqrt(700))  # the same t at 700 times the users
-    many = step_down_test([Hypotheses(np.tile(values, (700, 1)), PAIRS)], levels=(0.05, 0.01))
-    few = step_down_test([Hypotheses(np.tile(values, (70, 1)), PAIRS)], levels=(0.05, 0.01))
+    many = step_down_test([Hypotheses(np.tile(values, (700, 1)), PAIRS)])
+    few = step_down_test([Hypotheses(np.tile(values, (70, 1)), PAIRS)])
     d = np.tile(values[:, 0] - values[:, 1], 700)
     assert many.p[0] == pytest.approx(2 * stats.norm.sf(abs(d.sum()) / np.linalg.norm(d)))
-    assert many.levels == pytest.approx(few.levels, rel=0.15)
+    assert many.level == pytest.approx(few.level, rel=0.15)
     copies = step_down_test([Hypotheses(np.tile(values, (700, 1)), [(0, 1)] * 6)])
     assert copies.adjusted == pytest.approx(copies.p, abs=0.02)
 
@@ -133,9 +134,9 @@ def test_a_p_close_to_the_level_is_drawn_with_more_flips():
 
 @pytest.mark.parametrize("level", [0.5, 0.2, 0.05, 0.01])
 def test_the_level_of_a_comparison_agrees_with_the_single_step(level):
-    found = step_down_test([Hypotheses(SCORES, PAIRS)], levels=(level,), single=True)
-    assert level / 6 <= found.levels[0] <= level
-    assert np.all((found.adjusted <= level) == (found.p < found.levels[0]))
+    found = step_down_test([Hypotheses(SCORES, PAIRS)], level=level)
+    assert level / 6 <= found.level <= level
+    assert np.all((found.single <= level) == (found.p < found.level))
 
 
 class TestFamilies:
@@ -155,38 +156,6 @@ class TestSegments:
     values = np.column_stack([rng.random(200), rng.random(200) + 0.12])
 
     labels = {u: f"part {u % 10}" for u in range(200)}
-
-    @pytest.mark.parametrize(
-        ("options", "left"),
-        [({}, None), ({"test": "t"}, 2 / 3), ({"test": "tukey"}, 0.0), ({"correction": "none"}, 1)],
-    )
-    def test_segments_have_what_undecided_comparisons_leave_of_alpha(self, options, left):
-        """Two of three comparisons are significant; the third could still be claimed wrongly."""
-        values = np.random.default_rng(1).random((200, 3)) + [0, 0, 0.3]
-        found = compared(values, segments=self.labels, gatekeeping=True, **options)
-        overall, within = found.differences[:3], found.differences[3:]
-        assert [d.significant for d in overall] == [False, True, True]
-        if left is None:
-            tables = [Hypotheses(values, list(itertools.combinations(range(3), 2)))]
-            left = step_down_test(tables, single=True).level_share_left
-            assert 0.3 < left < 0.9
-        alone = [values[u % 10 :: 10] for u in range(10)]
-        pairs = list(itertools.combinations(range(3), 2))
-        if options.get("test") == "t":
-            p = [stats.ttest_rel(own[:, i], own[:, j]).pvalue for own in alone for i, j in pairs]
-            expected = np.minimum(adjust_p_values(p, "holm") / left, 1.0)
-        elif options.get("test") == "tukey":
-            expected = np.ones(30)
-        elif options:
-            expected = [d.p for d in within]
-        else:
-            family = [Hypotheses(own, pairs) for own in alone]
-            expected = np.minimum(step_down_test(family).adjusted / left, 1.0)
-        gates = np.tile([d.p_adjusted for d in overall], 10)
-        found = np.array([d.p_adjusted for d in within])
-        open_ = gates <= 0.05
-        assert found[open_] == pytest.approx(np.maximum(expected, gates)[open_])
-        assert np.all(found[~open_] >= gates[~open_])
 
     def test_heterogeneity_without_variation_is_nan(self):
         assert math.isnan(
@@ -222,13 +191,13 @@ class TestSegments:
     def test_a_note_names_at_most_ten_differences(self):
         one = Heterogeneity("rr", "a", "b", 9.0, 0.001, 3)
         clauses = {("rr", "a", "b"): "not the same for all segments"}
-        note = segment_notes([one] * 12 + [replace(one, p=0.5)], 0.05, clauses, gated=False)[1]
+        note = segment_notes([one] * 12 + [replace(one, p=0.5)], 0.05, clauses)[1]
         assert note.count("a − b on rr (p = 0.0010)") == 10
         assert note.endswith("; 2 more in `heterogeneity`; not shown for 1 other")
 
-        note = segment_notes([one, replace(one, p=math.nan)], 0.05, clauses, gated=False)[1]
+        note = segment_notes([one, replace(one, p=math.nan)], 0.05, clauses)[1]
         assert note.endswith("; not testable for 1, as a segment has no variation")
-        assert segment_notes([replace(one, p=0.5)] * 2, 0.05, clauses, gated=False)[1] == (
+        assert segment_notes([replace(one, p=0.5)] * 2, 0.05, clauses)[1] == (
             "do differences vary between the 3 segments? not shown for 2"
         )
 

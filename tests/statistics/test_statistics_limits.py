@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
-from rankmeter._statistics.all_pairs import tukey_hsd
 from rankmeter._statistics.paired_tests import paired_test
 
 pytestmark = pytest.mark.once
@@ -26,8 +23,3 @@ def test_mid_p_of_hits_is_that_of_mcnemar(wins, losses):
     result = paired_test(a, b, "mid-p", n_resamples=99_999)
     assert result.p == pytest.approx(expected, rel=1e-12 if n <= 30 else 0.1)
     assert result.p < paired_test(a, b, "randomization", n_resamples=99_999).p
-
-
-def test_constant_differences_with_tukey_have_no_result():
-    values = np.full((9, 3), 0.2) + [0.0, 0.0, 0.7]
-    assert math.isnan(tukey_hsd(values)[1].p)

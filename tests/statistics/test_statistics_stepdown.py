@@ -53,15 +53,16 @@ class TestFamilies:
             assert d.low <= d.difference <= d.high
         assert disagreeing <= 2
 
-    def test_intervals_of_another_level_are_wider_and_detectable_stays(self):
+    def test_another_level_is_that_of_intervals_and_tests(self):
         values = np.random.default_rng(2).random((200, 10))
         usual, wide = compared(values), compared(values, confidence=0.99)
         single = compared(values, confidence=0.99, correction="none")
         for a, b, c in zip(usual.differences, wide.differences, single.differences, strict=True):
             assert b.high - b.low > 1.1 * (a.high - a.low)
             assert b.high - b.low > 1.1 * (c.high - c.low)
-            assert b.detectable == a.detectable
-            assert b.p_adjusted == a.p_adjusted
+            assert b.detectable > a.detectable
+            assert b.p_adjusted == pytest.approx(a.p_adjusted, abs=0.02)
+            assert (a.alpha, b.alpha) == (0.05, 0.01)
 
     def test_intervals_of_a_family_are_wider_than_one_and_narrower_than_bonferroni(self):
         rng = np.random.default_rng(7)
@@ -107,9 +108,6 @@ class TestSegments:
         clause = "not the same for all segments: worse in KR, better in JP, US"
         assert found.headline().title == f"No system beats prod on value; {clause}"
         assert any(clause in note for note in found.table().notes)
-        gated = rm.compare_values(values, gatekeeping=True, **options)
-        assert not any(d.significant for d in gated.differences)
-        assert "over all users, which gatekeeping tests first" in gated.sentences()[2]
         plain = rm.compare_values(values, test="t", correction="none", **options)
         harmed = next(d for d in plain.differences if d.segment == "KR")
         assert harmed.p == harmed.p_adjusted < 1e-6
@@ -119,19 +117,6 @@ class TestSegments:
         found = compared(self.values, ["cg", "cg@1"], segments=self.labels)
         assert {d.family for d in found.differences if d.segment} == {20}
         assert {d.family for d in found.differences if not d.segment} == {1}
-
-    def test_with_gatekeeping_a_segment_is_significant_only_if_everyone_is(self):
-        rng = np.random.default_rng(5)
-        values = rng.random((200, 2))
-        values[::10, 1] += 2 * (values[::10, 0] - values[::10, 1]) + 0.5
-        values[1::10, 1] -= 2.0
-        values[2::10, 1] += 2.0
-        found = compared(values, segments=self.labels, gatekeeping=True)
-        overall, *within = found.differences
-        assert not overall.significant
-        assert not any(d.significant for d in within)
-        assert min(d.p_adjusted for d in within) == overall.p_adjusted
-        assert found.heterogeneity[0].p < 0.001
 
     def test_many_systems_have_one_note(self):
         values = np.random.default_rng(5).random((200, 2))
@@ -146,53 +131,17 @@ class TestSegments:
         assert "better in part 0" in note or "worse in part 0" in note
         assert note.endswith("; not shown for 2 others")
 
-    def test_tukey_corrects_over_segments(self):
-        rng = np.random.default_rng(6)
-        values = rng.random((200, 3)) + [0, 0.2, 0.3]
-        found = compared(values, test="tukey", segments=self.labels)
-        within = [d for d in found.differences if d.segment]
-        for d in within:
-            assert d.p_adjusted >= min(1, 10 * d.p) - 1e-15
-
-
-class TestTukey:
-    rng = np.random.default_rng(2)
-    model = rng.random((100, 1))
-    near = model + 0.001 * rng.random((100, 8))
-    values = np.column_stack([near, rng.random((100, 2))])
-
-    @pytest.mark.parametrize("test", ["tukey", "randomized-tukey"])
-    def test_pairs_that_vary_more_than_assumed_have_their_own_variance(self, test):
-        found = compared(self.values, test=test, n_resamples=499)
-        last = found.differences[-1]
-        x, y = self.values[:, 8], self.values[:, 9]
-        assert last.p >= min(1, 45 * stats.ttest_rel(x, y).pvalue) - 1e-12
-        assert any("vary alike" in note for note in found.table().notes)
-
-    def test_its_p_is_said_to_be_adjusted(self):
-        found = compared(np.random.default_rng(0).random((60, 3)) + [0, 0, 1], test="tukey")
-        assert "adjusted p < 0.0001 (3 comparisons)" in found.differences[1].sentence()
-
-    def test_its_interval_stays_simultaneous(self):
-        labels = {u: u for u in range(100)}
-        alike = np.random.default_rng(0).random((100, 3))
-        plain = compared(alike, test="tukey").differences
-        for options in ({"clusters": labels}, {"interval": "bca"}):
-            other = compared(alike, test="tukey", **options).differences
-            assert [d.low for d in other] == pytest.approx([d.low for d in plain])
-
 
 class TestSentences:
     def test_the_direction_is_that_of_the_test(self):
         values = np.array([[0.50, 0.45]] * 90 + [[0.0, 1.0]] * 10)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankmeterWarning)
-            for test in ("sign", "wilcoxon"):
-                (d,) = compared(values, test=test).differences
-                assert d.difference < 0
-                assert d.better == "s00"
-                assert "contradict each other" in d.sentence()
-                assert "beats" not in d.sentence()
+            (d,) = compared(values, test="wilcoxon").differences
+            assert d.difference < 0
+            assert d.better == "s00"
+            assert "contradict each other" in d.sentence()
+            assert "beats" not in d.sentence()
 
     def test_what_is_significant_alone_but_not_among_many(self):
         rng = np.random.default_rng(11)
@@ -243,8 +192,8 @@ class TestDetectable:
         few, many = compared(values[:, :2]), compared(values)
         assert many.differences[0].detectable > 1.1 * few.differences[0].detectable
 
-    @pytest.mark.parametrize("alpha", [0.9, 1e-17])
-    def test_at_any_level(self, alpha):
+    @pytest.mark.parametrize("confidence", [0.1, 1 - 1e-12])
+    def test_at_any_level(self, confidence):
         values = np.random.default_rng(0).random((100, 2))
         for test in ("randomization", "t"):
-            assert compared(values, test=test, alpha=alpha).differences[0].sentence()
+            assert compared(values, test=test, confidence=confidence).differences[0].sentence()

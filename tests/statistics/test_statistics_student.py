@@ -108,7 +108,7 @@ def test_out_of_range_is_refused(p, df):
 
 def test_a_t_interval_does_not_import_scipy():
     program = (
-        "import sys; from rankmeter._statistics import all_pairs, power, runs\n"
+        "import sys; from rankmeter._statistics import heterogeneity, power, runs\n"
         "from rankmeter._statistics.intervals import t_interval\n"
         "from rankmeter._statistics.paired_tests import paired_t_test\n"
         "from rankmeter._statistics.step_down import adjust_p_values\n"

@@ -15,7 +15,7 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
 import rankmeter as rm
-from rankmeter._statistics.all_pairs import heterogeneity_test
+from rankmeter._statistics.heterogeneity import heterogeneity_test
 from rankmeter._statistics.intervals import spread_of_mean, wilson_interval
 from rankmeter._statistics.power import minimum_detectable_effect
 from rankmeter._statistics.runs import margin_tests
@@ -27,7 +27,6 @@ RNG = np.random.default_rng(5)
 B = RNG.random(80)
 A = B + RNG.normal(0.002, 0.02, 80)
 PROBABILITIES = st.lists(st.floats(0, 1), max_size=20)
-STATSMODELS = {"bonferroni": "bonferroni", "holm": "holm", "benjamini-hochberg": "fdr_bh"}
 
 
 @pytest.mark.parametrize(("effect", "power"), [(0.2, 0.8), (0.5, 0.9), (1.0, 0.8), (0.05, 0.8)])
@@ -50,12 +49,10 @@ def test_many_hits_and_misses_have_the_interval_of_a_share():
     assert wilson_interval(x) == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("method", STATSMODELS)
 @settings(max_examples=25)
 @given(p=PROBABILITIES.filter(len))
-def test_corrections(method, p):
-    theirs = multipletests(p, method=STATSMODELS[method])[1]
-    assert adjust_p_values(p, method) == pytest.approx(theirs, abs=1e-12)
+def test_holm(p):
+    assert adjust_p_values(p) == pytest.approx(multipletests(p, method="holm")[1], abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [3, 10, 25, 400, 20_000])

@@ -11,6 +11,7 @@ import click
 
 from rankmeter._cli._lazily import keep_freed_memory
 from rankmeter.errors import RankmeterError
+from rankmeter.errors._removed import REMOVED_OPTIONS, removed_option_message, removed_word_hint
 
 USUAL = (
     *("metrics", "baseline", "relevant", "like", "form", "output"),
@@ -33,6 +34,21 @@ class _NonEmptyPath(click.Path):
         if value == "":
             self.fail("expected a name, got ''", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Words(click.Choice[str]):
+    """Parameter type for one of some words; a word that was removed gets a hint."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        super().__init__([*words], case_sensitive=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse other words, with what replaces those that were removed."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            hint = removed_word_hint(str(param and param.name), value)
+            self.fail(f"{error.message.removesuffix('.')}{hint}.", param, ctx)
 
 
 class Option(click.Option):
@@ -87,6 +103,10 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
+            name = error.option_name.removeprefix("--").removeprefix("no-")
+            if name in REMOVED_OPTIONS:
+                message = spell_options_as_typed(removed_option_message(name), self.params)
+                raise click.NoSuchOption(error.option_name, message, ctx=ctx) from None
             if error.option_name not in ("-k", "--k", "--cutoff"):
                 raise
             hint = f"{error.message} A cutoff is part of the metric string: -m ndcg@10."

@@ -30,7 +30,7 @@ from rankmeter._results.segments import (
 )
 from rankmeter._results.settings import Settings, Values, mean_of_runs, values_by_metric
 from rankmeter._results.summary import Summary, average_scores, restrict_to_metrics, summarize
-from rankmeter._statistics.paired_tests import CAUTIONS
+from rankmeter._statistics.paired_tests import WILCOXON_CAUTION
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import warn
@@ -66,7 +66,7 @@ def compare_by_user(
     """
     unused = {"users_without_segment": 0}
     population, by_metric = systems.population, systems.by_metric
-    tested = {values.label: values.compared_mask(settings.common) for values in by_metric}
+    tested = {values.label: values.compared_mask for values in by_metric}
     averaged = np.any([*tested.values()], axis=0)
     labels = read_user_labels(settings.segments, "segment", population, unused, averaged)
     cluster = read_cluster_numbers(settings.clusters, population, unused, averaged)
@@ -249,9 +249,9 @@ def _clusters_by_user(results: Sequence[Summary]) -> pl.DataFrame | None:
 
 
 def _refuse_incomparable_metrics(plan: Plan, settings: Settings) -> None:
-    """Refuse metrics that cannot be compared, and warn of tests that do not compare means."""
-    if settings.test in CAUTIONS:
-        warn(CAUTIONS[settings.test])
+    """Refuse metrics that cannot be compared, and warn of the test that does not compare means."""
+    if settings.test == "wilcoxon":
+        warn(WILCOXON_CAUTION)
     for entry in plan.metrics:
         if entry.averaging.undefined == "nan":
             raise UsageError("undefined='nan' leaves nothing to compare: choose 'skip' or 'zero'")

@@ -17,7 +17,7 @@ from rankmeter._evaluation.systems import compare_question
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.curves import Curve
 from rankmeter._results.explanation import Explanation
-from rankmeter._results.settings import Common, Correction, Family, Settings, Test
+from rankmeter._results.settings import Correction, Family, Settings, Test
 from rankmeter._results.summary import Summary
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
@@ -137,10 +137,7 @@ class Evaluator:
         test: Test = "auto",
         correction: Correction = "maxt",
         family: Family = "metric",
-        common: Common = "all",
-        alpha: float = 0.05,
         segments: object = None,
-        gatekeeping: bool = False,
         n_permutations: int = 9_999,
         margin: float | str | Mapping[str, float | str] | None = None,
     ) -> Comparison:
@@ -150,8 +147,7 @@ class Evaluator:
         ----------
         systems : mapping of str to object
             As in `rankmeter.compare`, like all that follows.
-        baseline, test, correction, family, common, alpha, segments, gatekeeping
-        n_permutations, margin
+        baseline, test, correction, family, segments, n_permutations, margin
 
         Returns
         -------
@@ -173,9 +169,9 @@ class Evaluator:
         0.5
         """
         settings = Settings(
-            baseline=baseline, test=test, correction=correction, family=family, common=common,
-            alpha=alpha, n_resamples=n_permutations, margin=margin, gatekeeping=gatekeeping,
-            segments=segments, clusters=self._question.clusters,
+            baseline=baseline, test=test, correction=correction, family=family,
+            n_resamples=n_permutations, margin=margin, segments=segments,
+            clusters=self._question.clusters,
         )  # fmt: skip
         return compare_question(self._question, systems, settings)
 

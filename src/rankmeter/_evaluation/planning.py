@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from rankmeter._choices import level_of_tests, takes_aliases
 from rankmeter._evaluation.values import values_of_results
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._reading.per_user import read_per_user
 from rankmeter._results.comparison import Comparison
+from rankmeter._results.wording import level_text
 from rankmeter._statistics.power import detectable_share_of_many, minimum_detectable_effect
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import (
     check_flag,
+    check_fraction,
     check_integer,
     check_number,
-    check_significance,
     counted,
 )
 
@@ -35,8 +37,8 @@ class SampleSize:
     n : int
         Users.
     difference, sd, power : float
-    alpha : float
-        Level of the family.
+    confidence : float
+        The level of the comparisons together; their alpha is 1 - confidence.
     comparisons : int
         Comparisons that share the level.
     differing : float or None
@@ -48,7 +50,7 @@ class SampleSize:
     difference: float
     sd: float
     power: float
-    alpha: float
+    confidence: float
     comparisons: int
     differing: float | None = None
     assurance: float | None = None
@@ -64,16 +66,18 @@ class SampleSize:
         sure = f", the upper limit of {self.assurance:.0%} of the pilot" if self.assurance else ""
         return (
             f"{self.n:,} users are needed to detect a difference of {self.difference:g} with "
-            f"{self.power:.0%} power at alpha = {self.alpha:g}{family}, if {vary}{sure}."
+            f"{self.power:.0%} power at {level_text(self.confidence)} confidence{family}, if "
+            f"{vary}{sure}."
         )
 
     __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain values."""
-        return asdict(self)
+        return {**asdict(self), "alpha": level_of_tests(self.confidence)}
 
 
+@takes_aliases
 def sample_size(
     pilot: object = None,
     *,
@@ -82,7 +86,7 @@ def sample_size(
     differing: float | None = None,
     assurance: float | None = None,
     power: float = 0.8,
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     systems: int = 2,
     baseline: bool = False,
 ) -> SampleSize:
@@ -108,8 +112,8 @@ def sample_size(
         at least the one asked for.
     power : float
         Share of the studies that find the difference.
-    alpha : float
-        Level of the comparisons together.
+    confidence : float
+        Level of the comparisons together: their alpha is 1 - confidence.
     systems : int
         Number of systems; with more than two the level is divided by the number of comparisons, so
         that the answer is a little larger than step-down maxT needs.
@@ -150,7 +154,7 @@ def sample_size(
     if isinstance(pilot, int | float) and not isinstance(pilot, bool):
         sd, pilot = float(pilot), None
     smallest = check_number("difference", difference, above=0)
-    check_significance("alpha", alpha)
+    alpha = level_of_tests(check_fraction("confidence", confidence))
     check_number("power", power, above=alpha, below=1)
     systems = check_integer("systems", systems, least=2)
     if assurance is not None:
@@ -179,8 +183,8 @@ def sample_size(
         return least <= smallest * (1 + 1e-9)
 
     n = _smallest_n_users(finds_difference)
-    power, alpha = float(power), float(alpha)
-    return SampleSize(n, smallest, spread, power, alpha, comparisons, differing, assurance)
+    power, confidence = float(power), float(confidence)
+    return SampleSize(n, smallest, spread, power, confidence, comparisons, differing, assurance)
 
 
 def _smallest_n_users(finds_difference: Callable[[int], bool]) -> int:

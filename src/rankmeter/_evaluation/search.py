@@ -210,7 +210,7 @@ class _Means:
 
     def __init__(self, data: Data, truth: Table, plan: Plan) -> None:
         # Intervals are not used here, and a bootstrap is slow.
-        self.data, self.plan = data, dataclasses.replace(plan, interval="t")
+        self.data, self.plan = data, dataclasses.replace(plan, interval="wilson")
         self.grades = np.unique(truth.gains)
         self._rows, self._size = 0, truth.height
         self.left_out: set[MetricPlan] = set()  # plans that would have taken too long

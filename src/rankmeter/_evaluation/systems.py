@@ -24,7 +24,7 @@ from rankmeter._evaluation.values import compare_stored_values, is_per_user_tabl
 from rankmeter._reading.read import is_records
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.result import Result
-from rankmeter._results.settings import Common, Correction, Family, Settings, Test
+from rankmeter._results.settings import Correction, Family, Settings, Test
 from rankmeter._results.summary import Summary
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
@@ -43,10 +43,7 @@ def compare(
     test: Test = "auto",
     correction: Correction = "maxt",
     family: Family = "metric",
-    common: Common = "all",
-    alpha: float = 0.05,
     segments: object = None,
-    gatekeeping: bool = False,
     n_permutations: int = 9_999,
     margin: float | str | Mapping[str, float | str] | None = None,
     like: str | None = None,
@@ -82,32 +79,21 @@ def compare(
         ``auto`` and ``randomization``: Fisher's, by sign flips: exact with few users, else drawn;
         with more than 100,000 differing users, drawn from the normal limit. Also ``mid-p``, where
         flips that equal the observed difference count half: less conservative for hits and misses;
-        ``t``, ``bootstrap``, ``tukey`` and ``randomized-tukey`` (all pairs at once, users as
-        blocks); ``wilcoxon`` and ``sign``, which do not test means, with a warning.
+        ``t``; and ``wilcoxon``, which does not test means, with a warning.
     correction : str
         ``maxt`` (Westfall and Young's step-down test, on the flips that all comparisons share, each
         on the scale of its own flips; the intervals of a family then hold together; ``holm`` for
-        tests that flip no signs), ``holm``,
-        ``bonferroni``, ``benjamini-hochberg`` or ``none``, over a family.
+        tests that flip no signs), ``holm`` or ``none``, over a family.
     family : str
         Which comparisons are corrected together: those of each ``metric``, or ``all``. Those over
         all users are a family, and those within segments another one, over all metrics.
-    common : str
-        Means over the users that are averaged for ``all`` systems (the others are counted); or
-        each system's mean over its own users and each difference over the users of the ``pair``.
-    alpha : float
-        Level at which a corrected p is called significant.
     segments : object, optional
         A label per user: ``{"ann": "new", …}``, pairs, a pandas Series, or a frame or file with
         the columns user and segment, as `by_activity` and `by_popularity` make. Every comparison
         is repeated within each, and these are corrected over segments, metrics and pairs.
-    gatekeeping : bool
-        Whether a difference within a segment is significant only if it is also significant over
-        all users. Segments are tested with the alpha that the comparisons over all users leave.
-        It finds more where segments agree, and hides what harms one of them where they do not.
     n_permutations : int
-        Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
-        p-value close to alpha needs them. ``n_resamples`` is the same option.
+        Number of sign flips that a test draws: more where a correction or a p-value close to the
+        level needs them. ``n_resamples`` is the same option.
     margin : float, str or mapping, optional
         The largest difference that does not matter, ``0.005``, or as a share of the other mean,
         ``"1%"``; or by metric, ``{"ndcg@10": 0.005, "hr@10": "1%"}``. Then it is also tested
@@ -163,9 +149,8 @@ def compare(
     """
     _check_argument_order(systems, truth)
     settings = Settings(
-        baseline=baseline, test=test, correction=correction, family=family, common=common,
-        alpha=alpha, n_resamples=n_permutations, margin=margin, gatekeeping=gatekeeping,
-        segments=segments, clusters=clusters,
+        baseline=baseline, test=test, correction=correction, family=family,
+        n_resamples=n_permutations, margin=margin, segments=segments, clusters=clusters,
     )  # fmt: skip
     stored = truth is None and any(map(is_per_user_table, systems.values()))
     systems = equalize_metric_names(systems)

@@ -26,7 +26,7 @@ from rankmeter._results.comparison import ValueComparison
 from rankmeter._results.estimates import UNBOUNDED
 from rankmeter._results.result import Result
 from rankmeter._results.segments import Population
-from rankmeter._results.settings import Common, Correction, Family, Settings, Test, Values
+from rankmeter._results.settings import Correction, Family, Settings, Test, Values
 from rankmeter._results.summary import Summary
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.errors._checks import check_number, list_values, option_error, unknown_word_error
@@ -47,15 +47,12 @@ def compare_values(
     test: Test = "auto",
     correction: Correction = "maxt",
     family: Family = "metric",
-    common: Common = "all",
-    alpha: float = 0.05,
     margin: float | str | Mapping[str, float | str] | None = None,
     segments: object = None,
-    gatekeeping: bool = False,
     clusters: object = None,
     n_permutations: int = 9_999,
     confidence: float = 0.95,
-    interval: Literal["wilson", "t", "bca", "percentile"] = "wilson",
+    interval: Literal["wilson", "bca"] = "wilson",
     resamples: int = 2_000,
     seed: int = 0,
     columns: Mapping[str, str] | None = None,
@@ -78,7 +75,7 @@ def compare_values(
         Whether lower is better, for all metrics or for those named. Metrics of rankmeter know it.
     scale : tuple of float, optional
         The lowest and the highest possible value. Metrics of rankmeter know it.
-    test, correction, family, common, alpha, margin, segments, gatekeeping, clusters
+    test, correction, family, margin, segments, clusters
         As in `compare`.
     n_permutations
         As in `compare`.
@@ -120,9 +117,8 @@ def compare_values(
     options = dict(zip(OPTIONS, (confidence, interval, resamples, seed), strict=True))
     setting = Setting(**{name: check_choice(name, value) for name, value in options.items()})
     settings = Settings(
-        baseline=baseline, test=test, correction=correction, family=family, common=common,
-        alpha=alpha, n_resamples=n_permutations, margin=margin, gatekeeping=gatekeeping,
-        segments=segments, clusters=clusters,
+        baseline=baseline, test=test, correction=correction, family=family,
+        n_resamples=n_permutations, margin=margin, segments=segments, clusters=clusters,
     )  # fmt: skip
     return compare_stored_values(values, setting, settings, lower_is_better, scale, columns)
 

@@ -82,8 +82,8 @@ class Compared(Logged):
     segment_estimates : mapping of (str, str, str) to Estimate
         By segment, metric and system.
     settings : mapping
-        Test, correction, family, alpha, seed, resamples, the rule for common users, clusters; the
-        numbers of users without a label and of labels without a user.
+        Test, correction, family, confidence, seed, resamples, clusters; the numbers
+        of users without a label and of labels without a user.
     clusters : object
         The clusters of the users as given.
     summaries : mapping of str to Summary
@@ -119,7 +119,7 @@ class Compared(Logged):
     def dropped(self) -> dict[str, int]:
         """Number of users, by metric, with a value for some systems but not for all.
 
-        They are left out of the means and differences of ``common="all"``.
+        They are left out of all means and differences.
         """
         return {label: values.n_dropped_users for label, values in self.by_metric.items()}
 
@@ -165,7 +165,7 @@ class Compared(Logged):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per comparison, a column per attribute of `Difference`."""
-        return pl.DataFrame([vars(d) for d in self.differences])
+        return pl.DataFrame([d.to_dict() for d in self.differences])
 
     @use_words_of_result
     def table(self) -> Table:
@@ -227,9 +227,7 @@ class Compared(Logged):
             for d in self[h.metric]
             if (d.a, d.b) == (h.a, h.b)
         }
-        return segment_notes(
-            self.heterogeneity, self.settings["alpha"], clauses, gated=self.settings["gatekeeping"]
-        )
+        return segment_notes(self.heterogeneity, self.plan.alpha, clauses)
 
     def significance_note(self) -> str:
         """A note on the markers, and on how differences were tested."""
@@ -241,7 +239,7 @@ class Compared(Logged):
             marks = f"▲ ▼ significantly better, worse than {self.baseline}"
         methods = sorted({d.method.split(" (")[0] for d in self.differences if not math.isnan(d.p)})
         corrected = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
-        return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, alpha {s['alpha']:g})"
+        return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, alpha {self.plan.alpha:g})"
 
     @use_words_of_result
     def difference_table(self) -> Table:
@@ -251,8 +249,7 @@ class Compared(Logged):
     def paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
         """Users compared on a metric in systems a and b, with the values in both systems."""
         columns = self.systems.index(a), self.systems.index(b)
-        common = "all" if "tukey" in self.settings["test"] else self.settings["common"]
-        rows, x, y = self.by_metric[metric].paired_values(*columns, common)
+        rows, x, y = self.by_metric[metric].paired_values(*columns)
         return self.users[rows], x, y
 
     def _tables(self) -> list[Table]:
@@ -308,10 +305,9 @@ class Compared(Logged):
         """The notes below the table."""
         s = self.settings
         first, last = self._notes_after_test_and_dropped()
-        different = "" if s["common"] == "all" else ", so that means are over different users"
         notes = [self.significance_note(), *first]
         notes += [
-            f"{label}: {counted(n, 'user')} not common to all systems{reword(different)}"
+            f"{label}: {counted(n, 'user')} not common to all systems"
             for label, n in self.dropped.items()
             if n
         ]
@@ -340,7 +336,7 @@ class Compared(Logged):
                 for label in self.labels
             },
             "segments": segments,
-            "differences": [vars(d) | {"sentence": d.sentence()} for d in self.differences],
+            "differences": [d.to_dict() | {"sentence": d.sentence()} for d in self.differences],
             "heterogeneity": [vars(test) for test in self.heterogeneity],
             **({"random": self.random} if self.random else {}),
             "dropped_users": self.dropped,

@@ -173,8 +173,7 @@ def _python_call(result: Compared) -> str:
     """Python call that reproduces this result from the same data, or an empty string."""
     s = result.settings
     usual = {
-        "test": "auto", "correction": "maxt", "common": "all", "alpha": 0.05,
-        "n_resamples": 9_999, "gatekeeping": False,
+        "test": "auto", "correction": "maxt", "n_resamples": 9_999,
     }  # fmt: skip
     return python_call(
         require_plan(result),
@@ -203,7 +202,7 @@ def _headline_with_segments(result: Compared, verdict: Verdict) -> Headline:
         for part in segments
     }
     p = heterogeneity_p_value(result, d)
-    sentence = segment_sentence(label, best, f"{d.a} − {d.b}", p, result.settings["alpha"])
+    sentence = segment_sentence(label, best, f"{d.a} − {d.b}", p, result.plan.alpha)
     return replace(headline, sentences=(*headline.sentences, sentence))
 
 

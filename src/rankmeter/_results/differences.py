@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from rankmeter._choices import level_of_tests
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._results.estimates import EqualFields
-from rankmeter._results.wording import change_text, level_text, p_equation, p_value_text
+from rankmeter._results.wording import change_text, p_equation, p_value_text
 from rankmeter.errors._checks import counted, reword
+from rankmeter.errors._removed import removed_number_message
 
 Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
 """The answers of a comparison; empty without an answer."""
 SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
-GATED_NOTE = (
-    "within a segment, a difference is significant only if it is also significant over all users"
-)
 MAX_UNEQUAL = 10
 """Differences that the note about segments names; the result has all of them."""
 
@@ -41,23 +40,21 @@ class Difference(EqualFields):
         exclude 0 where the other does not; `sentence` says so.
     p, p_adjusted : float
         Two-sided, before and after the correction; NaN where the test has no result. Segments are
-        a family of their own; with gatekeeping ``p_adjusted`` is at least `gate`.
+        a family of their own.
     statistic : float
         Statistic of the test.
     method : str
         The test as it was carried out.
-    d_z, hedges_g : float
-        Mean difference in standard deviations of the differences; and corrected for small n. With
-        clusters, of the differences of clusters.
-    superiority : float
-        Probability that a random user is better off with a than with b, ties counting half.
+    d_z : float
+        Mean difference in standard deviations of the differences; with clusters, of those of
+        clusters.
     gain, gain_low, gain_high : float
         Relative gain of the mean with its interval: 0.1 is 10 %.
     wins, ties, losses : int
         Numbers of users with a better than, equal to, worse than b.
     per_user : bool
         Whether the difference is a mean over users. If users are pooled or the metric is one number
-        for all their lists, d_z, hedges_g and superiority are NaN, and wins, ties and losses 0.
+        for all their lists, d_z is NaN, and wins, ties and losses are 0.
     detectable : float
         Minimum detectable effect: the smallest difference that the same number of users would
         show in 80 % of studies, at the level that the correction leaves, if as many users differ
@@ -85,16 +82,11 @@ class Difference(EqualFields):
         be better, by the margin or more. NaN without a margin.
     p_not_worse_alone, p_not_better_alone : float
         The same before the correction: what a gate uses, which does not depend on other systems.
-    alpha : float
-        Level of all tests.
     share_of_runs : float
         How much of the variance of the difference is due to training runs, not users; NaN without
         several runs of a system.
     confidence : float
-        Level of the interval.
-    gate : float
-        With gatekeeping, the adjusted p over all users that a difference within a segment needs
-        first; NaN otherwise.
+        Level of the interval; `alpha`, that of all tests, is 1 - confidence.
     """
 
     metric: str
@@ -111,8 +103,6 @@ class Difference(EqualFields):
     statistic: float
     method: str
     d_z: float
-    hedges_g: float
-    superiority: float
     gain: float
     gain_low: float
     gain_high: float
@@ -132,11 +122,19 @@ class Difference(EqualFields):
     p_not_better: float = math.nan
     p_not_worse_alone: float = math.nan
     p_not_better_alone: float = math.nan
-    alpha: float = 0.05
     share_of_runs: float = math.nan
     per_user: bool = True
     confidence: float = 0.95
-    gate: float = math.nan
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what replaces a number that was removed."""
+            raise AttributeError(removed_number_message(name) or name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers by name."""
+        return {**vars(self), "alpha": self.alpha}
 
     @property
     def differs(self) -> bool:
@@ -144,9 +142,9 @@ class Difference(EqualFields):
         return self.wins + self.losses > 0 if self.per_user else self.difference != 0 or self.p < 1
 
     @property
-    def gated(self) -> bool:
-        """Whether the p-value over all users determines `p_adjusted`, by gatekeeping."""
-        return self.gate >= self.p_adjusted
+    def alpha(self) -> float:
+        """Level of all tests: 1 - confidence."""
+        return level_of_tests(self.confidence)
 
     @property
     def disagrees(self) -> bool:
@@ -213,7 +211,7 @@ class Difference(EqualFields):
             f"{self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}]{self.other_method()}, "
             f"{self.p_text()}"
         )
-        if self.family > 1 and self.alone and not self.gated:
+        if self.family > 1 and self.alone:
             sentence += (
                 f"; on its own the comparison would count as shown, among {self.family:,} it "
                 "does not"
@@ -265,8 +263,6 @@ class Difference(EqualFields):
     def p_text(self) -> str:
         """The p-value in words, with the number of comparisons if it is adjusted."""
         p = p_equation(self.p_adjusted)
-        if self.gated:
-            return f"{p} over {reword('all users')}, which gatekeeping tests first"
         return f"adjusted {p} ({self.family:,} comparisons)" if self.family > 1 else p
 
     def other_method(self) -> str:
@@ -274,10 +270,7 @@ class Difference(EqualFields):
         if not self.disagrees:
             return ""
         verb = "includes" if self.significant else "excludes"
-        same_level = math.isclose(self.confidence, 1.0 - self.alpha)
-        other_level = f"at another level, {level_text(self.confidence)}"
-        reason = "by another method" if same_level else other_level
-        return f" (the interval, {reason}, {verb} 0)"
+        return f" (the interval, by another method, {verb} 0)"
 
 
 def _significance_sentence(d: Difference, part: str) -> str:
@@ -324,7 +317,6 @@ def difference_seen_from(d: Difference, system: str) -> Difference:
         **negated,
         low=-d.high,
         high=-d.low,
-        superiority=1 - d.superiority,
         gain=d.mean_b / d.mean_a - 1 if d.mean_a else math.nan,
         gain_low=math.nan,
         gain_high=math.nan,
@@ -339,7 +331,7 @@ _SWAPPED = (
     ("p_not_worse_alone", "p_not_better_alone"),
 )
 """Attributes of a difference that change places if it is seen from the other system."""
-_NEGATED = ("difference", "statistic", "d_z", "hedges_g")
+_NEGATED = ("difference", "statistic", "d_z")
 """Attributes of a difference that change their sign."""
 
 
@@ -392,8 +384,6 @@ def segment_notes(
     tests: Sequence[Heterogeneity],
     alpha: float,
     clauses: Mapping[tuple[str, str, str], str],
-    *,
-    gated: bool,
 ) -> list[str]:
     """Notes on the tests within segments, and on differences that segments do not share.
 
@@ -401,7 +391,6 @@ def segment_notes(
     """
     if not tests:
         return []
-    first = GATED_NOTE if gated else SEGMENTS_NOTE
     n = max(test.n for test in tests)
     if len(tests) == 1:
         (test,) = tests
@@ -410,8 +399,8 @@ def segment_notes(
         pair = f"{test.metric}, {test.a} − {test.b}"
         clause = clauses[test.metric, test.a, test.b]
         if test.p < alpha:
-            return [first, f"{pair}: {clause} ({answer})"]
-        return [first, f"{pair}: the same in all {n} segments? {answer}"]
+            return [SEGMENTS_NOTE, f"{pair}: {clause} ({answer})"]
+        return [SEGMENTS_NOTE, f"{pair}: the same in all {n} segments? {answer}"]
     unequal = sorted((test for test in tests if test.p < alpha), key=lambda test: test.p)
     pairs = [
         f"{test.a} − {test.b} on {test.metric} ({p_equation(test.p)}"
@@ -425,4 +414,4 @@ def segment_notes(
         answers.append(f"not shown for {counted(n_equal, 'other') if pairs else n_equal}")
     if untested:
         answers.append(f"not testable for {untested}, as a segment has no variation")
-    return [first, f"do differences vary between the {n} segments? {'; '.join(answers)}"]
+    return [SEGMENTS_NOTE, f"do differences vary between the {n} segments? {'; '.join(answers)}"]

@@ -236,7 +236,6 @@ def mean_interval(
             values,
             clusters=clusters,
             confidence=setting.confidence,
-            method="bca" if setting.interval == "bca" else "percentile",
             n_resamples=setting.resamples,
             seed=setting.seed,
         )

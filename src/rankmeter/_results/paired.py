@@ -19,9 +19,8 @@ from rankmeter._results.estimates import Estimate, clip_interval, mean_interval
 from rankmeter._results.notes import SKEWED
 from rankmeter._results.settings import Settings, Values
 from rankmeter._results.wording import group_by_key
-from rankmeter._statistics.all_pairs import heterogeneity_test, randomized_tukey_hsd, tukey_hsd
+from rankmeter._statistics.heterogeneity import heterogeneity_test
 from rankmeter._statistics.intervals import (
-    Interval,
     Spread,
     TestResult,
     is_skewed,
@@ -34,10 +33,8 @@ from rankmeter._statistics.paired_tests import (
     EXACT_LIMIT,
     cohens_dz,
     exact_p_value,
-    hedges_g,
     paired_t_test,
     paired_test,
-    probability_of_superiority,
     randomization_tests,
     relative_gain,
     wins_ties_losses,
@@ -67,18 +64,6 @@ from rankmeter.errors._checks import reword
 LARGEST_VALUE = 1e100
 """Sums of the third powers of larger values would overflow, and so would all that is tested."""
 FEW_USERS = 10
-UNEVEN = 2.0
-"""A difference with so many times the mean variance of all does not meet Tukey's assumption."""
-_UNEVEN_NOTE = (
-    "Tukey's test assumes that all differences vary alike: those that vary far more have the p and "
-    "interval of a t test with Bonferroni's correction"
-)
-BOOTSTRAP_UNITS = 100
-"""Users (or clusters) below which the bootstrap test rejects more than 6 % of equal systems."""
-_BOOTSTRAP_NOTE = (
-    f"the bootstrap test needs {BOOTSTRAP_UNITS} users (or clusters), as with fewer it finds too "
-    "many differences: use test='randomization'"
-)
 POWER = 0.8
 
 
@@ -159,7 +144,7 @@ class _Pair:
     @property
     def widening_change(self) -> float:
         """The change by which rare differences widen an interval; 0 for plain Student's t."""
-        if self.setting.interval != "wilson" or self.settings.test == "t":
+        if self.setting.uses_bootstrap or self.settings.test == "t":
             return 0.0
         return pseudo_unit_change(self.unit_differences, self.value_span)
 
@@ -227,10 +212,9 @@ class _Pair:
             **self.effect_sizes(),
             detectable=self.detectable_difference(corrected),
             n=x.size,
-            significant=bool(corrected.p <= self.settings.alpha),
+            significant=bool(corrected.p <= self.setting.alpha),
             increasing=values.increasing,
             note=result.note or self.caution_note(),
-            alpha=self.settings.alpha,
             share_of_runs=result.detail.get("share_of_runs", math.nan),
             margin=margins.margin,
             p_not_worse=margins.not_lower,
@@ -239,7 +223,7 @@ class _Pair:
             p_not_better_alone=margins.not_higher,
             better=a if favored > 0 else b if favored < 0 else "",
             family=family,
-            alone=bool(result.p <= self.settings.alpha),
+            alone=bool(result.p <= self.setting.alpha),
             confidence=self.setting.confidence,
         )
 
@@ -257,10 +241,6 @@ class _Pair:
         )
         return {
             "d_z": cohens_dz(*self.unit_values) if by_user else math.nan,
-            "hedges_g": hedges_g(*self.unit_values)
-            if len(group.units) > 2 and by_user
-            else math.nan,
-            "superiority": probability_of_superiority(better, worse) if by_user else math.nan,
             "gain": gain.gain,
             "gain_low": gain.interval.low,
             "gain_high": gain.interval.high,
@@ -305,7 +285,7 @@ class _Pair:
         test.
         """
         group, (low, high) = self.group, corrected.result.interval
-        if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
+        if group.runs and not math.isnan(low):
             return low, high
         if self.setting.uses_bootstrap:
             summary = moments(self.user_differences)
@@ -313,7 +293,7 @@ class _Pair:
         error = spread_of_mean(self.user_differences, group.clusters).with_pseudo_unit(
             self.widening_change
         )
-        steady = self.setting.interval == "wilson" and self.settings.test != "t"
+        steady = self.settings.test != "t"
         if error.units < 2 or (steady and error.se == 0.0):  # equal values, on an unknown scale
             return math.nan, math.nan
         half = -t_quantile(0.5 * corrected.interval_level, error.df) * error.se
@@ -329,7 +309,7 @@ class _Pair:
             return math.nan
         low, high = self.group.values.scale
         method = corrected.result.method
-        flips = "randomization" in method or method.startswith(("sign", "Wilcoxon"))
+        flips = "randomization" in method or method.startswith("Wilcoxon")
         changes = np.abs(self.unit_differences)
         changed = int(np.count_nonzero(changes))
         changes = changes.round(12)
@@ -382,28 +362,20 @@ class PairedTests:
         return [(i, baseline) for i in range(len(self.names)) if i != baseline]
 
     def estimates(self, users: IntArray | None = None) -> dict[tuple[str, str], Estimate]:
-        """Means by metric and system, over the common users or over all users of each system."""
+        """Means by metric and system, over the common users."""
         users = self._all_user_rows if users is None else users
-        common = self.settings.common == "all"
         estimates: dict[tuple[str, str], Estimate] = {}
         for values in self.values:
-            means = values.estimates(self.setting, users, self.clusters, common=common)
+            means = values.estimates(self.setting, users, self.clusters)
             estimates |= zip([(values.label, name) for name in self.names], means, strict=True)
         return estimates
 
     @functools.cached_property
     def correction(self) -> str:
-        """Correction in effect: Holm instead of maxT without sign flips, none for Tukey's test."""
-        if "tukey" in self.settings.test:
-            return "none"
+        """Correction in effect: Holm instead of maxT without sign flips."""
         if self.settings.correction == "maxt" and self._test_name != "randomization":
             return "holm"
         return self.settings.correction
-
-    @property
-    def _is_corrected(self) -> bool:
-        """Whether p-values are adjusted for a family of tests."""
-        return self.correction != "none" or "tukey" in self.settings.test
 
     def settings_facts(self) -> dict[str, Any]:
         """The settings of the comparison, for a result."""
@@ -412,12 +384,10 @@ class PairedTests:
             "test": settings.test,
             "correction": self.correction,
             "family": "each metric" if settings.family == "metric" else "everything",
-            "alpha": settings.alpha,
-            "common": settings.common,
+            "confidence": self.setting.confidence,
             "n_resamples": settings.n_resamples,
             "seed": self.setting.seed,
             "margin": settings.margin_text,
-            "gatekeeping": settings.gatekeeping,
         }
 
     @functools.cached_property
@@ -438,39 +408,14 @@ class PairedTests:
         """Compare systems over all users, then within segments, and test the heterogeneity.
 
         The comparisons over all users come first. Those within segments are one family of their
-        own. With gatekeeping a difference within a segment counts only if it also counts over all
-        users, and segments have what is left of alpha: all of it if every comparison over all
-        users is significant.
+        own.
         """
-        gated = self.settings.gatekeeping
-        overall, shares_left = self._compare_groups(
-            self._make_groups("", self._all_user_rows), single=bool(segments) and gated
-        )
+        overall = self._compare_groups(self._make_groups("", self._all_user_rows))
         groups = [
             group for name, users in segments.items() for group in self._make_groups(name, users)
         ]
-        within, _ = self._compare_groups(
-            groups, n_segments=max(len(segments), 1), together=not gated
-        )
-        if gated:
-            gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
-            within = [
-                self._apply_gate(
-                    d, gates[d.metric, d.a, d.b], shares_left[self._family_name(d.metric)]
-                )
-                for d in within
-            ]
+        within = self._compare_groups(groups, together=True)
         return (*overall, *within), tuple(self._test_heterogeneity(overall, groups))
-
-    def _apply_gate(self, d: Difference, gate: float, share_left: float) -> Difference:
-        """Limit the significance of a difference within a segment by `gate` and `share_left`."""
-        if math.isnan(d.p_adjusted):
-            return d
-        p, passed = d.p_adjusted, not gate > self.settings.alpha  # also where there was no test
-        if passed:
-            p = min(p / share_left, 1.0) if share_left else 1.0
-        p = p if math.isnan(gate) else max(p, gate)
-        return replace(d, p_adjusted=p, significant=bool(p <= self.settings.alpha), gate=gate)
 
     def _family_name(self, metric: str) -> str:
         """The name of the family of a metric."""
@@ -481,55 +426,42 @@ class PairedTests:
         return np.arange(self.values[0].n_users)
 
     def _make_groups(self, segment: str, among: IntArray) -> list[_Group]:
-        together = self.settings.common == "all" or "tukey" in self.settings.test
-        all_columns = ([*range(len(self.names))], self._column_pairs)
-        choices = [all_columns] if together else [([i, j], [(0, 1)]) for i, j in self._column_pairs]
+        """The values of each metric over the common users among some users."""
+        columns, pairs = [*range(len(self.names))], self._column_pairs
         groups = []
         for values in self.values:
-            for columns, pairs in choices:
-                users = among[values.averaged_mask[among][:, columns].all(axis=1)]
-                table = values.values_of_users(users, columns)
-                if values.pooled and np.isnan(table).any():  # a number that these users do not have
-                    users, table = users[:0], table[:0]
-                cluster_ids, rows, units = None, users, table
-                if self.clusters is not None:
-                    cluster_ids = self.clusters[users]
-                    rows, units = np.unique(cluster_ids), _scaled_cluster_sums(table, cluster_ids)
-                names = [self.names[i] for i in columns]
-                runs = [values.values_in_runs(users, i) for i in columns] if values.runs else []
-                data = (table, cluster_ids, rows, units, runs)
-                groups.append(_Group(values, segment, names, pairs, *data))
+            users = among[values.compared_mask[among]]
+            table = values.values_of_users(users, columns)
+            if values.pooled and np.isnan(table).any():  # a number that these users do not have
+                users, table = users[:0], table[:0]
+            cluster_ids, rows, units = None, users, table
+            if self.clusters is not None:
+                cluster_ids = self.clusters[users]
+                rows, units = np.unique(cluster_ids), _scaled_cluster_sums(table, cluster_ids)
+            runs = [values.values_in_runs(users, i) for i in columns] if values.runs else []
+            data = (table, cluster_ids, rows, units, runs)
+            groups.append(_Group(values, segment, [*self.names], pairs, *data))
         return groups
 
     def _system_pairs(self, group: _Group) -> list[_Pair]:
         return [_Pair(group, i, j, self.setting, self.settings) for i, j in group.pairs]
 
     def _compare_groups(
-        self,
-        groups: Sequence[_Group],
-        *,
-        n_segments: int = 1,
-        single: bool = False,
-        together: bool = False,
-    ) -> tuple[list[Difference], dict[str, float]]:
+        self, groups: Sequence[_Group], *, together: bool = False
+    ) -> list[Difference]:
         """Compare the systems of groups, in order, with p-values corrected within each family.
 
-        All groups are one family if they are tested `together`. In a `single` step some of alpha
-        can be left: its share by family.
+        All groups are one family if they are tested `together`.
         """
         families = group_by_key(
             ("" if together else self._family_name(group.values.label), index)
             for index, group in enumerate(groups)
         )
-        if together:
-            n_segments *= len(self.values)
         by_group: dict[int, list[Difference]] = {}
-        shares_left: dict[str, float] = {}
-        for name, indices in families.items():
+        for indices in families.values():
             family = [groups[index] for index in indices]
-            results, shares_left[name] = self._test_family(family, n_segments, single=single)
-            corrected = iter(results)
-            size = _count_tests(family) if self._is_corrected else 1
+            corrected = iter(self._test_family(family))
+            size = 1 if self.correction == "none" else _count_tests(family)
             for index in indices:
                 by_group[index] = [
                     pair.make_difference(next(corrected), size or 1)
@@ -537,57 +469,32 @@ class PairedTests:
                 ]
             if self.settings.margin is not None and self.settings.correction != "none":
                 _correct_margin_p_values(by_group, indices)
-        return [d for index in range(len(groups)) for d in by_group[index]], shares_left
+        return [d for index in range(len(groups)) for d in by_group[index]]
 
-    def _test_family(
-        self, family: Sequence[_Group], n_segments: int, *, single: bool
-    ) -> tuple[list[_Corrected], float]:
-        """Test one family in order; return the corrected tests, and the share of alpha left."""
-        test, method = self._test_name, self.correction
+    def _test_family(self, family: Sequence[_Group]) -> list[_Corrected]:
+        """Test one family, in order."""
         size = _count_tests(family)
-        if test == "randomization" and method == "maxt":
-            return self._test_step_down(family, size, single=single)
-        tested = (self._test_pairs(group, test, n_segments, size) for group in family)
-        results = [*itertools.chain(*tested)]
-        p = np.array([result.p for result in results])
-        if "tukey" in test:  # corrected over the pairs already, but not over segments
-            p = np.minimum(p * n_segments, 1.0)
-        elif method in ("holm", "bonferroni", "benjamini-hochberg"):
-            method = "bonferroni" if single and method == "holm" else method
-            p = adjust_p_values(p, method)  # type: ignore[arg-type]
-        level = self.settings.alpha / (max(size, 1) if self._is_corrected else 1)
-        alone = 1.0 - self.setting.confidence
-        tests = [_Corrected(r, float(q), level, alone) for r, q in zip(results, p, strict=True)]
-        return tests, self._alpha_share_left(p[~np.isnan(p)], method)
+        if self._test_name == "randomization" and self.correction == "maxt":
+            return self._test_step_down(family, size)
+        results = [*itertools.chain(*(self._test_pairs(group, size) for group in family))]
+        p, alpha = np.array([result.p for result in results]), self.setting.alpha
+        level = alpha
+        if self.correction != "none":
+            p, level = adjust_p_values(p), alpha / max(size, 1)
+        return [_Corrected(r, float(q), level, alpha) for r, q in zip(results, p, strict=True)]
 
-    def _alpha_share_left(self, p: FloatArray, method: str) -> float:
-        """The share of alpha that a single step leaves to the segments."""
-        if method == "bonferroni":
-            return float(np.mean(p <= self.settings.alpha)) if p.size else 1.0
-        return float(np.all(p <= self.settings.alpha)) if "tukey" in self.settings.test else 1.0
-
-    def _test_pairs(self, group: _Group, test: str, n_segments: int, size: int) -> list[TestResult]:
+    def _test_pairs(self, group: _Group, size: int) -> list[TestResult]:
         """Test each pair of one group, before any correction by `adjust_p_values`."""
-        confidence, alpha = self.setting.confidence, self.settings.alpha
+        confidence, test = self.setting.confidence, self._test_name
         table, columns, pairs = group.units, group.pairs, self._system_pairs(group)
         # A drawn p is at least 1 / (1 + draws), which a correction multiplies.
-        needed = 0 if self.correction in ("none", "maxt") else math.ceil(10 * size / alpha)
+        needed = 0 if self.correction == "none" else math.ceil(10 * size / self.setting.alpha)
         draws = max(self.settings.n_resamples, min(needed, 10**7))
         seeded: dict[str, Any] = {"n_resamples": draws, "seed": self.setting.seed}
         if len(table) < 2:
             return [paired_t_test(*pair.unit_values) for pair in pairs]
         if group.runs:
             return [pair.crossed_test() for pair in pairs]
-        if test == "bootstrap" and len(table) < BOOTSTRAP_UNITS:
-            refused = TestResult(test, len(table), *(math.nan,) * 3, note=_BOOTSTRAP_NOTE)
-            return [refused] * len(pairs)
-        if "tukey" in test:
-            level = 1.0 - (1.0 - confidence) / n_segments
-            if test == "tukey":
-                results = tukey_hsd(table, confidence=level)
-            else:
-                results = randomized_tukey_hsd(table, confidence=level, **seeded)
-            return _correct_uneven_variances(results, table, columns, level)
         if test == "randomization":
             return randomization_tests(table, columns, **seeded)
         with warnings.catch_warnings():
@@ -603,28 +510,25 @@ class PairedTests:
             results[i] = replace(result, interval=results[i].interval)
         return results
 
-    def _test_step_down(
-        self, family: Sequence[_Group], size: int, *, single: bool
-    ) -> tuple[list[_Corrected], float]:
+    def _test_step_down(self, family: Sequence[_Group], size: int) -> list[_Corrected]:
         """Run randomization tests, corrected by the largest statistic of each flip."""
         testable = [group for group in family if len(group.rows) > 1]
+        level = self.setting.alpha
         seeded = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
-        levels = (self.settings.alpha, 1.0 - self.setting.confidence)
-        tested = step_down_test(_stack_groups(testable), levels=levels, single=single, **seeded)
+        tested = step_down_test(_stack_groups(testable), level=level, **seeded)
         numbers = itertools.count()
         corrected = []
         for group in family:
             for pair in self._system_pairs(group):
                 if len(group.rows) < 2:
                     result = paired_t_test(*pair.unit_values)
-                    corrected.append(_Corrected(result, math.nan, *levels))
+                    corrected.append(_Corrected(result, math.nan, level, level))
                     continue
                 number = next(numbers)
                 result = pair.randomization_test(float(tested.p[number]), tested.n_resamples)
                 p = result.p if size == 1 else max(float(tested.adjusted[number]), result.p)
-                corrected.append(_Corrected(result, p, *tested.levels))
-        decided = all(test.p <= levels[0] for test in corrected if not math.isnan(test.p))
-        return corrected, 1.0 if decided else tested.level_share_left
+                corrected.append(_Corrected(result, p, tested.level, tested.level))
+        return corrected
 
     def _test_heterogeneity(
         self, overall: Iterable[Difference], groups: Sequence[_Group]
@@ -677,30 +581,6 @@ def _correct_margin_p_values(by_group: dict[int, list[Difference]], indices: Seq
         by_group[index] = [
             replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in by_group[index]
         ]
-
-
-def _correct_uneven_variances(
-    results: Sequence[TestResult],
-    table: FloatArray,
-    pairs: Sequence[tuple[int, int]],
-    confidence: float,
-) -> list[TestResult]:
-    """Correct Tukey's results for differences of far larger variance than the average.
-
-    Tukey's test assumes that all differences vary alike. A corrected result has the larger p-value
-    of the test and Bonferroni's t, and the interval of Bonferroni's t.
-    """
-    t_tests = [paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
-    variances = np.array([paired_moments(table[:, i], table[:, j]).sd ** 2 for i, j in pairs])
-    checked = list(results)
-    for index in np.flatnonzero(variances > UNEVEN * variances.mean()):
-        t, n = t_tests[index], len(table)
-        half = -t_quantile(0.5 * (1.0 - confidence) / len(pairs), n - 1)
-        half *= math.sqrt(variances[index] / n)
-        interval = Interval(t.difference - half, t.difference + half)
-        p = max(checked[index].p, min(1.0, len(pairs) * t.p))
-        checked[index] = replace(checked[index], p=p, interval=interval, note=_UNEVEN_NOTE)
-    return checked
 
 
 def _scaled_cluster_sums(table: FloatArray, clusters: IntArray) -> FloatArray:

@@ -267,7 +267,7 @@ def bootstrap_notes(plan: Setting) -> list[str]:
     if plan.resamples == CHOICES["resamples"].default:
         return []
     draws = f"resamples={plan.resamples:,} has no effect on interval={plan.interval}"
-    return [f"{draws}: choose bca or percentile"]
+    return [f"{draws}: choose bca"]
 
 
 class Name(str):

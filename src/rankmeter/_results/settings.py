@@ -19,10 +19,8 @@ from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import (
     check_choice,
-    check_flag,
     check_integer,
     check_number,
-    check_significance,
     check_text,
     exact_text,
     option_error,
@@ -30,20 +28,9 @@ from rankmeter.errors._checks import (
 )
 from rankmeter.metrics import Runs
 
-Test = Literal[
-    "auto",
-    "t",
-    "randomization",
-    "mid-p",
-    "bootstrap",
-    "wilcoxon",
-    "sign",
-    "tukey",
-    "randomized-tukey",
-]
-Correction = Literal["maxt", "holm", "bonferroni", "benjamini-hochberg", "none"]
+Test = Literal["auto", "t", "randomization", "mid-p", "wilcoxon"]
+Correction = Literal["maxt", "holm", "none"]
 Family = Literal["metric", "all"]
-Common = Literal["all", "pair"]
 
 MOST_SYSTEMS = 100
 
@@ -56,11 +43,8 @@ class Settings:
     test: Test
     correction: Correction
     family: Family
-    common: Common
-    alpha: float
     n_resamples: int
     margin: Any = None
-    gatekeeping: bool = False
     segments: object = None
     clusters: object = None
 
@@ -68,15 +52,10 @@ class Settings:
         check_choice("test", self.test, Test)
         check_choice("correction", self.correction, Correction)
         check_choice("family", self.family, Family)
-        check_choice("common", self.common, Common)
-        # As plain numbers, which JSON can hold.
-        object.__setattr__(self, "alpha", check_significance("alpha", self.alpha))
+        # As a plain number, which JSON can hold.
         resamples = check_integer("n_permutations", self.n_resamples, least=1, most=MOST_RESAMPLES)
         object.__setattr__(self, "n_resamples", resamples)
         _ = self.margins
-        check_flag("gatekeeping", self.gatekeeping)
-        if "tukey" in self.test and self.baseline is not None:
-            raise UsageError("Tukey's test is for all pairs: leave out the baseline")
 
     def check_systems(self, names: Sequence[str], *, runs: bool) -> None:
         """Refuse systems that these settings cannot compare; `runs`: a system has several runs."""
@@ -154,11 +133,11 @@ class Values:
     runs: Sequence[Sequence[Averaged]] = ()
     """Those of each system, if any has several; `averaged` is then their mean."""
 
-    def paired_values(self, a: int, b: int, common: str) -> tuple[IntArray, FloatArray, FloatArray]:
+    def paired_values(self, a: int, b: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Rows of the users compared in systems a and b, with the values of each system."""
         x, y = self.averaged[a], self.averaged[b]
         rows, i, j = np.intersect1d(x.users, y.users, assume_unique=True, return_indices=True)
-        compared = self.compared_mask(common)[rows]
+        compared = self.compared_mask[rows]
         return rows[compared], x.values[i[compared]], y.values[j[compared]]
 
     @cached_property
@@ -190,22 +169,22 @@ class Values:
     def _stack_parts(self, systems: Sequence[Averaged], users: IntArray) -> FloatArray:
         return np.stack([averaged.only(users).parts for averaged in systems], axis=1)
 
-    def compared_mask(self, common: str) -> BoolArray:
-        """Mask of the compared users: users of all systems, or of at least two systems."""
-        n: IntArray = self.averaged_mask.sum(axis=1)
-        return n >= (len(self.averaged) if common == "all" else 2)
+    @property
+    def compared_mask(self) -> BoolArray:
+        """Mask of the compared users: those with a value under every system."""
+        common: BoolArray = self.averaged_mask.all(axis=1)
+        return common
 
     @property
     def n_dropped_users(self) -> int:
         """Number of users averaged for some systems but not for all."""
-        return int((self.averaged_mask.any(axis=1) & ~self.averaged_mask.all(axis=1)).sum())
+        return int((self.averaged_mask.any(axis=1) & ~self.compared_mask).sum())
 
     def estimates(
-        self, setting: Setting, users: IntArray, clusters: IntArray | None, *, common: bool
+        self, setting: Setting, users: IntArray, clusters: IntArray | None
     ) -> list[Estimate]:
-        """Mean of each system over some users: the common users, or all users of the system."""
-        if common:
-            users = users[self.averaged_mask[users].all(axis=1)]
+        """Mean of each system over the common users among some users."""
+        users = users[self.compared_mask[users]]
         if self.runs:
             return [
                 self._estimate_of_runs(setting, system, users) for system in range(len(self.runs))

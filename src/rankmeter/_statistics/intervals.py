@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from rankmeter._statistics.vectors import (
     moments,
 )
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import check_choice, check_fraction, check_integer, check_number
+from rankmeter.errors._checks import check_fraction, check_integer, check_number
 
 
 def t_tail_probability(t: float, df: float) -> float:
@@ -398,11 +398,10 @@ def bootstrap_interval(
     *,
     clusters: npt.ArrayLike | None = None,
     confidence: float = 0.95,
-    method: Literal["bca", "percentile"] = "bca",
     n_resamples: int = 2_000,
     seed: int = 0,
 ) -> Interval:
-    """Bootstrap interval of a mean: quantiles of the resampled means, corrected by "bca".
+    """BCa interval of a mean: quantiles of the resampled means, corrected for bias and skew.
 
     With ``clusters``, a label for each value, whole clusters are drawn, so that values which
     resemble each other (sessions of one user, head and tail of one triple) do not
@@ -413,17 +412,15 @@ def bootstrap_interval(
     (1993), chapter 14, the acceleration from the jackknife in closed form.
     """
     check_fraction("confidence", confidence)
-    check_choice("method", method, ("bca", "percentile"))
     x = finite_vector(x)
     sums, sizes = (x, None) if clusters is None else cluster_sums(x, clusters)
     if sums.size < 2:
         return UNKNOWN
     means = resampled_means(sums, sizes, n_resamples=n_resamples, seed=seed)
     tails = np.array([0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence])
-    if method == "bca":
-        tails = _bca_tail_probabilities(
-            tails, means, sums, np.ones(sums.size) if sizes is None else sizes
-        )
+    tails = _bca_tail_probabilities(
+        tails, means, sums, np.ones(sums.size) if sizes is None else sizes
+    )
     low, high = np.quantile(means, tails)
     return Interval(float(low), float(high))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from rankmeter._statistics.intervals import (
     TestResult,
     clip_p_value,
     covariance_of_means,
-    resampled_means,
     spread_of_mean,
     t_interval_from_moments,
     t_quantile,
@@ -33,7 +32,7 @@ from rankmeter._statistics.vectors import (
 )
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import check_choice, check_fraction, check_integer, check_number
+from rankmeter.errors._checks import check_choice, check_fraction, check_integer
 
 
 class WinsTiesLosses(NamedTuple):
@@ -51,17 +50,11 @@ class RelativeGain(NamedTuple):
     interval: Interval
 
 
-def wins_ties_losses(
-    a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0
-) -> WinsTiesLosses:
-    """Count wins, ties and losses of A by user; a difference below ``min_difference`` is a tie."""
-    check_number("min_difference", min_difference, least=0)
+def wins_ties_losses(a: npt.ArrayLike, b: npt.ArrayLike) -> WinsTiesLosses:
+    """Count wins, ties and losses of A by user."""
     a, b = finite_pair(a, b)
-    differences = a - b
-    level = max(min_difference, math.ulp(0.0))  # without a minimum, anything above 0 is a win
-    wins = int(np.count_nonzero(differences >= level))
-    losses = int(np.count_nonzero(differences <= -level))
-    return WinsTiesLosses(wins, differences.size - wins - losses, losses)
+    wins, losses = int(np.count_nonzero(a > b)), int(np.count_nonzero(a < b))
+    return WinsTiesLosses(wins, a.size - wins - losses, losses)
 
 
 def cohens_dz(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -74,19 +67,6 @@ def cohens_dz(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     if mean == 0.0 and not math.isnan(sd):
         return 0.0  # without a difference the effect is 0, even if nothing varies
     return mean / sd if sd else math.copysign(math.inf, mean)
-
-
-def hedges_g(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Cohen's d_z without its bias for few users: d_z (1 - 3 / (4 df - 1)) (Hedges, 1981)."""
-    a, b = finite_pair(a, b)
-    return cohens_dz(a, b) * (1.0 - 3.0 / (4.0 * (a.size - 1) - 1.0))
-
-
-def probability_of_superiority(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Share of users with a higher value in A, a tie as half a user; NaN without users."""
-    wins, ties, losses = wins_ties_losses(a, b)
-    n = wins + ties + losses
-    return (wins + 0.5 * ties) / n if n else math.nan
 
 
 def relative_gain(
@@ -327,17 +307,14 @@ def _sums_of_all_sign_choices(values: Floats) -> Floats:
     return sums
 
 
-CAUTIONS: Mapping[str, str] = {
-    name.lower(): (
-        f"the {name} test does not test the difference of means: where the means are equal it "
-        f"rejects too often, and more often the more users there are, {share} % instead of 5 % for "
-        "average precision over 100 topics (Urbano, Lima and Hanjalic, SIGIR 2019). Smucker, Allan "
-        "and Carterette (CIKM 2007) advise against it, others find it good in simulations of its "
-        "own question (Parapar et al., 2020); use 'randomization' or 't' for means"
-    )
-    for name, share in {"Wilcoxon": 9.7, "sign": 12.5}.items()
-}
-"""Cautions by method. Methods without a caution are not listed."""
+WILCOXON_CAUTION = (
+    "the Wilcoxon test does not test the difference of means: where the means are equal it rejects "
+    "too often, and more often the more users there are, 9.7 % instead of 5 % for average "
+    "precision over 100 topics (Urbano, Lima and Hanjalic, SIGIR 2019). Smucker, Allan and "
+    "Carterette (CIKM 2007) advise against it, others find it good in simulations of its own "
+    "question (Parapar et al., 2020); use 'randomization' or 't' for means"
+)
+"""The warning of the test that does not test means."""
 
 
 def wilcoxon_test(
@@ -352,7 +329,7 @@ def wilcoxon_test(
     from scipy import stats
 
     check_choice("zero_method", zero_method, ("wilcox", "pratt"))
-    warn(CAUTIONS["wilcoxon"])
+    warn(WILCOXON_CAUTION)
     a, b = finite_pair(a, b)
     n, mean, _ = paired_moments(a, b)
     if n < 2:
@@ -373,26 +350,7 @@ def wilcoxon_test(
     )
 
 
-def sign_test(a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0) -> TestResult:
-    """Sign test, with a warning; the statistic is the number of wins of A.
-
-    Differences below ``min_difference`` are ties and count for neither side.
-    """
-    from scipy import stats
-
-    warn(CAUTIONS["sign"])
-    a, b = finite_pair(a, b)
-    n, mean, _ = paired_moments(a, b)
-    if n < 2:
-        return too_few_users_result("sign", n)
-    wins, ties, losses = wins_ties_losses(a, b, min_difference=min_difference)
-    p = float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
-    direction = float(np.sign(wins - losses))
-    detail = {"wins": wins, "ties": ties, "losses": losses, "direction": direction}
-    return TestResult("sign", n, mean, wins, clip_p_value(p), detail=detail)
-
-
-Method = Literal["auto", "t", "randomization", "mid-p", "bootstrap", "wilcoxon", "sign"]
+Method = Literal["auto", "t", "randomization", "mid-p", "wilcoxon"]
 
 AUTO_LIMIT = 100_000
 """Users up to which ``method="auto"`` flips signs; beyond, t gives the same p for less work."""
@@ -421,11 +379,7 @@ def paired_test(
         case "randomization" | "mid-p":
             mid = method == "mid-p"
             return randomization_test(a, b, n_resamples=n_resamples, seed=seed, mid=mid)
-        case "bootstrap":
-            return bootstrap_test(a, b, confidence=confidence, n_resamples=n_resamples, seed=seed)
-        case "wilcoxon":
-            return wilcoxon_test(a, b)
-    return sign_test(a, b)
+    return wilcoxon_test(a, b)
 
 
 def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.95) -> TestResult:
@@ -451,33 +405,3 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
     return TestResult(
         method, n, mean, t, p, t_interval_from_moments(values, confidence), detail=detail
     )
-
-
-def bootstrap_test(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    *,
-    confidence: float = 0.95,
-    n_resamples: int = 9_999,
-    seed: int = 0,
-) -> TestResult:
-    """Paired bootstrap test by the shift method; the statistic is the mean difference.
-
-    The resampled means are shifted to have the observed mean at 0, as if the systems were equal
-    (Noreen, 1989; Sakai, SIGIR 2006), and compared with it. Rejects too often for few users: 7 %
-    instead of 5 % at 25 topics (Urbano, Lima and Hanjalic, SIGIR 2019). The interval is the
-    percentile interval.
-    """
-    check_fraction("confidence", confidence)
-    method = "paired bootstrap (shift)"
-    a, b = finite_pair(a, b)
-    n, mean, _ = paired_moments(a, b)
-    if n < 2:
-        return too_few_users_result(method, n)
-    means = resampled_means(a - b, n_resamples=n_resamples, seed=seed)
-    reach = abs(mean) - 1e-12 * float(np.abs(means).max())  # rounding must not decide a tie
-    reached = int(np.count_nonzero(np.abs(means - mean) >= reach))
-    low, high = np.quantile(means, [0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence])
-    detail = {"confidence": confidence, "n_resamples": n_resamples, "seed": seed}
-    p = (1 + reached) / (1 + n_resamples)
-    return TestResult(method, n, mean, mean, p, Interval(float(low), float(high)), detail=detail)

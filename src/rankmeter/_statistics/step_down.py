@@ -20,7 +20,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ import numpy.typing as npt
 from rankmeter._statistics.paired_tests import FLIPS, FlippedColumns
 from rankmeter._statistics.vectors import Floats, finite_table, random_generator
 from rankmeter.errors import InvalidValueError
-from rankmeter.errors._checks import check_choice, check_fraction, check_integer
+from rankmeter.errors._checks import check_fraction, check_integer
 
 MOST_FLIPPED = 100_000
 """Users with differing values whose signs are flipped; beyond, flips have their normal limit."""
@@ -50,71 +50,70 @@ _FAR = 0.002
 class Hypotheses(NamedTuple):
     """Pairs of columns of a table with a row per user; 0 in both where a user does not count.
 
-    The users of two tables are not the same.
+    The users of two tables are not the same. The first `size` pairs are those of the family, all
+    of them without a number; the others count only in the single step.
     """
 
     scores: Floats
     pairs: Sequence[tuple[int, int]]
+    size: int | None = None
 
 
 class StepDown(NamedTuple):
-    """P-values in the order of the hypotheses, and the levels for single comparisons."""
+    """P-values in the order of the hypotheses, and the level for a single comparison."""
 
     p: Floats
     adjusted: Floats
-    levels: tuple[float, ...]
-    """For each level of the family, that of a single comparison in a single step."""
+    """Step by step, within the family; NaN for the other pairs."""
+    single: Floats
+    """In a single step: compared with the largest of all pairs."""
+    level: float
+    """The level of a single comparison if the family is tested in a single step."""
     n_resamples: int
     """Flips that were drawn; 0 if all choices of signs were counted."""
-    level_share_left: float = 0.0
-    """The share of the first level that a single step leaves to another family."""
 
 
 def step_down_test(
     tables: Sequence[Hypotheses],
     *,
-    levels: Sequence[float] = (0.05,),
+    level: float = 0.05,
     n_resamples: int = 9_999,
     seed: int = 0,
-    single: bool = False,
 ) -> StepDown:
     """Test all hypotheses of all tables as one family.
 
-    In a `single` step every difference is compared with the largest of all. The error of those that
-    are not significant is then smaller than the level, and what is left of it can be spent on
-    another family: with both, any claim is wrong with at most the probability of the level
-    (Dmitrienko, Tamhane and Wiens, Biometrical Journal 50, 2008).
-
     With up to 13 users whose values differ, all choices of signs are counted. Otherwise flips are
-    drawn; if an adjusted p is so close to the first level that another seed could decide otherwise,
+    drawn; if an adjusted p is so close to the level that another seed could decide otherwise,
     ten times as many, unless the tables are large. For more than 100,000 differing users of a table
     the sums under flips are drawn from their normal limit, which has the same correlations.
     """
-    for level in levels:
-        check_fraction("levels", level)
+    check_fraction("level", level)
     n_resamples = check_integer("n_resamples", n_resamples, least=1)
-    blocks = [_ScoreTable(finite_table(h.scores), h.pairs) for h in tables if h.pairs]
+    blocks = [_ScoreTable(finite_table(h.scores), h.pairs, h.size) for h in tables if h.pairs]
     if not blocks:
-        return StepDown(np.empty(0), np.empty(0), tuple(levels), 0)
+        return StepDown(np.empty(0), np.empty(0), np.empty(0), level, 0)
     if sum(part.active.size for part in blocks) <= _EXACT_ROWS:
-        return _Family(blocks, _sums_of_all_signs(blocks)).compute_p_values(levels, single=single)
+        return _Family(blocks, _sums_of_all_signs(blocks)).compute_p_values(level)
     family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
-    result = family.compute_p_values(levels, single=single)
-    error = 3.0 * math.sqrt(levels[0] * (1.0 - levels[0]) / n_resamples)
+    result = family.compute_p_values(level)
+    error = 3.0 * math.sqrt(level * (1.0 - level) / n_resamples)
     cells = sum(part.scores.size for part in blocks)
-    if cells <= _BORDERLINE_CELLS and np.any(np.abs(result.adjusted - levels[0]) < error):
+    if cells <= _BORDERLINE_CELLS and np.any(np.abs(result.adjusted - level) < error):
         n_resamples = 10 * (n_resamples + 1) - 1
         family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
-        result = family.compute_p_values(levels, single=single)
+        result = family.compute_p_values(level)
     return result
 
 
 class _ScoreTable:
     """One table of scores, with the norms of its differences."""
 
-    def __init__(self, scores: Floats, pairs: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self, scores: Floats, pairs: Sequence[tuple[int, int]], size: int | None = None
+    ) -> None:
         self.scores = scores
         self.pairs = pairs
+        self.size = len(pairs) if size is None else size
         squares = np.array([np.square(scores[:, i] - scores[:, j]).sum() for i, j in pairs])
         noise = 4 * np.finfo(np.float64).eps * float(np.abs(scores).max(initial=0.0))
         squares[squares <= noise * noise * len(scores)] = 0.0
@@ -172,37 +171,28 @@ class _Family:
             self.kept[number] = result
         return result
 
-    def compute_p_values(self, levels: Sequence[float], *, single: bool) -> StepDown:
+    def compute_p_values(self, level: float) -> StepDown:
         """Raw and adjusted p-values from the counts of signs that reach each statistic."""
         m = len(self.hypotheses)
         p = np.array([self.p_value_and_scores(number)[0] for number in range(m)])
         observed = np.array([self.p_value_and_scores(number)[1][0] for number in range(m)])
-        largest, adjusted = np.zeros(self.n_signs), np.empty(m)
-        order = np.argsort(observed, kind="stable")
+        is_of_family = np.array([pair < part.size for part, _, pair in self.hypotheses])
+        family = np.flatnonzero(is_of_family)
+        largest, adjusted = np.zeros(self.n_signs), np.full(m, np.nan)
+        order = family[np.argsort(observed[family], kind="stable")]
         for number in order:
             np.maximum(largest, self.p_value_and_scores(int(number))[1], out=largest)
             adjusted[number] = np.mean(largest >= observed[number] * (1.0 - _ROUNDING))
-        if single:
-            adjusted = np.array([np.mean(largest >= z * (1.0 - _ROUNDING)) for z in observed])
-        else:
-            adjusted[order[::-1]] = np.maximum.accumulate(adjusted[order[::-1]])
+        adjusted[order[::-1]] = np.maximum.accumulate(adjusted[order[::-1]])
+        critical = self._critical_score(largest, level)
+        for number in np.flatnonzero(~is_of_family):
+            np.maximum(largest, self.p_value_and_scores(int(number))[1], out=largest)
+        single = np.array([np.mean(largest >= z * (1.0 - _ROUNDING)) for z in observed])
         if not any(part.has_flipped_signs for part, *_ in self.hypotheses):
-            adjusted = np.minimum(adjusted, adjust_p_values(p, "bonferroni" if single else "holm"))
-        critical = [self._critical_score(largest, level) for level in levels]
-        result = StepDown(
-            p,
-            np.maximum(adjusted, p),
-            tuple(
-                min(max(math.erfc(z * math.sqrt(0.5)), level / m), level)
-                for z, level in zip(critical, levels, strict=True)
-            ),
-            self.n_resamples,
-        )
-        if not single:
-            return result
-        return result._replace(
-            level_share_left=self._unspent_level_share(result, critical[0], levels[0])
-        )
+            adjusted[family] = np.minimum(adjusted[family], adjust_p_values(p[family]))
+            single = np.minimum(single, m * p)
+        limit = min(max(math.erfc(critical * math.sqrt(0.5)), level / family.size), level)
+        return StepDown(p, np.maximum(adjusted, p), np.maximum(single, p), limit, self.n_resamples)
 
     def _critical_score(self, largest: Floats, level: float) -> float:
         """Critical normal score: larger scores are significant at the level in the family."""
@@ -210,18 +200,6 @@ class _Family:
         allowed = math.floor(level * largest.size + 1e-9) - n_observed
         top = -np.sort(-largest[n_observed:])
         return float(top[allowed]) if 0 <= allowed < top.size else math.inf
-
-    def _unspent_level_share(self, result: StepDown, critical: float, level: float) -> float:
-        """Share of the level that is not spent on the error of non-significant differences."""
-        unknown = np.flatnonzero(result.adjusted > level)
-        if unknown.size in (0, result.p.size):
-            return float(unknown.size == 0)
-        largest = np.zeros(self.n_signs)
-        for number in unknown:
-            np.maximum(largest, self.p_value_and_scores(int(number))[1], out=largest)
-        n_observed = int(self.n_resamples > 0)
-        error = np.count_nonzero(largest[n_observed:] > critical * (1.0 + _ROUNDING)) + n_observed
-        return max(0.0, 1.0 - error / largest.size / level)
 
 
 def _normal_scores(statistics: Floats, rounding: float, *, random: bool) -> tuple[float, _Scores]:
@@ -295,17 +273,13 @@ def _draw_normal_limit_sums(scores: Floats, n_resamples: int, seed: int, number:
     return result
 
 
-def adjust_p_values(
-    p: npt.ArrayLike, method: Literal["holm", "bonferroni", "benjamini-hochberg"] = "holm"
-) -> Floats:
-    """Adjusted p-values, in the shape and order of ``p``: compare them with the family's level.
+def adjust_p_values(p: npt.ArrayLike) -> Floats:
+    """P-values adjusted by Holm's method, in the shape and order of ``p``.
 
-    Holm (Scand. J. Stat. 6, 1979) and Bonferroni bound the probability of any false claim in the
-    family, and Holm never claims less; Benjamini and Hochberg (JRSS B 57, 1995) bound the expected
-    share of false claims among all. A NaN is a test without a result: it stays NaN and does not
-    count towards the size of the family. The running maximum and minimum keep the order of ``p``.
+    Compared with the family's level, they bound the probability of any false claim in the family
+    (Scand. J. Stat. 6, 1979). A NaN is a test without a result: it stays NaN and does not count
+    towards the size of the family. The running maximum keeps the order of ``p``.
     """
-    check_choice("method", method, ("holm", "bonferroni", "benjamini-hochberg"))
     values = np.array(p, dtype=np.float64)
     defined = ~np.isnan(values)
     family = values[defined]
@@ -314,13 +288,7 @@ def adjust_p_values(
             f"`p` must have values between 0 and 1, got {family.min()} to {family.max()}"
         )
     order = np.argsort(family, kind="stable")
-    ranked, n = family[order], family.size
-    if method == "bonferroni":
-        ranked = ranked * n
-    elif method == "holm":
-        ranked = np.maximum.accumulate(ranked * np.arange(n, 0, -1))
-    else:
-        ranked = np.minimum.accumulate((ranked * (n / np.arange(1, n + 1)))[::-1])[::-1]
+    ranked = np.maximum.accumulate(family[order] * np.arange(family.size, 0, -1))
     family[order] = np.minimum(ranked, 1.0)
     values[defined] = family
     return values

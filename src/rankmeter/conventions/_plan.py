@@ -43,6 +43,7 @@ from rankmeter.errors._checks import (
     suggest_words,
     unknown_word_error,
 )
+from rankmeter.errors._removed import refuse_removed_options
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
 from rankmeter.metrics.popularity import Border
 
@@ -399,6 +400,7 @@ def resolve_plan(
             for names, remedy in _REMEDIES.items():
                 if name in names:
                     raise UsageError(f"unknown option {name!r}: {remedy}")
+            refuse_removed_options([name])
             raise unknown_word_error("option", name, CHOICES)
     refuse_inert_choices(named_values, data)
     decided = {name: check_choice(name, value) for name, value in named_values.items()}

@@ -14,6 +14,7 @@ from numbers import Real
 from typing import Any, ParamSpec, TypeVar, get_args
 
 from rankmeter.errors import UsageError
+from rankmeter.errors._removed import removed_word_hint
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -136,17 +137,13 @@ def check_fraction(name: str, value: Any) -> float:
     return check_number(name, value, above=0, below=1)
 
 
-def check_significance(name: str, value: Any) -> float:
-    """Convert ``value`` to a level of significance ≥ 1e-60, so that t quantiles exist."""
-    return check_number(name, check_fraction(name, value), least=1e-60)
-
-
 def check_choice(name: str, value: Any, allowed: Any) -> str:
     """Return ``value`` if it is one of the words ``allowed``: an iterable, or a `Literal` type."""
     words = tuple(get_args(allowed) or allowed)
     if isinstance(value, str) and value in words:
         return str(value)
-    hint = suggest_words(value, words) if isinstance(value, str) else ""
+    hint = removed_word_hint(name, value)
+    hint = hint or (suggest_words(value, words) if isinstance(value, str) else "")
     raise option_error(name, f"one of {', '.join(map(repr, words))}", value, words, hint)
 
 
