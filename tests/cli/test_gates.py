@@ -62,4 +62,7 @@ def test_systems_without_a_difference_and_too_few_users_are_said_to_be_so():
     same = {"old": [0.5, 0.4, 0.6, 0.5] * 5, "new": [0.5, 0.4, 0.6, 0.5] * 5}
     gate = read_comparison_gate("new not shown within 1% of old on value", None)
     reason = gate.failure_reason(rm.compare_values(same, baseline="old", margin=gate.margin))
-    assert "no difference in 20 users, which are too few for this margin: +0.0000 [" in reason
+    assert (
+        "no difference in 20 users, which are too few for this margin: +0.0000, 95 % interval ["
+        in reason
+    )

@@ -8,7 +8,7 @@ import pytest
 from report_data import CSS, RANKINGS, TRAIN, TRUTH
 
 import rankmeter as rm
-from rankmeter._results import comparison_page, summary_page, verdicts
+from rankmeter._results import comparison_page, summary_page, wording
 from rankmeter._results.page import ROWS_ON_PAPER, _mark_line_breaks
 from rankmeter._results.summary_page import OWN
 
@@ -110,12 +110,40 @@ def test_cards_of_further_metrics_are_of_systems_near_the_best():
 @pytest.mark.parametrize(
     ("p", "odds"),
     [
-        (0.00001, "fewer than 1 of 10,000 experiments"),
-        (0.0001, "about 1 of 10,000 experiments"),
-        (0.0003, "about 1 of 3,300 experiments"),
-        (0.034, "about 3 of 100 experiments"),
-        (1.0, "about 100 of 100 experiments"),
+        (0.00001, "fewer than 1 of 10,000"),
+        (0.0001, "about 1 of 10,000"),
+        (0.0003, "about 1 of 3,300"),
+        (0.034, "3 of 100"),
+        (1.0, "100 of 100"),
     ],
 )
-def test_a_probability_is_a_number_of_experiments(p, odds):
-    assert verdicts._odds_text(p) == odds
+def test_a_probability_is_a_number_of_samples(p, odds):
+    assert wording.odds_text(p) == odds
+
+
+@pytest.mark.parametrize("draws", [1, 9, 99, 199, 999, 2_999, 9_999, 49_999, 99_999, 999_999])
+def test_what_no_flip_reaches_is_a_bound(draws):
+    """Of 34 users who differ all gain: none of the flips that are drawn reaches that."""
+    values = {
+        "a": [*[1.0] * 34, *[0.3] * 8],
+        "b": [*[0.1 * (n % 3) for n in range(34)], *[0.3] * 8],
+    }
+    (d,) = rm.compare_values(values, n_permutations=min(draws, 9_999)).differences
+    if draws <= 9_999:
+        assert d.p_is_bound
+        assert round(1 / d.p) in (1 + draws, 10 * (1 + draws))  # more are drawn near the level
+    text = wording.p_equation(1 / (1 + draws), at_most=True)
+    assert text.startswith("p ≤ 0.")
+    bound = float(text.removeprefix("p ≤ "))
+    assert 1 / (1 + draws) <= bound * (1 + 1e-9) <= 1.05 / (1 + draws)
+    assert wording.odds_text(1 / (1 + draws), at_most=True) == f"fewer than 1 of {1 + draws:,}"
+
+
+@pytest.mark.parametrize("size", [10.0**n for n in range(-14, 7)])
+def test_numbers_have_digits_by_their_size(size):
+    for value in (size, -1.27 * size, 3.6 * size):
+        assert float(wording.change_text(value)) == pytest.approx(value, rel=0.05)
+        assert float(wording.change_text(value, 40 * value)) == pytest.approx(value, rel=0.5)
+        printed = float(wording.number_text(value).replace(",", ""))
+        assert printed == pytest.approx(value, rel=0.05)
+    assert wording.change_text(0.0) == "+0.0000"

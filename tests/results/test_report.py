@@ -321,7 +321,7 @@ class TestHeadline:
         slightly = {u: ["a"] if u < 21 else ["b", "a"] for u in range(40)}
         lead = self.told({"x": slightly, "y": self.mixed}, baseline="y")
         assert lead.title == "No system is shown to beat y on rr"
-        assert "would have found a true difference of" in lead.sentences[1]
+        assert "would have found a true difference of" in lead.sentences[2]
         clear = self.told({"x": self.good, "y": self.bad}, baseline="y")
         assert "x is better for 40 users, equal for 0, worse for 0" in clear.sentences[0]
         open_ = self.told({"x": slightly, "y": self.mixed})

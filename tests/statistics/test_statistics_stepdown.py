@@ -151,7 +151,7 @@ class TestSentences:
         torn = [d for d in found if d.alone and not d.significant]
         assert torn
         assert "on its own the comparison would count as shown, among 15 it" in torn[0].sentence()
-        assert "adjusted p = " in torn[0].sentence()
+        assert "(adjusted for 15 comparisons: 0." in torn[0].sentence()
 
     def test_few_differing_users_can_show_a_difference_that_makes_more_differ(self):
         """Of 50 users 6 have to differ: in 4 of 5 studies, if 15.5 % do."""

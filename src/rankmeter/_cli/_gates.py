@@ -14,7 +14,7 @@ import click
 from rankmeter._cli._command import Option, copy_with_message
 from rankmeter._results.differences import difference_seen_from
 from rankmeter._results.tables import to_one_line
-from rankmeter._results.wording import p_equation
+from rankmeter._results.wording import p_equation, size_text
 from rankmeter.conventions import translate_metrics
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import unknown_word_error
@@ -141,8 +141,8 @@ class ComparisonGate(NamedTuple):
             )
         d = difference_seen_from(d, self.a)
         if self.margin is not None:
-            size = f"{d.difference:+z.4f} [{d.low:+z.4f}, {d.high:+z.4f}]"
-            why = f"cannot exclude that {d.a} is worse than {d.b} by {d.margin:.4f} or more"
+            size = d.size_with_interval()
+            why = f"cannot exclude that {d.a} is worse than {d.b} by {size_text(d.margin)} or more"
             passes = d.p_not_worse_alone <= d.alpha
             if d.wins == d.losses == 0:
                 size = (

@@ -41,7 +41,7 @@ _MOST_UNDECIDED = 3
 
 def _print_comparison(comparison: Comparison) -> None:
     print_table(comparison.table())
-    print_table(comparison.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
+    print_table(comparison.difference_table(), optional=("d_z", "win/tie/loss"))
     click.echo("\n".join(map(to_one_line, _difference_sentences(comparison))))
 
 
@@ -53,7 +53,7 @@ def _difference_sentences(comparison: Comparison) -> list[str]:
     decided = [s for s, no in zip(comparison.sentences(), undecided, strict=True) if not no]
     together = (
         f"The data do not decide {sum(undecided):,} of {len(undecided):,} comparisons: the table "
-        "has their intervals, and the difference that this study would have found in 4 of 5 cases."
+        "has their intervals, and rankmeter sample-size says how many users would."
     )
     return [*decided, together]
 

@@ -173,10 +173,9 @@ def forest_plot(metric: str, pairs: Sequence[Difference], baseline: str) -> list
     )
     zero = alt.Chart().mark_rule(color=NEITHER, strokeDash=[4, 3]).encode(x=alt.datum(0))
     words = "; ".join(
-        f"{row['pair']} {row['difference']:+.4f} from {row['low']:+.4f} to {row['high']:+.4f}"
-        for row in rows
+        f"{row['pair']} {d.size_with_interval()}" for row, d in zip(rows, pairs, strict=True)
     )
-    description = f"Mean differences on {metric} with intervals: {words}"
+    description = f"Mean differences on {metric}: {words}"
     return _layered_chart(
         metric, ROW * len(rows), description, zero, span, point, data=_chart_data(rows)
     )
@@ -189,7 +188,7 @@ def _difference_row(d: Difference) -> dict[str, Any]:
         "difference": d.difference,
         "low": d.low,
         "high": d.high,
-        "p": "–" if math.isnan(d.p) else f"{max(d.p_adjusted, 0.0001):.4f}",
+        "p": d.p_texts()[1],
         "users": f"{d.wins:,} / {d.ties:,} / {d.losses:,}" if d.per_user else "–",
         "verdict": verdict if d.significant and d.better else neither,
     }

@@ -40,9 +40,9 @@ from rankmeter._results.verdicts import (
 from rankmeter._results.wording import (
     change_text,
     group_by_key,
+    interval_of_change,
     level_text,
     number_text,
-    p_value_text,
 )
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors._checks import counted, reword, unknown_word_error, use_words_of_result
@@ -400,13 +400,11 @@ def _difference_table(result: Compared) -> Table:
         (
             f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
             d.metric,
-            change_text(d.difference),
-            f"[{change_text(d.low)}, {change_text(d.high)}]",
-            p_value_text(d.p),
-            p_value_text(d.p_adjusted),
+            change_text(d.difference, d.low, d.high),
+            interval_of_change(d.difference, d.low, d.high),
+            *d.p_texts(),
             change_text(d.d_z, digits=2),
             f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
-            number_text(d.detectable),
         )
         for d in result.differences
     ]
@@ -417,4 +415,4 @@ def _difference_table(result: Compared) -> Table:
         for row, d in enumerate(result.differences)
         if d.significant and d.better
     }
-    return Table((*columns, "win/tie/loss", "detectable"), rows, styles=styles)
+    return Table((*columns, "win/tie/loss"), rows, styles=styles)

@@ -148,7 +148,8 @@ class Comparison(Compared):
     def _means_for_paper(self, digits: int, *, intervals: bool) -> Means:
         digits, intervals = check_digits(digits), check_flag("intervals", intervals)
         rows, tested = self.mean_cells(digits), self.significance_note()
-        return Means(self.labels, rows, tested, self.notes, digits, intervals)
+        level = self.confidence if intervals else None
+        return Means(self.labels, rows, tested, self.notes, digits, level)
 
     def worst(
         self,

@@ -20,7 +20,7 @@ from rankmeter._results.notes import Facts, evaluation_facts, notes_on_means
 from rankmeter._results.result import Result
 from rankmeter._results.segments import read_cluster_numbers
 from rankmeter._results.tables import Table
-from rankmeter._results.wording import interval_text, number_text
+from rankmeter._results.wording import interval_text, level_text, number_text
 from rankmeter._statistics.intervals import (
     FEW_CHANGES,
     cluster_sums,
@@ -208,7 +208,8 @@ class Curve(Result):
         return f"<p>{html.escape(self._title())}</p>{self.frame._repr_html_()}"
 
     def _title(self) -> str:
-        return f"Curve of {self.metric}, k from 1 to {max(self.frame['k'], default=0)}"
+        level = f"{level_text(self.confidence)} intervals"
+        return f"Curve of {self.metric}, k from 1 to {max(self.frame['k'], default=0)}, {level}"
 
     def to_polars(self) -> pl.DataFrame:
         """One row per system and k: system, k, mean, low, high, se."""
@@ -220,7 +221,8 @@ class Curve(Result):
             (system, f"{k}", number_text(mean), interval_text(low, high))
             for system, k, mean, low, high, _ in self.frame.rows()
         ]
-        return Table(("system", "k", self.metric, "interval"), rows, self.notes)
+        interval = f"{level_text(self.confidence)} interval"
+        return Table(("system", "k", self.metric, interval), rows, self.notes)
 
     def plot(self) -> Any:
         """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.

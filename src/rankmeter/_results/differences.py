@@ -12,7 +12,14 @@ import polars as pl
 from rankmeter._choices import level_of_tests
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._results.estimates import EqualFields
-from rankmeter._results.wording import change_text, p_equation, p_value_text
+from rankmeter._results.wording import (
+    change_text,
+    interval_of_change,
+    level_text,
+    p_equation,
+    p_value_text,
+    size_text,
+)
 from rankmeter.errors._checks import counted, reword
 from rankmeter.errors._removed import removed_number_message
 
@@ -49,7 +56,7 @@ class Difference(EqualFields):
         Mean difference in standard deviations of the differences; with clusters, of those of
         clusters.
     gain, gain_low, gain_high : float
-        Relative gain of the mean with its interval: 0.1 is 10 %.
+        Relative gain of the mean with its interval: 0.1 is 10 % of the size of the other mean.
     wins, ties, losses : int
         Numbers of users with a better than, equal to, worse than b.
     per_user : bool
@@ -75,6 +82,11 @@ class Difference(EqualFields):
         Comparisons that were corrected together.
     alone : bool
         Whether ``p``, before the correction, is at most alpha.
+    p_is_bound, p_adjusted_is_bound : bool
+        Whether none of the flips that were drawn reaches the difference, so that p is at most this
+        number.
+    clusters : int
+        Clusters that were compared in place of users; 0 without clusters.
     margin : float
         The difference that does not matter; NaN if none was given.
     p_not_worse, p_not_better : float
@@ -125,6 +137,9 @@ class Difference(EqualFields):
     share_of_runs: float = math.nan
     per_user: bool = True
     confidence: float = 0.95
+    p_is_bound: bool = False
+    p_adjusted_is_bound: bool = False
+    clusters: int = 0
 
     if not TYPE_CHECKING:
 
@@ -181,11 +196,32 @@ class Difference(EqualFields):
         """Format the most important numbers; all others are attributes."""
         subject = f"{self.a!r} − {self.b!r}, {self.metric!r}"
         segment = f", {self.segment!r}" if self.segment else ""
-        size = f"{change_text(self.difference)} [{change_text(self.low)}, {change_text(self.high)}]"
+        p, adjusted = self.p_texts()
         return (
-            f"Difference({subject}{segment}: {size}, "
-            f"p={p_value_text(self.p)}, p_adjusted={p_value_text(self.p_adjusted)}, n={self.n:,})"
+            f"Difference({subject}{segment}: {self.size_with_interval()}, "
+            f"p={p}, p_adjusted={adjusted}, n={self.n:,})"
         )
+
+    def p_texts(self) -> tuple[str, str]:
+        """The p-value before and after the correction, for tables."""
+        exact = self.is_exact
+        return (
+            p_value_text(self.p, at_most=self.p_is_bound, exact=exact),
+            p_value_text(self.p_adjusted, at_most=self.p_adjusted_is_bound, exact=exact),
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether p is counted, not drawn or approximated."""
+        return "(exact)" in self.method
+
+    def size_with_interval(self) -> str:
+        """The difference with its interval and the level of it."""
+        size = change_text(self.difference, self.low, self.high)
+        if math.isnan(self.low):
+            return size
+        interval = interval_of_change(self.difference, self.low, self.high)
+        return f"{size}, {level_text(self.confidence)} interval {interval}"
 
     def sentence(self) -> str:
         """The difference in plain words."""
@@ -208,8 +244,7 @@ class Difference(EqualFields):
         """Sentence for a difference that is not significant."""
         sentence = (
             f"The data do not decide between {self.a} and {self.b} on {self.metric}{part}: "
-            f"{self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}]{self.other_method()}, "
-            f"{self.p_text()}"
+            f"{self.size_with_interval()}{self.other_method()}, {self.p_text()}"
         )
         if self.family > 1 and self.alone:
             sentence += (
@@ -223,8 +258,7 @@ class Difference(EqualFields):
         p = p_equation(max(self.p_not_worse, self.p_not_better))
         return (
             f"{self.a} and {self.b} are equivalent on {self.metric}{part} within "
-            f"±{self.margin:.4f}: {self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}], "
-            f"{p} of a larger difference."
+            f"±{size_text(self.margin)}: {self.size_with_interval()}, {p} of a larger difference."
         )
 
     def _excluded_loss_sentence(self) -> str:
@@ -233,9 +267,16 @@ class Difference(EqualFields):
             return ""
         answer = "excluded" if self.not_worse else "not excluded"
         return (
-            f" That {self.a} is worse by {self.margin:.4f} or more is {answer} "
+            f" That {self.a} is worse by {size_text(self.margin)} or more is {answer} "
             f"({p_equation(self.p_not_worse)})."
         )
+
+    def share_text(self) -> str:
+        """The difference as a share of the other mean; empty unless both means are above 0."""
+        if not (self.mean_a > 0.0 < self.mean_b and math.isfinite(self.mean_a / self.mean_b)):
+            return ""
+        share = self.mean_a / self.mean_b - 1.0
+        return f"{share:+.1%}" if self.increasing else f"{abs(share):.1%} lower"
 
     def sources(self) -> str:
         """Sentence on the main source of variance, users or runs; empty without several runs."""
@@ -254,16 +295,18 @@ class Difference(EqualFields):
         changed = self.wins + self.losses
         if not math.isnan(self.detectable):
             return (
-                f"This study would have found a true difference of {self.detectable:.4f} in "
+                f"This study would have found a true difference of {size_text(self.detectable)} in "
                 "4 of 5 cases."
             )
         users = counted(changed, "differing user") if changed < self.n else counted(self.n, "user")
-        return f"With {users} no difference can be shown."
+        units = f"{users} in {counted(self.clusters, 'cluster')}" if self.clusters else users
+        return f"With {units} no difference can be shown."
 
     def p_text(self) -> str:
-        """The p-value in words, with the number of comparisons if it is adjusted."""
-        p = p_equation(self.p_adjusted)
-        return f"adjusted {p} ({self.family:,} comparisons)" if self.family > 1 else p
+        """The p-value of this difference in words; in a family, that of the family after it."""
+        p = p_equation(self.p, at_most=self.p_is_bound, exact=self.is_exact)
+        family = f" (adjusted for {self.family:,} comparisons: {self.p_texts()[1]})"
+        return f"{p}{family}" if self.family > 1 else p
 
     def other_method(self) -> str:
         """Clause on a disagreement of the interval and the test; empty if both agree."""
@@ -276,15 +319,15 @@ class Difference(EqualFields):
 def _significance_sentence(d: Difference, part: str) -> str:
     """Sentence for a significant difference in favor of a."""
     lower = "" if d.increasing else ", where lower is better,"
-    ends = [d.low, d.high] if d.increasing else [-d.high, -d.low]
-    size = abs(d.mean_a / d.mean_b - 1) if d.mean_b else math.inf
-    share = f"+{size:.1%}" if d.increasing else f"{size:.1%} lower"
-    gain = f" ({share})" if math.isfinite(size) else ""
+    ends = (d.low, d.high) if d.increasing else (-d.high, -d.low)
+    gain = f" ({d.share_text()})" if d.share_text() else ""
     effect = f", |d_z| = {abs(d.d_z):.2f}" if math.isfinite(d.d_z) else ""
+    size = abs(d.difference)
+    interval = f", {level_text(d.confidence)} interval {interval_of_change(size, *ends)}"
     return (
-        f"{d.a} beats {d.b} on {d.metric}{lower}{part} by "
-        f"{abs(d.difference):.4f}{gain}, interval [{ends[0]:+z.4f}, {ends[1]:+z.4f}]"
-        f"{d.other_method()}, {d.p_text()}; {_wins_clause(d)}{effect}."
+        f"{d.a} beats {d.b} on {d.metric}{lower}{part} by {size_text(size, *ends)}{gain}"
+        f"{'' if math.isnan(d.low) else interval}{d.other_method()}, {d.p_text()}; "
+        f"{_wins_clause(d)}{effect}."
     )
 
 
@@ -301,7 +344,7 @@ def _contradiction_sentence(d: Difference, part: str) -> str:
     return (
         f"The results for {d.a} and {d.b} on {d.metric}{part} contradict each other: "
         f"the {d.method} test favors {d.a} ({d.p_text()}; {_wins_clause(d)}), but the mean "
-        f"of {d.b} is better by {abs(d.difference):.4f}."
+        f"of {d.b} is better by {size_text(d.difference)}."
     )
 
 
@@ -317,7 +360,7 @@ def difference_seen_from(d: Difference, system: str) -> Difference:
         **negated,
         low=-d.high,
         high=-d.low,
-        gain=d.mean_b / d.mean_a - 1 if d.mean_a else math.nan,
+        gain=(d.mean_b - d.mean_a) / abs(d.mean_a) if d.mean_a else math.nan,
         gain_low=math.nan,
         gain_high=math.nan,
     )

@@ -59,7 +59,7 @@ from rankmeter._statistics.step_down import (
 )
 from rankmeter._statistics.vectors import moments, paired_moments
 from rankmeter.errors import InvalidValueError, RankmeterWarning
-from rankmeter.errors._checks import reword
+from rankmeter.errors._checks import counted, reword
 
 LARGEST_VALUE = 1e100
 """Sums of the third powers of larger values would overflow, and so would all that is tested."""
@@ -92,6 +92,8 @@ class _Corrected(NamedTuple):
     p: float
     test_level: float
     interval_level: float
+    is_bound: tuple[bool, bool] = (False, False)
+    """Whether p, before and after the correction, is the least that the flips can give."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +179,14 @@ class _Pair:
             detail = {"exact": 0.0, "n_resamples": float(n_resamples), "seed": seed}
         return TestResult(method, n, mean, mean, p, detail=detail)
 
+    def untested(self) -> TestResult:
+        """The result without a test, of fewer than two users or clusters."""
+        unit = "user" if self.group.clusters is None else "cluster"
+        users = f" of {counted(len(self.group.table), 'user')}" if unit == "cluster" else ""
+        n = len(self.group.rows)
+        note = f"a paired test needs at least 2 {reword(unit)}s, got {n}{users if n else ''}"
+        return replace(paired_t_test(*self.unit_values), note=note)
+
     def spread_of_differences(self, span: float) -> Spread:
         """Spread of the differences; without variation, with a pseudo-unit as in an interval."""
         error = spread_of_mean(self.user_differences, self.group.clusters)
@@ -194,6 +204,8 @@ class _Pair:
         low, high = self.difference_interval(corrected)
         margins = self.test_against_margin()
         mean = moments(self.user_differences).mean
+        if abs(mean) <= 4 * np.finfo(np.float64).eps * np.abs(self.user_values).max(initial=0.0):
+            mean = 0.0  # the means are equal but for rounding
         favored = result.detail.get("direction", mean) * (values.increasing or -1)
         return Difference(
             metric=values.label,
@@ -225,6 +237,9 @@ class _Pair:
             family=family,
             alone=bool(result.p <= self.setting.alpha),
             confidence=self.setting.confidence,
+            p_is_bound=corrected.is_bound[0],
+            p_adjusted_is_bound=corrected.is_bound[1],
+            clusters=0 if self.group.clusters is None else len(self.group.rows),
         )
 
     def effect_sizes(self) -> dict[str, Any]:
@@ -239,11 +254,12 @@ class _Pair:
             clusters=group.clusters,
             change=self.widening_change,
         )
+        ends = gain.interval if moments(y).mean >= 0.0 else [-end for end in gain.interval[::-1]]
         return {
             "d_z": cohens_dz(*self.unit_values) if by_user else math.nan,
-            "gain": gain.gain,
-            "gain_low": gain.interval.low,
-            "gain_high": gain.interval.high,
+            "gain": math.copysign(1.0, moments(y).mean) * gain.gain,
+            "gain_low": ends[0],
+            "gain_high": ends[1],
             "per_user": by_user,
             "wins": wins,
             "ties": ties,
@@ -290,9 +306,10 @@ class _Pair:
         if self.setting.uses_bootstrap:
             summary = moments(self.user_differences)
             return mean_interval(self.user_differences, summary, self.setting, group.clusters)
-        error = spread_of_mean(self.user_differences, group.clusters).with_pseudo_unit(
-            self.widening_change
-        )
+        change = self.widening_change
+        if self.settings.test == "t" and not corrected.result.method.endswith("t"):
+            change = pseudo_unit_change(self.unit_differences, self.value_span)  # t has no result
+        error = spread_of_mean(self.user_differences, group.clusters).with_pseudo_unit(change)
         steady = self.settings.test != "t"
         if error.units < 2 or (steady and error.se == 0.0):  # equal values, on an unknown scale
             return math.nan, math.nan
@@ -481,7 +498,11 @@ class PairedTests:
         level = alpha
         if self.correction != "none":
             p, level = adjust_p_values(p), alpha / max(size, 1)
-        return [_Corrected(r, float(q), level, alpha) for r, q in zip(results, p, strict=True)]
+        bounds = [(_is_bound(result), _is_bound(result)) for result in results]
+        return [
+            _Corrected(r, float(q), level, alpha, b)
+            for r, q, b in zip(results, p, bounds, strict=True)
+        ]
 
     def _test_pairs(self, group: _Group, size: int) -> list[TestResult]:
         """Test each pair of one group, before any correction by `adjust_p_values`."""
@@ -492,7 +513,7 @@ class PairedTests:
         draws = max(self.settings.n_resamples, min(needed, 10**7))
         seeded: dict[str, Any] = {"n_resamples": draws, "seed": self.setting.seed}
         if len(table) < 2:
-            return [paired_t_test(*pair.unit_values) for pair in pairs]
+            return [pair.untested() for pair in pairs]
         if group.runs:
             return [pair.crossed_test() for pair in pairs]
         if test == "randomization":
@@ -521,13 +542,16 @@ class PairedTests:
         for group in family:
             for pair in self._system_pairs(group):
                 if len(group.rows) < 2:
-                    result = paired_t_test(*pair.unit_values)
+                    result = pair.untested()
                     corrected.append(_Corrected(result, math.nan, level, level))
                     continue
                 number = next(numbers)
                 result = pair.randomization_test(float(tested.p[number]), tested.n_resamples)
                 p = result.p if size == 1 else max(float(tested.adjusted[number]), result.p)
-                corrected.append(_Corrected(result, p, tested.level, tested.level))
+                least = 1.0 / (1.0 + tested.n_resamples) if tested.n_resamples and size > 1 else 0.0
+                alone = _is_bound(result)
+                is_bound = alone, p <= least if size > 1 else alone
+                corrected.append(_Corrected(result, p, tested.level, tested.level, is_bound))
         return corrected
 
     def _test_heterogeneity(
@@ -546,6 +570,12 @@ class PairedTests:
                 span = max(pair.value_span for pair in pairs)
                 q, p = heterogeneity_test([pair.spread_of_differences(span) for pair in pairs])
                 yield Heterogeneity(d.metric, d.a, d.b, q, p, len(pairs))
+
+
+def _is_bound(result: TestResult) -> bool:
+    """Whether none of the flips that were drawn reaches the difference."""
+    draws = result.detail.get("n_resamples")
+    return draws is not None and result.p <= (1.0 + 1e-9) / (1.0 + draws)
 
 
 def _stack_groups(groups: Sequence[_Group]) -> list[Hypotheses]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.wording import interval_text, number_text
+from rankmeter._results.wording import interval_text, level_text, number_text
 from rankmeter.errors import LONGEST_NAME, shorten_middle
 
 # Line breaks, control characters of a terminal, and characters that change the direction of text.
@@ -261,7 +261,8 @@ class Means:
         What the marks mean.
     notes : sequence of str
     digits : int
-    intervals : bool
+    level : float or None
+        Level of the interval that follows each mean; None without intervals.
     """
 
     metrics: Sequence[str]
@@ -269,7 +270,7 @@ class Means:
     meaning: str
     notes: Sequence[str]
     digits: int = 4
-    intervals: bool = False
+    level: float | None = None
 
     def to_latex(self, caption: str = "", label: str = "") -> str:
         """Render as a ``tabular`` with booktabs rules, in a ``table`` given a caption or a label.
@@ -287,12 +288,14 @@ class Means:
 
     def _footnote_rows(self) -> list[str]:
         """LaTeX rows that explain the marks, wrapped to about the width of the table."""
-        if not any(cell.mark for row in self.rows.values() for cell in row):
+        marked = any(cell.mark for row in self.rows.values() for cell in row)
+        meanings = [self.meaning] * marked + self._meaning_of_intervals()
+        if not meanings:
             return []
         rows = [[title, *self._format_cells(row, _plain_cell)] for title, row in self.rows.items()]
         columns = zip(*[["", *self.metrics], *rows], strict=True)
         width = sum(max(map(len, column)) + 2 for column in columns)
-        lines = textwrap.wrap(self.meaning, max(40, width))
+        lines = textwrap.wrap("; ".join(meanings), max(40, width))
         escaped = (" ".join(map(escape_latex, line.split())) for line in lines)
         all_columns = rf"\multicolumn{{{1 + len(self.metrics)}}}{{@{{}}l@{{}}}}"
         return [rf"{all_columns}{{\footnotesize {line}}} \\" for line in escaped]
@@ -329,7 +332,11 @@ class Means:
             + " |"
             for title, row in self.rows.items()
         ]
-        return "\n".join([*lines, "", escape_markdown(" · ".join(self.notes))])
+        notes = " · ".join([*self._meaning_of_intervals(), *self.notes])
+        return "\n".join([*lines, "", escape_markdown(notes)])
+
+    def _meaning_of_intervals(self) -> list[str]:
+        return [f"in brackets: {level_text(self.level)} intervals"] if self.level else []
 
     def _format_cells(
         self, row: Sequence[MeanCell], write: Callable[[str, str, str, int], str]
@@ -338,7 +345,7 @@ class Means:
         return [
             write(
                 number_text(cell.estimate.mean, self.digits),
-                interval_text(*cell.estimate.interval, self.digits) if self.intervals else "",
+                interval_text(*cell.estimate.interval, self.digits) if self.level else "",
                 cell.mark,
                 cell.rank,
             )

@@ -16,8 +16,10 @@ from rankmeter._results.wording import (
     group_by_key,
     level_text,
     number_text,
+    odds_text,
     p_equation,
     signed_text,
+    size_text,
 )
 from rankmeter.errors._checks import counted, reword
 
@@ -77,11 +79,11 @@ class Verdict:
         d = self.difference
         if d is None or math.isnan(d.difference):
             return "no difference to show"
-        if d.gain > FACTOR:
+        if d.gain > FACTOR and d.share_text():
             return f"{1 + d.gain:,.3g} times {d.b}"
-        gain = (
-            signed_text(d.difference) if math.isnan(d.gain) else f"{d.gain:+.1%}".replace("-", "−")
-        )
+        if d.difference == 0.0:
+            return f"no difference from {d.b}"
+        gain = f"{d.gain:+.1%}".replace("-", "−") if d.share_text() else signed_text(d.difference)
         return f"{gain} against {d.b}"
 
 
@@ -221,7 +223,7 @@ def extreme_user_rows(
     for name, gain in ((d.a, gains), (d.b, -gains)):
         order = np.argsort(-gain, kind="stable")[:MAX_USERS]
         for i in order[gain[order] > 0].tolist():
-            row = (str(users[i]), f"{x[i]:.4f}", f"{y[i]:.4f}", signed_text(x[i] - y[i]))
+            row = (str(users[i]), number_text(x[i]), number_text(y[i]), signed_text(x[i] - y[i]))
             rows.setdefault(f"{name} is better for them", []).append(row)
     return rows
 
@@ -286,7 +288,7 @@ def comparison_headline(
     elif verdict.is_sure and (baseline or verdict.beaten == verdict.others):
         title = f"{verdict.best} beats {d.b} on {metric}{_gain_text(d)}"
     elif d.verdict == "equivalent":
-        title = f"{d.a} and {d.b} are equivalent on {metric} within ±{d.margin:.4f}"
+        title = f"{d.a} and {d.b} are equivalent on {metric} within ±{size_text(d.margin)}"
     elif baseline:
         title = f"No system is shown to beat {baseline} on {metric}"
     elif not d.differs:
@@ -296,11 +298,14 @@ def comparison_headline(
     system, clause = segments
     if clause:
         title += f"; {clause}" if system in title else f"; {system}: {clause}"
+    interval = (
+        f", with a {level_text(d.confidence)} interval from "
+        f"{signed_text(d.low, d.high)} to {signed_text(d.high, d.low)}"
+    )
     size = (
-        f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a "
-        f"{'mean ' if d.per_user else ''}difference of {signed_text(d.difference)}"
-        f"{reword(' per user') if d.per_user else ''}, with an interval from "
-        f"{signed_text(d.low)} to {signed_text(d.high)}."
+        f"{d.a} reaches {number_text(d.mean_a)}, {d.b} {number_text(d.mean_b)}: "
+        f"{_size_words(d)}{reword(' per user') if d.per_user else ''}"
+        f"{'' if math.isnan(d.low) else interval}."
     )
     if d.per_user:
         size += (
@@ -337,42 +342,53 @@ def segment_sentence(
         best_in = f"The best {metric} of {len(best)} segments: {'; '.join(clauses)}."
     if math.isnan(p):
         return best_in
-    verb = "differs" if p < alpha else "is not shown to differ"
+    verb = "differs" if p <= alpha else "is not shown to differ"
     return f"{best_in} The difference {difference} {verb} between segments ({p_equation(p)})."
 
 
+def _size_words(d: Difference) -> str:
+    mean = "mean " if d.per_user else ""
+    if d.difference == 0.0:
+        return f"no {mean}difference"
+    return f"a {mean}difference of {signed_text(d.difference, d.low, d.high)}"
+
+
 def _gain_text(d: Difference) -> str:
+    if not d.share_text():
+        return f" by {size_text(d.difference)}"
     if d.gain > FACTOR:
         return f" by a factor of {1 + d.gain:,.3g}"
-    size = abs(d.gain)
-    return f" by {size:.1%}" if math.isfinite(size) else f" by {abs(d.difference):.4f}"
+    return f" by {abs(d.gain):.1%}"
 
 
 def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[str]:
     """Sentences with the conclusion of the test: in plain words, then exactly."""
     if d.verdict == "equivalent":
         return [d.sentence()]
-    family = counted(d.family, "comparison")
-    alone = correction == "none" or d.family == 1
-    corrected = "" if alone else f" after correction ({correction}, {family})"
-    p = "p < 0.0001" if d.p_adjusted < 0.0001 else f"p = {d.p_adjusted:.4f}"
-    by_chance = f"By chance alone, a difference like this appears in {_odds_text(d.p_adjusted)}"
-    undecided = "" if sure else f": the data do not decide. {d.outlook()}"
+    family = "" if d.family == 1 else f" ({correction}, {d.family:,} comparisons: {d.p_texts()[1]})"
+    p = p_equation(d.p, at_most=d.p_is_bound, exact=d.is_exact)
+    undecided = [] if sure else [f"The data do not decide. {d.outlook()}"]
     return [
-        f"{by_chance}{undecided or '.'}",
-        f"{d.method[:1].upper()}{d.method[1:]}: {p}{corrected}.",
+        *_odds_sentences(d, correction),
+        *undecided,
+        f"{d.method[:1].upper()}{d.method[1:]}: {p}{family}.",
     ]
 
 
-def _odds_text(p: float) -> str:
-    """Express a p-value as a number of experiments."""
-    if p < 0.0001:
-        return "fewer than 1 of 10,000 experiments"
-    if p >= 0.01:
-        return f"about {100 * p:.0f} of 100 experiments"
-    n = 1 / p
-    step = 10 ** max(len(f"{n:.0f}") - 2, 0)
-    return f"about 1 of {round(n / step) * step:,} experiments"
+def _odds_sentences(d: Difference, correction: str) -> list[str]:
+    """How often chance gives such a difference: by its own p, then by that of its family."""
+    event = "a difference at least this large"
+    if d.method.startswith("Wilcoxon"):
+        event = "a sum of ranks at least this large"
+    users, odds = reword("users"), odds_text(d.p, at_most=d.p_is_bound)
+    alone = (
+        f"If both were equally good, {event} would still appear in {odds} such samples of {users}."
+    )
+    if d.family == 1:
+        return [alone]
+    odds = odds_text(d.p_adjusted, at_most=d.p_adjusted_is_bound)
+    at_most = "" if correction == "maxt" or odds.startswith("fewer") else "at most "
+    return [alone, f"The largest of {d.family:,} such differences would in {at_most}{odds}."]
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,35 @@ def group_by_key(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     return groups
 
 
+MOST_DECIMALS = 8
+"""Decimals beyond which a number has an exponent."""
+
+
+def decimals_by_size(*values: float) -> int:
+    """Decimals that show two digits of the largest of some numbers: four, unless all are small."""
+    sizes = [abs(value) for value in values if math.isfinite(value)]
+    largest = max(sizes, default=0.0)
+    return max(4, 1 - math.floor(math.log10(largest))) if largest else 4
+
+
 def number_text(value: float | None, digits: int = 4) -> str:
     """Format a value for tables, a dash for NaN.
 
-    With the usual four decimals, values of 1,000 or more have one decimal.
+    With the usual four decimals, values of 1,000 or more have one decimal, and small values more.
     """
     if value is None or math.isnan(value):
         return "–"
-    return f"{value:z,.1f}" if digits == 4 and abs(value) >= 1000 else f"{value:z.{digits}f}"
+    if digits == 4:
+        digits = 1 if abs(value) >= 1000 else decimals_by_size(value)
+        if digits > MOST_DECIMALS:
+            return f"{value:.1e}"
+    return f"{value:z,.{digits}f}"
 
 
 def interval_text(low: float, high: float, digits: int = 4) -> str:
     """Format an interval for tables."""
+    if digits == 4 and max(abs(low), abs(high)) < 1000:
+        digits = decimals_by_size(low, high)
     return f"[{number_text(low, digits)}, {number_text(high, digits)}]"
 
 
@@ -42,27 +59,75 @@ def level_text(confidence: float) -> str:
     return f"{percent} %"
 
 
-def change_text(value: float, *, digits: int = 4) -> str:
-    """Format a difference for tables: with its sign, a dash for NaN."""
-    return "–" if math.isnan(value) else f"{value:+z.{digits}f}"
+def change_text(value: float, *others: float, digits: int | None = None) -> str:
+    """Format a difference with its sign, a dash for NaN; with the decimals of all that go with it.
+
+    A difference other than 0 is never written as 0.
+    """
+    if math.isnan(value):
+        return "–"
+    decimals = decimals_by_size(value, *others) if digits is None else digits
+    if decimals > MOST_DECIMALS or (digits is None and 0.0 < abs(value) < 0.5 * 10**-decimals):
+        return f"{value:+.1e}"
+    return f"{value:+z.{decimals}f}"
 
 
-def signed_text(value: float) -> str:
+def size_text(value: float, *others: float) -> str:
+    """Format the size of a difference, without its sign."""
+    return change_text(abs(value), *others).removeprefix("+")
+
+
+def signed_text(value: float, *others: float) -> str:
     """Format a difference with its sign, with a true minus below 0."""
-    return f"{value:+.4f}".replace("-", "−")
+    return change_text(value, *others).replace("-", "−")
 
 
-def p_value_text(p: float) -> str:
-    """Format a p-value with four decimals, or as ``<0.0001``, or a dash for NaN."""
+def interval_of_change(value: float, low: float, high: float) -> str:
+    """Format the interval of a difference; a dash without an interval."""
+    if math.isnan(low):
+        return "–"
+    return f"[{_end_text(low, value, high)}, {_end_text(high, value, low)}]"
+
+
+def _end_text(end: float, *others: float) -> str:
+    """Format the end of an interval, which may be 0 to its decimals."""
+    decimals = decimals_by_size(end, *others)
+    return f"{end:+.1e}" if decimals > MOST_DECIMALS else f"{end:+z.{decimals}f}"
+
+
+def p_value_text(p: float, *, at_most: bool = False, exact: bool = False) -> str:
+    """Format a p-value with four decimals, a dash for NaN.
+
+    Below them an `exact` p has two digits, another one is ``<0.0001``. A p that is `at_most` what
+    the flips that were drawn can show is ``≤0.0001``.
+    """
     if math.isnan(p):
         return "–"
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+    if at_most:
+        decimals = max(4, 1 - math.floor(math.log10(p)))
+        bound = math.ceil(p * 10**decimals - 1e-6) / 10**decimals
+        whole, _, fraction = f"{bound:.{decimals}f}".partition(".")
+        return f"≤{whole}.{fraction[:4]}{fraction[4:].rstrip('0')}"
+    if p < 0.0001:
+        return f"{p:.1e}" if exact else "<0.0001"
+    return f"{p:.4f}"
 
 
-def p_equation(p: float) -> str:
-    """Format a p-value for a sentence: ``p = 0.0123``, ``p < 0.0001``."""
-    text = p_value_text(p)
-    return f"p {text[0]} {text[1:]}" if text.startswith("<") else f"p = {text}"
+def p_equation(p: float, *, at_most: bool = False, exact: bool = False) -> str:
+    """Format a p-value for a sentence: ``p = 0.0123``, ``p < 0.0001``, ``p ≤ 0.0001``."""
+    text = p_value_text(p, at_most=at_most, exact=exact)
+    return f"p {text[0]} {text[1:]}" if text[0] in "<≤" else f"p = {text}"
+
+
+def odds_text(p: float, *, at_most: bool = False) -> str:
+    """Express a p-value as a number of samples: ``30 of 100``, ``fewer than 1 of 10,000``."""
+    if at_most or p < 0.0001:
+        return f"fewer than 1 of {round(1 / p) if at_most else 10_000:,}"
+    if p >= 0.01:
+        return f"{100 * p:.0f} of 100"
+    n = 1 / p
+    step = 10 ** max(len(f"{n:.0f}") - 2, 0)
+    return f"about 1 of {round(n / step) * step:,}"
 
 
 def to_json_value(value: Any) -> Any:
