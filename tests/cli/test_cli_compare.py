@@ -29,8 +29,9 @@ def found():
 
 
 def test_compare_writes_both_tables_and_the_sentences(found):
-    parts = [found.table().to_text(), found.difference_table().to_text(), *found.sentences()]
-    assert rankmeter(*COMPARE).out == "\n".join(parts) + "\n"
+    tables = [found.table().to_text(), found.difference_table().to_text()]
+    parts = [found.headline().title, *tables, "\n".join(found.sentences())]
+    assert rankmeter(*COMPARE).out == "\n\n".join(parts) + "\n"
 
 
 @pytest.mark.parametrize(

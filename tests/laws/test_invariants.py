@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import math
 import re
@@ -54,15 +55,21 @@ KINDS = (
 )  # fmt: skip
 
 
+P = re.compile(r"p (<|=|≤) (\d\.\d+(?:e-\d+)?)")
+
+
 def p_of(text):
-    """The p that a sentence prints."""
-    known = re.search(r"p (<|=) (\d\.\d+)", text)
-    return None if known is None else (known[1], float(known[2]))
+    """The p that a sentence prints, which is the only one that is called p."""
+    signs = P.findall(text)
+    assert len(signs) == 1, text
+    return signs[0][0], float(signs[0][1])
 
 
-def matches(said, p):
+def matches(said, p, *, bound=False):
     sign, number = said
-    return p < number if sign == "<" else abs(p - number) <= 5.1e-5
+    if sign == "=":
+        return not bound and p == pytest.approx(number, rel=0.051, abs=5.1e-5)
+    return (sign == "≤") == bound and p <= number * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -85,33 +92,76 @@ def test_sentences_intervals_and_tests_agree(test, kind):
                 **options,
             )  # fmt: skip
         for d in result.differences:
-            check(d)
+            check(d, options.get("confidence", 0.95))
+        check_headline(result)
 
 
-def check(d):
+def level(confidence):
+    return f"{100 * confidence:g} % interval"
+
+
+def check(d, confidence):
     text = d.sentence()
+    assert d.confidence == confidence
+    assert d.alpha == pytest.approx(1 - confidence)
+    assert "nan" not in text.lower()
+    assert not re.search(r"by 0\.0000\b|difference of [+−]?0\.0000\b", text)
     if math.isnan(d.p):
         assert not d.significant
         return
     assert d.significant == (d.p_adjusted <= d.alpha)
     assert d.p_adjusted >= d.p * (1 - 1e-9)
-    assert "0.0000 in 4 of 5" not in text
+    if not math.isnan(d.low) and "same" not in text and "contradict" not in text:
+        assert f"{level(confidence)} [" in text
     assert not d.low > d.difference + 1e-12
     assert not d.high < d.difference - 1e-12
     holds_0 = d.low <= 0.0 <= d.high
     if " beats " in text:
         assert d.significant
         assert ("includes 0" in text) == holds_0
-        assert matches(p_of(text), d.p_adjusted)
-    if "do not decide" in text:
+        assert matches(p_of(text), d.p, bound=d.p_is_bound)
+    if "do not decide" in text or "show no difference" in text:
         assert not d.significant
+        assert ("show no difference" in text) == (d.difference == 0.0)
         assert ("excludes 0" in text) == (not holds_0 and not math.isnan(d.low))
-        assert matches(p_of(text), d.p_adjusted)
+        said = text.partition(" That ")[0]  # what follows is the p of a margin
+        assert matches(p_of(said), d.p, bound=d.p_is_bound)
     if "on its own" in text:
         assert d.p <= d.alpha < d.p_adjusted
     if "equivalent" in text:
         assert not math.isnan(d.detectable)
         assert matches(p_of(text), max(d.p_not_worse, d.p_not_better))
+
+
+def check_headline(result):
+    """The headline agrees with the table, and every look shows it."""
+    label = result.labels[0]
+    told, verdict, lead = result.headline(), result.verdict_on(label), result.leads.get(label)
+    title, text = told.title.partition(";")[0], " ".join(told.sentences)
+    assert "nan" not in f"{title} {text}".lower()
+    assert not re.search(r"difference of [+−]?0\.0000\b", text)
+    d = verdict.difference
+    if (" beats " in title and not title.startswith("No system")) or " leads " in title:
+        assert not d or (d.significant and d.better == verdict.best and d.difference != 0)
+        assert result.baseline or verdict.beaten == verdict.others
+    if " leads " in title:
+        assert lead.contenders == (verdict.best,)
+        assert "do not decide" not in text
+    if "do not decide" in title:
+        assert len(verdict.undecided) > 1
+    if "same" not in title and d and not math.isnan(d.p) and d.verdict != "equivalent":
+        odds = re.search(r"would still appear in (.*) such samples of users\.", text)[1]
+        number = float(re.search(r"([\d,]+) of|of ([\d,]+)", odds)[0].strip(" of").replace(",", ""))
+        if odds.endswith(" of 100") and "about" not in odds:
+            assert 100 * d.p == pytest.approx(number, abs=0.51)
+        elif odds.startswith("about"):
+            assert 1 / d.p == pytest.approx(float(odds.split()[-1].replace(",", "")), rel=0.051)
+    for look in (repr(result), result.to_markdown(), result._repr_html_()):
+        assert html.unescape(told.title) in html.unescape(look)
+    assert result.to_dict()["headline"] == {"title": told.title, "sentences": [*told.sentences]}
+    level_said = level(result.confidence)
+    for text in (result.to_latex(intervals=True), result.to_markdown(intervals=True)):
+        assert level_said in text.replace(r"\%", "%")
 
 
 def test_intervals_that_collapsed_have_a_width():

@@ -605,7 +605,8 @@ class TestRenderings:
         same = rm.compare({"x": SYSTEMS["a"], "y": SYSTEMS["a"]}, TRUTH, "cg")
         assert "no significant difference" in same.table().to_text()
         assert "0.4125 ▲" in rm.compare(SYSTEMS, TRUTH, "cg", baseline="b").table().to_text()
-        head, rule = self.found.to_markdown().splitlines()[:2]
+        title, _, head, rule = self.found.to_markdown().splitlines()[:4]
+        assert title == f"**{self.found.headline().title}**"
         assert rule.startswith("|:--")
         assert rule.count("|") == head.count("|")
         assert r"\toprule" in self.found.to_latex()

@@ -102,7 +102,7 @@ def test_cards_of_further_metrics_are_of_systems_near_the_best():
     compared = rm.compare(systems, truth, "recall@1 coverage@2", baseline="wild", catalogue=300)
     page = comparison_page.page_content(compared)
     first, second = page["cards"]
-    assert (first.best, page["rivals"]) == ("sound", ["sound", "close"])
+    assert (first.best, page["rivals"]) == ("sound", ("sound", "close"))
     assert second.best in page["rivals"]
     assert compared.verdict_on("coverage@2").best == "wild"
 

@@ -85,7 +85,9 @@ def test_equal_means_are_best_together_as_they_are_printed():
 
 def test_systems_that_lead_together_are_named_together():
     systems = {"one": lists(1), "two": lists(1), "three": lists(2)}
-    assert rm.compare(systems, TRUTH, "rr").headline().title == "one and two lead on rr"
+    assert rm.compare(systems, TRUTH, "rr").headline().title == (
+        "one and two lead on rr, with the same values"
+    )
 
 
 def test_letters_are_raised():

@@ -304,7 +304,7 @@ class TestHeadline:
             ({"x": good, "y": bad}, "x", "No system beats x on rr"),
             ({"x": mixed, "y": half}, "x", "No system beats x on rr"),
             ({"x": good, "y": bad}, None, "x beats y on rr by 100.0%"),
-            ({"x": good, "y": mixed, "z": bad}, None, "x beats y on rr by 33.3%"),
+            ({"x": good, "y": mixed, "z": bad}, None, "x leads on rr by 33.3%, ahead of y"),
             ({"x": good, "y": good}, None, "x and y have the same rr"),
         ],
     )
@@ -325,7 +325,7 @@ class TestHeadline:
         clear = self.told({"x": self.good, "y": self.bad}, baseline="y")
         assert "x is better for 40 users, equal for 0, worse for 0" in clear.sentences[0]
         open_ = self.told({"x": slightly, "y": self.mixed})
-        assert open_.title == "x leads on rr, but not clearly"
+        assert open_.title == "The data do not decide between x and y on rr"
 
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium")

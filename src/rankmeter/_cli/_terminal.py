@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -79,6 +79,15 @@ def print_walkthrough(walk: Walkthrough) -> None:
             heading = isinstance(part, Heading)
             console.print("\n" * heading, end="")
             console.print(Text(to_one_line(part), style="bold" if heading else ""))
+
+
+def print_sentences(sentences: Iterable[str]) -> None:
+    """Write each sentence on a line of its own; on a terminal, wrapped at words."""
+    from rankmeter._results.tables import to_one_line
+
+    for sentence in map(to_one_line, sentences):
+        wrapped = click.wrap_text(sentence, _console().width) if _is_terminal() else sentence
+        click.echo(wrapped)
 
 
 def _is_terminal() -> bool:

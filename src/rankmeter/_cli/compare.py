@@ -23,11 +23,10 @@ from rankmeter._cli._shared import (
     show_option,
     start_spark,
 )
-from rankmeter._cli._terminal import print_table, show_spinner
+from rankmeter._cli._terminal import print_sentences, print_table, show_spinner
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._evaluation.systems import compare
 from rankmeter._results.comparison import Comparison
-from rankmeter._results.tables import to_one_line
 from rankmeter.errors import UsageError
 
 WITHIN = "also compare within each segment."
@@ -40,9 +39,13 @@ _MOST_UNDECIDED = 3
 
 
 def _print_comparison(comparison: Comparison) -> None:
+    print_sentences([comparison.headline().title])
+    click.echo()
     print_table(comparison.table())
+    click.echo()
     print_table(comparison.difference_table(), optional=("d_z", "win/tie/loss"))
-    click.echo("\n".join(map(to_one_line, _difference_sentences(comparison))))
+    click.echo()
+    print_sentences(_difference_sentences(comparison))
 
 
 def _difference_sentences(comparison: Comparison) -> list[str]:

@@ -72,7 +72,7 @@ def compare_by_user(
     cluster = read_cluster_numbers(settings.clusters, population, unused, averaged)
     tests = PairedTests(setting, settings, systems.names, by_metric, cluster)
     users_of = users_by_segment(labels)
-    differences, heterogeneity = tests.differences(users_of)
+    differences, heterogeneity, leads = tests.differences(users_of)
     return result(
         systems=tuple(systems.names),
         baseline=settings.baseline or "",
@@ -80,7 +80,8 @@ def compare_by_user(
         users=population.users,
         by_metric={values.label: replace(values) for values in by_metric},
         summaries=systems.summaries(cluster),
-        estimates=tests.estimates(),
+        estimates=tests.overall_estimates,
+        leads=leads,
         differences=differences,
         heterogeneity=heterogeneity,
         clusters=settings.clusters,

@@ -19,6 +19,7 @@ from rankmeter._reading.table import POLARS, Frame, Kind
 from rankmeter._results.differences import (
     Difference,
     Heterogeneity,
+    Lead,
     difference_seen_from,
     segment_notes,
 )
@@ -28,7 +29,13 @@ from rankmeter._results.reread import refuse_without_ranks
 from rankmeter._results.result import Logged, bootstrap_notes, check_digits, mean_as_dict
 from rankmeter._results.settings import Values
 from rankmeter._results.summary import Summary
-from rankmeter._results.tables import MeanCell, Style, Table
+from rankmeter._results.tables import (
+    MeanCell,
+    Style,
+    Table,
+    spell_out_hidden_characters,
+    to_one_line,
+)
 from rankmeter._results.verdicts import (
     Headline,
     Verdict,
@@ -81,6 +88,8 @@ class Compared(Logged):
         `segments` in Polars.
     segment_estimates : mapping of (str, str, str) to Estimate
         By segment, metric and system.
+    leads : mapping of str to Lead
+        By metric, which systems a test of all pairs leaves for the first place.
     settings : mapping
         Test, correction, family, confidence, seed, resamples, clusters; the numbers
         of users without a label and of labels without a user.
@@ -104,6 +113,7 @@ class Compared(Logged):
     heterogeneity: tuple[Heterogeneity, ...]
     segments_by_user: pl.DataFrame | None
     segment_estimates: Mapping[tuple[str, str, str], Estimate]
+    leads: Mapping[str, Lead]
     settings: Mapping[str, Any]
     clusters: object = None
     summaries: Mapping[str, Summary] = field(default_factory=dict)
@@ -255,6 +265,17 @@ class Compared(Logged):
     def _tables(self) -> list[Table]:
         return [self.table(), self.difference_table()]
 
+    @use_words_of_result
+    def __repr__(self) -> str:
+        return f"{to_one_line(self.headline().title)}\n\n{super().__repr__()}"
+
+    @use_words_of_result
+    def _repr_html_(self) -> str:
+        import html
+
+        title = html.escape(spell_out_hidden_characters(self.headline().title))
+        return f"<p><strong>{title}</strong></p>{super()._repr_html_()}"
+
     def means_of(self, metric: str, systems: Sequence[str] = ()) -> dict[str, Estimate]:
         """Estimates of a metric by system, for all systems or some of them."""
         return {name: self.estimates[metric, name] for name in systems or self.systems}
@@ -263,7 +284,14 @@ class Compared(Logged):
         """Verdict on the best of all systems, or of some systems, on a metric."""
         increasing = self.by_metric[metric].increasing
         means = self.means_of(metric, systems)
-        return find_best_system(metric, means, self[metric], self.baseline, increasing=increasing)
+        return find_best_system(
+            metric,
+            means,
+            self[metric],
+            self.baseline,
+            None if systems else self.leads.get(metric),
+            increasing=increasing,
+        )
 
     @use_words_of_result
     def headline(self, metric: str | None = None) -> Headline:
@@ -331,6 +359,7 @@ class Compared(Logged):
         return {
             "systems": list(self.systems),
             "baseline": self.baseline or None,
+            "headline": vars(self.headline()),
             "metrics": {
                 label: {name: mean_as_dict(e) for name, e in self.means_of(label).items()}
                 for label in self.labels

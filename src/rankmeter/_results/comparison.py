@@ -28,7 +28,7 @@ from rankmeter._results.notes import (
     uninformative_intervals,
 )
 from rankmeter._results.result import UnavailableMethod, check_digits
-from rankmeter._results.tables import Means
+from rankmeter._results.tables import Means, escape_markdown
 from rankmeter._results.walkthrough import Walkthrough, plan_notes, select_metrics, trace_user
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
@@ -141,9 +141,10 @@ class Comparison(Compared):
 
     @use_words_of_result
     def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
-        """All tables in Markdown; means as in `to_latex`."""
+        """The headline and all tables in Markdown; means as in `to_latex`."""
         means = self._means_for_paper(digits, intervals=intervals).to_markdown()
-        return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
+        title = f"**{escape_markdown(self.headline().title)}**"
+        return "\n\n".join([title, means, *(table.to_markdown() for table in self._tables()[1:])])
 
     def _means_for_paper(self, digits: int, *, intervals: bool) -> Means:
         digits, intervals = check_digits(digits), check_flag("intervals", intervals)

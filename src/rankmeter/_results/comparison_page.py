@@ -30,7 +30,6 @@ from rankmeter._results.verdicts import (
     leading_systems,
     metrics_with_charts,
     segment_sentence,
-    systems_near_best,
 )
 from rankmeter._results.wording import group_by_key, number_text, p_value_text
 from rankmeter.conventions._plan import Plan
@@ -122,7 +121,8 @@ def page_content(result: Compared) -> dict[str, Any]:
         if kind != "curve"
     }
     figures["scatter"] = {label: _scatter_charts(result, verdicts[label]) for label in charted}
-    rivals = systems_near_best(result.means_of(labels[0]), verdicts[labels[0]].best)
+    first = result.leads.get(labels[0])
+    rivals = result.systems if first is None else first.contenders
     cards = [verdicts[labels[0]], *(result.verdict_on(label, rivals) for label in labels[1:])]
     return {
         "headline": _headline_with_segments(result, verdicts[labels[0]]),

@@ -242,8 +242,9 @@ class Difference(EqualFields):
 
     def _undecided_sentence(self, part: str) -> str:
         """Sentence for a difference that is not significant."""
+        answer = "show no difference" if self.difference == 0.0 else "do not decide"
         sentence = (
-            f"The data do not decide between {self.a} and {self.b} on {self.metric}{part}: "
+            f"The data {answer} between {self.a} and {self.b} on {self.metric}{part}: "
             f"{self.size_with_interval()}{self.other_method()}, {self.p_text()}"
         )
         if self.family > 1 and self.alone:
@@ -265,6 +266,8 @@ class Difference(EqualFields):
         """Sentence on whether a loss of the margin or more is excluded; empty without a margin."""
         if math.isnan(self.margin):
             return ""
+        if self.margin == 0.0:
+            return " The margin is a share of a mean of 0, within which nothing can be shown."
         answer = "excluded" if self.not_worse else "not excluded"
         return (
             f" That {self.a} is worse by {size_text(self.margin)} or more is {answer} "
@@ -314,6 +317,31 @@ class Difference(EqualFields):
             return ""
         verb = "includes" if self.significant else "excludes"
         return f" (the interval, by another method, {verb} 0)"
+
+
+@dataclass(frozen=True)
+class Lead:
+    """What a test of all pairs in a single step says of the first place on a metric.
+
+    Attributes
+    ----------
+    best : str
+        The system with the best mean.
+    contenders : tuple of str
+        The best system, and all that are not shown to be worse than it.
+    difference : Difference or None
+        The best minus the second, where only others are compared with a baseline; the p of its
+        family is that of all pairs in a single step.
+    """
+
+    best: str
+    contenders: tuple[str, ...]
+    difference: Difference | None = None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether every other system is shown to be worse."""
+        return self.contenders == (self.best,)
 
 
 def _significance_sentence(d: Difference, part: str) -> str:

@@ -14,7 +14,12 @@ import numpy as np
 
 from rankmeter._choices import Setting
 from rankmeter._evidence.hits import FloatArray, IntArray
-from rankmeter._results.differences import Difference, Heterogeneity
+from rankmeter._results.differences import (
+    Difference,
+    Heterogeneity,
+    Lead,
+    difference_seen_from,
+)
 from rankmeter._results.estimates import Estimate, clip_interval, mean_interval
 from rankmeter._results.notes import SKEWED
 from rankmeter._results.settings import Settings, Values
@@ -71,6 +76,7 @@ POWER = 0.8
 class _Group:
     """Values of systems on one metric over common users, and the pairs of columns to compare.
 
+    The `others` are all other pairs, which count only for the lead of a system.
     `rows` are the independent units, users or clusters, and `units` their values.
     """
 
@@ -78,6 +84,7 @@ class _Group:
     segment: str
     names: list[str]
     pairs: list[tuple[int, int]]
+    others: list[tuple[int, int]]
     table: FloatArray
     clusters: IntArray | None
     rows: IntArray
@@ -94,6 +101,22 @@ class _Corrected(NamedTuple):
     interval_level: float
     is_bound: tuple[bool, bool] = (False, False)
     """Whether p, before and after the correction, is the least that the flips can give."""
+
+
+class _SingleStep(NamedTuple):
+    """P of a pair, and its p among all pairs in a single step; its test unless flips are shared."""
+
+    p: float
+    adjusted: float
+    result: TestResult | None = None
+
+
+class _Tested(NamedTuple):
+    """Corrected tests of a family, and by group the single step over all pairs."""
+
+    family: list[_Corrected]
+    single: list[dict[tuple[int, int], _SingleStep]]
+    n_resamples: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,9 +401,13 @@ class PairedTests:
         baseline = self.names.index(self.settings.baseline)
         return [(i, baseline) for i in range(len(self.names)) if i != baseline]
 
-    def estimates(self, users: IntArray | None = None) -> dict[tuple[str, str], Estimate]:
-        """Means by metric and system, over the common users."""
-        users = self._all_user_rows if users is None else users
+    @functools.cached_property
+    def overall_estimates(self) -> dict[tuple[str, str], Estimate]:
+        """Means by metric and system, over all common users."""
+        return self.estimates(self._all_user_rows)
+
+    def estimates(self, users: IntArray) -> dict[tuple[str, str], Estimate]:
+        """Means by metric and system, over the common users among some users."""
         estimates: dict[tuple[str, str], Estimate] = {}
         for values in self.values:
             means = values.estimates(self.setting, users, self.clusters)
@@ -421,18 +448,20 @@ class PairedTests:
 
     def differences(
         self, segments: Mapping[str, IntArray]
-    ) -> tuple[tuple[Difference, ...], tuple[Heterogeneity, ...]]:
-        """Compare systems over all users, then within segments, and test the heterogeneity.
+    ) -> tuple[tuple[Difference, ...], tuple[Heterogeneity, ...], dict[str, Lead]]:
+        """Compare systems over all users, then within segments; test heterogeneity and leads.
 
         The comparisons over all users come first. Those within segments are one family of their
         own.
         """
-        overall = self._compare_groups(self._make_groups("", self._all_user_rows))
+        everyone = self._make_groups("", self._all_user_rows)
+        leads: dict[str, Lead] = {}
+        overall = self._compare_groups(everyone, leads=leads)
         groups = [
             group for name, users in segments.items() for group in self._make_groups(name, users)
         ]
         within = self._compare_groups(groups, together=True)
-        return (*overall, *within), tuple(self._test_heterogeneity(overall, groups))
+        return (*overall, *within), tuple(self._test_heterogeneity(overall, groups)), leads
 
     def _family_name(self, metric: str) -> str:
         """The name of the family of a metric."""
@@ -445,6 +474,7 @@ class PairedTests:
     def _make_groups(self, segment: str, among: IntArray) -> list[_Group]:
         """The values of each metric over the common users among some users."""
         columns, pairs = [*range(len(self.names))], self._column_pairs
+        others = [] if segment else [*{*itertools.combinations(columns, 2)} - {*map(_sort, pairs)}]
         groups = []
         for values in self.values:
             users = among[values.compared_mask[among]]
@@ -457,18 +487,25 @@ class PairedTests:
                 rows, units = np.unique(cluster_ids), _scaled_cluster_sums(table, cluster_ids)
             runs = [values.values_in_runs(users, i) for i in columns] if values.runs else []
             data = (table, cluster_ids, rows, units, runs)
-            groups.append(_Group(values, segment, [*self.names], pairs, *data))
+            groups.append(_Group(values, segment, [*self.names], pairs, sorted(others), *data))
         return groups
 
-    def _system_pairs(self, group: _Group) -> list[_Pair]:
-        return [_Pair(group, i, j, self.setting, self.settings) for i, j in group.pairs]
+    def _system_pairs(
+        self, group: _Group, pairs: Sequence[tuple[int, int]] | None = None
+    ) -> list[_Pair]:
+        chosen = group.pairs if pairs is None else pairs
+        return [_Pair(group, i, j, self.setting, self.settings) for i, j in chosen]
 
     def _compare_groups(
-        self, groups: Sequence[_Group], *, together: bool = False
+        self,
+        groups: Sequence[_Group],
+        *,
+        together: bool = False,
+        leads: dict[str, Lead] | None = None,
     ) -> list[Difference]:
         """Compare the systems of groups, in order, with p-values corrected within each family.
 
-        All groups are one family if they are tested `together`.
+        All groups are one family if they are tested `together`. `leads` by metric are added to.
         """
         families = group_by_key(
             ("" if together else self._family_name(group.values.label), index)
@@ -477,7 +514,10 @@ class PairedTests:
         by_group: dict[int, list[Difference]] = {}
         for indices in families.values():
             family = [groups[index] for index in indices]
-            corrected = iter(self._test_family(family))
+            tested = self._test_family(family)
+            corrected = iter(tested.family)
+            if leads is not None:
+                leads |= self._find_leads(family, tested)
             size = 1 if self.correction == "none" else _count_tests(family)
             for index in indices:
                 by_group[index] = [
@@ -488,26 +528,75 @@ class PairedTests:
                 _correct_margin_p_values(by_group, indices)
         return [d for index in range(len(groups)) for d in by_group[index]]
 
-    def _test_family(self, family: Sequence[_Group]) -> list[_Corrected]:
+    def _test_family(self, family: Sequence[_Group]) -> _Tested:
         """Test one family, in order."""
         size = _count_tests(family)
         if self._test_name == "randomization" and self.correction == "maxt":
             return self._test_step_down(family, size)
-        results = [*itertools.chain(*(self._test_pairs(group, size) for group in family))]
+        n_all = sum(len(group.pairs) + len(group.others) for group in family)
+        by_group = [self._test_pairs(group, n_all) for group in family]
+        results = [r for g, own in zip(family, by_group, strict=True) for r in own[: len(g.pairs)]]
         p, alpha = np.array([result.p for result in results]), self.setting.alpha
-        level = alpha
+        level, times = alpha, 1 if self.correction == "none" else n_all
         if self.correction != "none":
             p, level = adjust_p_values(p), alpha / max(size, 1)
         bounds = [(_is_bound(result), _is_bound(result)) for result in results]
-        return [
+        corrected = [
             _Corrected(r, float(q), level, alpha, b)
             for r, q, b in zip(results, p, bounds, strict=True)
         ]
+        single = [
+            {
+                pair: _SingleStep(
+                    result.p, min(1.0, times * result.p) if _favors_mean(result) else 1.0, result
+                )
+                for pair, result in zip([*group.pairs, *group.others], own, strict=True)
+            }
+            for group, own in zip(family, by_group, strict=True)
+        ]
+        return _Tested(corrected, single)
+
+    def _find_leads(self, family: Sequence[_Group], tested: _Tested) -> Iterable[tuple[str, Lead]]:
+        """For each metric, which systems all pairs in a single step leave for the first place."""
+        n_pairs = 1 if self.correction == "none" else sum(map(len, tested.single))
+        for group, single in zip(family, tested.single, strict=True):
+            label, up = group.values.label, group.values.increasing
+            means = np.array([self.overall_estimates[label, name].mean for name in self.names])
+            if np.isnan(means).any() or not single:
+                continue
+            best, second = np.argsort(-means if up else means, kind="stable")[:2].tolist()
+            worse = {
+                self.names[i if j == best else j]
+                for (i, j), step in single.items()
+                if best in (i, j) and step.adjusted <= self.setting.alpha
+            }
+            contenders = (name for name in self.names if name not in worse)
+            pair, difference = _sort((best, second)), None
+            if pair in group.others:
+                difference = self._difference_in_single_step(
+                    group, pair, single[pair], tested.n_resamples
+                )
+                difference = replace(difference, family=n_pairs)
+                difference = difference_seen_from(difference, self.names[best])
+            yield label, Lead(self.names[best], (*contenders,), difference)
+
+    def _difference_in_single_step(
+        self, group: _Group, pair: tuple[int, int], step: _SingleStep, n_resamples: int
+    ) -> Difference:
+        """The difference of a pair, with its interval at the level of a single one."""
+        (of_pair,) = self._system_pairs(group, [pair])
+        result = step.result or of_pair.randomization_test(step.p, n_resamples)
+        adjusted, bound = max(step.adjusted, result.p), _is_bound(result)
+        alpha = self.setting.alpha
+        return of_pair.make_difference(
+            _Corrected(result, adjusted, alpha, alpha, (bound, bound)), family=1
+        )
 
     def _test_pairs(self, group: _Group, size: int) -> list[TestResult]:
         """Test each pair of one group, before any correction by `adjust_p_values`."""
         confidence, test = self.setting.confidence, self._test_name
-        table, columns, pairs = group.units, group.pairs, self._system_pairs(group)
+        table, columns = group.units, [*group.pairs, *group.others]
+        pairs = self._system_pairs(group, columns)
         # A drawn p is at least 1 / (1 + draws), which a correction multiplies.
         needed = 0 if self.correction == "none" else math.ceil(10 * size / self.setting.alpha)
         draws = max(self.settings.n_resamples, min(needed, 10**7))
@@ -531,7 +620,7 @@ class PairedTests:
             results[i] = replace(result, interval=results[i].interval)
         return results
 
-    def _test_step_down(self, family: Sequence[_Group], size: int) -> list[_Corrected]:
+    def _test_step_down(self, family: Sequence[_Group], size: int) -> _Tested:
         """Run randomization tests, corrected by the largest statistic of each flip."""
         testable = [group for group in family if len(group.rows) > 1]
         level = self.setting.alpha
@@ -552,7 +641,14 @@ class PairedTests:
                 alone = _is_bound(result)
                 is_bound = alone, p <= least if size > 1 else alone
                 corrected.append(_Corrected(result, p, tested.level, tested.level, is_bound))
-        return corrected
+        numbers, others = itertools.count(), itertools.count(size)
+        single = []
+        for group in family:
+            places = [next(numbers) for _ in group.pairs] if len(group.rows) > 1 else []
+            places += [next(others) for _ in group.others] if len(group.rows) > 1 else []
+            values = (_SingleStep(float(tested.p[n]), float(tested.single[n])) for n in places)
+            single.append(dict(zip([*group.pairs, *group.others], values, strict=False)))
+        return _Tested(corrected, single, tested.n_resamples)
 
     def _test_heterogeneity(
         self, overall: Iterable[Difference], groups: Sequence[_Group]
@@ -572,6 +668,17 @@ class PairedTests:
                 yield Heterogeneity(d.metric, d.a, d.b, q, p, len(pairs))
 
 
+def _sort(pair: tuple[int, int]) -> tuple[int, int]:
+    """The pair with the smaller column first."""
+    i, j = pair
+    return (i, j) if i < j else (j, i)
+
+
+def _favors_mean(result: TestResult) -> bool:
+    """Whether the test favors the system with the better mean, as all tests of means do."""
+    return result.detail.get("direction", result.difference) * result.difference >= 0.0
+
+
 def _is_bound(result: TestResult) -> bool:
     """Whether none of the flips that were drawn reaches the difference."""
     draws = result.detail.get("n_resamples")
@@ -587,13 +694,14 @@ def _stack_groups(groups: Sequence[_Group]) -> list[Hypotheses]:
     for members in tables.values():
         rows = np.unique(np.concatenate([group.rows for group in members]))
         width = sum(group.units.shape[1] for group in members)
-        scores, start, pairs = np.zeros((rows.size, width)), 0, []
+        scores, start, pairs, others = np.zeros((rows.size, width)), 0, [], []
         for group in members:
             end = start + group.units.shape[1]
             scores[np.searchsorted(rows, group.rows), start:end] = group.units
             pairs += [(start + i, start + j) for i, j in group.pairs]
+            others += [(start + i, start + j) for i, j in group.others]
             start = end
-        hypotheses.append(Hypotheses(scores, pairs))
+        hypotheses.append(Hypotheses(scores, [*pairs, *others], len(pairs)))
     return hypotheses
 
 

@@ -289,7 +289,8 @@ class Means:
     def _footnote_rows(self) -> list[str]:
         """LaTeX rows that explain the marks, wrapped to about the width of the table."""
         marked = any(cell.mark for row in self.rows.values() for cell in row)
-        meanings = [self.meaning] * marked + self._meaning_of_intervals()
+        unbroken = [text.replace(" ", "\xa0") for text in self._meaning_of_intervals()]
+        meanings = [self.meaning] * marked + unbroken
         if not meanings:
             return []
         rows = [[title, *self._format_cells(row, _plain_cell)] for title, row in self.rows.items()]

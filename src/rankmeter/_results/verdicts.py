@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._evidence.hits import FloatArray
-from rankmeter._results.differences import Difference, difference_seen_from
+from rankmeter._results.differences import Difference, Lead, difference_seen_from
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import (
     group_by_key,
@@ -46,6 +46,8 @@ class Verdict:
     best minus its rival: the baseline, or the runner-up if no baseline is given or the baseline is
     the best; None without any mean. Of the `others` that the best is compared with, `beaten` are
     significantly worse. `leaders` have the best mean as it is printed: the best, and its equals.
+    `undecided` are those that the best does not beat, itself first. `lead` is what a test of all
+    pairs says; None for some of the systems.
     """
 
     metric: str
@@ -55,6 +57,8 @@ class Verdict:
     difference: Difference | None
     beaten: int
     others: int
+    undecided: tuple[str, ...] = ()
+    lead: Lead | None = None
 
     @property
     def best(self) -> str:
@@ -92,6 +96,7 @@ def find_best_system(
     means: Mapping[str, Estimate],
     differences: Sequence[Difference],
     baseline: str,
+    lead: Lead | None = None,
     *,
     increasing: bool,
 ) -> Verdict:
@@ -107,18 +112,13 @@ def find_best_system(
     # The baseline first, then the others by rank.
     ranks = {name: rank for rank, name in enumerate(ranked)}
     of_best.sort(key=lambda d: (d.b != baseline, ranks.get(d.b, len(ranked))))
-    beaten = sum(d.significant and d.better == best for d in of_best)
+    beaten = {d.b for d in of_best if d.significant and d.better == best}
     mean = means[best].mean
     first = leading_systems(means, increasing=increasing)
     return Verdict(
-        metric, ranked, first, mean, of_best[0] if of_best else None, beaten, len(of_best)
-    )
-
-
-def systems_near_best(means: Mapping[str, Estimate], best: str) -> list[str]:
-    """Best system, and systems with a mean inside the interval of the best system's mean."""
-    low, high = means[best].low, means[best].high
-    return [name for name, e in means.items() if name == best or low <= e.mean <= high]
+        metric, ranked, first, mean, of_best[0] if of_best else None, len(beaten), len(of_best),
+        tuple(name for name in ranked if name not in beaten), lead,
+    )  # fmt: skip
 
 
 def rank_printed_means(means: Sequence[str], *, increasing: bool) -> list[int]:
@@ -281,20 +281,9 @@ def comparison_headline(
         why = d.note if d else "no system has a mean"
         why = f"{why[:1].upper()}{why[1:]}."
         return Headline(f"The systems cannot be compared on {metric}", (why,))
-    if not d.differs and verdict.beaten == 0:
+    if not d.differs and verdict.beaten == 0 and verdict.others == 1:
         return Headline(f"{d.a} and {d.b} have the same {metric}", (d.sentence(),))
-    if baseline and verdict.best == baseline:
-        title = f"No system beats {baseline} on {metric}"
-    elif verdict.is_sure and (baseline or verdict.beaten == verdict.others):
-        title = f"{verdict.best} beats {d.b} on {metric}{_gain_text(d)}"
-    elif d.verdict == "equivalent":
-        title = f"{d.a} and {d.b} are equivalent on {metric} within ±{size_text(d.margin)}"
-    elif baseline:
-        title = f"No system is shown to beat {baseline} on {metric}"
-    elif not d.differs:
-        title = f"{d.a} and {d.b} lead on {metric}"
-    else:
-        title = f"{verdict.best} leads on {metric}, but not clearly"
+    title = _title(verdict, d, baseline)
     system, clause = segments
     if clause:
         title += f"; {clause}" if system in title else f"; {system}: {clause}"
@@ -313,6 +302,8 @@ def comparison_headline(
             f"{d.losses:,}."
         )
     sentences = [size, *_certainty_sentences(d, correction, sure=verdict.is_sure)]
+    if verdict.lead and verdict.lead.difference:
+        sentences.append(f"First and second: {verdict.lead.difference.sentence()}")
     if verdict.others > 1:
         beaten = f"{verdict.beaten or 'none'} {'is' if verdict.beaten <= 1 else 'are'}"
         sentences.append(
@@ -320,6 +311,33 @@ def comparison_headline(
             "worse than it."
         )
     return Headline(title, tuple(sentences))
+
+
+def _title(verdict: Verdict, d: Difference, baseline: str) -> str:
+    """One line on who is better; "leads" needs a test of all pairs together."""
+    metric, best = verdict.metric, verdict.best
+    if baseline and best == baseline:
+        return f"No system beats {baseline} on {metric}"
+    all_beaten = verdict.beaten == verdict.others
+    if verdict.is_sure and (baseline or all_beaten):
+        alone = verdict.others > 1 and verdict.lead is not None and verdict.lead.is_alone
+        if alone and not baseline:
+            return f"{best} leads on {metric}{_gain_text(d)}, ahead of {d.b}"
+        return f"{best} beats {d.b} on {metric}{_gain_text(d)}"
+    if d.verdict == "equivalent":
+        return f"{d.a} and {d.b} are equivalent on {metric} within ±{size_text(d.margin)}"
+    if baseline:
+        return f"No system is shown to beat {baseline} on {metric}"
+    if d.difference == 0.0:
+        if not d.differs and verdict.lead and {*verdict.lead.contenders} == {d.a, d.b}:
+            return f"{d.a} and {d.b} lead on {metric}, with the same values"
+        return f"The data show no difference between {d.a} and {d.b} on {metric}"
+    if verdict.others == 1:
+        return f"The data do not decide between {d.a} and {d.b} on {metric}"
+    n = len(verdict.undecided)
+    named = f"{', '.join(verdict.undecided[:-1])} or {verdict.undecided[-1]}"
+    named = named if n <= MAX_NAMED else f"one of {n}"
+    return f"The data do not decide which system is best on {metric}: {named}"
 
 
 def segment_sentence(
@@ -367,7 +385,8 @@ def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[
         return [d.sentence()]
     family = "" if d.family == 1 else f" ({correction}, {d.family:,} comparisons: {d.p_texts()[1]})"
     p = p_equation(d.p, at_most=d.p_is_bound, exact=d.is_exact)
-    undecided = [] if sure else [f"The data do not decide. {d.outlook()}"]
+    answer = "show no difference" if d.difference == 0.0 else "do not decide"
+    undecided = [] if sure else [f"The data {answer}. {d.outlook()}"]
     return [
         *_odds_sentences(d, correction),
         *undecided,
@@ -388,7 +407,10 @@ def _odds_sentences(d: Difference, correction: str) -> list[str]:
         return [alone]
     odds = odds_text(d.p_adjusted, at_most=d.p_adjusted_is_bound)
     at_most = "" if correction == "maxt" or odds.startswith("fewer") else "at most "
-    return [alone, f"The largest of {d.family:,} such differences would in {at_most}{odds}."]
+    largest = (
+        f"The largest of {d.family:,} such differences would be this large in {at_most}{odds}."
+    )
+    return [alone, largest]
 
 
 @dataclass(frozen=True)
