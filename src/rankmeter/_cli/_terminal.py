@@ -170,9 +170,11 @@ def _styled_cell(text: str, styles: Collection[Style]) -> Text:
 
 def mean_with_interval(mean: float | None, low: float | None, high: float | None) -> str:
     """Format a mean and its interval for one cell."""
-    from rankmeter._results.wording import number_text
+    from rankmeter._results.wording import interval_text, number_text
 
-    return f"{number_text(mean)} [{number_text(low)}, {number_text(high)}]"
+    nan = float("nan")
+    ends = (nan if end is None else end for end in (low, high))
+    return f"{number_text(mean)} {interval_text(*ends)}"
 
 
 def terminal_help_formatter() -> click.HelpFormatter:

@@ -251,6 +251,13 @@ class Compared(Logged):
         corrected = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
         return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, alpha {self.plan.alpha:g})"
 
+    def _primary_metric_notes(self) -> list[str]:
+        """A note on which metric decides, if several are tested, each as a family of its own."""
+        if len(self.labels) < 2 or self.settings["family"] == "everything":
+            return []
+        first = self.labels[0]
+        return [f"{first} decides, the other metrics are exploratory (each is tested on its own)"]
+
     @use_words_of_result
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
@@ -333,7 +340,7 @@ class Compared(Logged):
         """The notes below the table."""
         s = self.settings
         first, last = self._notes_after_test_and_dropped()
-        notes = [self.significance_note(), *first]
+        notes = [self.significance_note(), *self._primary_metric_notes(), *first]
         notes += [
             f"{label}: {counted(n, 'user')} not common to all systems"
             for label, n in self.dropped.items()

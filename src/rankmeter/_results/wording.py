@@ -33,21 +33,23 @@ def decimals_by_size(*values: float) -> int:
 def number_text(value: float | None, digits: int = 4) -> str:
     """Format a value for tables, a dash for NaN.
 
-    With the usual four decimals, values of 1,000 or more have one decimal, and small values more.
+    With the usual four decimals, values of 1,000 or more have one decimal, and values below 0.0001
+    as many as show two digits.
     """
     if value is None or math.isnan(value):
         return "–"
-    if digits == 4:
-        digits = 1 if abs(value) >= 1000 else decimals_by_size(value)
+    if digits == 4 and abs(value) < 0.0001:
+        digits = decimals_by_size(value)
         if digits > MOST_DECIMALS:
             return f"{value:.1e}"
-    return f"{value:z,.{digits}f}"
+    return f"{value:z,.1f}" if digits == 4 and abs(value) >= 1000 else f"{value:z,.{digits}f}"
 
 
 def interval_text(low: float, high: float, digits: int = 4) -> str:
-    """Format an interval for tables."""
-    if digits == 4 and max(abs(low), abs(high)) < 1000:
-        digits = decimals_by_size(low, high)
+    """Format an interval for tables; both ends have the decimals that the larger one needs."""
+    if digits == 4 and max(abs(low), abs(high)) < 0.0001:
+        return f"[{number_text(low)}, {number_text(high)}]"
+    low, high = (0.0 if abs(end) < 0.5 * 10.0**-digits else end for end in (low, high))
     return f"[{number_text(low, digits)}, {number_text(high, digits)}]"
 
 
