@@ -7,9 +7,11 @@ import itertools
 import math
 import re
 import warnings
+from random import Random
 from typing import get_args, get_type_hints
 
 import numpy as np
+import polars as pl
 import pytest
 
 import rankmeter as rm
@@ -94,6 +96,53 @@ def test_sentences_intervals_and_tests_agree(test, kind):
         for d in result.differences:
             check(d, options.get("confidence", 0.95))
         check_headline(result)
+
+
+def random_call(seed):
+    """Values of systems by user, metric and perhaps training run, and options of a comparison."""
+    draw = Random(seed)
+    rng, n, m = np.random.default_rng(seed), draw.choice([2, 5, 12, 40, 150]), draw.choice([2, 4])
+    scale = 10.0 ** draw.choice([0, 0, 0, -3, -6, -9, 4])
+    seeds = draw.choice([1, 1, 1, 3])
+    rows = []
+    for metric in draw.choice([("x",), ("x", "y")]):
+        kind = draw.choice(KINDS)
+        for run in range(seeds):
+            table = scale * values_of(rng, kind, n, m)
+            rows += [
+                {"system": f"s{j}", "user": u, "metric": metric, "seed": run, "value": table[u, j]}
+                for u in range(n)
+                for j in range(m)
+            ]
+    options = {
+        "correction": draw.choice(CORRECTIONS), "family": draw.choice(["metric", "all"]),
+        "baseline": draw.choice([None, "s0"]), "confidence": draw.choice([0.5, 0.8, 0.95, 0.99]),
+        "margin": draw.choice([None, 0.05 * scale, "5%"]), "n_permutations": draw.choice([9, 199]),
+        "lower_is_better": draw.random() < 0.3,
+    }  # fmt: skip
+    if seeds == 1:
+        options |= {"test": draw.choice(TESTS), "interval": draw.choice(["wilson", "bca"])}
+        options |= {"resamples": 99} if options["interval"] == "bca" else {}
+        options |= draw.choice([{}, {"clusters": {u: u // draw.choice([2, 9]) for u in range(n)}}])
+    options |= draw.choice([{}, {"segments": {u: f"part {u % 3}" for u in range(n)}}])
+    return pl.DataFrame(rows), options
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_random_calls_have_no_contradictions(seed):
+    values, options = random_call(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankmeterWarning)
+        result = rm.compare_values(values, **options)
+    for d in result.differences:
+        check(d, options["confidence"])
+    check_headline(result)
+    marked = {name: mark for name, mark in result.marks("x").items() if mark}
+    title = result.headline().title.partition(";")[0]
+    if result.baseline and " beats s0 " in title and not title.startswith("No "):
+        assert marked[title.partition(" beats ")[0]] == "▲"
+    if " leads " in title:  # over all others, whose letters it has
+        assert len(marked[title.partition(" leads ")[0]]) == len(result.systems) - 1
 
 
 def level(confidence):

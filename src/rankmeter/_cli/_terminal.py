@@ -173,8 +173,8 @@ def mean_with_interval(mean: float | None, low: float | None, high: float | None
     from rankmeter._results.wording import interval_text, number_text
 
     nan = float("nan")
-    ends = (nan if end is None else end for end in (low, high))
-    return f"{number_text(mean)} {interval_text(*ends)}"
+    ends = interval_text(nan if low is None else low, nan if high is None else high)
+    return f"{number_text(mean)} {ends}"
 
 
 def terminal_help_formatter() -> click.HelpFormatter:

@@ -172,8 +172,8 @@ class Values:
     @property
     def compared_mask(self) -> BoolArray:
         """Mask of the compared users: those with a value under every system."""
-        common: BoolArray = self.averaged_mask.all(axis=1)
-        return common
+        n: IntArray = self.averaged_mask.sum(axis=1)
+        return n == len(self.averaged)
 
     @property
     def n_dropped_users(self) -> int:

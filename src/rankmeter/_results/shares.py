@@ -147,7 +147,7 @@ def _means_under_tie_rule(
     entries = tuple(
         replace(entry, alignment=replace(entry.alignment, ties=rule)) for entry in plan.metrics
     )
-    other = replace(plan, metrics=entries, interval="t")
+    other = replace(plan, metrics=entries, interval="wilson")
     scores = score(other)
     means = {e.label: estimate(other, e, scores.averaged(e)).mean for e in other.metrics}
     return {label: mean for label, mean in means.items() if mean == mean}  # noqa: PLR0124 - NaN

@@ -50,13 +50,13 @@ _FAR = 0.002
 class Hypotheses(NamedTuple):
     """Pairs of columns of a table with a row per user; 0 in both where a user does not count.
 
-    The users of two tables are not the same. The first `size` pairs are those of the family, all
-    of them without a number; the others count only in the single step.
+    The users of two tables are not the same. The first `n_family` pairs are those of the family,
+    all of them without a number; the others count only in the single step.
     """
 
     scores: Floats
     pairs: Sequence[tuple[int, int]]
-    size: int | None = None
+    n_family: int | None = None
 
 
 class StepDown(NamedTuple):
@@ -89,7 +89,7 @@ def step_down_test(
     """
     check_fraction("level", level)
     n_resamples = check_integer("n_resamples", n_resamples, least=1)
-    blocks = [_ScoreTable(finite_table(h.scores), h.pairs, h.size) for h in tables if h.pairs]
+    blocks = [_ScoreTable(finite_table(h.scores), h.pairs, h.n_family) for h in tables if h.pairs]
     if not blocks:
         return StepDown(np.empty(0), np.empty(0), np.empty(0), level, 0)
     if sum(part.active.size for part in blocks) <= _EXACT_ROWS:
