@@ -33,7 +33,7 @@ def test_the_answers_are_those_of_the_functions(form, options):
         assert result.to_dict() == wanted.to_dict()
         assert str(result.show("ann")) == str(wanted.show("ann"))
     systems = {"old": old, "new": new}
-    settings = {"baseline": "old", "test": "t", "margin": {"rr": 0.1}, "alpha": 0.1}
+    settings = {"baseline": "old", "test": "t", "margin": {"rr": 0.1}, "n_permutations": 99}
     assert (
         evaluator.compare(systems, **settings).to_dict()
         == rm.compare(systems, TRUTH, METRICS, **settings, **options).to_dict()

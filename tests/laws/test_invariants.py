@@ -46,6 +46,8 @@ def values_of(rng, kind, n, m):
             values = np.ones((n, m))
             values[0, 0] = 0.0
             return values
+        case "apart":
+            return 0.3 * easy + 0.2 * np.arange(m) + rng.normal(0, 0.05, (n, m))
         case "negative":
             return -easy + rng.normal(0, 0.2, (n, m))
     return np.clip(easy + rng.normal(0.02 * np.arange(m), 0.2, (n, m)), 0, 1)
@@ -53,7 +55,7 @@ def values_of(rng, kind, n, m):
 
 KINDS = (
     "rare hits", "hits", "reciprocal ranks", "constant differences", "one loser", "negative",
-    "dense",
+    "dense", "apart",
 )  # fmt: skip
 
 
