@@ -249,7 +249,8 @@ class Compared(Logged):
             marks = f"▲ ▼ significantly better, worse than {self.baseline}"
         methods = sorted({d.method.split(" (")[0] for d in self.differences if not math.isnan(d.p)})
         corrected = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
-        return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, alpha {self.plan.alpha:g})"
+        level = f"{level_text(self.confidence)} confidence"
+        return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, {level})"
 
     def _primary_metric_notes(self) -> list[str]:
         """A note on which metric decides, if several are tested, each as a family of its own."""

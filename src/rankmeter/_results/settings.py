@@ -172,8 +172,8 @@ class Values:
     @property
     def compared_mask(self) -> BoolArray:
         """Mask of the compared users: those with a value under every system."""
-        n: IntArray = self.averaged_mask.sum(axis=1)
-        return n == len(self.averaged)
+        common: BoolArray = np.logical_and.reduce(self.averaged_mask, axis=1)
+        return common
 
     @property
     def n_dropped_users(self) -> int:

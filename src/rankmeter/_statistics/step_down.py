@@ -109,11 +109,11 @@ class _ScoreTable:
     """One table of scores, with the norms of its differences."""
 
     def __init__(
-        self, scores: Floats, pairs: Sequence[tuple[int, int]], size: int | None = None
+        self, scores: Floats, pairs: Sequence[tuple[int, int]], n_family: int | None = None
     ) -> None:
         self.scores = scores
         self.pairs = pairs
-        self.size = len(pairs) if size is None else size
+        self.n_family = len(pairs) if n_family is None else n_family
         squares = np.array([np.square(scores[:, i] - scores[:, j]).sum() for i, j in pairs])
         noise = 4 * np.finfo(np.float64).eps * float(np.abs(scores).max(initial=0.0))
         squares[squares <= noise * noise * len(scores)] = 0.0
@@ -176,7 +176,7 @@ class _Family:
         m = len(self.hypotheses)
         p = np.array([self.p_value_and_scores(number)[0] for number in range(m)])
         observed = np.array([self.p_value_and_scores(number)[1][0] for number in range(m)])
-        is_of_family = np.array([pair < part.size for part, _, pair in self.hypotheses])
+        is_of_family = np.array([pair < part.n_family for part, _, pair in self.hypotheses])
         family = np.flatnonzero(is_of_family)
         largest, adjusted = np.zeros(self.n_signs), np.full(m, np.nan)
         order = family[np.argsort(observed[family], kind="stable")]
