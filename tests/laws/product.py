@@ -13,7 +13,6 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
