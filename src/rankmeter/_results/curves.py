@@ -22,10 +22,9 @@ from rankmeter._results.segments import read_cluster_numbers
 from rankmeter._results.tables import Table
 from rankmeter._results.wording import interval_text, level_text, number_text
 from rankmeter._statistics.intervals import (
-    FEW_CHANGES,
     cluster_sums,
     covariance_of_means,
-    share_of_ties,
+    largest_change,
     spread_of_mean,
     t_quantile,
 )
@@ -44,7 +43,6 @@ LOSSES = {
     "covariance": float,
     "df": float,
     "unseen": float,
-    "ties": float,
 }
 
 
@@ -63,10 +61,10 @@ class Curve(Result):
     notes : tuple of str
         What a reader must know, as below the table of an evaluation.
     losses : polars.DataFrame
-        How each cutoff goes together with the best one of its system: variance of its mean, of the
-        best mean, their covariance, degrees of freedom; ``unseen``, by how much one more user
-        with the largest change would raise the variance of their difference; and ``ties``, the
-        share of users with the most frequent difference.
+        How each cutoff goes together with the best one of its system (the longest of equals):
+        variance of its mean, of the best mean, their covariance, degrees of freedom; and
+        ``unseen``, by how much one more user with the largest change would raise the variance of
+        their difference.
     confidence : float
         Level of the intervals.
     """
@@ -154,8 +152,8 @@ class Curve(Result):
         """
         pairs = self._losses_by_k(name)
         means: dict[int, float] = dict(part.select("k", "mean").rows())
-        first, best = self._best_k_and_mean(part)
-        start = max((k for k, mean in means.items() if mean == best), default=first)
+        start = _longest_best_k(means, increasing=self.increasing)
+        best = means[start]
 
         def keeps_enough(k: int, level: float = self.confidence, *, reverse: bool = False) -> bool:
             pair = pairs.get(k)
@@ -173,7 +171,7 @@ class Curve(Result):
 
         if start < max(means):  # chosen among all, so at the level of all
             level = 1.0 - (1.0 - self.confidence) / len(means)
-            if not all(keeps_enough(k, level, reverse=True) for k in means if k != first):
+            if not all(keeps_enough(k, level, reverse=True) for k in means if k != start):
                 return None
         return start - sum(1 for _ in itertools.takewhile(keeps_enough, range(start - 1, 0, -1)))
 
@@ -337,9 +335,8 @@ def _loss_rows(
     if users.size == 0:
         return []
     values = {k: point.only(users).parts for k, point in points.items()}
-    up = next(iter(line.values())).spec.increasing
-    means = {k: x.mean() if up else -x.mean() for k, x in values.items()}
-    best = max(means, key=lambda k: (means[k], -k))
+    means = {k: float(x.mean()) for k, x in values.items()}
+    best = _longest_best_k(means, increasing=next(iter(line.values())).spec.increasing)
     cluster_ids = None if clusters is None else clusters[users]
     unit = spread_of_mean(values[best], cluster_ids)
     low, high = points[best].scale(line[best])
@@ -347,25 +344,31 @@ def _loss_rows(
     rows = []
     for k, x in values.items():
         if unit.units < 2:
-            rows.append((name, k, *(math.nan,) * 6))
+            rows.append((name, k, *(math.nan,) * 5))
             continue
         matrix = covariance_of_means([x, values[best]], cluster_ids)
         variances = matrix[0, 0], matrix[1, 1], matrix[0, 1]
-        rows.append((name, k, *variances, unit.df, *unseen[k]))
+        rows.append((name, k, *variances, unit.df, unseen[k]))
     return rows
+
+
+def _longest_best_k(means: Mapping[int, float], *, increasing: bool) -> int:
+    """The longest k of the best mean; means that differ by rounding alone are equal."""
+    defined = [mean for mean in means.values() if not math.isnan(mean)]
+    best = (max if increasing else min)(defined, default=math.nan)
+    return max((k for k, mean in means.items() if math.isclose(mean, best)), default=max(means))
 
 
 def _unseen_variances(
     values: Mapping[int, FloatArray], best: int, clusters: IntArray | None, span: float
-) -> dict[int, tuple[float, float]]:
+) -> dict[int, float]:
     """Variance added by one more unit with the largest change, half up and half down, by cutoff.
 
-    The second number is the share of ties among the changes. Where too few units change between a
-    cutoff and the best cutoff, the largest change is that of the next cutoff, further away from
-    the best cutoff, with enough changes.
+    Where too few units change between a cutoff and the best cutoff, the largest change is that of
+    the next cutoff, further away from the best cutoff, with enough changes.
     """
     below, above = ([k for k in values if k < best], [k for k in values if k > best])
-    variances = {best: (0.0, 0.0)}
+    variances = {best: 0.0}
     for far_to_near in (below, above[::-1]):
         largest = span
         for k in far_to_near:
@@ -373,17 +376,15 @@ def _unseen_variances(
             if clusters is not None:
                 sums, _ = cluster_sums(change, clusters)
                 change = sums * (sums.size / change.size)
-            if np.count_nonzero(change) >= FEW_CHANGES:
-                largest = float(np.abs(change).max())
-            added = largest * largest / max(change.size * (change.size - 1), 1)
-            variances[k] = added, share_of_ties(change)
+            largest = largest_change(change, largest)
+            variances[k] = largest * largest / max(change.size * (change.size - 1), 1)
     return variances
 
 
 def _se_of_unseen_losses(pair: Mapping[str, float], loss: float) -> float:
     """Standard error of a loss of this size, caused only by units that lose the largest change."""
     largest = math.sqrt(pair["unseen"] * pair["df"] * (pair["df"] + 1))
-    return math.sqrt(pair["ties"] * max(loss * (largest - loss), 0.0) / pair["df"])
+    return math.sqrt(max(loss * (largest - loss), 0.0) / pair["df"])
 
 
 def _se_of_scaled_difference(

@@ -111,6 +111,10 @@ def _beta_continued_fraction(a: float, b: float, x: float, y: float) -> float:
 
 FEW_CHANGES = 6
 """Differing units below which their differences say little about how large rare ones are."""
+NEAR = 0.05
+"""Differences are nearly equal within this share of the largest change on either side."""
+SMALL = 0.001
+"""Share of the span below which a difference is too small to say how large rare ones are."""
 FEW_UNITS = 30
 """Units of a group below which its variance can be too small by luck."""
 
@@ -146,27 +150,47 @@ class Spread(NamedTuple):
 
 
 def largest_change(differences: Floats, span: float) -> float:
-    """The largest difference of a unit; at least the span if fewer than six units differ."""
-    largest = float(np.abs(differences).max(initial=0.0))
-    return max(largest, span) if np.count_nonzero(differences) < FEW_CHANGES else largest
+    """The largest difference of a unit; at least the span if fewer than six units differ.
+
+    Where the sixth largest difference is small, less than a thousandth of the span, the sample says
+    little, too: between 0 and that, the change falls from the span to the largest difference.
+    """
+    sizes = np.sort(np.abs(differences))
+    sixth = float(sizes[-FEW_CHANGES]) if sizes.size >= FEW_CHANGES else 0.0
+    return max(float(sizes.max(initial=0.0)), span - sixth / SMALL)
 
 
-def share_of_ties(differences: Floats) -> float:
-    """The share of units that have the most frequent difference; 0 if all are distinct."""
-    x = np.sort(differences.round(12))  # takes less memory than to count each value
-    starts = np.flatnonzero(np.diff(x, prepend=np.nan, append=np.nan) != 0.0)
-    largest_group = int(np.diff(starts).max(initial=0))
-    return largest_group / differences.size if largest_group > 1 else 0.0
+class Majority(NamedTuple):
+    """The largest group of units with nearly equal differences, most often differences near 0."""
+
+    share: float
+    """Its share of all units; 0 if all differ."""
+    part: float
+    """What it adds to the mean difference of all units."""
+
+
+def find_majority(differences: Floats, change: float) -> Majority:
+    """Find the largest group of units within 5 % of the largest `change` of a common value."""
+    x = np.sort(differences)
+    width = 2.0 * NEAR * change * (1.0 + 1e-9)  # rounding must not decide
+    ends = np.searchsorted(x, x + width, side="right")
+    sizes = ends - np.arange(x.size)
+    size = int(sizes.max(initial=0))
+    if size < 2:
+        return Majority(0.0, 0.0)
+    starts = np.flatnonzero(sizes == size)[[0, -1]]  # both, so that signs can be swapped
+    return Majority(size / x.size, float(sum(x[i : i + size].sum() for i in starts)) / 2 / x.size)
 
 
 def pseudo_unit_change(differences: Floats, span: float) -> float:
-    """Change of the pseudo-unit: the largest change times the root of the share of ties.
+    """Change of the pseudo-unit: the largest change times the root of the share of the majority.
 
-    Units with equal differences, most often 0, say little about how others differ; where all are
-    distinct, their variance says all. The square of the largest change is therefore multiplied by
-    the share of ties.
+    Units with nearly equal differences say little about how others differ; where differences are
+    spread out, their variance says all. The square of the largest change is therefore multiplied by
+    the share of the largest group of nearly equal differences.
     """
-    return largest_change(differences, span) * math.sqrt(share_of_ties(differences))
+    change = largest_change(differences, span)
+    return change * math.sqrt(find_majority(differences, change).share)
 
 
 def spread_of_mean(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:

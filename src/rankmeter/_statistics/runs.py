@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from rankmeter._statistics.intervals import (
     FEW_CHANGES,
+    NEAR,
     UNKNOWN,
     Interval,
     TestResult,
     clip_p_value,
     cluster_sums,
+    find_majority,
     largest_change,
-    pseudo_unit_change,
-    share_of_ties,
     spread_of_mean,
     t_quantile,
     t_tail_probability,
@@ -54,17 +54,20 @@ def margin_tests(
     equivalent. A ``relative`` margin is a share of the mean of B, which is as uncertain as that of
     A: the tests are those of ``a - (1 - margin) b`` and ``(1 + margin) b - a``.
 
-    Rare differences say little about their variance. So it is the largest of two, where c is the
-    largest difference of a user, or the ``span`` of the metric while fewer than six users differ
-    (if it is infinite, the range of all values), and r the share of users with the most frequent
-    difference, 0 if all are distinct:
+    Rare differences say little about their variance. So it is the larger of two, where c is the
+    largest change (`largest_change`; if the ``span`` is infinite, it is the range of all values):
 
-    * that of the differences, with 2 r more users, who differ by c;
-    * r times that of a loss of exactly the margin, all of it by users who lose c.
+    * that of the differences, with two more users, who differ by c;
+    * that of losses of c at the margin: those that the mean of all users needs besides the part of
+      the majority, users with nearly equal differences.
 
-    If few users differ and none of them gains, p is at least the binomial probability of so few
-    losers. With ``clusters`` all of this is about the sums of clusters, not about users. NaN for
-    fewer than two users, and where all values are equal and the span is infinite.
+    If few users differ by more than 5 % of c and none of them gains, p is at least the binomial
+    probability of so few losers. With ``clusters`` all of this is about the sums of clusters, not
+    about users. NaN for fewer than two users, and where all values are equal and the span is
+    infinite.
+
+    No test sees a loss that the sample does not contain: with a probability above 5 %, nobody of n
+    users is among less than 3/n of all.
     """
     check_number("margin", margin, above=0)
     a, b = finite_pair(a, b)
@@ -77,35 +80,31 @@ def margin_tests(
     if clusters is not None:
         sums, _ = cluster_sums(changes, clusters)
         changes = sums * (sums.size / a.size)
-    largest, ties = largest_change(changes, span), share_of_ties(changes)
+    largest = largest_change(changes, span)
+    part = find_majority(changes, largest).part
     low, high = (margin * b, margin * b) if relative else (np.full(b.size, margin),) * 2
     return Margins(
         size,
-        _p_value_not_lower(a - b + low, size, changes, largest, ties, clusters),
-        _p_value_not_lower(b - a + high, size, -changes, largest, ties, clusters),
+        _p_value_not_lower(a - b + low, changes, largest, size + part, clusters),
+        _p_value_not_lower(b - a + high, -changes, largest, size - part, clusters),
     )
 
 
 def _p_value_not_lower(
-    values: Floats,
-    size: float,
-    changes: Floats,
-    largest: float,
-    ties: float,
-    clusters: npt.ArrayLike | None,
+    values: Floats, changes: Floats, largest: float, loss: float, clusters: npt.ArrayLike | None
 ) -> float:
-    """One-sided p-value of a mean above 0; a loss of ``size`` has the mean 0."""
+    """One-sided p-value of a mean above 0; at a mean of 0, few users lose the `loss` of all."""
     error = spread_of_mean(values, clusters)
     n = error.units
     if n < 2 or largest == 0.0:
         return math.nan
-    losing = ties * size * (largest - size) / (n - 1)
-    se = math.sqrt(max(error.with_pseudo_unit(largest, PSEUDO_CHANGES * ties).se ** 2, losing))
-    noise = 4 * np.finfo(np.float64).eps * float(np.abs(values).max())
-    p = t_tail_probability(error.mean / se, error.df) if se > noise else float(error.mean <= 0.0)
-    losers = int(np.count_nonzero(changes < 0))
-    if losers < FEW_CHANGES and not np.any(changes > 0):
-        p = max(p, _binomial_tail(losers, n, min(size / largest, 1.0)))
+    loss = min(max(loss, 0.0), largest)
+    losing = loss * (largest - loss) / (n - 1)
+    se = math.sqrt(max(error.with_pseudo_unit(largest, PSEUDO_CHANGES).se ** 2, losing))
+    p = t_tail_probability(error.mean / se, error.df)
+    losers = int(np.count_nonzero(changes < -NEAR * largest))
+    if losers < FEW_CHANGES and not np.any(changes > NEAR * largest):
+        p = max(p, _binomial_tail(losers, n, loss / largest))
     return clip_p_value(p)
 
 
@@ -207,7 +206,7 @@ def crossed_margin_tests(
     changes = a.mean(axis=1) - b.mean(axis=1)
     if math.isinf(span):
         span = float(max(a.max(), b.max()) - min(a.min(), b.min()))
-    change, n = pseudo_unit_change(changes, span), changes.size
+    change, n = largest_change(changes, span), changes.size
     extra = PSEUDO_CHANGES * change * change / (n * (n - 1)) if n > 1 else math.nan
     lower, higher = crossed_variance(a, (1.0 - share) * b), crossed_variance((1.0 + share) * b, a)
     return Margins(
