@@ -14,7 +14,7 @@ from test_statistics_stepdown import compared
 import rankmeter as rm
 from rankmeter._results.differences import Heterogeneity, segment_notes
 from rankmeter._statistics.heterogeneity import heterogeneity_test
-from rankmeter._statistics.intervals import spread_of_mean
+from rankmeter._statistics.intervals import pseudo_unit_change, spread_of_mean
 from rankmeter._statistics.paired_tests import randomization_tests
 from rankmeter._statistics.power import minimum_detectable_share
 from rankmeter._statistics.step_down import Hypotheses, step_down_test
@@ -171,8 +171,8 @@ class TestSegments:
         found = rm.compare_values(values, segments=labels, baseline="old", scale=(0, 1))
         (one,) = found.heterogeneity
         steadied = [
-            spread_of_mean(np.zeros(50)).with_pseudo_unit(1.0),
-            spread_of_mean(gained[~cold]),
+            spread_of_mean(x).with_pseudo_unit(pseudo_unit_change(x, 1.0))
+            for x in (np.zeros(50), gained[~cold])
         ]
         assert (one.statistic, one.p) == heterogeneity_test(steadied)
         assert "not the same for all segments: better in warm" in str(found.headline())
@@ -209,7 +209,9 @@ class TestDetectable:
         """By SciPy: the sum over the differing users, and the hits of the better system."""
         least = minimum_detectable_share(n, changed, alpha=alpha)
         apart, m = max(changed / n, least), np.arange(n + 1)
-        critical = stats.binom.isf(alpha / 2, m, 0.5) + 1
+        critical = stats.binom.isf(alpha / 2, m, 0.5)
+        half = 0.5 * stats.binom.pmf(critical, m, 0.5)
+        critical += stats.binom.sf(critical, m, 0.5) + half > alpha / 2
         better = 0.5 + least / apart / 2
         found = stats.binom.sf(critical - 1, m, better) + stats.binom.cdf(m - critical, m, better)
         assert stats.binom.pmf(m, n, apart) @ found == pytest.approx(0.8, abs=1e-3)

@@ -35,11 +35,12 @@ from rankmeter._statistics.intervals import (
 )
 from rankmeter._statistics.paired_tests import (
     AUTO_LIMIT,
-    EXACT_LIMIT,
+    are_hits,
     cohens_dz,
-    exact_p_value,
+    exact_test,
     paired_t_test,
     paired_test,
+    randomization_name,
     randomization_tests,
     relative_gain,
     wins_ties_losses,
@@ -186,19 +187,19 @@ class _Pair:
         return replace(result, note=note)
 
     def randomization_test(self, p: float, n_resamples: int) -> TestResult:
-        """Run the randomization test, exact if few users differ; `p` is from random flips.
+        """Run the randomization test, exact where that is possible; `p` is from random flips.
 
         For very many users t has the same p as the flips.
         """
         x, y = self.unit_values
-        changed = np.count_nonzero(x != y)
-        if changed > MOST_FLIPPED:
+        exact = exact_test(x, y)
+        if exact is None and np.count_nonzero(x != y) > MOST_FLIPPED:
             return paired_t_test(x, y, confidence=self.setting.confidence)
         n, mean, _ = paired_moments(x, y)
-        if changed <= EXACT_LIMIT:
-            method, p, detail = "randomization (exact)", exact_p_value(x, y), {"exact": 1.0}
-        else:
-            method, seed = "randomization (Monte Carlo)", float(self.setting.seed)
+        method, p = exact or (randomization_name("Monte Carlo"), p)
+        detail = {"exact": 1.0}
+        if exact is None:
+            seed = float(self.setting.seed)
             detail = {"exact": 0.0, "n_resamples": float(n_resamples), "seed": seed}
         return TestResult(method, n, mean, mean, p, detail=detail)
 
@@ -211,13 +212,9 @@ class _Pair:
         return replace(paired_t_test(*self.unit_values), note=note)
 
     def spread_of_differences(self, span: float) -> Spread:
-        """Spread of the differences; without variation, with a pseudo-unit as in an interval."""
-        error = spread_of_mean(self.user_differences, self.group.clusters)
-        noise = 8 * np.finfo(np.float64).eps * float(np.abs(self.unit_differences).max(initial=0.0))
-        return (
-            error
-            if error.se > noise
-            else error.with_pseudo_unit(pseudo_unit_change(self.unit_differences, span))
+        """Spread of the differences, with a pseudo-unit as in an interval."""
+        return spread_of_mean(self.user_differences, self.group.clusters).with_pseudo_unit(
+            pseudo_unit_change(self.unit_differences, span)
         )
 
     def make_difference(self, corrected: _Corrected, family: int) -> Difference:
@@ -350,22 +347,21 @@ class _Pair:
         low, high = self.group.values.scale
         method = corrected.result.method
         flips = "randomization" in method or method.startswith("Wilcoxon")
-        changes = np.abs(self.unit_differences)
-        changed = int(np.count_nonzero(changes))
-        changes = changes.round(12)
-        step = float(changes.max())
+        changed = int(np.count_nonzero(self.unit_differences))
         if self.group.runs:
             crossed = crossed_variance(*self.run_values)
             n = int(crossed.df) + 1
             sd = crossed.se * math.sqrt(n)
         least = minimum_detectable_effect(n, power=POWER, alpha=level) * sd
-        hits = step > 0.0 and changes.min() == 0.0 and bool(np.all(changes * (step - changes) == 0))
+        hits = are_hits(self.unit_differences)
         if flips and (2.0 ** (1 - changed) > level or (hits and changed <= MOST_SUMMED)):
             # An exact test counts the users that differ. More would, if the difference were larger.
             share = minimum_detectable_share(n, changed, power=POWER, alpha=level)
-            least = share * (step if hits else self.value_span)
+            least = share * (
+                float(np.abs(self.unit_differences).max()) if hits else self.value_span
+            )
         elif flips and hits:  # the steps of the test are of one user
-            least += step / n
+            least += float(np.abs(self.unit_differences).max()) / n
         return least if 0.0 < least <= high - low else math.nan
 
 

@@ -150,16 +150,16 @@ def randomization_tests(
 
     1. Two-sided on the absolute mean. With up to 30 differences other than zero, all choices of
        signs are counted; with more, p is (1 + flips that reach the observed difference) /
-       (1 + n_resamples), as in Phipson and Smyth, SAGMB 9 (2010).
+       (1 + n_resamples), as in Phipson and Smyth, SAGMB 9 (2010). Of hits and misses, which have
+       few possible sums, p is McNemar's mid-p, which is binomial and needs no flips (Fagerland,
+       Lydersen and Laake, BMC Medical Research Methodology 13, 2013).
     2. A flip that misses the observed difference by rounding alone reaches it.
     3. Identical systems give p = 1, and fewer than two users NaN.
     4. Beyond one copy of ``scores``, memory stays below 100 MB at any number of users and flips.
     5. User number i meets the i-th coin, so reordering the users moves a drawn p within its Monte
        Carlo error.
-    6. ``mid`` counts half of the signs that equal the observed difference (Lancaster, JASA 56,
-       1961). Hits and misses have few possible sums, so that p is larger than it needs to be: of
-       hits, this is McNemar's mid-p (Fagerland, Lydersen and Laake, BMC Medical Research
-       Methodology 13, 2013). It can reject a little too often.
+    6. ``mid`` counts half of the signs that equal the observed difference, whatever the sizes of
+       the differences are (Lancaster, JASA 56, 1961). It can reject a little too often.
     """
     values = finite_table(scores)
     n, columns = values.shape
@@ -169,22 +169,55 @@ def randomization_tests(
             raise UsageError(f"`pairs` must name two of the {columns} columns each, got {(i, j)}")
     if n < 2:
         return [too_few_users_result("randomization", n) for _ in pairs]
-    changes = [int(np.count_nonzero(values[:, i] != values[:, j])) for i, j in pairs]
-    many_changes = [pair for pair, n in zip(pairs, changes, strict=True) if n > EXACT_LIMIT]
+    found = [exact_test(values[:, i], values[:, j], mid=mid) for i, j in pairs]
+    left = [pair for pair, exact in zip(pairs, found, strict=True) if exact is None]
     options: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "mid": mid}
-    sampled = iter(_sampled_p_values(values, many_changes, **options) if many_changes else ())
-    kind = "mid-p randomization" if mid else "randomization"
+    sampled = iter(_sampled_p_values(values, left, **options) if left else ())
     results = []
-    for (i, j), changed in zip(pairs, changes, strict=True):
+    for (i, j), exact in zip(pairs, found, strict=True):
         difference = paired_moments(values[:, i], values[:, j]).mean
-        if changed > EXACT_LIMIT:
-            method, p = f"{kind} (Monte Carlo)", float(next(sampled))
+        method, p = exact or (randomization_name("Monte Carlo", mid=mid), float(next(sampled)))
+        detail = {"exact": 1.0}
+        if exact is None:
             detail = {"exact": 0.0, "n_resamples": n_resamples, "seed": seed}
-        else:
-            method, p = f"{kind} (exact)", exact_p_value(values[:, i], values[:, j], mid=mid)
-            detail = {"exact": 1.0}
         results.append(TestResult(method, n, difference, difference, p, detail=detail))
     return results
+
+
+def randomization_name(how: str, *, mid: bool = False) -> str:
+    """The name of a randomization test that was carried out by enumeration or by random flips."""
+    return f"{'mid-p ' if mid else ''}randomization ({how})"
+
+
+def exact_test(a: Floats, b: Floats, *, mid: bool = False) -> tuple[str, float] | None:
+    """Name and p-value of the randomization test without random flips; None if it needs them."""
+    if are_hits(a - b):
+        wins, _, losses = wins_ties_losses(a, b, min_difference=0.5 * float(np.abs(a - b).max()))
+        return randomization_name("exact", mid=True), mid_p_of_hits(wins, losses)
+    if np.count_nonzero(a != b) > EXACT_LIMIT:
+        return None
+    return randomization_name("exact", mid=mid), exact_p_value(a, b, mid=mid)
+
+
+def are_hits(differences: Floats) -> bool:
+    """Whether differences are those of hits and misses: 0 for some, one size for all others."""
+    sizes = np.abs(differences)
+    largest = float(sizes.max(initial=0.0))
+    small = sizes <= 1e-12 * largest  # rounding makes no size of its own
+    return bool(
+        small.any() and (small | (sizes >= largest * (1.0 - 1e-12))).all() and largest > 0.0
+    )
+
+
+def mid_p_of_hits(wins: int, losses: int) -> float:
+    """McNemar's mid-p: P(X > k) + P(X < n - k) + half the probability of both ends, k the more."""
+    n, k = wins + losses, max(wins, losses)
+    same = math.exp(
+        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2.0)
+    )
+    more = np.arange(k, min(n, k + 6 * math.isqrt(n) + 60))
+    tail = same * float(np.cumprod((n - more) / (more + 1.0)).sum())
+    return clip_p_value(1.0 - 0.5 * same if wins == losses else 2.0 * tail + same)
 
 
 def exact_p_value(a: Floats, b: Floats, *, mid: bool = False) -> float:

@@ -38,14 +38,14 @@ def minimum_detectable_effect(
 def minimum_detectable_share(
     n: int, changed: float, *, power: float = 0.8, alpha: float = 0.05
 ) -> float:
-    """Smallest true difference of two hit rates that an exact test finds with the given power.
+    """Smallest true difference of two hit rates that the mid-p finds with the given power.
 
     Of n users, a share of ``changed / n`` is a hit for one system alone, or more if the difference
-    is larger. The randomization test of hits and misses is the sign test of these users: its power
-    is summed over their number and over the hits of the better system. NaN if no difference is
-    found often enough.
+    is larger. The randomization test of hits and misses is binomial: its power is summed over the
+    number of these users and over the hits of the better system. NaN if no difference is found
+    often enough.
     """
-    least = 1.0 - math.log2(alpha)  # fewer users than this show nothing
+    least = -math.log2(alpha)  # fewer users than this show nothing
     top = min(max(changed, 2.0 * least + 10.0), float(n))
     size = min(n, int(top + 8.0 * math.sqrt(top)) + 8) + 1
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, n + 1)))])
@@ -53,7 +53,8 @@ def minimum_detectable_share(
     worse = np.maximum(apart - better, 0)
     possible = better <= apart
     ways = np.where(possible, logs[apart] - logs[better] - logs[worse], -np.inf)
-    tail = np.cumsum(np.exp(ways - apart * math.log(2.0))[:, ::-1], axis=1)[:, ::-1]
+    chance = np.exp(ways - apart * math.log(2.0))
+    tail = np.cumsum(chance[:, ::-1], axis=1)[:, ::-1] - 0.5 * chance * (apart < n)
     p = 2.0 * np.take_along_axis(tail, np.maximum(better, worse), axis=1)
     rejects, number = possible & (p <= alpha), np.arange(size)
     choices = logs[n] - logs[number] - logs[n - number]

@@ -11,8 +11,9 @@ same users. The sum of squares does not change with signs, so a flip costs no va
 Differences of few users have a shorter tail than those of many, so equal statistics are not equally
 surprising. Each statistic is therefore measured on the scale of its own flips: as the value of a
 standard normal variable that is exceeded as often (minP). Every difference then has the same share
-of the error. A scale that depends on all flips alike, the observed signs among them, keeps the test
-exact.
+of the error. Hits and misses have few possible sums, so that flips which equal the observed sum
+count half, as in the mid-p of a single difference. A scale that depends on all flips alike, the
+observed signs among them, keeps the test exact.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._statistics.paired_tests import FLIPS, FlippedColumns
+from rankmeter._statistics.paired_tests import FLIPS, FlippedColumns, are_hits
 from rankmeter._statistics.vectors import Floats, finite_table, random_generator
 from rankmeter.errors import InvalidValueError
 from rankmeter.errors._checks import check_fraction, check_integer
@@ -123,6 +124,7 @@ class _ScoreTable:
         first, second = np.array(pairs).T
         rounding = max(len(scores) * 2.0**-51, 1e-13) * (size[first] + size[second])
         self.rounding = rounding * self.scale
+        self.are_hits = [are_hits(scores[:, i] - scores[:, j]) for i, j in pairs]
         changed = np.zeros(len(scores), dtype=bool)
         for i, j in pairs:
             changed |= scores[:, i] != scores[:, j]
@@ -163,8 +165,8 @@ class _Family:
         i, j = part.pairs[pair]
         statistics: Floats = np.abs(sums[i] - sums[j]) * part.scale[pair]
         if part.has_flipped_signs:
-            random = bool(self.n_resamples)
-            result = _normal_scores(statistics, float(part.rounding[pair]), random=random)
+            how = {"random": bool(self.n_resamples), "mid": part.are_hits[pair]}
+            result = _normal_scores(statistics, float(part.rounding[pair]), **how)
         else:
             result = math.erfc(statistics[0] * math.sqrt(0.5)), statistics.astype(np.float32)
         if len(self.kept) < _CELLS // self.n_signs:
@@ -182,17 +184,26 @@ class _Family:
         order = family[np.argsort(observed[family], kind="stable")]
         for number in order:
             np.maximum(largest, self.p_value_and_scores(int(number))[1], out=largest)
-            adjusted[number] = np.mean(largest >= observed[number] * (1.0 - _ROUNDING))
+            adjusted[number] = self._share_of_signs(largest, number)
         adjusted[order[::-1]] = np.maximum.accumulate(adjusted[order[::-1]])
         critical = self._critical_score(largest, level)
         for number in np.flatnonzero(~is_of_family):
             np.maximum(largest, self.p_value_and_scores(int(number))[1], out=largest)
-        single = np.array([np.mean(largest >= z * (1.0 - _ROUNDING)) for z in observed])
+        single = np.array([self._share_of_signs(largest, number) for number in range(m)])
         if not any(part.has_flipped_signs for part, *_ in self.hypotheses):
             adjusted[family] = np.minimum(adjusted[family], adjust_p_values(p[family]))
             single = np.minimum(single, m * p)
         limit = min(max(math.erfc(critical * math.sqrt(0.5)), level / family.size), level)
         return StepDown(p, np.maximum(adjusted, p), np.maximum(single, p), limit, self.n_resamples)
+
+    def _share_of_signs(self, largest: Floats, number: int) -> float:
+        """Share of the signs whose largest score reaches the observed one of a hypothesis."""
+        part, _, pair = self.hypotheses[number]
+        score = self.p_value_and_scores(number)[1][0]
+        reached = float(np.mean(largest >= score * (1.0 - _ROUNDING)))
+        if not part.are_hits[pair]:
+            return reached
+        return 0.5 * (reached + float(np.mean(largest > score * (1.0 + _ROUNDING))))
 
     def _critical_score(self, largest: Floats, level: float) -> float:
         """Critical normal score: larger scores are significant at the level in the family."""
@@ -202,9 +213,12 @@ class _Family:
         return float(top[allowed]) if 0 <= allowed < top.size else math.inf
 
 
-def _normal_scores(statistics: Floats, rounding: float, *, random: bool) -> tuple[float, _Scores]:
+def _normal_scores(
+    statistics: Floats, rounding: float, *, random: bool, mid: bool
+) -> tuple[float, _Scores]:
     """P-value of the first statistic, and normal scores of all statistics, equal for ties.
 
+    With `mid` ties count half.
     If signs are `random`, statistics whose far tail is normal are their own scores, without the
     luck of the draw; those of others also grow in proportion where the ranks end.
     """
@@ -212,20 +226,22 @@ def _normal_scores(statistics: Floats, rounding: float, *, random: bool) -> tupl
     order = np.argsort(statistics)
     ranked = statistics[order]
     first = np.diff(ranked, prepend=-np.inf) > rounding  # of each group of ties
-    reached = n - np.flatnonzero(first)[np.cumsum(first) - 1]
-    counts = np.empty(n, dtype=np.int64)
-    counts[order] = reached
-    scale = _normal_scores_of_counts(n)
-    scores = scale[counts]
+    starts, group = np.flatnonzero(first), np.cumsum(first) - 1
+    reached = n - starts[group]
+    exceeded = n - np.append(starts[1:], n)[group] if mid else reached
+    twice = np.empty(n, dtype=np.int64)
+    twice[order] = reached + exceeded
+    p, scale = float(twice[0]) / (2 * n), _normal_scores_of_counts(2 * n)
+    scores = scale[twice]
     tail = n - math.ceil(_TAIL * n)
     middle = (reached[tail] + np.count_nonzero(ranked > ranked[tail] + rounding)) // 2  # of ties
-    if random and abs(ranked[tail] / scale[middle] - 1.0) < _LUCK:
-        return counts[0] / n, statistics.astype(np.float32)
+    if random and abs(ranked[tail] / scale[2 * middle] - 1.0) < _LUCK:
+        return p, statistics.astype(np.float32)
     if random and ranked[far_rank := n - math.ceil(_FAR * n)] > 0.0:
         extreme = statistics > ranked[far_rank] + rounding
-        longer = statistics[extreme] * (scale[reached[far_rank]] / ranked[far_rank])
+        longer = statistics[extreme] * (scale[2 * reached[far_rank]] / ranked[far_rank])
         scores[extreme] = np.maximum(scores[extreme], longer)
-    return counts[0] / n, scores
+    return p, scores
 
 
 @functools.lru_cache(maxsize=4)
