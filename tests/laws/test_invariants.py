@@ -181,7 +181,7 @@ def check(d, confidence):
         assert d.p <= d.alpha < d.p_adjusted
     if "equivalent" in text:
         assert not math.isnan(d.detectable)
-        assert matches(p_of(text), max(d.p_not_worse, d.p_not_better))
+        assert matches(p_of(text), d.p_equivalent)
 
 
 def check_headline(result):

@@ -92,6 +92,9 @@ class Difference(EqualFields):
     p_not_worse, p_not_better : float
         One-sided, after Holm's correction: small if a is shown not to be worse than b, or not to
         be better, by the margin or more. NaN without a margin.
+    p_equivalent : float
+        The larger of the two before the correction, corrected by Holm's method in a family of its
+        own: small if a and b are shown to differ by less than the margin.
     p_not_worse_alone, p_not_better_alone : float
         The same before the correction: what a gate uses, which does not depend on other systems.
     share_of_runs : float
@@ -132,6 +135,7 @@ class Difference(EqualFields):
     margin: float = math.nan
     p_not_worse: float = math.nan
     p_not_better: float = math.nan
+    p_equivalent: float = math.nan
     p_not_worse_alone: float = math.nan
     p_not_better_alone: float = math.nan
     share_of_runs: float = math.nan
@@ -176,7 +180,7 @@ class Difference(EqualFields):
     @property
     def equivalent(self) -> bool:
         """Whether a and b are shown to differ by less than the margin (two one-sided tests)."""
-        return self.p_not_worse <= self.alpha and self.p_not_better <= self.alpha
+        return self.p_equivalent <= self.alpha
 
     @property
     def verdict(self) -> Verdicts:
@@ -256,10 +260,10 @@ class Difference(EqualFields):
 
     def _equivalence_sentence(self, part: str) -> str:
         """Sentence for a difference that is smaller than the margin."""
-        p = p_equation(max(self.p_not_worse, self.p_not_better))
         return (
             f"{self.a} and {self.b} are equivalent on {self.metric}{part} within "
-            f"±{size_text(self.margin)}: {self.size_with_interval()}, {p} of a larger difference."
+            f"±{size_text(self.margin)}: {self.size_with_interval()}, "
+            f"{p_equation(self.p_equivalent)} of a larger difference."
         )
 
     def _excluded_loss_sentence(self) -> str:

@@ -62,6 +62,8 @@ FEW_CLUSTERS = 30
 """Below this number the variance between clusters is itself uncertain."""
 SKEWED = "so skewed that the interval is too short (use interval=bca, gmr or a median)"
 """A note on values or differences without an upper limit."""
+SKEWED_DIFFERENCES = "so skewed that p can be too small: a few users weigh as much as all others"
+"""A note on differences with limits, whose interval counts large changes that are not seen."""
 FEW_WEIGHTS = 0.1
 """Below this share of the relevant items their effective number is small."""
 MAX_GROUPS = 10

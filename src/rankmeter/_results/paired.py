@@ -21,7 +21,7 @@ from rankmeter._results.differences import (
     difference_seen_from,
 )
 from rankmeter._results.estimates import Estimate, clip_interval, mean_interval
-from rankmeter._results.notes import SKEWED
+from rankmeter._results.notes import SKEWED, SKEWED_DIFFERENCES
 from rankmeter._results.settings import Settings, Values
 from rankmeter._results.wording import group_by_key
 from rankmeter._statistics.heterogeneity import heterogeneity_test
@@ -178,13 +178,14 @@ class _Pair:
         """Test two systems over users × runs; at least one system has several training runs."""
         confidence = self.setting.confidence
         result = crossed_test(*self.run_values, confidence=confidence, change=self.widening_change)
-        runs = zip(self.system_names, self.run_values, strict=True)
-        single = [name for name, values in runs if values.shape[1] == 1]
-        if result.note or not single:
-            return result
-        has = "has one training run" if len(single) == 1 else "have one training run each"
-        note = f"{' and '.join(single)} {has}, whose training variance is not included"
-        return replace(result, note=note)
+        runs = {n: x.shape[1] for n, x in zip(self.system_names, self.run_values, strict=True)}
+        single, notes = [name for name, number in runs.items() if number == 1], []
+        if single:
+            has = "has one training run" if len(single) == 1 else "have one training run each"
+            notes.append(f"{' and '.join(single)} {has}, whose training variance is not included")
+        if 2 in runs.values():
+            notes.append("fewer than 3 training runs: interval and test are rough")
+        return result if result.note else replace(result, note="; ".join(notes))
 
     def randomization_test(self, p: float, n_resamples: int) -> TestResult:
         """Run the randomization test, exact where that is possible; `p` is from random flips.
@@ -251,6 +252,7 @@ class _Pair:
             margin=margins.margin,
             p_not_worse=margins.not_lower,
             p_not_better=margins.not_higher,
+            p_equivalent=float(np.maximum(margins.not_lower, margins.not_higher)),
             p_not_worse_alone=margins.not_lower,
             p_not_better_alone=margins.not_higher,
             better=a if favored > 0 else b if favored < 0 else "",
@@ -291,11 +293,13 @@ class _Pair:
         if self.unit_differences.size < FEW_USERS:
             unit_name = reword("users" if self.group.clusters is None else "clusters")
             return f"only {self.unit_differences.size} {unit_name}: treat differences with caution"
-        low, high = self.group.values.scale
-        by_t = not (
-            self.setting.uses_bootstrap or self.group.values.pooled or math.isfinite(high - low)
-        )
-        return f"differences {SKEWED}" if by_t and is_skewed(self.unit_differences) else ""
+        d, (low, high) = self.unit_differences, self.group.values.scale
+        bounded = math.isfinite(high - low)
+        # Those of hits are as likely of either sign where the means are equal.
+        known = are_hits(d) if bounded else self.setting.uses_bootstrap
+        if self.group.values.pooled or known or not is_skewed(d):
+            return ""
+        return f"differences {SKEWED_DIFFERENCES if bounded else SKEWED}"
 
     def test_against_margin(self) -> Margins:
         """Test whether x is worse, and whether x is better, by the margin; NaN without a margin."""
@@ -707,14 +711,12 @@ def _count_tests(family: Sequence[_Group]) -> int:
 
 
 def _correct_margin_p_values(by_group: dict[int, list[Difference]], indices: Sequence[int]) -> None:
-    """Apply Holm's correction to the tests against a margin, in place, each side separately."""
-    family = [d for index in indices for d in by_group[index]]
-    worse = iter(adjust_p_values([d.p_not_worse for d in family]).tolist())
-    better = iter(adjust_p_values([d.p_not_better for d in family]).tolist())
-    for index in indices:
-        by_group[index] = [
-            replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in by_group[index]
-        ]
+    """Apply Holm's correction to the tests against a margin, in place: each claim is a family."""
+    for name in ("p_not_worse", "p_not_better", "p_equivalent"):
+        family = [getattr(d, name) for index in indices for d in by_group[index]]
+        corrected = iter(adjust_p_values(family).tolist())
+        for index in indices:
+            by_group[index] = [replace(d, **{name: next(corrected)}) for d in by_group[index]]
 
 
 def _scaled_cluster_sums(table: FloatArray, clusters: IntArray) -> FloatArray:

@@ -113,8 +113,8 @@ FEW_CHANGES = 6
 """Differing units below which their differences say little about how large rare ones are."""
 NEAR = 0.05
 """Differences are nearly equal within this share of the largest change on either side."""
-SMALL = 0.001
-"""Share of the span below which a difference is too small to say how large rare ones are."""
+ROUNDING = 1e-5
+"""Share of the span below which differences can be rounding, as in single precision."""
 FEW_UNITS = 30
 """Units of a group below which its variance can be too small by luck."""
 
@@ -152,12 +152,11 @@ class Spread(NamedTuple):
 def largest_change(differences: Floats, span: float) -> float:
     """The largest difference of a unit; at least the span if fewer than six units differ.
 
-    Where the sixth largest difference is small, less than a thousandth of the span, the sample says
-    little, too: between 0 and that, the change falls from the span to the largest difference.
+    Between a sixth difference of 0 and one that cannot be rounding, it falls without a step.
     """
     sizes = np.sort(np.abs(differences))
     sixth = float(sizes[-FEW_CHANGES]) if sizes.size >= FEW_CHANGES else 0.0
-    return max(float(sizes.max(initial=0.0)), span - sixth / SMALL)
+    return max(float(sizes.max(initial=0.0)), span - sixth / ROUNDING)
 
 
 class Majority(NamedTuple):

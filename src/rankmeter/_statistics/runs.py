@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from rankmeter._statistics.intervals import (
     NEAR,
     UNKNOWN,
     Interval,
+    Spread,
     TestResult,
     clip_p_value,
     cluster_sums,
@@ -80,28 +82,40 @@ def margin_tests(
     if clusters is not None:
         sums, _ = cluster_sums(changes, clusters)
         changes = sums * (sums.size / a.size)
+    low, high = (margin * b, margin * b) if relative else (np.full(b.size, margin),) * 2
+    lower, higher = (spread_of_mean(x, clusters) for x in (a - b + low, b - a + high))
+    return _test_both_sides(size, changes, span, lower, higher)
+
+
+def _test_both_sides(
+    size: float,
+    changes: Floats,
+    span: float,
+    lower: Spread,
+    higher: Spread,
+    runs: Sequence[float] = (0.0, 0.0),
+) -> Margins:
+    """Test that A is lower, and higher, by `size`: `runs` are the variances of training runs."""
     largest = largest_change(changes, span)
     part = find_majority(changes, largest).part
-    low, high = (margin * b, margin * b) if relative else (np.full(b.size, margin),) * 2
     return Margins(
         size,
-        _p_value_not_lower(a - b + low, changes, largest, size + part, clusters),
-        _p_value_not_lower(b - a + high, -changes, largest, size - part, clusters),
+        _p_value_not_lower(lower, changes, largest, size + part, runs[0]),
+        _p_value_not_lower(higher, -changes, largest, size - part, runs[1]),
     )
 
 
 def _p_value_not_lower(
-    values: Floats, changes: Floats, largest: float, loss: float, clusters: npt.ArrayLike | None
+    error: Spread, changes: Floats, largest: float, loss: float, runs: float
 ) -> float:
     """One-sided p-value of a mean above 0; at a mean of 0, few users lose the `loss` of all."""
-    error = spread_of_mean(values, clusters)
     n = error.units
     if n < 2 or largest == 0.0:
         return math.nan
     loss = min(max(loss, 0.0), largest)
     losing = loss * (largest - loss) / (n - 1)
-    se = math.sqrt(max(error.with_pseudo_unit(largest, PSEUDO_CHANGES).se ** 2, losing))
-    p = t_tail_probability(error.mean / se, error.df)
+    steadied = error.with_pseudo_unit(largest, PSEUDO_CHANGES).se ** 2
+    p = t_tail_probability(error.mean / math.sqrt(max(steadied, losing) + runs), error.df)
     losers = int(np.count_nonzero(changes < -NEAR * largest))
     if losers < FEW_CHANGES and not np.any(changes > NEAR * largest):
         p = max(p, _binomial_tail(losers, n, loss / largest))
@@ -206,17 +220,9 @@ def crossed_margin_tests(
     changes = a.mean(axis=1) - b.mean(axis=1)
     if math.isinf(span):
         span = float(max(a.max(), b.max()) - min(a.min(), b.min()))
-    change, n = largest_change(changes, span), changes.size
-    extra = PSEUDO_CHANGES * change * change / (n * (n - 1)) if n > 1 else math.nan
-    lower, higher = crossed_variance(a, (1.0 - share) * b), crossed_variance((1.0 + share) * b, a)
-    return Margins(
-        size, *(_p_value_mean_above(crossed, shift, extra) for crossed in (lower, higher))
+    tests = crossed_variance(a, (1.0 - share) * b), crossed_variance((1.0 + share) * b, a)
+    lower, higher = (
+        Spread(test.mean + shift, math.sqrt(test.users), changes.size, test.df + 1.0)
+        for test in tests
     )
-
-
-def _p_value_mean_above(crossed: Crossed, shift: float, extra: float) -> float:
-    """One-sided p-value of a mean above ``-shift``; `extra` is added to its variance."""
-    se = math.sqrt(crossed.users + crossed.runs + extra)
-    if math.isnan(se) or se == 0.0:
-        return math.nan
-    return clip_p_value(t_tail_probability((crossed.mean + shift) / se, crossed.df))
+    return _test_both_sides(size, changes, span, lower, higher, [test.runs for test in tests])
