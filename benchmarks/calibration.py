@@ -49,6 +49,8 @@ from rankmeter._statistics.intervals import (
     wilson_interval,
 )
 from rankmeter._statistics.paired_tests import (
+    are_hits,
+    mid_p_of_hits,
     paired_t_test,
     randomization_test,
     wilcoxon_test,
@@ -86,7 +88,32 @@ def first_or_second(rng, n, systems):
     return np.column_stack([rng.random(n) < 0.2, 0.5 * (rng.random(n) < 0.4)]).astype(float)
 
 
+def few_lose(rng, n, systems):
+    """5 % of the users lose 0.38 and all others gain 0.02, apart from the first system."""
+    change = np.where(rng.random((n, systems)) < 0.05, -0.38, 0.02)
+    return change * (np.arange(systems) > 0)
+
+
+def few_gain(rng, n, systems):
+    """10 % of the users lose 0.09 and 1 % gain 0.9, apart from the first system."""
+    place = rng.random((n, systems))
+    change = np.where(place < 0.1, -0.09, 0.9 * (place > 0.99))
+    return change * (np.arange(systems) > 0)
+
+
+def exponential(rng, n, systems):
+    """Exponential changes of the mean 0, apart from the first system."""
+    return (rng.exponential(0.1, (n, systems)) - 0.1) * (np.arange(systems) > 0)
+
+
 METRICS = {"RR@10": reciprocal_rank, "NDCG@10": ndcg}
+SKEWED = {
+    "RR@10 of other ranks": first_or_second,
+    "5 % lose 0.38, others gain 0.02": few_lose,
+    "10 % lose 0.09, 1 % gain 0.9": few_gain,
+    "exponential": exponential,
+}
+"""Systems with equal means whose users do not differ symmetrically."""
 
 # Every repetition has flips and resamples of its own: one set of them has luck of its own.
 PAIRED = {
@@ -336,24 +363,27 @@ class MinP:
     """
 
     def __init__(self, tables, signs):
-        rows = []
+        rows, hits = [], []
         for (scores, pairs), own in zip(tables, signs, strict=True):
             first, second = np.array(pairs).T
             norm = np.sqrt(np.square(scores[:, first] - scores[:, second]).sum(axis=0))
             norm[norm == 0] = np.inf
             sums = np.vstack([scores.sum(axis=0), own @ scores])
             rows.append(np.abs(sums[:, first] - sums[:, second]) / norm)
-        statistics = np.concatenate(rows, axis=1)
-        columns = [self._scores(column) for column in statistics.T]
+            hits += [are_hits(scores[:, i] - scores[:, j]) for i, j in pairs]
+        statistics, self.mid = np.concatenate(rows, axis=1), np.array(hits)
+        columns = [self._scores(*column) for column in zip(statistics.T, hits, strict=True)]
         self.p = np.array([p for p, _ in columns])
         self.scores = np.stack([scores for _, scores in columns], axis=1)
         self.largest = self.scores.max(axis=1)
 
     @staticmethod
-    def _scores(x):
+    def _scores(x, mid):
         """The p of the first statistic, and all as normal scores: by rank, if not normal."""
         n, ranked = x.size, np.sort(x)
         reached = n - np.searchsorted(ranked, x * (1 - 1e-9))
+        if mid:
+            reached = 0.5 * (reached + n - np.searchsorted(ranked, x * (1 + 1e-9), "right"))
         p, tail = reached[0] / n, ranked[n - math.ceil(0.01 * n)]
         share = (np.mean(x >= tail * (1 - 1e-9)) + np.mean(x > tail * (1 + 1e-9))) / 2
         if abs(tail / scipy.stats.norm.isf(max(share, 1 / n) / 2) - 1) < 0.05:
@@ -370,7 +400,9 @@ class MinP:
     def single(self):
         """p adjusted in a single step; the smallest is that of the step-down test, too."""
         top = np.sort(self.largest)
-        return 1 - np.searchsorted(top, self.scores[0] * (1 - 1e-6)) / top.size
+        reached = 1 - np.searchsorted(top, self.scores[0] * (1 - 1e-6)) / top.size
+        more = 1 - np.searchsorted(top, self.scores[0] * (1 + 1e-6), "right") / top.size
+        return np.maximum(np.where(self.mid, 0.5 * (reached + more), reached), self.p)
 
     @functools.cached_property
     def adjusted(self):
@@ -378,8 +410,10 @@ class MinP:
         order, adjusted = np.argsort(-self.scores[0]), np.empty(self.p.size)
         left = np.maximum.accumulate(self.scores[:, order[::-1]], axis=1)[:, ::-1]
         steps = (left >= self.scores[0, order] * (1 - 1e-6)).mean(axis=0)
+        more = (left > self.scores[0, order] * (1 + 1e-6)).mean(axis=0)
+        steps = np.where(self.mid[order], 0.5 * (steps + more), steps)
         adjusted[order] = np.maximum.accumulate(steps)
-        return adjusted
+        return np.maximum(adjusted, self.p)
 
 
 def shared_signs(rng, n, repetitions):
@@ -505,8 +539,9 @@ def print_tests(repetitions, rng):
         print_table(f"{name}: share of p ≤ 0.05", columns)
 
     print("## Systems with equal means that differ otherwise\n")
-    columns = {f"{n} users": rejections(first_or_second, n, repetitions // 5, rng) for n in USERS}
-    print_table("share of p ≤ 0.05", columns)
+    for name, simulate in SKEWED.items():
+        columns = {f"{n} users": rejections(simulate, n, repetitions // 5, rng) for n in USERS}
+        print_table(f"{name}: share of p ≤ 0.05", columns)
 
 
 def print_intervals(repetitions, rng):
@@ -552,6 +587,12 @@ def print_families(repetitions, rng):
             for name, simulate in chosen.items():
                 columns[f"{systems}: {name}"] = family(make, simulate, 200, systems, few, rng)
         print_table(f"200 users, {words}: any claim", columns, digits=3)
+    columns = {
+        name: family(equal_systems, simulate, n, 7, few, rng)
+        for n in (100, 300)
+        for name, simulate in ((f"{n} users: {name}", SKEWED[name]) for name in list(SKEWED)[1:])
+    }
+    print_table("7 systems with equal means, skewed differences: any claim", columns, digits=3)
 
 
 def chosen_populations():
@@ -583,6 +624,7 @@ def print_segments(repetitions, rng):
         f"equal: {name}": segment_claims(simulate, 600, 3, [0] * 10, few, rng)
         for name, simulate in chosen.items()
     }
+    columns["equal means, exponential"] = segment_claims(exponential, 600, 2, [0] * 10, few, rng)
     designs = {
         "one of three harmed, others gain": (2, [-0.2, 0.1, 0.1]),
         "one of six gains": (2, [0.25, 0, 0, 0, 0, 0]),
@@ -645,6 +687,11 @@ def changes(better, worse, sizes=(1.0,)):
     return simulate
 
 
+def jitter_and_losers(rng, n, share, jitter=0.01, gain=0.0):
+    """A share of the users loses 0.6, all others have a jitter around a gain."""
+    return np.where(rng.random(n) < share, -0.6, rng.normal(gain, jitter, n))
+
+
 DIFFERENCES = {
     "hit rate 1 %, 10 % of hits move": changes(0.002, 0.001),
     "hit rate 5 %, 10 % move": changes(0.008, 0.004),
@@ -655,6 +702,9 @@ DIFFERENCES = {
     "NDCG, 60 %": correlated(sparse(0.60, 4), 0.3),
     "RR steps, 4 % gain": changes(0.04, 0.01, (1.0, 0.5, 1 / 3, 0.25, 0.2)),
     "dense": lambda rng, n: rng.normal(0.01, 0.1, n),
+    "exponential": lambda rng, n: exponential(rng, n, 2)[:, 1],
+    "jitter, 5 % lose": lambda rng, n: jitter_and_losers(rng, n, 0.05),
+    "more jitter, 5 % lose": lambda rng, n: jitter_and_losers(rng, n, 0.05, 0.03),
 }
 
 
@@ -732,6 +782,50 @@ def print_differences(repetitions, rng):
         print_table(f"{n} users: share that covers the difference", columns, digits=3)
 
 
+def print_agreement(repetitions, rng):
+    """What it would cost to take the interval and the test of a difference from one method."""
+    print("## One method for interval and test\n")
+    few = repetitions // 5
+    sparse_ndcg = np.random.default_rng(0).beta(1, 3, 10_000)
+    designs = {
+        "hits, 6 % differ": (0.03, 0.03, {100: (0.07, 0.01), 300: (0.05, 0.02)}, (1.0,)),
+        "RR steps, 10 %": (0.05, 0.05, {100: (0.1, 0.02), 300: (0.07, 0.03)}, STEPS),
+        "NDCG, 40 %": (0.2, 0.2, {100: (0.35, 0.2), 300: (0.28, 0.2)}, sparse_ndcg),
+    }
+    for n in (100, 300):
+        columns = {}
+        for name, (better, worse, unequal, sizes) in designs.items():
+            for words, shares in (("equal", (better, worse)), ("not equal", unequal[n])):
+                truth = (shares[0] - shares[1]) * np.mean(sizes)
+                simulate = changes(*shares, sizes)
+                columns[f"{words}: {name}"] = agreement(simulate, n, few, rng, truth)
+        print_table(f"{n} users: share of the samples", columns, digits=3)
+
+
+def agreement(simulate, n, repetitions, rng, truth):
+    """Differences found, and intervals that cover, by three pairs of a test and an interval."""
+    counts = Counter()
+    for start in range(0, repetitions, 50):
+        signs = 1.0 - 2.0 * rng.integers(0, 2, (n, RESAMPLES))
+        for _ in range(min(50, repetitions - start)):
+            x = simulate(rng, n)
+            (low, high), total, flipped = steadied(x), x.sum(), x @ signs
+            p = np.mean(np.append(np.abs(flipped) >= abs(total) * (1 - 1e-9), True))
+            if are_hits(x):
+                p = mid_p_of_hits(np.count_nonzero(x > 0), np.count_nonzero(x < 0))
+            # The means of the flipped and of all other users are where a flip equals the data.
+            number = signs.sum(axis=0)
+            ends = np.sort([(total - flipped) / (n - number), (total + flipped) / (n + number)], 0)
+            allowed = math.floor(LEVEL * (RESAMPLES + 1)) - 1
+            least, most = np.sort(ends[0])[allowed], np.sort(ends[1])[-1 - allowed]
+            counts["**test by flips (default)**: found"] += p <= LEVEL
+            counts["**t with one more user (default)**: covers"] += low <= truth <= high
+            counts["t with one more user as the test: found"] += not low <= 0 <= high
+            counts["inverted flips as the interval: covers"] += least <= truth <= most
+            counts["defaults that disagree"] += (p <= LEVEL) == (low <= 0 <= high)
+    return {name: (count / repetitions, repetitions) for name, count in counts.items()}
+
+
 MARGINS = (
     (30, 0.1),
     (50, 0.1),
@@ -767,15 +861,53 @@ def print_margins(repetitions, rng):
         "30 % of users differ": lambda m: changes(0.15 - m / 2, 0.15 + m / 2),
         "only losers, steps of RR": lambda m: changes(0.0, m / step, STEPS),
         "3 losers to 1 winner, RR": lambda m: changes(m / 2 / step, 1.5 * m / step, STEPS),
+        "jitter of 0.01, losers of 0.6": lambda m: (
+            lambda rng, n: jitter_and_losers(rng, n, m / 0.6)
+        ),
+        "jitter of 0.03, losers of 0.6": lambda m: (
+            lambda rng, n: jitter_and_losers(rng, n, m / 0.6, 0.03)
+        ),
+        "all gain 0.01, losers of 0.6": lambda m: (
+            lambda rng, n: jitter_and_losers(rng, n, (m + 0.01) / 0.61, 0.0, 0.01)
+        ),
     }
     for words, make in boundary.items():
         columns = {f"n {n}, margin {m}": margin_claims(make(m), n, m, few, rng) for n, m in MARGINS}
         print_table(f"{words}, the loss is the margin: wrong claims", columns, digits=3)
-    columns = {
-        f"n {n}, margin {m}": margin_claims(changes(0.03, 0.03), n, m, few, rng)
-        for n, m in ((100, 0.05), (300, 0.05), (1000, 0.02), (1000, 0.01), (5000, 0.005))
+    equal = {
+        "6 % of users differ": (
+            changes(0.03, 0.03),
+            ((100, 0.05), (300, 0.05), (1000, 0.02), (1000, 0.01), (5000, 0.005)),
+        ),
+        "dense, standard deviation 0.1": (
+            lambda rng, n: rng.normal(0.0, 0.1, n),
+            ((30, 0.05), (100, 0.02), (100, 0.03), (1000, 0.01), (5000, 0.005)),
+        ),
     }
-    print_table("equal systems, 6 % of users differ: true claims", columns, digits=3)
+    for words, (simulate, sizes) in equal.items():
+        columns = {f"n {n}, margin {m}": margin_claims(simulate, n, m, few, rng) for n, m in sizes}
+        print_table(f"equal systems, {words}: true claims", columns, digits=3)
+    print_equivalence(repetitions, rng)
+
+
+def print_equivalence(repetitions, rng):
+    """Any wrong claim of equivalence among systems that differ from a baseline by the margin."""
+    few, columns = repetitions // 5, {}
+    for n, margin in ((600, 0.05), (2000, 0.03)):
+        claims = Counter()
+        for _ in range(few):
+            p = []
+            for side in (1, -1) * 10:
+                x = side * changes(0.05, 0.05 + margin)(rng, n)
+                p.append(margin_tests(x, np.zeros(n), margin, span=1.0)[1:])
+            p = np.array(p)
+            claims["**the larger p, in one family (default)**"] += np.any(
+                adjust_p_values(p.max(axis=1)) <= LEVEL
+            )
+            sides = np.column_stack([adjust_p_values(side) for side in p.T])
+            claims["each side in a family of its own"] += np.any(sides.max(axis=1) <= LEVEL)
+        columns[f"n {n}, margin {margin}"] = {name: (c / few, few) for name, c in claims.items()}
+    print_table("20 systems, half at each margin: any is equivalent", columns, digits=3)
 
 
 def print_few(repetitions, rng):
@@ -915,6 +1047,7 @@ def at_the_limit(rate=0.5, longest=20):
 CURVES = {
     "hit rate 5 %": first_hits(0.05),
     "hit rate 20 %": first_hits(0.20),
+    "hit rate 8 %, 12 ranks alike": first_hits(0.08, 0.0, 12),
     "recall": graded("recall", 0.15),
     "NDCG": graded("NDCG", 0.15),
     "precision": graded("precision", 0.3),
@@ -989,8 +1122,9 @@ def print_sizes(repetitions, rng):
         ):
             changed = rng.binomial(n, share, repetitions)
             wins = rng.binomial(changed, 0.5 + 0.5 * difference / share)
-            fewer = np.minimum(wins, changed - wins)
-            p = 2 * scipy.stats.binom.cdf(fewer, np.maximum(changed, 1), 0.5)
+            fewer, tried = np.minimum(wins, changed - wins), np.maximum(changed, 1)
+            p = 2 * scipy.stats.binom.cdf(fewer, tried, 0.5)
+            p -= scipy.stats.binom.pmf(fewer, tried, 0.5)
             found[name] = (np.mean(p <= LEVEL), repetitions)
         columns[f"{share:.0%} differ, by {difference:g}"] = found
     print_table("hits and misses: power, promised 0.8", columns, digits=3)
@@ -1040,6 +1174,7 @@ PARTS = {
     "segments": print_segments,
     "unequal": print_unequal,
     "differences": print_differences,
+    "agreement": print_agreement,
     "margins": print_margins,
     "few": print_few,
     "levels": print_levels,

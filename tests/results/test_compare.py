@@ -12,6 +12,7 @@ import pytest
 
 import cases
 import rankmeter as rm
+from rankmeter._results.curves import _longest_best_k
 from rankmeter.errors import ColumnError, DataError, RankmeterWarning, UsageError
 
 # Reference page c.3: the values of twelve users under three systems.
@@ -501,7 +502,7 @@ class TestCurves:
         found = rm.curve(rankings, truth, "recall", 12)
         ks = [found.smallest_good_k(share)["rankings"] for share in (0.5, 0.2, 0.05, 0.001)]
         assert ks == sorted(ks)
-        assert ks[0] < ks[-1] <= found.best_k()["rankings"]
+        assert ks[0] < ks[-1]
         best = rm.evaluate(rankings, truth, f"recall@{found.best_k()['rankings']}")
         best = best.per_user[best.per_user.columns[1]].to_numpy()
         short = rm.evaluate(rankings, truth, f"recall@{ks[1]}").per_user[:, 1].to_numpy()
@@ -511,13 +512,13 @@ class TestCurves:
             found.smallest_good_k(1.5)
 
     @staticmethod
-    def first_hits(ranks, metric="hr", tolerance=0.05):
-        """The smallest good k of 20, of users with one hit each, at these ranks."""
+    def first_hits(ranks, metric="hr", tolerance=0.05, longest=20):
+        """The smallest good k of lists, of users with one hit each, at these ranks."""
         truth = {u: {"x"} for u in range(len(ranks))}
-        lists = {u: [f"z{i}" for i in range(1, 21)] for u in truth}
+        lists = {u: [f"z{i}" for i in range(1, longest + 1)] for u in truth}
         for user, rank in enumerate(ranks):
             lists[user][rank - 1 : rank] = ["x"] if rank else []
-        found = rm.curve(lists, truth, metric, 20).smallest_good_k(tolerance=tolerance)
+        found = rm.curve(lists, truth, metric, longest).smallest_good_k(tolerance=tolerance)
         return found["rankings"]
 
     def test_few_users_without_a_loss_show_no_shorter_list(self):
@@ -533,6 +534,31 @@ class TestCurves:
         ranks = [1] * 3 + [2] * 2 + [0] * 25
         assert self.first_hits(ranks, "precision") is None
         assert self.first_hits(ranks * 200, "precision") == 1
+
+    @pytest.mark.parametrize("hits", [1, 3, 5, 8])
+    @pytest.mark.parametrize("rank", [2, 11, 19, 20])
+    def test_a_list_that_adds_nothing_in_the_sample_is_tested(self, hits, rank):
+        """The best lists are equal: a loss between them is not seen, and not excluded."""
+        assert self.first_hits([rank] * hits + [0] * (200 - hits), tolerance=0.03) == 20
+        assert self.first_hits([rank] * hits + [0] * (200 - hits), "rr", tolerance=0.03) == 20
+
+    def test_best_lists_that_differ_by_rounding_are_equal(self):
+        values = np.tile([0.0, 0.5, 0.7, 0.7], (40, 1))
+        values[:, 3] -= 1e-16 * np.arange(40)
+        means = {k: float(x.mean()) for k, x in enumerate(values.T, 1)}
+        assert means[4] < means[3]
+        assert _longest_best_k(means, increasing=True) == 4
+        assert _longest_best_k({k: -m for k, m in means.items()}, increasing=False) == 4
+        assert _longest_best_k({1: math.nan, 2: 0.5, 3: 0.4}, increasing=True) == 2
+        assert _longest_best_k({1: math.nan, 2: math.nan}, increasing=True) == 2
+
+    @pytest.mark.parametrize("n", [60, 200])
+    def test_ranks_that_are_alike_need_the_whole_list(self, n):
+        """Hits of 8 % of the users at ranks 1 to 12: each shorter list loses 8 % or more."""
+        rng = np.random.default_rng(n)
+        ranks = np.where(rng.random((30, n)) < 0.08, rng.integers(1, 13, (30, n)), 0)
+        found = [self.first_hits(one, tolerance=0.03, longest=12) for one in ranks if one.any()]
+        assert np.mean([k < 12 for k in found]) <= 0.06
 
     def test_wrong_answers_about_cutoffs_are_rare(self):
         """Hits at power-law ranks: lists of fewer than 17 items lose more than 5 %."""

@@ -7,10 +7,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from test_statistics_stepdown import compared
 
 import rankmeter as rm
 from command_line import rankmeter
+from rankmeter._statistics.step_down import adjust_p_values
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -50,6 +52,20 @@ class TestAnswers:
         plain = compared(self.values, baseline="s01", margin=0.01, correction="none")
         for d, alone in zip(self.found.differences, plain.differences, strict=True):
             assert d.p_not_worse >= alone.p_not_worse
+
+    def test_equivalence_is_a_family_of_its_own(self):
+        """Systems at both margins: no side alone is corrected for the other."""
+        rng, noise = np.random.default_rng(3), 0.035 * norm.ppf((np.arange(200) + 0.5) / 200)
+        changes = [rng.permutation(noise) + 0.0044 * side for side in (-1, 1) * 3]
+        base = 0.2 + 0.6 * rng.random(200)
+        values = np.column_stack([base, *(base + change for change in changes)])
+        found = compared(values, baseline="s00", margin=0.01).differences
+        alone = [max(d.p_not_worse_alone, d.p_not_better_alone) for d in found]
+        assert [d.p_equivalent for d in found] == pytest.approx(adjust_p_values(alone).tolist())
+        sides = [max(d.p_not_worse, d.p_not_better) for d in found]
+        assert all(d.p_equivalent >= p for d, p in zip(found, sides, strict=True))
+        assert any(d.p_equivalent > 0.05 >= p for d, p in zip(found, sides, strict=True))
+        assert all(d.equivalent == (d.p_equivalent <= 0.05) for d in found)
 
     def test_the_margin_is_shown(self):
         assert self.found.settings["margin"] == "0.01"

@@ -1,4 +1,4 @@
-"""Users who differ by almost nothing are as users who do not differ: margins, intervals, segments."""
+"""Users who differ by almost nothing count as users who do not differ."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def interval(x, span=1.0):
 
 
 def losers_and_jitter(n, losers, size, loss=0.6, gain=0.0):
-    """Changes of n users, spread evenly around a gain, of whom some lose much."""
+    """Changes of n users, spread evenly around a gain; some lose much."""
     x = gain + size * stats.norm.ppf((np.arange(n) + 0.5) / n)
     x[np.arange(losers) * (n // max(losers, 1))] = -loss
     return x
@@ -166,3 +166,30 @@ def test_the_gate_of_a_deep_metric_waits_for_more_users():
     (d,) = rm.compare_values(values, baseline="prod", margin=0.05, scale=(0, 1)).differences
     assert d.verdict == "undecided"
     assert d.p_not_worse_alone > 0.05
+
+
+@pytest.mark.parametrize("scale", [(0, 1), None])
+@pytest.mark.parametrize(
+    ("changes", "noted"),
+    [
+        (np.repeat([0.02, -0.38], [98, 2]), True),
+        (np.repeat([0.02, -0.02], [60, 40]), False),
+        (np.random.default_rng(0).normal(0.02, 0.1, 100), False),
+    ],
+)
+def test_skewed_differences_are_noted_for_bounded_metrics_too(changes, noted, scale):
+    values = {"n": 0.5 + changes, "p": np.full(changes.size, 0.5)}
+    (d,) = rm.compare_values(values, scale=scale).differences
+    assert ("so skewed that" in d.note) == noted
+    if scale and noted:
+        assert d.note == (
+            "differences so skewed that p can be too small: a few users weigh as much as all others"
+        )
+
+
+def test_hits_that_only_gain_are_not_noted():
+    """Where hit rates are equal, either sign is as likely: p holds, however skewed they look."""
+    values = {"n": np.repeat([1.0, 0.0], [9, 91]), "p": np.zeros(100)}
+    (d,) = rm.compare_values(values, scale=(0, 1)).differences
+    assert d.note == ""
+    assert d.p == pytest.approx(2.0**-9)

@@ -37,6 +37,11 @@ class TestPublic:
         assert said in " ".join(found.table().notes)
         both = rm.compare({"A": runs, "B": runs[:2]}, self.truth, "rr", relevant=">0")
         assert "one training run" not in " ".join(both.table().notes)
+        rough = "fewer than 3 training runs: interval and test are rough"
+        assert rough not in d.note
+        assert both.differences[0].note == rough
+        two = rm.compare({"A": runs[:2], "B": runs[2]}, self.truth, "rr", relevant=">0")
+        assert two.differences[0].note == f"{said}; {rough}"
         assert found.curve("rr", 2).frame.height == 4
 
     def test_runs_that_differ_need_more_runs(self):

@@ -134,7 +134,7 @@ def sample_size(
     Notes
     -----
     By the power of the paired t test, which that of the randomization test approaches. For hits and
-    misses that is an exact test of counts, whose power is summed. Pilots: Sakai, Information
+    misses that is the binomial mid-p, whose power is summed. Pilots: Sakai, Information
     Retrieval Journal 19 (2016); their upper limit is ``sd √(df / χ²)``, for shares that of Clopper
     and Pearson.
 

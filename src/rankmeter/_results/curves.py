@@ -113,7 +113,8 @@ class Curve(Result):
         (1995). The sample may have missed users who lose most, so the variance of the loss counts
         two more of them, half of them as gains, with the largest change seen. Where fewer than six
         users differ, that is the one of the next shorter list, or else the span of the metric. The
-        variance is at least that of a loss of exactly the tolerance by users who lose so much.
+        variance is at least that of a loss of exactly the tolerance by users who lose so much. If
+        several lists are equally good, the longest one is the best.
 
         Raises
         ------

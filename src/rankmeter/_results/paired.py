@@ -26,6 +26,7 @@ from rankmeter._results.settings import Settings, Values
 from rankmeter._results.wording import group_by_key
 from rankmeter._statistics.heterogeneity import heterogeneity_test
 from rankmeter._statistics.intervals import (
+    ROUNDING,
     Spread,
     TestResult,
     is_skewed,
@@ -213,9 +214,11 @@ class _Pair:
         return replace(paired_t_test(*self.unit_values), note=note)
 
     def spread_of_differences(self, span: float) -> Spread:
-        """Spread of the differences, with a pseudo-unit as in an interval."""
+        """Spread of the differences; without variation, with a pseudo-unit as in an interval."""
+        d = self.unit_differences
+        variation = float(np.abs(d - d.mean()).max()) / ROUNDING
         return spread_of_mean(self.user_differences, self.group.clusters).with_pseudo_unit(
-            pseudo_unit_change(self.unit_differences, span)
+            max(pseudo_unit_change(d, span) - variation, 0.0)
         )
 
     def make_difference(self, corrected: _Corrected, family: int) -> Difference:
@@ -252,7 +255,7 @@ class _Pair:
             margin=margins.margin,
             p_not_worse=margins.not_lower,
             p_not_better=margins.not_higher,
-            p_equivalent=float(np.maximum(margins.not_lower, margins.not_higher)),
+            p_equivalent=max(margins.not_lower, margins.not_higher),
             p_not_worse_alone=margins.not_lower,
             p_not_better_alone=margins.not_higher,
             better=a if favored > 0 else b if favored < 0 else "",
@@ -364,8 +367,6 @@ class _Pair:
             least = share * (
                 float(np.abs(self.unit_differences).max()) if hits else self.value_span
             )
-        elif flips and hits:  # the steps of the test are of one user
-            least += float(np.abs(self.unit_differences).max()) / n
         return least if 0.0 < least <= high - low else math.nan
 
 

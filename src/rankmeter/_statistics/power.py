@@ -76,12 +76,11 @@ def detectable_share_of_many(
 ) -> float:
     """Smallest detectable share if a `share` of the n users differs, also for many such users.
 
-    Where more than `MOST_SUMMED` users differ, by the t test and one user more, because an
-    exact test of counts has steps.
+    Where more than `MOST_SUMMED` users differ, by the t test.
     """
     if share * n <= MOST_SUMMED:
         return minimum_detectable_share(n, share * n, power=power, alpha=alpha)
-    return minimum_detectable_effect(n, sd=math.sqrt(share), power=power, alpha=alpha) + 1.0 / n
+    return minimum_detectable_effect(n, sd=math.sqrt(share), power=power, alpha=alpha)
 
 
 @cache

@@ -11,9 +11,9 @@ same users. The sum of squares does not change with signs, so a flip costs no va
 Differences of few users have a shorter tail than those of many, so equal statistics are not equally
 surprising. Each statistic is therefore measured on the scale of its own flips: as the value of a
 standard normal variable that is exceeded as often (minP). Every difference then has the same share
-of the error. Hits and misses have few possible sums, so that flips which equal the observed sum
-count half, as in the mid-p of a single difference. A scale that depends on all flips alike, the
-observed signs among them, keeps the test exact.
+of the error. A scale that depends on all flips alike, the observed signs among them, keeps the test
+exact. Hits and misses have few possible sums: flips that equal the observed one count half, as in
+the mid-p of a single difference.
 """
 
 from __future__ import annotations
