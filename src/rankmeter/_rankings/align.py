@@ -74,9 +74,8 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     user = codes.encode(rankings.users)
     in_rankings[user] = True
     if isinstance(rankings.rows, CountedRows):
-        counts, positive = rankings.rows.counts_at(user, truth)
         candidate_counts = count_known_candidates(
-            counts, positive, choices, (truth.relevant, truth.others)
+            *rankings.rows.counts_at(user, truth), choices, (truth.relevant, truth.others)
         )
     else:
         ranking = _create_ranking(rankings.rows, rankings, user, truth, listing)

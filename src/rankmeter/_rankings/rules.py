@@ -191,12 +191,13 @@ class _Rules:
         Items that count each time that they are ranked do so in the ideal of a ranking, too.
         """
         judged, scope = self.judged, self.judged.choices.scope
+        if scope == "all":
+            return judged.relevant, judged.others
         found = self.marks.position
+        assert found is not None
         if scope == "appended":  # all of them, and further occurrences
             _, first = np.unique(found, return_index=True)
             found = np.append(np.arange(judged.code.size), np.delete(found, first))
-        if scope == "all" or (scope == "appended" and found.size == judged.code.size):
-            return judged.relevant, judged.others
         user, gain = judged.code[found], judged.gain[found]
         item = None if judged.item is None else judged.item[found]
         return perfect_hits(user, gain, judged.codes.n, judged.choices, item)

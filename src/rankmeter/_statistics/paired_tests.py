@@ -191,8 +191,10 @@ def randomization_name(how: str, *, mid: bool = False) -> str:
 
 def exact_test(a: Floats, b: Floats, *, mid: bool = False) -> tuple[str, float] | None:
     """Name and p-value of the randomization test without random flips; None if it needs them."""
-    if are_hits(a - b):
-        wins, _, losses = wins_ties_losses(a, b, min_difference=0.5 * float(np.abs(a - b).max()))
+    d = a - b
+    if are_hits(d):
+        limit = 0.5 * np.abs(d).max()  # smaller ones are rounding
+        wins, losses = int(np.count_nonzero(d > limit)), int(np.count_nonzero(d < -limit))
         return randomization_name("exact", mid=True), mid_p_of_hits(wins, losses)
     if np.count_nonzero(a != b) > EXACT_LIMIT:
         return None
