@@ -161,8 +161,8 @@ def test_cold_users_with_rounding_do_not_make_segments_differ():
 def test_the_gate_of_a_deep_metric_waits_for_more_users():
     """Of 100 queries two lose all, 44 move by 0.0005 and 54 tie: exactly, p is 0.118."""
     x = np.concatenate([[-1.0, -1.0], np.full(44, 0.0005), np.zeros(54)])
-    values = {"new": 0.99 + 0.001 * np.arange(100) % 0.01 + x.clip(-0.9), "prod": None}
-    values["prod"] = values["new"] - x.clip(-0.9)
+    prod = 0.98 + 0.001 * np.arange(100) % 0.01
+    values = {"new": prod + x.clip(-0.9), "prod": prod}
     (d,) = rm.compare_values(values, baseline="prod", margin=0.05, scale=(0, 1)).differences
     assert d.verdict == "undecided"
     assert d.p_not_worse_alone > 0.05

@@ -84,7 +84,7 @@ def step_down_test(
     """Test all hypotheses of all tables as one family.
 
     With up to 13 users whose values differ, all choices of signs are counted. Otherwise flips are
-    drawn; if an adjusted p is so close to the level that another seed could decide otherwise,
+    drawn; if a p of the family is so close to the level that another seed could decide otherwise,
     ten times as many, unless the tables are large. For more than 100,000 differing users of a table
     the sums under flips are drawn from their normal limit, which has the same correlations.
     """
@@ -99,7 +99,8 @@ def step_down_test(
     result = family.compute_p_values(level)
     error = 3.0 * math.sqrt(level * (1.0 - level) / n_resamples)
     cells = sum(part.scores.size for part in blocks)
-    if cells <= _BORDERLINE_CELLS and np.any(np.abs(result.adjusted - level) < error):
+    decisions = np.append(result.adjusted, result.single)
+    if cells <= _BORDERLINE_CELLS and np.any(np.abs(decisions - level) < error):
         n_resamples = 10 * (n_resamples + 1) - 1
         family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
         result = family.compute_p_values(level)
