@@ -34,7 +34,7 @@ class Exemption:
             return False
         known = {**dict(cell.levels()), "what": violation.what}
         known |= {f"own.{name}": value for name, value in form.options}
-        known["cut"] = form.k is not None or bool(form.spec.at)
+        known["cut"] = form.k is not None or bool(form.spec.at) or "depth" in cell.given
         defaults = {f"own.{o.name}": o.default for o in form.spec.options.values()}
         known = {**defaults, **known}
         return all(known.get(name) in levels for name, levels in self.when.items())
@@ -120,6 +120,14 @@ EXCEPTIONS = (
         "The metric at the mean rank is not the mean of the metric",
         "guide/ties.md",
     ),
+    Exemption(
+        f"{ORDERS} {CHANCE}",
+        "*",
+        "an item of negative gain is relevant with gains=all: it is first where it is worst",
+        {"ties": ("optimistic", "pessimistic"), "data": ("negative",), "gains": ("all",)},
+        "items of negative gain",
+        "guide/ties.md",
+    ),
     # -- conditional on what was found -----------------------------------------------------
     Exemption(
         ENDS,
@@ -179,6 +187,13 @@ EXCEPTIONS = (
         PAIRS,
         "items below the depth are not candidates",
         {"depth": (1, 2, 4)},
+    ),
+    Exemption(
+        f"{RISES}",
+        "fallout",
+        "items below the depth are not candidates",
+        {"depth": (1, 2, 4), "own.n_items": (None,)},
+        "candidates",
     ),
     Exemption(
         f"{ENDS} {LOSES}",
@@ -249,5 +264,12 @@ EXCEPTIONS = (
         f"{LOSES} {ORDERS}",
         "g",
         "a hit changes how much the ideal ranking had gained at the next",
+    ),
+    Exemption(
+        IDEAL,
+        "g",
+        "an ideal item counts as a gain of 1 at least, so smaller gains do not reach 1",
+        {"gains": ("1:0.5 2:1 3:4",), "what": ("best",)},
+        "at least 1 per item",
     ),
 )

@@ -156,6 +156,11 @@ def is_legal(levels: Mapping[str, Any]) -> bool:
             return False
     if depth is not None and ties == "expected":
         return False
+    if depth is not None and levels.get("scope") == "appended" and door is not None:
+        if DOORS[door].of_scores:
+            return False
+    if not can_share_ranks(levels):
+        return False
     if levels.get("gains") == "above" and levels.get("relevant") == "any":
         return False
     if law is not None:
@@ -169,6 +174,28 @@ def is_legal(levels: Mapping[str, Any]) -> bool:
         if chosen & facts.ignores:
             return False
     return not (family.startswith("lists") and ties is not None and ties not in ORDERED)
+
+
+def can_share_ranks(levels: Mapping[str, Any]) -> bool:
+    """Whether metrics that need an order have values where tied items share a rank.
+
+    All metrics with a cutoff do: they refuse two hits at one rank.
+    """
+    if levels.get("ties") not in SHARED:
+        return True
+    if levels.get("k") is None and levels.get("depth") is None:
+        return True
+    if levels.get("data", "single") not in ("single", "apart") or "duplicates" in levels:
+        return False
+    several = levels.get("relevant") == "any" or levels.get("gains") == "all"
+    ties_all = levels.get("scope") == "appended" or levels.get("law") in SEVERAL_TIED
+    if levels.get("data") == "single" and several:
+        return False
+    return not ties_all or (levels.get("data") != "apart" and not several)
+
+
+SEVERAL_TIED = ("constant_scores_do_not_beat_chance",)
+"""Laws in which all items of a user are tied."""
 
 
 def factors() -> dict[str, tuple[Any, ...]]:
@@ -361,6 +388,8 @@ REFUSED: dict[tuple[Any, ...], set[Metric]] = collections.defaultdict(set)
 """What was refused before, by door and tie rule: whatever the data."""
 WHATEVER_THE_DATA = ("ties", "tied", "paired tests", "which scores and ranks", "keep='values'")
 """Words of the reasons for that."""
+BY_DATA = "needs an order of tied items"
+"""Words of a reason that only data with several hits at one rank give."""
 
 
 @dataclass
@@ -409,7 +438,7 @@ class Trial:
             if not isinstance(error, RankmeterError):
                 cell = replace(self.cell, ties=choices.get("ties", self.cell.ties))
                 self.found.append(Violation(cell, form, "error", self.refused[form], world))
-            elif any(word in str(error) for word in WHATEVER_THE_DATA):
+            elif BY_DATA not in str(error) and any(w in str(error) for w in WHATEVER_THE_DATA):
                 known.add(form)
         self.forms = tuple(form for form in self.forms if form not in self.refused)
         answers = [
@@ -599,25 +628,49 @@ def lies_in_its_range(t: Trial) -> None:
 
 
 def expanded(world: World, choices: Mapping[str, Any]) -> tuple[World, np.ndarray]:
-    """Every order of the tied items as a user of its own, and the user that it comes from."""
+    """Every order of the tied items as a user of its own, and the user that it comes from.
+
+    With ``scope="appended"`` the rules are applied: of the pooled items, those to the depth are
+    followed by the other judged items, in each of their orders.
+    """
+    appends, pool = choices.get("scope") == "appended", choices.get("pool") == "judged"
+    depth = choices.get("depth") if appends else None
     owners, scores = [], []
     for row in range(len(world.users)):
-        own = world.scores[row]
-        if choices.get("scope") == "appended":
-            if choices.get("pool") == "judged":
-                own = np.where(world.gains[row] >= 0, own, np.nan)
-            own = np.where(np.isnan(own) & ~np.isnan(world.gains[row]), -9.0, own)
-        ranked = [int(i) for i in np.argsort(-own, kind="stable") if own[i] == own[i]]
-        groups = [[*same] for _, same in itertools.groupby(ranked, key=lambda i: own[i])]
-        for order in itertools.product(*(itertools.permutations(group) for group in groups)):
-            new = np.full_like(own, np.nan)
-            for at_rank, item in enumerate(itertools.chain(*order)):
-                new[item] = own[item] * 100.0 - at_rank * (0.1 if own[item] > 0 else 1.0)
-            owners.append(row)
-            scores.append(new)
+        own, judged = world.scores[row], ~np.isnan(world.gains[row])
+        if pool:
+            judged &= world.gains[row] >= 0
+        if appends and pool:
+            own = np.where(judged, own, np.nan)
+        for ranked in orders_of(own):
+            kept = ranked[:depth]
+            missed = [int(i) for i in np.flatnonzero(judged) if i not in kept]
+            for tail in itertools.permutations(missed) if appends else [()]:
+                new = np.full_like(own, np.nan)
+                for at_rank, item in enumerate(kept):
+                    new[item] = own[item] * 100.0 - at_rank * (0.1 if own[item] > 0 else 1.0)
+                new[[*tail]] = -1_000.0 - np.arange(len(tail))
+                owners.append(row)
+                scores.append(new)
     owner = np.array(owners, dtype=int)
     big = world.take(owner, users=1_000 + np.arange(owner.size))
     return replace(big, scores=np.array(scores).reshape(-1, world.scores.shape[1])), owner
+
+
+def orders_of(scores: np.ndarray) -> Iterator[tuple[int, ...]]:
+    """Every order of the ranked items, which falling scores leave open."""
+    ranked = [int(i) for i in np.argsort(-scores, kind="stable") if scores[i] == scores[i]]
+    groups = [[*same] for _, same in itertools.groupby(ranked, key=lambda i: scores[i])]
+    for order in itertools.product(*(itertools.permutations(group) for group in groups)):
+        yield tuple(itertools.chain(*order))
+
+
+def every_order(t: Trial, world: World) -> tuple[Answer, np.ndarray]:
+    """The answer for every order of the tied items, and the user that it comes from."""
+    appends = t.cell.given.get("scope") == "appended"
+    applied = dict.fromkeys(("scope", "pool", "depth")) if appends else {}
+    big, owner = expanded(world, t.choices)
+    return t.ask(big, ties="item", door="dict", **applied), owner
 
 
 def over_orders(values: np.ndarray, owner: np.ndarray, n: int) -> dict[str, np.ndarray]:
@@ -644,9 +697,7 @@ def constant_scores_do_not_beat_chance(t: Trial) -> None:
     same = np.where(np.isnan(t.world.scores), np.nan, 1.0)
     world = replace(t.world, scores=same, again=(), twice=())
     got = t.ask(world)
-    over = {"scope": None, "pool": None} if t.cell.given.get("scope") == "appended" else {}
-    big, owner = expanded(world, t.choices)
-    every = t.ask(big, ties="item", door="dict", **over)
+    every, owner = every_order(t, world)
     got, every = paired(got, every)
     chance = over_orders(every.values, owner, len(world.users))["mean"]
     sign = got.increasing
@@ -659,9 +710,7 @@ def lies_between_the_orders(t: Trial) -> None:
     """`expected` is the mean over all orders; bounds bound, and all other rules lie between."""
     world = replace(t.world, again=(), twice=())
     got = t.ask(world)
-    over = {"scope": None, "pool": None} if t.cell.given.get("scope") == "appended" else {}
-    big, owner = expanded(world, t.choices)
-    every = t.ask(big, ties="item", door="dict", **over)
+    every, owner = every_order(t, world)
     got, every = paired(got, every)
     some = over_orders(every.values, owner, len(world.users))
     best = np.where(got.increasing > 0, some["high"], some["low"])
@@ -794,6 +843,8 @@ def nothing_beats_the_ideal_ranking(t: Trial) -> None:
     if t.cell.k is not None or free:
         return
     alone = replace(before, scores=np.where(positive, top, np.nan), listed=positive.any(axis=1))
+    if t.cell.given.get("scope") == "appended":  # nothing that is not relevant
+        alone = replace(alone, gains=np.where(positive, before.gains, np.nan))
     pure = t.ask(alone)
     fixed = [form for form in pure.forms if _reaches_its_best(form)]
     pure = pure.only(fixed)

@@ -133,6 +133,7 @@ LEVELS_OF_GAINS = {
     "graded": [0.0, 1.0, 1.0, 2.0, 3.0],
     "negative": [-1.0, 0.0, 1.0, 2.0],
     "single": [0.0],  # and one item of gain 1
+    "apart": [0.0, 1.0, 1.0, 2.0, 3.0],  # of tied items one at most is judged
 }
 
 
@@ -149,6 +150,9 @@ def make(rng: np.random.Generator, n_users: int, data: str, *, few: bool = False
     if data == "single":
         one = np.nan_to_num(scores, nan=-9.0) + 5.0 * rng.random(shape)
         gains[np.arange(n_users), one.argmax(axis=1)] = 1.0
+    if data == "apart":
+        tied = (scores[:, :, None] == scores[:, None, :]) & ~np.isnan(gains)[:, None, :]
+        gains = np.where(np.tril(tied, -1).any(axis=2), np.nan, gains)
     listed, asked = rng.random(n_users) > 0.05, rng.random(n_users) > 0.05
     if few:
         listed[:] = asked[:] = True
@@ -346,6 +350,11 @@ class Door:
     repeats: bool = False  # whether an item can come twice
     demotes: bool = False  # whether a hit can be lost only by moving it down
     by_user: bool = True
+
+    @property
+    def of_scores(self) -> bool:
+        """Whether it takes scores of all items, which are no lists."""
+        return self.call in (by_scores, by_evaluate_scores) or self.input == "batches"
 
 
 DOORS = {

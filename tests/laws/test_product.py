@@ -16,6 +16,7 @@ from product import (
     CUTOFFS,
     LAWS,
     OPTIONS,
+    SHARED,
     Cell,
     Trial,
     all_pairs,
@@ -85,22 +86,43 @@ def test_every_value_of_a_choice_is_tried_or_cannot_break_a_law():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("data", ["single", "apart", "graded"])
 @pytest.mark.parametrize("ties", ALL_TIES)
-def test_every_metric_has_a_value_under_each_tie_rule_that_it_takes(ties):
+def test_every_metric_has_a_value_under_each_tie_rule_that_it_takes(ties, data):
     """A refusal is legal in a cell; but not everywhere."""
     rng = np.random.default_rng(1)
-    wanted = {
+    allowed = {
         name
         for name, spec in METRICS.items()
         if (ties in ORDERED if spec.of_lists else ties != "expected" or spec.open_ties)
     }
-    variants = {name: legal_variants(name) for name in sorted(wanted)}
+    wanted = {
+        name
+        for name in allowed
+        if data != "graded" or ties not in SHARED or ties in METRICS[name].shared
+    }
+    variants = {name: legal_variants(name) for name in sorted(allowed)}
     forms = (Metric(name)(**own[at]) for name, own in variants.items() for at in (0, -1))
-    world, forms = of_one_item(make(rng, 40, "single")), tuple(dict.fromkeys(forms))
-    one = Trial(Cell("lies_in_its_range", ties), rng, world, forms)
+    world, forms = make(rng, 40, data), tuple(dict.fromkeys(forms))
+    if data == "single":
+        world = of_one_item(world)
+    one = Trial(Cell("lies_in_its_range", ties, data=data), rng, world, forms)
     got = one.ask(one.world)
     numbers = zip(got.forms, got.mean.tolist(), strict=True)
     assert {form.name for form, mean in numbers if not math.isnan(mean)} == wanted, one.refused
+
+
+@pytest.mark.parametrize("ties", SHARED)
+def test_cells_in_which_tied_items_share_a_rank_have_metrics_with_cutoffs(ties):
+    """Almost all metrics need an order there; their cells have data that give it."""
+    cut = [cell for cell in design() if cell.ties == ties and cell.k is not None]
+    computed, asked = set(), set()
+    for number, cell in enumerate(cut):
+        one = trial(cell, number, 20, most=1)
+        asked |= {form.name for form in (*one.forms, *one.refused) if form.k}
+        computed |= {form.name for form in one.forms if form.k}
+    assert cut
+    assert asked - computed == set()
 
 
 # ---------------------------------------------------------------------------------------------
