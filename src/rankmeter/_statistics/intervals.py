@@ -152,11 +152,14 @@ class Spread(NamedTuple):
 def largest_change(differences: Floats, span: float) -> float:
     """The largest difference of a unit; at least the span if fewer than six units differ.
 
-    Between a sixth difference of 0 and one that cannot be rounding, it falls without a step.
+    Units differ by more than 5 % of the largest difference, and by more than rounding. Between a
+    sixth difference of 0 and of that size it falls without a step.
     """
     sizes = np.sort(np.abs(differences))
+    largest = float(sizes.max(initial=0.0))
     sixth = float(sizes[-FEW_CHANGES]) if sizes.size >= FEW_CHANGES else 0.0
-    return max(float(sizes.max(initial=0.0)), span - sixth / ROUNDING)
+    least = max(NEAR * largest, ROUNDING * span)
+    return max(largest, span - sixth * span / least if least else 0.0)
 
 
 class Majority(NamedTuple):
