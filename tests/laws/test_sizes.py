@@ -201,3 +201,9 @@ def test_a_size_below_the_items_of_one_user_is_an_error_of_the_metric():
         UsageError, match="a user has 3 items, ranked or relevant, but n_items is 2"
     ):
         hits(ranked, 2, n_items=2)
+
+
+def test_a_rank_below_all_items_is_refused():
+    with pytest.raises(rm.errors.UsageError, match="50 items, ranked or relevant, but n_items is"):
+        rm.evaluate_ranks([1, 50, 3], "accuracy@5", n_items=10)
+    assert rm.evaluate_ranks([1, 50, 3], "accuracy@5", n_items=60)["accuracy@5"].mean < 1

@@ -85,7 +85,7 @@ def score_queries(plan: Plan, queries: Queries, ids: Ids | None = None) -> Score
     errors = dict(scores.errors)
     for entry in plan.metrics:
         size = passed_size(plan, entry)
-        if size is not None and queries.sized and entry.label not in errors:
+        if size is not None and entry.label not in errors:
             try:
                 check_n_items(aligned(entry.alignment).hits, None, size)
             except UsageError as error:
@@ -140,6 +140,9 @@ def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
     for entry in plan.metrics:
         if entry.spec.of_lists or entry.spec.needs_hit_items:
             raise scores.errors[entry.label]
+        error = scores.errors.get(entry.label)
+        if error is not None and error.option == "n_items":
+            raise error
         values, other_values = scores.values[entry.label], other.values[entry.label]
         if entry.label in scores.errors or not np.array_equal(values, other_values, equal_nan=True):
             raise UsageError(

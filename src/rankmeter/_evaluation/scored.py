@@ -132,7 +132,8 @@ def evaluate_scores(
 
     Notes
     -----
-    Ties: where a row can have several true items, values are the expectation over all orders of
+    Ties: where the form of `target` lets a row have several true items (labels, a mask, lists, ids
+    in several columns), values are the expectation over all orders of
     tied items, ``expected``. Where each row has one, or with ``each=True``, the default is
     ``realistic``: a tied target has the mean of its best and its worst rank, so that at a cutoff
     equal scores can have more than chance. ``item`` orders by column. Scores are compared in their

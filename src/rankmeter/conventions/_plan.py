@@ -534,7 +534,7 @@ def _stand_in_message(entry: MetricPlan, name: str, word: str) -> str:
     )
     absent = (
         f", or say what a missed item counts: {metric}(absent=next)"
-        if "absent" in entry.spec.options
+        if dict(entry.metric.options).get("absent") == "undefined"
         else ""
     )
     return (

@@ -34,7 +34,7 @@ def auc(
     Parameters
     ----------
     n_items : int, optional
-        Number of candidates of each user, at least those ranked or relevant. Without it the
+        Number of items that could be ranked, the same ones for each user. Without it the
         candidates are the ranked items and the relevant ones: right for rankings of all candidates,
         while for short lists the value depends on their length.
     absent : {"random", "last"}
@@ -163,7 +163,7 @@ def lauc(
     Parameters
     ----------
     n_items : int or None
-        Number of candidates of each user, at least those in the top k or relevant. With ``none``
+        Number of items that could be ranked, the same ones for each user. With ``none``
         only the top k count: its hits against its other items. A user without a hit then has 0, and
         one with only hits 1.
     absent : {"random", "last"}
@@ -319,7 +319,7 @@ def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) 
     Parameters
     ----------
     n_items : int, optional
-        Number of candidates of each user, as in `auc`.
+        Number of items that could be ranked, as in `auc`.
 
     Notes
     -----

@@ -89,7 +89,7 @@ def fallout(
     Parameters
     ----------
     n_items : int or None
-        Number of candidates of each user, at least those in the top k or relevant; ``none`` takes
+        Number of items that could be ranked, the same ones for each user; ``none`` takes
         the ranked items, also those below k.
 
     Notes

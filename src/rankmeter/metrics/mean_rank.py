@@ -124,7 +124,7 @@ def percentile_rank(
     Parameters
     ----------
     n_items : int, optional
-        Number of candidates of each user, at least those ranked or relevant. Without it the
+        Number of items that could be ranked, the same ones for each user. Without it the
         candidates are the ranked items and the relevant ones.
     gain : {"binary", "linear"}
         The weight of a relevant item: 1, or its gain.
