@@ -606,9 +606,9 @@ def accumulator(
     Notes
     -----
     Ties are ``expected`` by default where the targets of a row can be several, and ``realistic``
-    where they are one, as in `rankmeter.evaluate_scores`; all batches must have one form. The result does
-    not depend on the order of the batches. With
-    ``moments`` sums are exact, so that means differ from those of the values by rounding alone.
+    where they are one, as in `rankmeter.evaluate_scores`; all batches must have one form. The
+    result does not depend on the order of the batches. With ``moments`` sums are exact, so that
+    means differ from those of the values by rounding alone.
 
     Examples
     --------
