@@ -48,12 +48,13 @@ ORDERS = "lies_between_the_orders"
 CHANCE = "constant_scores_do_not_beat_chance"
 RANGE = "lies_in_its_range"
 
+SHARED = ("realistic", "rounded", "together")
 BY_CHANCE = "adjusted_hits amr amri amrr zhits zmr zmrr"
 OF_FOUND = "mean_rank last_rank median_rank gmr hmr relevance_position"
 PAIRS = "auc gauc lauc opa pauc percentile_rank"
 WEIGHTED = "ips snips stratum_recall"
 FACTS = "judged unjudged n_nonrelevant n_ranked n_hits rbp_residual "
-FACTS += "utility_residual expected_depth"
+FACTS += "utility_residual"
 
 EXCEPTIONS = (
     # -- who is averaged, and what can be found --------------------------------------------
@@ -85,7 +86,7 @@ EXCEPTIONS = (
         LOSES,
         "*",
         "a user whose last row is lost has no ranking, and is not averaged",
-        {"users": ("ranked",), "what": ("mean",)},
+        {"users": ("ranked",), "what": ("mean",), "door": ("frame", "disk")},
         "those with a ranking (``ranked``)",
         "choices",
     ),
@@ -121,12 +122,44 @@ EXCEPTIONS = (
         "guide/ties.md",
     ),
     Exemption(
+        CHANCE,
+        "r_precision rndcg",
+        "the number of relevant items is a cutoff, and the mean rank can be within it",
+        {"ties": ("realistic", "rounded")},
+        "The metric at the mean rank is not the mean of the metric",
+        "guide/ties.md",
+    ),
+    Exemption(
+        LOSES,
+        "rr rr_all",
+        "tied hits share the mean rank of their tie: without one of them the others rise",
+        {"ties": SHARED, "cut": (False,)},
+        "can assign ranks that no actual order produces",
+        "guide/ties.md",
+    ),
+    Exemption(
         f"{ORDERS} {CHANCE}",
         "*",
         "an item of negative gain is relevant with gains=all: it is first where it is worst",
         {"ties": ("optimistic", "pessimistic"), "data": ("negative",), "gains": ("all",)},
         "items of negative gain",
         "guide/ties.md",
+    ),
+    Exemption(
+        f"{ORDERS} {CHANCE}",
+        "*",
+        "an item of negative gain is relevant with any gain: it is first where it is worst",
+        {"ties": ("optimistic", "pessimistic"), "data": ("negative",), "relevant": ("any",)},
+        "items of negative gain",
+        "guide/ties.md",
+    ),
+    Exemption(
+        f"{IDEAL} {LOSES}",
+        "*",
+        "what the depth cuts is appended in the order of items, where a hit can be above others",
+        {"depth": (1, 2, 4), "scope": ("appended",)},
+        "appends some",
+        "choices",
     ),
     # -- conditional on what was found -----------------------------------------------------
     Exemption(
@@ -142,6 +175,13 @@ EXCEPTIONS = (
         OF_FOUND,
         "only relevant items that were found have a rank: those that are lost do not count",
         said="found|without a hit|(first|last) relevant",
+    ),
+    Exemption(
+        ENDS,
+        "mean_rank",
+        "an item more pushes an appended hit below the cutoff, where it is not found",
+        {"scope": ("appended",), "k": (1, 2, 3, 5)},
+        "found|without a hit|(first|last) relevant",
     ),
     Exemption(
         f"{LOSES} {RISES} {IDEAL} {ORDERS}",
@@ -163,17 +203,25 @@ EXCEPTIONS = (
         "hits",
     ),
     Exemption(
-        f"{RISES} {LOSES} {IDEAL}",
+        f"{RISES} {LOSES} {IDEAL} {ORDERS}",
         "lauc",
         "without the size of the catalogue the items of the top are the candidates",
         {"own.n_items": (None,)},
+        "can raise it",
+    ),
+    Exemption(
+        f"{IDEAL} {LOSES}",
+        "ndcg",
+        "its ideal has one item for each that is ranked: a shorter list has a smaller one",
+        {"own.ideal": ("ones",), "k": (None,)},
+        "one item per ranked item",
     ),
     Exemption(
         IDEAL,
         "rbp",
         "divided by the weights of the list, which are fewer in a shorter list",
         {"own.normalize": (True,)},
-        "n_ranked",
+        "fewer ranks",
     ),
     # -- the length of the list, and the candidates ----------------------------------------
     Exemption(
@@ -189,7 +237,13 @@ EXCEPTIONS = (
         {"depth": (1, 2, 4)},
     ),
     Exemption(
-        f"{RISES}",
+        IDEAL,
+        "pauc",
+        "if all items to the depth are relevant, there are no pairs, and the value is undefined",
+        {"depth": (1, 2, 4), "undefined": ("zero",)},
+    ),
+    Exemption(
+        RISES,
         "fallout",
         "items below the depth are not candidates",
         {"depth": (1, 2, 4), "own.n_items": (None,)},
@@ -245,25 +299,42 @@ EXCEPTIONS = (
         "a fact about the list or its judgments, not how good it is",
     ),
     Exemption(
-        f"{RISES} {LOSES} {IDEAL} {ORDERS} {ENDS} {CHANCE}",
+        f"{RISES} {LOSES} {ORDERS} {ENDS}",
         "infap",
-        "an estimate: the judged items above a hit decide what it is expected to be worth",
-        said="expected",
+        "an estimate: the judged items above a hit decide what unjudged ones are worth",
+        {"data": ("negative",)},
+        "can lower",
+    ),
+    Exemption(
+        CHANCE,
+        "expected_depth",
+        "a reader who finds small gains first can stop earlier than by other orders",
+        {
+            "data": ("negative",),
+            "ties": ("pessimistic",),
+            "gains": ("1:0.5 2:1 3:4",),
+            "own.model": ("bpm",),
+        },
     ),
     Exemption(
         f"{RISES} {ORDERS}",
         "ndcg_rel",
         "a hit that moves up past one of larger gain is compared with another ideal",
+        said="can lower",
     ),
     Exemption(
         f"{LOSES} {RISES} {IDEAL}",
         "utility_rate",
         "a gain per item that is read: a reader who finds less reads on",
+        {"own.model": ("bpm",)},
+        "reads on",
     ),
     Exemption(
-        f"{LOSES} {ORDERS}",
+        f"{LOSES} {ORDERS} {RISES} {CHANCE}",
         "g",
         "a hit changes how much the ideal ranking had gained at the next",
+        {"data": ("graded", "negative", "apart")},
+        "can raise",
     ),
     Exemption(
         IDEAL,

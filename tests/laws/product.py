@@ -156,9 +156,9 @@ def is_legal(levels: Mapping[str, Any]) -> bool:
             return False
     if depth is not None and ties == "expected":
         return False
-    if depth is not None and levels.get("scope") == "appended" and door is not None:
-        if DOORS[door].of_scores:
-            return False
+    cuts_and_appends = depth is not None and levels.get("scope") == "appended"
+    if cuts_and_appends and door is not None and DOORS[door].of_scores:
+        return False
     if not can_share_ranks(levels):
         return False
     if levels.get("gains") == "above" and levels.get("relevant") == "any":
@@ -840,7 +840,7 @@ def nothing_beats_the_ideal_ranking(t: Trial) -> None:
     free = {n: v for n, v in t.cell.given.items() if n in ("depth", "aggregate", "undefined")}
     if t.cell.given.get("relevant") == "any" or t.cell.given.get("gains") == "all":
         return  # items of gain 0 are relevant, too
-    if t.cell.k is not None or free:
+    if t.cell.k is not None or free or not positive.any():
         return
     alone = replace(before, scores=np.where(positive, top, np.nan), listed=positive.any(axis=1))
     if t.cell.given.get("scope") == "appended":  # nothing that is not relevant

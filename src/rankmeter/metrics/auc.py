@@ -178,9 +178,10 @@ def lauc(
     Notes
     -----
     Everything below the top k is in a random order, or with ``absent=last`` the relevant items are
-    below all others. With ``chosen=k`` it is below 0 if k exceeds the
-    catalogue. If nothing is irrelevant, a hit counts as 1. Sources: Schröder, Thiele and Lehner,
-    UCERSTI 2011; implicit, RePlay and Elliot, which differ in the options.
+    below all others. With ``chosen=k`` it is below 0 if k exceeds the catalogue. If nothing is
+    irrelevant, a hit counts as 1. With ``n_items=none`` the loss of a hit can raise it, since only
+    the items of the top k are compared. Sources: Schröder, Thiele and Lehner, UCERSTI 2011;
+    implicit, RePlay and Elliot, which differ in the options.
 
     Examples
     --------

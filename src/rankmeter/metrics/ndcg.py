@@ -281,7 +281,8 @@ def ndcg_rel(hits: Hits) -> FloatArray:
     -----
     It is to NDCG what average precision is to precision. At the rank of each hit the DCG so far is
     divided by the ideal DCG so far; for a relevant item that was not found, the DCG of the whole
-    ranking is divided by that of the whole ideal one. Only positive gains count as relevant.
+    ranking is divided by that of the whole ideal one. Only positive gains count as relevant. A hit
+    that moves up past one of larger gain can lower the value: there the ideal DCG is another.
     Source: ``ndcg_rel`` of trec_eval.
 
     Examples
@@ -365,7 +366,8 @@ def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray
     Each hit counts gain / log2(2 + C - S), where S is the gain down to it, and C what an ideal
     ranking has gained there, with at least 1 per item; the sum is divided by all that can be
     gained. With ``binary`` gains C - S is the number of items above that are not relevant. It
-    combines qualities of `ap` and `ndcg`. Source: ``G`` and ``binG`` of trec_eval.
+    combines qualities of `ap` and `ndcg`. With different gains the loss of a hit can raise the
+    value, as it changes C - S of the others. Source: ``G`` and ``binG`` of trec_eval.
 
     Examples
     --------

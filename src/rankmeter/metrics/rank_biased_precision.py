@@ -60,7 +60,8 @@ def rbp(
         Largest possible gain, which no gain may exceed: a gain g counts as g / max_gain.
     normalize : bool
         Whether to divide by the largest possible sum of weights: that of the first
-        ``min(n_relevant, n_ranked, k)`` ranks.
+        ``min(n_relevant, n_ranked, k)`` ranks. A shorter ranking is divided by the weights of
+        fewer ranks, and can so exceed the ideal one if gains differ.
 
     Notes
     -----

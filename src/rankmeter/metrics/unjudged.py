@@ -206,8 +206,9 @@ def infap(
     -----
     The precision expected at a hit of rank r is (1 + p · (relevant + ε) / (relevant + nonrelevant +
     2ε)) / r, where p counts the items above it that are in the pool, and the ratio is over those of
-    them that are judged. If the whole pool was judged it is `ap` but for ε. Source: Yilmaz and
-    Aslam, CIKM 2006, as in trec_eval.
+    them that are judged. If the whole pool was judged it is `ap` but for ε. Otherwise a hit that
+    moves up can lower the value, as the unjudged items below it then lose by the new ratio. Source:
+    Yilmaz and Aslam, CIKM 2006, as in trec_eval.
 
     Examples
     --------

@@ -92,8 +92,9 @@ def utility_rate(
     Σ V g / Σ V, where V of a rank is the probability that the reader reaches it: the product of
     the probabilities of going on from all ranks above. Items below the ranking have no gain.
     Reading ends at rank k, or 1,000. An option that does not act on the model must have its
-    default. Source: Moffat, Bailey, Scholer and Thomas, TOIS 2017; Azzopardi, Mackenzie and
-    Moffat, ICTIR 2021 (``nerr``); cwl_eval.
+    default. With ``bpm`` a hit that moves up can lower the value: a reader who finds less reads
+    on, to more gains. Source: Moffat, Bailey, Scholer and Thomas, TOIS 2017; Azzopardi, Mackenzie
+    and Moffat, ICTIR 2021 (``nerr``); cwl_eval.
 
     Examples
     --------
