@@ -353,7 +353,7 @@ class Door:
 
     @property
     def of_scores(self) -> bool:
-        """Whether it takes scores of all items, which are no lists."""
+        """Whether it takes scores of all items instead of lists."""
         return self.call in (by_scores, by_evaluate_scores) or self.input == "batches"
 
 
