@@ -243,7 +243,7 @@ EXCEPTIONS = (
         {"depth": (1, 2, 4), "undefined": ("zero",)},
     ),
     Exemption(
-        RISES,
+        f"{RISES} {ORDERS} {CHANCE}",
         "fallout",
         "items below the depth are not candidates",
         {"depth": (1, 2, 4), "own.n_items": (None,)},

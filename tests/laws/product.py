@@ -232,7 +232,7 @@ def design(seed: int = 0) -> tuple[Cell, ...]:
     """Cells in which every two levels that can be together are together at least once."""
     rng = np.random.default_rng(seed)
     every, open_pairs, cells = factors(), all_pairs(), []
-    todo = sorted(open_pairs, key=repr)
+    todo = sorted((sorted(pair, key=repr) for pair in open_pairs), key=repr)
     rng.shuffle(todo)  # type: ignore[arg-type]
     degree: dict[tuple[str, Any], set[tuple[str, Any]]] = collections.defaultdict(set)
     for pair in open_pairs:
@@ -241,7 +241,7 @@ def design(seed: int = 0) -> tuple[Cell, ...]:
         degree[b].add(a)
     plain = [name for name in every if name not in OPTIONS]
     for pair in todo:
-        if pair not in open_pairs:
+        if frozenset(pair) not in open_pairs:
             continue
         levels = dict(pair)
         for name in map(str, (*rng.permutation(plain), *rng.permutation([*OPTIONS]))):
