@@ -52,7 +52,7 @@ from rankmeter._statistics.paired_tests import (
     are_hits,
     mid_p_of_hits,
     paired_t_test,
-    randomization_test,
+    randomization_tests,
     wilcoxon_test,
 )
 from rankmeter._statistics.runs import crossed_test, margin_tests
@@ -104,6 +104,11 @@ def few_gain(rng, n, systems):
 def exponential(rng, n, systems):
     """Exponential changes of the mean 0, apart from the first system."""
     return (rng.exponential(0.1, (n, systems)) - 0.1) * (np.arange(systems) > 0)
+
+
+def randomization_test(a, b, **drawn):
+    """The randomization test of one pair."""
+    return randomization_tests(np.column_stack([a, b]), [(0, 1)], **drawn)[0]
 
 
 METRICS = {"RR@10": reciprocal_rank, "NDCG@10": ndcg}

@@ -22,7 +22,7 @@ import time
 import numpy as np
 import scipy
 
-from rankmeter._statistics.paired_tests import randomization_test, randomization_tests
+from rankmeter._statistics.paired_tests import randomization_tests
 
 
 def scores(users, columns):
@@ -50,10 +50,10 @@ def rankmeter_all_pairs(options):
 
 
 def rankmeter_one_pair(options):
-    a, b = scores(options.users, options.metrics + 1)[:, [0, options.metrics]].T
+    table = scores(options.users, options.metrics + 1)
     start = time.perf_counter()
-    p = randomization_test(a, b, n_resamples=options.flips).p
-    return time.perf_counter() - start, p
+    (result,) = randomization_tests(table, [(0, options.metrics)], n_resamples=options.flips)
+    return time.perf_counter() - start, result.p
 
 
 def scipy_one_pair(options):

@@ -201,7 +201,7 @@ class TestEdges:
         ("arguments", "message"),
         [
             ({"baseline": "z"}, "`baseline` must be one of"),
-            ({"test": "magic"}, "'mid-p'"),
+            ({"test": "magic"}, "'wilcoxon'"),
             ({"correction": "magic"}, "'holm'"),
             ({"family": "mine"}, "'metric'"),
             ({"confidence": 5}, "both excluded"),

@@ -24,11 +24,11 @@ def values_of(seed, n=120, systems=4):
     return {f"s{j}": column for j, column in enumerate(table.T)}
 
 
-@pytest.mark.parametrize("test", ["auto", "t", "mid-p", "wilcoxon"])
+@pytest.mark.parametrize("test", ["auto", "t", "wilcoxon"])
 @pytest.mark.parametrize("seed", range(12))
 def test_a_baseline_does_not_change_who_leads(seed, test):
     values = values_of(seed)
-    options = {"test": test, "scale": (0, 1), "n_permutations": 999}
+    options = {"test": test, "scale": (0, 1), "n_permutations": 9_999}
     free = rm.compare_values(values, **options)
     lead, all_pairs = free.leads["value"], {frozenset((d.a, d.b)): d for d in free.differences}
     best = free.verdict_on("value").best

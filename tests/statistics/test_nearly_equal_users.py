@@ -16,7 +16,7 @@ from rankmeter._statistics.intervals import (
     spread_of_mean,
     t_quantile,
 )
-from rankmeter._statistics.runs import crossed_margin_tests, margin_tests
+from rankmeter._statistics.runs import margin_tests
 
 pytestmark = pytest.mark.once
 
@@ -135,7 +135,7 @@ def test_clusters_relative_margins_and_runs_see_the_same():
     plain = margin_tests(b + x, b, 0.05, span=1.0).not_lower
     alone = margin_tests(b + x, b, 0.05, span=1.0, clusters=np.arange(100)).not_lower
     relative = margin_tests(b + x, b, 0.05 / 0.7, relative=True, span=1.0).not_lower
-    runs = crossed_margin_tests((b + x)[:, None], b[:, None], 0.05, span=1.0).not_lower
+    runs = margin_tests((b + x)[:, None], b[:, None], 0.05, span=1.0).not_lower
     assert plain == pytest.approx(alone)
     assert plain == pytest.approx(relative)
     assert plain == pytest.approx(runs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankmeter._statistics.paired_tests import mid_p_of_hits, paired_test
+from rankmeter._statistics.paired_tests import exact_test, mid_p_of_hits
 
 pytestmark = pytest.mark.once
 
@@ -23,12 +23,11 @@ def test_mid_p_of_hits_is_that_of_mcnemar(wins, losses):
     expected = min(2 * tail + binom.pmf(max(wins, losses), n, 0.5), 1.0)
     if wins == losses:
         expected = 1 - 0.5 * binom.pmf(wins, n, 0.5)
-    result = paired_test(a, b, "randomization")
+    result = exact_test(a, b)
     assert result.p == pytest.approx(expected, rel=1e-9)
     assert result.method == "mid-p randomization (exact)"
-    assert result.p == paired_test(a, b, "mid-p").p
     jitter = a + np.linspace(-1e-14, 1e-14, a.size)
-    assert paired_test(jitter, b, "randomization").p == result.p
+    assert exact_test(jitter, b).p == result.p
 
 
 @pytest.mark.parametrize("n", [30, 50, 100, 300, 1000])

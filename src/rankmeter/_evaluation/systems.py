@@ -79,8 +79,8 @@ def compare(
         ``auto`` and ``randomization``: Fisher's, by sign flips: exact with few users, else drawn;
         with more than 100,000 differing users, drawn from the normal limit; for hits and misses
         exact with any number of users, as McNemar's mid-p, where flips that equal the observed
-        difference count half. Also ``mid-p``, where they count half for all metrics; ``t``; and
-        ``wilcoxon``, which does not test means, with a warning.
+        difference count half. Also ``t``; and ``wilcoxon``, which does not test means, with a
+        warning.
     correction : str
         ``maxt`` (Westfall and Young's step-down test, on the flips that all comparisons share, each
         on the scale of its own flips; the intervals of a family then hold together; ``holm`` for

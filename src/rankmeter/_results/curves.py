@@ -22,11 +22,11 @@ from rankmeter._results.segments import read_cluster_numbers
 from rankmeter._results.tables import Table
 from rankmeter._results.wording import interval_text, level_text, number_text
 from rankmeter._statistics.intervals import (
-    cluster_sums,
     covariance_of_means,
     largest_change,
     spread_of_mean,
     t_quantile,
+    values_of_units,
 )
 from rankmeter._statistics.runs import PSEUDO_CHANGES
 from rankmeter.conventions._plan import MetricPlan, Plan
@@ -373,10 +373,7 @@ def _unseen_variances(
     for far_to_near in (below, above[::-1]):
         largest = span
         for k in far_to_near:
-            change = values[k] - values[best]
-            if clusters is not None:
-                sums, _ = cluster_sums(change, clusters)
-                change = sums * (sums.size / change.size)
+            change = values_of_units(values[k] - values[best], clusters)
             largest = largest_change(change, largest)
             variances[k] = largest * largest / max(change.size * (change.size - 1), 1)
     return variances

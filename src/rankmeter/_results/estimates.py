@@ -18,13 +18,13 @@ from rankmeter._statistics.intervals import (
     bootstrap_interval,
     median_interval,
     score_interval,
+    spread_of_moments,
     stratified_spread,
+    student_interval,
     t_interval,
-    t_interval_from_moments,
-    t_quantile,
     wilson_interval,
 )
-from rankmeter._statistics.runs import Crossed, crossed_interval
+from rankmeter._statistics.runs import Crossed
 from rankmeter._statistics.vectors import Moments, moments
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors._caution import warn
@@ -166,8 +166,7 @@ def macro_estimate(
             se, df, units = spread.se, spread.df, spread.units
             low, high = score_interval(mean, se, df, units, scale, plan.confidence)
         else:
-            half = t_quantile(0.5 + 0.5 * plan.confidence, spread.df) * spread.se
-            low, high = clip_interval(scale, mean, mean - half, mean + half)
+            low, high = clip_interval(scale, mean, *student_interval(spread, plan.confidence))
     elif defined:
         ends = np.array([e.interval for e, _ in defined])
         reach = np.sqrt(np.square(ends - means[:, None]).sum(axis=0)) / n
@@ -251,12 +250,10 @@ def interval_of_moments(
     summary: Moments, setting: Setting, scale: tuple[float, float]
 ) -> tuple[float, float]:
     """Interval of the mean of independent values, from their moments."""
+    spread, confidence = spread_of_moments(summary), setting.confidence
     if summary.n < 2 or not _has_wilson_interval(setting, summary.mean, scale):
-        return _clip_if_wilson(
-            setting, scale, summary.mean, t_interval_from_moments(summary, setting.confidence)
-        )
-    n, se = summary.n, summary.sd / math.sqrt(summary.n)
-    return score_interval(summary.mean, se, n - 1, n, scale, setting.confidence)
+        return _clip_if_wilson(setting, scale, summary.mean, student_interval(spread, confidence))
+    return score_interval(spread.mean, spread.se, spread.df, spread.units, scale, confidence)
 
 
 def _has_wilson_interval(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
@@ -279,7 +276,7 @@ def crossed_estimate(
 
     `alone` says whether each user has a value on the scale.
     """
-    low, high = crossed_interval(crossed, setting.confidence)
+    low, high = student_interval(crossed.spread, setting.confidence)
     if not alone:
         low, high = clip_interval(scale, crossed.mean, low, high)
     elif _has_wilson_interval(setting, crossed.mean, scale):

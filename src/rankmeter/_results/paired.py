@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -32,18 +31,18 @@ from rankmeter._statistics.intervals import (
     is_skewed,
     pseudo_unit_change,
     spread_of_mean,
-    t_quantile,
+    student_interval,
+    values_of_units,
 )
 from rankmeter._statistics.paired_tests import (
-    AUTO_LIMIT,
     are_hits,
     cohens_dz,
+    drawn_test,
     exact_test,
     paired_t_test,
-    paired_test,
-    randomization_name,
     randomization_tests,
     relative_gain,
+    wilcoxon_test,
     wins_ties_losses,
 )
 from rankmeter._statistics.power import (
@@ -52,8 +51,8 @@ from rankmeter._statistics.power import (
     minimum_detectable_share,
 )
 from rankmeter._statistics.runs import (
+    Crossed,
     Margins,
-    crossed_margin_tests,
     crossed_test,
     crossed_variance,
     margin_tests,
@@ -65,7 +64,7 @@ from rankmeter._statistics.step_down import (
     step_down_test,
 )
 from rankmeter._statistics.vectors import moments, paired_moments
-from rankmeter.errors import InvalidValueError, RankmeterWarning
+from rankmeter.errors import InvalidValueError
 from rankmeter.errors._checks import counted, reword
 
 LARGEST_VALUE = 1e100
@@ -94,31 +93,23 @@ class _Group:
     runs: Sequence[FloatArray]
 
 
-class _Corrected(NamedTuple):
-    """Test with the p-value corrected in a family, and the levels of this comparison alone."""
-
-    result: TestResult
-    p: float
-    test_level: float
-    interval_level: float
-    is_bound: tuple[bool, bool] = (False, False)
-    """Whether p, before and after the correction, is the least that the flips can give."""
-
-
-class _SingleStep(NamedTuple):
+class _Tested(NamedTuple):
     """P of a pair, and its p among all pairs in a single step; its test unless flips are shared."""
 
     p: float
-    adjusted: float
+    single: float
     result: TestResult | None = None
 
 
-class _Tested(NamedTuple):
-    """Corrected tests of a family, and by group the single step over all pairs."""
+class _Family(NamedTuple):
+    """Tests of all pairs by group, p of the family in its order, and levels of one comparison."""
 
-    family: list[_Corrected]
-    single: list[dict[tuple[int, int], _SingleStep]]
-    n_resamples: int = 0
+    groups: list[dict[tuple[int, int], _Tested]]
+    adjusted: Sequence[float]
+    test_level: float
+    interval_level: float
+    draws: int = 0
+    """Flips that were drawn and that all pairs share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,10 +166,14 @@ class _Pair:
             return 0.0
         return pseudo_unit_change(self.unit_differences, self.value_span)
 
+    @functools.cached_property
+    def crossed(self) -> Crossed:
+        """Variance of the difference over users × runs."""
+        return crossed_variance(*self.run_values)
+
     def crossed_test(self) -> TestResult:
         """Test two systems over users × runs; at least one system has several training runs."""
-        confidence = self.setting.confidence
-        result = crossed_test(*self.run_values, confidence=confidence, change=self.widening_change)
+        result = crossed_test(*self.run_values)
         runs = {n: x.shape[1] for n, x in zip(self.system_names, self.run_values, strict=True)}
         single, notes = [name for name, number in runs.items() if number == 1], []
         if single:
@@ -188,22 +183,16 @@ class _Pair:
             notes.append("fewer than 3 training runs: interval and test are rough")
         return result if result.note else replace(result, note="; ".join(notes))
 
-    def randomization_test(self, p: float, n_resamples: int) -> TestResult:
-        """Run the randomization test, exact where that is possible; `p` is from random flips.
+    def randomization_test(self, p: float, draws: int) -> TestResult:
+        """The randomization test, exact where that is possible; `p` is from random flips.
 
         For very many users t has the same p as the flips.
         """
         x, y = self.unit_values
         exact = exact_test(x, y)
         if exact is None and np.count_nonzero(x != y) > MOST_FLIPPED:
-            return paired_t_test(x, y, confidence=self.setting.confidence)
-        n, mean, _ = paired_moments(x, y)
-        method, p = exact or (randomization_name("Monte Carlo"), p)
-        detail = {"exact": 1.0}
-        if exact is None:
-            seed = float(self.setting.seed)
-            detail = {"exact": 0.0, "n_resamples": float(n_resamples), "seed": seed}
-        return TestResult(method, n, mean, mean, p, detail=detail)
+            return paired_t_test(x, y)
+        return exact or drawn_test(x, y, p, draws)
 
     def untested(self) -> TestResult:
         """The result without a test, of fewer than two users or clusters."""
@@ -221,16 +210,22 @@ class _Pair:
             max(pseudo_unit_change(d, span) - variation, 0.0)
         )
 
-    def make_difference(self, corrected: _Corrected, family: int) -> Difference:
-        """Difference of the two systems with its test; `family` is the number of tests."""
-        values, result = self.group.values, corrected.result
+    def make_difference(
+        self, tested: _Tested, adjusted: float, family: _Family, size: int
+    ) -> Difference:
+        """Difference of the two systems with its test; `size` is the number of tests."""
+        values, draws = self.group.values, family.draws
+        result = tested.result or self.randomization_test(tested.p, draws)
+        p, is_bound = max(adjusted, result.p), _is_bound(result)
+        shared = bool(draws) and size > 1 and tested.result is None
         (a, b), (x, y) = self.system_names, self.user_values
-        low, high = self.difference_interval(corrected)
+        low, high = self.difference_interval(result.method, family.interval_level)
         margins = self.test_against_margin()
         mean = moments(self.user_differences).mean
         if abs(mean) <= 4 * np.finfo(np.float64).eps * np.abs(self.user_values).max(initial=0.0):
             mean = 0.0  # the means are equal but for rounding
-        favored = result.detail.get("direction", mean) * (values.increasing or -1)
+        direction = mean if result.direction is None else result.direction
+        favored = direction * (values.increasing or -1)
         return Difference(
             metric=values.label,
             segment=self.group.segment,
@@ -242,16 +237,16 @@ class _Pair:
             low=low,
             high=high,
             p=result.p,
-            p_adjusted=corrected.p,
+            p_adjusted=p,
             statistic=result.statistic,
             method=result.method,
             **self.effect_sizes(),
-            detectable=self.detectable_difference(corrected),
+            detectable=self.detectable_difference(result.method, family.test_level),
             n=x.size,
-            significant=bool(corrected.p <= self.setting.alpha),
+            significant=bool(p <= self.setting.alpha),
             increasing=values.increasing,
             note=result.note or self.caution_note(),
-            share_of_runs=result.detail.get("share_of_runs", math.nan),
+            share_of_runs=self.crossed.share_of_runs if self.group.runs else math.nan,
             margin=margins.margin,
             p_not_worse=margins.not_lower,
             p_not_better=margins.not_higher,
@@ -259,11 +254,11 @@ class _Pair:
             p_not_worse_alone=margins.not_lower,
             p_not_better_alone=margins.not_higher,
             better=a if favored > 0 else b if favored < 0 else "",
-            family=family,
+            family=size,
             alone=bool(result.p <= self.setting.alpha),
             confidence=self.setting.confidence,
-            p_is_bound=corrected.is_bound[0],
-            p_adjusted_is_bound=corrected.is_bound[1],
+            p_is_bound=is_bound,
+            p_adjusted_is_bound=p <= 1.0 / (1.0 + draws) if shared else is_bound,
             clusters=0 if self.group.clusters is None else len(self.group.rows),
         )
 
@@ -312,53 +307,46 @@ class _Pair:
             return Margins(math.nan, math.nan, math.nan)
         size, relative = margin
         low, high = group.values.scale
-        if group.runs:
-            tests = crossed_margin_tests(*self.run_values, size, relative=relative, span=high - low)
-        else:
-            options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
-            tests = margin_tests(*self.user_values, size, relative=relative, **options)
+        both = self.run_values if group.runs else self.user_values
+        options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
+        tests = margin_tests(*both, size, relative=relative, **options)
         if group.values.increasing:
             return tests
         return Margins(tests.margin, tests.not_higher, tests.not_lower)
 
-    def difference_interval(self, corrected: _Corrected) -> tuple[float, float]:
-        """The interval of a difference: from its test, from the bootstrap, or Student's t.
+    def difference_interval(self, method: str, level: float) -> tuple[float, float]:
+        """The interval of a difference: from the bootstrap, or Student's t.
 
         Rare differences count (`pseudo_unit_change`), unless Student's t is the interval or the
         test.
         """
-        group, (low, high) = self.group, corrected.result.interval
-        if group.runs and not math.isnan(low):
-            return low, high
-        if self.setting.uses_bootstrap:
+        group, change = self.group, self.widening_change
+        if self.setting.uses_bootstrap and not group.runs:
             summary = moments(self.user_differences)
             return mean_interval(self.user_differences, summary, self.setting, group.clusters)
-        change = self.widening_change
-        if self.settings.test == "t" and not corrected.result.method.endswith("t"):
-            change = pseudo_unit_change(self.unit_differences, self.value_span)  # t has no result
-        error = spread_of_mean(self.user_differences, group.clusters).with_pseudo_unit(change)
-        steady = self.settings.test != "t"
-        if error.units < 2 or (steady and error.se == 0.0):  # equal values, on an unknown scale
+        if self.settings.test == "t" and "randomization" in method:  # t has no result
+            change = pseudo_unit_change(self.unit_differences, self.value_span)
+        error = spread_of_mean(self.user_differences, group.clusters)
+        error = (self.crossed.spread if group.runs else error).with_pseudo_unit(change)
+        ends = student_interval(error, 1.0 - level)
+        if self.settings.test == "t" or group.runs:
+            return ends
+        if error.se == 0.0:  # equal values, on an unknown scale
             return math.nan, math.nan
-        half = -t_quantile(0.5 * corrected.interval_level, error.df) * error.se
-        ends = error.mean - half, error.mean + half
         low, high = group.values.scale
-        return clip_interval((low - high, high - low), error.mean, *ends) if steady else ends
+        return clip_interval((low - high, high - low), error.mean, *ends)
 
-    def detectable_difference(self, corrected: _Corrected) -> float:
+    def detectable_difference(self, method: str, level: float) -> float:
         """Smallest difference detectable with these users at the level of the family, or NaN."""
         n, _, sd = paired_moments(*self.unit_values)
-        level = corrected.test_level
         if n < 2 or level >= POWER:
             return math.nan
         low, high = self.group.values.scale
-        method = corrected.result.method
         flips = "randomization" in method or method.startswith("Wilcoxon")
         changed = int(np.count_nonzero(self.unit_differences))
         if self.group.runs:
-            crossed = crossed_variance(*self.run_values)
-            n = int(crossed.df) + 1
-            sd = crossed.se * math.sqrt(n)
+            n = int(self.crossed.df) + 1
+            sd = self.crossed.se * math.sqrt(n)
         least = minimum_detectable_effect(n, power=POWER, alpha=level) * sd
         hits = are_hits(self.unit_differences)
         if flips and (2.0 ** (1 - changed) > level or (hits and changed <= MOST_SUMMED)):
@@ -445,7 +433,7 @@ class PairedTests:
         if self.settings.correction == "maxt":  # the flips of many users have a normal limit
             return "randomization"
         n_users = max(int(values.averaged_mask.any(axis=1).sum()) for values in self.values)
-        return "randomization" if n_users <= AUTO_LIMIT else "t"
+        return "randomization" if n_users <= MOST_FLIPPED else "t"
 
     def differences(
         self, segments: Mapping[str, IntArray]
@@ -485,17 +473,15 @@ class PairedTests:
             cluster_ids, rows, units = None, users, table
             if self.clusters is not None:
                 cluster_ids = self.clusters[users]
-                rows, units = np.unique(cluster_ids), _scaled_cluster_sums(table, cluster_ids)
+                rows = np.unique(cluster_ids)
+                units = np.stack([values_of_units(x, cluster_ids) for x in table.T], axis=1)
             runs = [values.values_in_runs(users, i) for i in columns] if values.runs else []
             data = (table, cluster_ids, rows, units, runs)
             groups.append(_Group(values, segment, [*self.names], pairs, sorted(others), *data))
         return groups
 
-    def _system_pairs(
-        self, group: _Group, pairs: Sequence[tuple[int, int]] | None = None
-    ) -> list[_Pair]:
-        chosen = group.pairs if pairs is None else pairs
-        return [_Pair(group, i, j, self.setting, self.settings) for i, j in chosen]
+    def _pair(self, group: _Group, columns: tuple[int, int]) -> _Pair:
+        return _Pair(group, *columns, self.setting, self.settings)
 
     def _compare_groups(
         self,
@@ -516,152 +502,118 @@ class PairedTests:
         for indices in families.values():
             family = [groups[index] for index in indices]
             tested = self._test_family(family)
-            corrected = iter(tested.family)
+            adjusted = iter(tested.adjusted)
             if leads is not None:
                 leads |= self._find_leads(family, tested)
-            size = 1 if self.correction == "none" else _count_tests(family)
-            for index in indices:
+            size = 1 if self.correction == "none" else max(_count_tests(family), 1)
+            for group, index, own in zip(family, indices, tested.groups, strict=True):
                 by_group[index] = [
-                    pair.make_difference(next(corrected), size or 1)
-                    for pair in self._system_pairs(groups[index])
+                    self._pair(group, pair).make_difference(own[pair], next(adjusted), tested, size)
+                    for pair in group.pairs
                 ]
             if self.settings.margin is not None and self.settings.correction != "none":
                 _correct_margin_p_values(by_group, indices)
         return [d for index in range(len(groups)) for d in by_group[index]]
 
-    def _test_family(self, family: Sequence[_Group]) -> _Tested:
+    def _test_family(self, family: Sequence[_Group]) -> _Family:
         """Test one family, in order."""
-        size = _count_tests(family)
         if self._test_name == "randomization" and self.correction == "maxt":
-            return self._test_step_down(family, size)
+            return self._test_step_down(family)
+        level, is_corrected = self.setting.alpha, self.correction != "none"
         n_all = sum(len(group.pairs) + len(group.others) for group in family)
-        by_group = [self._test_pairs(group, n_all) for group in family]
-        results = [r for g, own in zip(family, by_group, strict=True) for r in own[: len(g.pairs)]]
-        p, alpha = np.array([result.p for result in results]), self.setting.alpha
-        level, times = alpha, 1 if self.correction == "none" else n_all
-        if self.correction != "none":
-            p, level = adjust_p_values(p), alpha / max(size, 1)
-        bounds = [(_is_bound(result), _is_bound(result)) for result in results]
-        corrected = [
-            _Corrected(r, float(q), level, alpha, b)
-            for r, q, b in zip(results, p, bounds, strict=True)
-        ]
-        single = [
+        times = n_all if is_corrected else 1
+        tested = [
             {
-                pair: _SingleStep(
-                    result.p, min(1.0, times * result.p) if _favors_mean(result) else 1.0, result
-                )
-                for pair, result in zip([*group.pairs, *group.others], own, strict=True)
+                pair: _Tested(r.p, min(1.0, times * r.p) if _favors_mean(r) else 1.0, r)
+                for pair, r in self._test_pairs(group, n_all).items()
             }
-            for group, own in zip(family, by_group, strict=True)
+            for group in family
         ]
-        return _Tested(corrected, single)
+        p = [own[pair].p for group, own in zip(family, tested, strict=True) for pair in group.pairs]
+        if not is_corrected:
+            return _Family(tested, p, level, level)
+        single_level = level / max(_count_tests(family), 1)
+        return _Family(tested, adjust_p_values(p).tolist(), single_level, level)
 
-    def _find_leads(self, family: Sequence[_Group], tested: _Tested) -> Iterable[tuple[str, Lead]]:
+    def _find_leads(self, family: Sequence[_Group], tested: _Family) -> Iterable[tuple[str, Lead]]:
         """For each metric, which systems all pairs in a single step leave for the first place."""
-        n_pairs = 1 if self.correction == "none" else sum(map(len, tested.single))
-        for group, single in zip(family, tested.single, strict=True):
+        n_pairs = sum(len(g.pairs) + len(g.others) for g in family if len(g.rows) > 1)
+        n_pairs = 1 if self.correction == "none" else n_pairs
+        alone = tested._replace(test_level=self.setting.alpha, interval_level=self.setting.alpha)
+        for group, own in zip(family, tested.groups, strict=True):
             label, up = group.values.label, group.values.increasing
             means = np.array([self.overall_estimates[label, name].mean for name in self.names])
-            if np.isnan(means).any() or not single:
+            if np.isnan(means).any() or len(group.rows) < 2:
                 continue
             best, second = np.argsort(-means if up else means, kind="stable")[:2].tolist()
             worse = {
                 self.names[i if j == best else j]
-                for (i, j), step in single.items()
-                if best in (i, j) and step.adjusted <= self.setting.alpha
+                for (i, j), step in own.items()
+                if best in (i, j) and step.single <= self.setting.alpha
             }
             contenders = (name for name in self.names if name not in worse)
             pair, difference = _sort((best, second)), None
             if pair in group.others:
-                difference = self._difference_in_single_step(
-                    group, pair, single[pair], tested.n_resamples
+                step = own[pair]
+                difference = self._pair(group, pair).make_difference(
+                    step, step.single, alone, n_pairs
                 )
-                difference = replace(difference, family=n_pairs)
                 difference = difference_seen_from(difference, self.names[best])
             yield label, Lead(self.names[best], (*contenders,), difference)
 
-    def _difference_in_single_step(
-        self, group: _Group, pair: tuple[int, int], step: _SingleStep, n_resamples: int
-    ) -> Difference:
-        """The difference of a pair, with its interval at the level of a single one."""
-        (of_pair,) = self._system_pairs(group, [pair])
-        result = step.result or of_pair.randomization_test(step.p, n_resamples)
-        adjusted, bound = max(step.adjusted, result.p), _is_bound(result)
-        alpha = self.setting.alpha
-        return of_pair.make_difference(
-            _Corrected(result, adjusted, alpha, alpha, (bound, bound)), family=1
-        )
-
-    def _test_pairs(self, group: _Group, size: int) -> list[TestResult]:
+    def _test_pairs(self, group: _Group, size: int) -> dict[tuple[int, int], TestResult]:
         """Test each pair of one group, before any correction by `adjust_p_values`."""
-        confidence, test = self.setting.confidence, self._test_name
-        table, columns = group.units, [*group.pairs, *group.others]
-        pairs = self._system_pairs(group, columns)
+        columns = [*group.pairs, *group.others]
+        pairs = {pair: self._pair(group, pair) for pair in columns}
+        if len(group.rows) < 2:
+            return {columns: pair.untested() for columns, pair in pairs.items()}
+        if group.runs:
+            return {columns: pair.crossed_test() for columns, pair in pairs.items()}
+        results: dict[tuple[int, int], TestResult] = {}
+        if self._test_name != "randomization":
+            run_test = paired_t_test if self._test_name == "t" else wilcoxon_test
+            results = {columns: run_test(*pair.unit_values) for columns, pair in pairs.items()}
+        # Where all users differ by the same amount, t has no result, but randomization has one.
+        flipped = [pair for pair in columns if pair not in results or math.isnan(results[pair].p)]
         # A drawn p is at least 1 / (1 + draws), which a correction multiplies.
         needed = 0 if self.correction == "none" else math.ceil(10 * size / self.setting.alpha)
         draws = max(self.settings.n_resamples, min(needed, 10**7))
-        seeded: dict[str, Any] = {"n_resamples": draws, "seed": self.setting.seed}
-        if len(table) < 2:
-            return [pair.untested() for pair in pairs]
-        if group.runs:
-            return [pair.crossed_test() for pair in pairs]
-        if test == "randomization":
-            return randomization_tests(table, columns, **seeded)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankmeterWarning)  # the caution was given once
-            results = [
-                paired_test(*pair.unit_values, test, confidence=confidence, **seeded)  # type: ignore[arg-type]
-                for pair in pairs
-            ]
-        # Where all users differ by the same amount, t has no result, but randomization has one.
-        untested = [i for i, result in enumerate(results) if math.isnan(result.p)]
-        flips = randomization_tests(table, [columns[i] for i in untested], **seeded)
-        for i, result in zip(untested, flips, strict=True):
-            results[i] = replace(result, interval=results[i].interval)
-        return results
+        seeded = {"n_resamples": draws, "seed": self.setting.seed}
+        by_flips = randomization_tests(group.units, flipped, **seeded)
+        return results | dict(zip(flipped, by_flips, strict=True))
 
-    def _test_step_down(self, family: Sequence[_Group], size: int) -> _Tested:
+    def _test_step_down(self, family: Sequence[_Group]) -> _Family:
         """Run randomization tests, corrected by the largest statistic of each flip."""
+        size, level = _count_tests(family), self.setting.alpha
         testable = [group for group in family if len(group.rows) > 1]
-        level = self.setting.alpha
         seeded = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
         tested = step_down_test(_stack_groups(testable), level=level, **seeded)
-        numbers = itertools.count()
-        corrected = []
-        for group in family:
-            for pair in self._system_pairs(group):
-                if len(group.rows) < 2:
-                    result = pair.untested()
-                    corrected.append(_Corrected(result, math.nan, level, level))
-                    continue
-                number = next(numbers)
-                result = pair.randomization_test(float(tested.p[number]), tested.n_resamples)
-                p = result.p if size == 1 else max(float(tested.adjusted[number]), result.p)
-                least = 1.0 / (1.0 + tested.n_resamples) if tested.n_resamples and size > 1 else 0.0
-                alone = _is_bound(result)
-                is_bound = alone, p <= least if size > 1 else alone
-                corrected.append(_Corrected(result, p, tested.level, tested.level, is_bound))
         numbers, others = itertools.count(), itertools.count(size)
-        single = []
+        groups, adjusted = [], []
         for group in family:
-            places = [next(numbers) for _ in group.pairs] if len(group.rows) > 1 else []
-            places += [next(others) for _ in group.others] if len(group.rows) > 1 else []
-            values = (_SingleStep(float(tested.p[n]), float(tested.single[n])) for n in places)
-            single.append(dict(zip([*group.pairs, *group.others], values, strict=False)))
-        return _Tested(corrected, single, tested.n_resamples)
+            pairs = [*group.pairs, *group.others]
+            if len(group.rows) < 2:
+                untested = (self._pair(group, pair).untested() for pair in pairs)
+                own = [_Tested(result.p, result.p, result) for result in untested]
+                adjusted += [math.nan] * len(group.pairs)
+            else:
+                of_family = [next(numbers) for _ in group.pairs]
+                places = [*of_family, *(next(others) for _ in group.others)]
+                own = [_Tested(float(tested.p[n]), float(tested.single[n])) for n in places]
+                adjusted += [float(tested.adjusted[n]) if size > 1 else 0.0 for n in of_family]
+            groups.append(dict(zip(pairs, own, strict=True)))
+        return _Family(groups, adjusted, tested.level, tested.level, tested.n_resamples)
 
     def _test_heterogeneity(
         self, overall: Iterable[Difference], groups: Sequence[_Group]
     ) -> Iterable[Heterogeneity]:
         """Test each difference over all users for heterogeneity between segments."""
         for d in overall:
+            columns = self.names.index(d.a), self.names.index(d.b)
             pairs = [
-                pair
+                self._pair(group, columns)
                 for group in groups
                 if group.values.label == d.metric and len(group.rows) > 1
-                for pair in self._system_pairs(group)
-                if pair.system_names == (d.a, d.b)
             ]
             if len(pairs) > 1:
                 span = max(pair.value_span for pair in pairs)
@@ -677,13 +629,12 @@ def _sort(pair: tuple[int, int]) -> tuple[int, int]:
 
 def _favors_mean(result: TestResult) -> bool:
     """Whether the test favors the system with the better mean, as all tests of means do."""
-    return result.detail.get("direction", result.difference) * result.difference >= 0.0
+    return result.direction is None or result.direction * result.difference >= 0.0
 
 
 def _is_bound(result: TestResult) -> bool:
     """Whether none of the flips that were drawn reaches the difference."""
-    draws = result.detail.get("n_resamples")
-    return draws is not None and result.p <= (1.0 + 1e-9) / (1.0 + draws)
+    return result.draws > 0 and result.p <= (1.0 + 1e-9) / (1.0 + result.draws)
 
 
 def _stack_groups(groups: Sequence[_Group]) -> list[Hypotheses]:
@@ -718,17 +669,3 @@ def _correct_margin_p_values(by_group: dict[int, list[Difference]], indices: Seq
         corrected = iter(adjust_p_values(family).tolist())
         for index in indices:
             by_group[index] = [replace(d, **{name: next(corrected)}) for d in by_group[index]]
-
-
-def _scaled_cluster_sums(table: FloatArray, clusters: IntArray) -> FloatArray:
-    """Sum the rows of each cluster, scaled so that the mean of the sums is the mean over users.
-
-    Rows of a cluster resemble each other; their sums do not, and a test of sums is a test of the
-    same mean difference.
-    """
-    _, code = np.unique(clusters, return_inverse=True)
-    n = int(code.max(initial=-1)) + 1
-    sums = np.zeros((n, table.shape[1]))
-    np.add.at(sums, code, table)
-    result: FloatArray = sums * (n / max(table.shape[0], 1))
-    return result

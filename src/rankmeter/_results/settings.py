@@ -28,7 +28,7 @@ from rankmeter.errors._checks import (
 )
 from rankmeter.metrics import Runs
 
-Test = Literal["auto", "t", "randomization", "mid-p", "wilcoxon"]
+Test = Literal["auto", "t", "randomization", "wilcoxon"]
 Correction = Literal["maxt", "holm", "none"]
 Family = Literal["metric", "all"]
 

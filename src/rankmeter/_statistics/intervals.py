@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
@@ -202,13 +202,18 @@ def spread_of_mean(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
     (CR3: MacKinnon, Nielsen and Webb, J. Econometrics 232, 2023). It needs no model of the
     resemblance within a cluster and no equal sizes. Clusters of one user give ``sd / √n``.
     """
-    n, mean, sd = moments(x)
     if clusters is None:
-        return Spread(mean, sd / math.sqrt(n) if n else math.nan, n, float(n))
+        return spread_of_moments(moments(x))
     _, sizes = cluster_sums(x, clusters)
     units, equal = sizes.size, effective_clusters(sizes)
     se = math.sqrt(covariance_of_means([x], clusters)[0, 0]) if units > 1 else math.nan
-    return Spread(mean, se, units, equal)
+    return Spread(moments(x).mean, se, units, equal)
+
+
+def spread_of_moments(values: Moments) -> Spread:
+    """Mean and standard error of independent values, from their moments."""
+    n, mean, sd = values
+    return Spread(mean, sd / math.sqrt(n) if n else math.nan, n, float(n))
 
 
 def stratified_spread(
@@ -262,6 +267,18 @@ def covariance_of_means(vectors: Sequence[Floats], clusters: npt.ArrayLike | Non
     return matrix
 
 
+def values_of_units(x: Floats, clusters: npt.ArrayLike | None) -> Floats:
+    """X itself, or the sums of clusters, scaled so that their mean is that of x.
+
+    Rows of a cluster resemble each other; their sums do not, and a test of sums is a test of the
+    same mean.
+    """
+    if clusters is None:
+        return x
+    sums, _ = cluster_sums(x, clusters)
+    return sums * (sums.size / max(x.size, 1))
+
+
 def cluster_sums(x: Floats, clusters: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Sum and number of the rows of each cluster, independent of the order of the rows."""
     labels = np.asarray(clusters)
@@ -309,22 +326,15 @@ def t_interval(
     and the degrees of freedom are one less than the effective number of clusters.
     """
     check_fraction("confidence", confidence)
-    if clusters is None:
-        return t_interval_from_moments(moments(finite_vector(x)), confidence)
-    error = spread_of_mean(finite_vector(x), clusters)
-    if error.units < 2:
-        return UNKNOWN
-    half = t_quantile(0.5 + 0.5 * confidence, error.df) * error.se
-    return Interval(error.mean - half, error.mean + half)
+    return student_interval(spread_of_mean(finite_vector(x), clusters), confidence)
 
 
-def t_interval_from_moments(values: Moments, confidence: float) -> Interval:
-    """Student's t interval of a mean, from the moments of the values."""
-    n, mean, sd = values
-    if n < 2:
+def student_interval(spread: Spread, confidence: float) -> Interval:
+    """Student's t interval of a mean with this spread; NaN for fewer than two units."""
+    if math.isnan(spread.se):
         return UNKNOWN
-    half = t_quantile(0.5 + 0.5 * confidence, n - 1) * sd / math.sqrt(n)
-    return Interval(mean - half, mean + half)
+    half = t_quantile(0.5 + 0.5 * confidence, spread.df) * spread.se
+    return Interval(spread.mean - half, spread.mean + half)
 
 
 def is_skewed(x: Floats) -> bool:
@@ -505,26 +515,35 @@ class TestResult:
 
     method: str
     """The test as it was carried out, in words."""
-    n: int
-    """Users compared."""
     difference: float
     """Mean of A minus mean of B."""
     statistic: float
-    """Statistic of the test: t, W, wins, q, …"""
+    """Statistic of the test: t, W or the difference."""
     p: float
     """Two-sided p-value: never 0, and NaN where the test has no result."""
-    interval: Interval = UNKNOWN
-    """Confidence interval of the difference, where the method gives one."""
     note: str = ""
     """Why there is no result, in words; empty if there is one."""
-    detail: Mapping[str, float] = field(default_factory=dict)
-    """Options and side results by name: seed, n_resamples, df, confidence, …"""
+    draws: int = 0
+    """Flips that were drawn; 0 if p does not come from random flips."""
+    direction: float | None = None
+    """Above 0 if the test favors A; None for tests of means, which favor the better mean."""
 
 
 def too_few_users_result(method: str, n: int) -> TestResult:
     """Build the result of a test for too few users: NaN, with a note."""
     note = f"a paired test needs at least 2 users, got {n}"
-    return TestResult(method, n, math.nan, math.nan, math.nan, note=note)
+    return TestResult(method, math.nan, math.nan, math.nan, note)
+
+
+def t_test_result(method: str, mean: float, se: float, df: float, equal: str) -> TestResult:
+    """Two-sided t test of a mean difference; `equal` says what it means that the error is 0."""
+    if se == 0.0 and mean == 0.0:
+        return TestResult(method, 0.0, 0.0, 1.0)
+    if se == 0.0:
+        note = f"{equal}: t has no variation to compare it with"
+        return TestResult(method, mean, math.nan, math.nan, note)
+    t = mean / se
+    return TestResult(method, mean, t, clip_p_value(2.0 * t_tail_probability(abs(t), df)))
 
 
 def clip_p_value(p: float) -> float:

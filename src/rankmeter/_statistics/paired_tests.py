@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,8 @@ from rankmeter._statistics.intervals import (
     clip_p_value,
     covariance_of_means,
     spread_of_mean,
-    t_interval_from_moments,
     t_quantile,
-    t_tail_probability,
+    t_test_result,
     too_few_users_result,
 )
 from rankmeter._statistics.vectors import (
@@ -31,8 +30,7 @@ from rankmeter._statistics.vectors import (
     random_stream_key,
 )
 from rankmeter.errors import UsageError
-from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import check_choice, check_fraction, check_integer
+from rankmeter.errors._checks import check_fraction, check_integer
 
 
 class WinsTiesLosses(NamedTuple):
@@ -122,26 +120,12 @@ FLIPS, _USERS = 2048, 1024
 """Flips and users taken at once, for the caches. ``_USERS`` is part of the stream of coins."""
 
 
-def randomization_test(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    *,
-    n_resamples: int = 9_999,
-    seed: int = 0,
-    mid: bool = False,
-) -> TestResult:
-    """Fisher's randomization test of one pair: `randomization_tests` for two vectors."""
-    scores = np.column_stack(finite_pair(a, b))
-    return randomization_tests(scores, [(0, 1)], n_resamples=n_resamples, seed=seed, mid=mid)[0]
-
-
 def randomization_tests(
     scores: npt.ArrayLike,
     pairs: Sequence[tuple[int, int]],
     *,
     n_resamples: int = 9_999,
     seed: int = 0,
-    mid: bool = False,
 ) -> list[TestResult]:
     """Fisher's randomization test of many pairs of columns, on the same flips.
 
@@ -158,8 +142,6 @@ def randomization_tests(
     4. Beyond one copy of ``scores``, memory stays below 100 MB at any number of users and flips.
     5. User number i meets the i-th coin, so reordering the users moves a drawn p within its Monte
        Carlo error.
-    6. ``mid`` counts half of the signs that equal the observed difference, whatever the sizes of
-       the differences are (Lancaster, JASA 56, 1961). It can reject a little too often.
     """
     values = finite_table(scores)
     n, columns = values.shape
@@ -169,36 +151,31 @@ def randomization_tests(
             raise UsageError(f"`pairs` must name two of the {columns} columns each, got {(i, j)}")
     if n < 2:
         return [too_few_users_result("randomization", n) for _ in pairs]
-    found = [exact_test(values[:, i], values[:, j], mid=mid) for i, j in pairs]
+    found = [exact_test(values[:, i], values[:, j]) for i, j in pairs]
     left = [pair for pair, exact in zip(pairs, found, strict=True) if exact is None]
-    options: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "mid": mid}
-    sampled = iter(_sampled_p_values(values, left, **options) if left else ())
-    results = []
-    for (i, j), exact in zip(pairs, found, strict=True):
-        difference = paired_moments(values[:, i], values[:, j]).mean
-        method, p = exact or (randomization_name("Monte Carlo", mid=mid), float(next(sampled)))
-        detail = {"exact": 1.0}
-        if exact is None:
-            detail = {"exact": 0.0, "n_resamples": n_resamples, "seed": seed}
-        results.append(TestResult(method, n, difference, difference, p, detail=detail))
-    return results
+    drawn = iter(_sampled_p_values(values, left, n_resamples, seed) if left else ())
+    return [
+        exact or drawn_test(values[:, i], values[:, j], float(next(drawn)), n_resamples)
+        for (i, j), exact in zip(pairs, found, strict=True)
+    ]
 
 
-def randomization_name(how: str, *, mid: bool = False) -> str:
-    """The name of a randomization test that was carried out by enumeration or by random flips."""
-    return f"{'mid-p ' if mid else ''}randomization ({how})"
+def drawn_test(a: Floats, b: Floats, p: float, draws: int) -> TestResult:
+    """The randomization test of a p-value from random flips."""
+    mean = paired_moments(a, b).mean
+    return TestResult("randomization (Monte Carlo)", mean, mean, p, draws=draws)
 
 
-def exact_test(a: Floats, b: Floats, *, mid: bool = False) -> tuple[str, float] | None:
-    """Name and p-value of the randomization test without random flips; None if it needs them."""
-    d = a - b
+def exact_test(a: Floats, b: Floats) -> TestResult | None:
+    """The randomization test without random flips; None if it needs them."""
+    d, mean = a - b, paired_moments(a, b).mean
     if are_hits(d):
         limit = 0.5 * np.abs(d).max()  # smaller ones are rounding
-        wins, losses = int(np.count_nonzero(d > limit)), int(np.count_nonzero(d < -limit))
-        return randomization_name("exact", mid=True), mid_p_of_hits(wins, losses)
-    if np.count_nonzero(a != b) > EXACT_LIMIT:
+        p = mid_p_of_hits(int(np.count_nonzero(d > limit)), int(np.count_nonzero(d < -limit)))
+        return TestResult("mid-p randomization (exact)", mean, mean, p)
+    if np.count_nonzero(d) > EXACT_LIMIT:
         return None
-    return randomization_name("exact", mid=mid), exact_p_value(a, b, mid=mid)
+    return TestResult("randomization (exact)", mean, mean, exact_p_value(a, b))
 
 
 def are_hits(differences: Floats) -> bool:
@@ -222,10 +199,8 @@ def mid_p_of_hits(wins: int, losses: int) -> float:
     return clip_p_value(1.0 - 0.5 * same if wins == losses else 2.0 * tail + same)
 
 
-def exact_p_value(a: Floats, b: Floats, *, mid: bool = False) -> float:
+def exact_p_value(a: Floats, b: Floats) -> float:
     """Share of all choices of signs whose sum is at least as far from 0 as the sum of ``a - b``.
-
-    With ``mid`` those that are as far count half.
 
     The two halves of the users are enumerated separately and met in the middle (Horowitz and Sahni,
     J. ACM 21, 1974), which takes 2^(n/2) sums instead of 2^n.
@@ -235,29 +210,18 @@ def exact_p_value(a: Floats, b: Floats, *, mid: bool = False) -> float:
     assert n <= EXACT_LIMIT
     grid, _ = _round_to_grid(np.concatenate([a[changed], b[changed]])[:, None])
     differences = grid[:n, 0] - grid[n:, 0]
-    sums = np.sort(
-        _sums_of_all_sign_choices(differences[: n // 2])
-    )  # searching for sorted values is faster
+    # Searching for sorted values is faster.
+    sums = np.sort(_sums_of_all_sign_choices(differences[: n // 2]))
     other_sums = np.sort(_sums_of_all_sign_choices(differences[n // 2 :]))
-
-    def share_beyond(threshold: float) -> float:
-        if threshold <= 0.0:
-            return 1.0
-        missing = int(np.searchsorted(other_sums, threshold - sums).sum())
-        return float(2 * (sums.size * other_sums.size - missing) / 2**n)
-
-    reach, tolerance = abs(float(differences.sum())), _rounding_tolerance(n, 1.0, 1.0)
-    p = share_beyond(reach - tolerance)
-    return 0.5 * (p + share_beyond(reach + tolerance)) if mid else p
+    reach = abs(float(differences.sum())) - _rounding_tolerance(n, 1.0, 1.0)
+    if reach <= 0.0:
+        return 1.0
+    missing = int(np.searchsorted(other_sums, reach - sums).sum())
+    return float(2 * (sums.size * other_sums.size - missing) / 2**n)
 
 
 def _sampled_p_values(
-    scores: Floats,
-    pairs: Sequence[tuple[int, int]],
-    *,
-    n_resamples: int,
-    seed: int,
-    mid: bool = False,
+    scores: Floats, pairs: Sequence[tuple[int, int]], n_resamples: int, seed: int
 ) -> Floats:
     """Monte Carlo p-values of many pairs of columns, on the same sign flips.
 
@@ -268,16 +232,12 @@ def _sampled_p_values(
     """
     flips = FlippedColumns(scores, seed)
     total, unit, n = flips.total * flips.unit, flips.unit, len(scores)
-    tolerance = [_rounding_tolerance(n, unit[i], unit[j]) for i, j in pairs]
-    reach = [abs(total[i] - total[j]) for i, j in pairs]
-    counts = np.full(len(pairs), 0.5 if mid else 1.0)
+    reach = [abs(total[i] - total[j]) - _rounding_tolerance(n, unit[i], unit[j]) for i, j in pairs]
+    counts = np.ones(len(pairs))
     for start in range(0, n_resamples, FLIPS):
         flipped = flips.sums_under_flips(slice(start, min(start + FLIPS, n_resamples)))
         for index, (i, j) in enumerate(pairs):
-            sums = np.abs(flipped[i] - flipped[j]) - reach[index]
-            reached = np.count_nonzero(sums >= -tolerance[index])
-            exceeded = np.count_nonzero(sums > tolerance[index]) if mid else reached
-            counts[index] += 0.5 * (reached + exceeded)
+            counts[index] += np.count_nonzero(np.abs(flipped[i] - flipped[j]) >= reach[index])
     return counts / (n_resamples + 1)
 
 
@@ -352,91 +312,37 @@ WILCOXON_CAUTION = (
 """The warning of the test that does not test means."""
 
 
-def wilcoxon_test(
-    a: npt.ArrayLike, b: npt.ArrayLike, *, zero_method: Literal["wilcox", "pratt"] = "wilcox"
-) -> TestResult:
-    """Wilcoxon's signed-rank test, with a warning; the statistic is the smaller sum of ranks.
+def wilcoxon_test(a: npt.ArrayLike, b: npt.ArrayLike) -> TestResult:
+    """Wilcoxon's signed-rank test; the statistic is the smaller sum of ranks.
 
-    Differences of zero are dropped before the others are ranked ("wilcox") or after ("pratt"). Up
-    to 30 differences other than zero, all choices of signs are counted, ties or not; beyond, p is
-    SciPy's normal approximation.
+    Differences of zero are dropped before the others are ranked. Up to 30 differences other than
+    zero, all choices of signs are counted, ties or not; beyond, p is SciPy's normal approximation.
     """
     from scipy import stats
 
-    check_choice("zero_method", zero_method, ("wilcox", "pratt"))
-    warn(WILCOXON_CAUTION)
     a, b = finite_pair(a, b)
     n, mean, _ = paired_moments(a, b)
     if n < 2:
         return too_few_users_result("Wilcoxon", n)
-    differences = a - b
-    if zero_method == "wilcox":
-        differences = differences[differences != 0.0]
+    differences = (a - b)[a != b]
     ranks = np.sign(differences) * stats.rankdata(np.abs(differences))
     statistic = min(float(ranks[ranks > 0].sum()), -float(ranks[ranks < 0].sum()))
-    exact = np.count_nonzero(ranks) <= EXACT_LIMIT
-    if exact:
+    if ranks.size <= EXACT_LIMIT:
         p = exact_p_value(ranks, np.zeros_like(ranks))
     else:
-        p = stats.wilcoxon(differences, zero_method=zero_method, method="approx").pvalue
-    detail = {"exact": float(exact), "direction": float(np.sign(ranks.sum()))}
-    return TestResult(
-        f"Wilcoxon ({zero_method})", n, mean, statistic, clip_p_value(p), detail=detail
-    )
+        p = clip_p_value(stats.wilcoxon(differences, method="approx").pvalue)
+    direction = float(np.sign(ranks.sum()))
+    return TestResult("Wilcoxon (wilcox)", mean, statistic, p, direction=direction)
 
 
-Method = Literal["auto", "t", "randomization", "mid-p", "wilcoxon"]
-
-AUTO_LIMIT = 100_000
-"""Users up to which ``method="auto"`` flips signs; beyond, t gives the same p for less work."""
-
-
-def paired_test(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    method: Method = "auto",
-    *,
-    confidence: float = 0.95,
-    n_resamples: int = 9_999,
-    seed: int = 0,
-) -> TestResult:
-    """Test whether two systems differ in the mean, by a method chosen by name.
-
-    Each option is used by the methods that need it. "auto" is "randomization" up to `AUTO_LIMIT`
-    users and "t" beyond.
-    """
-    check_choice("method", method, Method)
-    if method == "auto":
-        method = "randomization" if np.size(a) <= AUTO_LIMIT else "t"
-    match method:
-        case "t":
-            return paired_t_test(a, b, confidence=confidence)
-        case "randomization" | "mid-p":
-            mid = method == "mid-p"
-            return randomization_test(a, b, n_resamples=n_resamples, seed=seed, mid=mid)
-    return wilcoxon_test(a, b)
-
-
-def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.95) -> TestResult:
+def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike) -> TestResult:
     """Student's paired t test.
 
     Identical systems give t = 0 and p = 1. If all users differ by the same amount, there is no
     variation to compare it with, and p is NaN.
     """
-    check_fraction("confidence", confidence)
-    method = "paired t"
-    n, mean, sd = values = paired_moments(*finite_pair(a, b))
+    n, mean, sd = paired_moments(*finite_pair(a, b))
     if n < 2:
-        return too_few_users_result(method, n)
-    detail = {"df": n - 1, "confidence": confidence}
-    point = Interval(mean, mean)
-    if sd == 0.0 and mean == 0.0:
-        return TestResult(method, n, 0.0, 0.0, 1.0, point, detail=detail)
-    if sd == 0.0:
-        note = "all users differ by the same amount: t has no variation to compare it with"
-        return TestResult(method, n, mean, math.nan, math.nan, point, note, detail)
-    t = mean / (sd / math.sqrt(n))
-    p = clip_p_value(2.0 * t_tail_probability(abs(t), n - 1))
-    return TestResult(
-        method, n, mean, t, p, t_interval_from_moments(values, confidence), detail=detail
-    )
+        return too_few_users_result("paired t", n)
+    equal = "all users differ by the same amount"
+    return t_test_result("paired t", mean, sd / math.sqrt(n), n - 1, equal)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,18 +11,16 @@ import numpy.typing as npt
 from rankmeter._statistics.intervals import (
     FEW_CHANGES,
     NEAR,
-    UNKNOWN,
-    Interval,
     Spread,
     TestResult,
     clip_p_value,
-    cluster_sums,
     find_majority,
     largest_change,
     spread_of_mean,
-    t_quantile,
     t_tail_probability,
+    t_test_result,
     too_few_users_result,
+    values_of_units,
 )
 from rankmeter._statistics.vectors import Floats, finite_pair, moments
 from rankmeter.errors._checks import check_number
@@ -54,7 +51,8 @@ def margin_tests(
 
     Small ``not_lower``: A is not lower than B by ``margin`` or more; both small: they are
     equivalent. A ``relative`` margin is a share of the mean of B, which is as uncertain as that of
-    A: the tests are those of ``a - (1 - margin) b`` and ``(1 + margin) b - a``.
+    A: the tests are those of ``a - (1 - margin) b`` and ``(1 + margin) b - a``. Tables with a
+    column per training run have a variance of runs, too.
 
     Rare differences say little about their variance. So it is the larger of two, where c is the
     largest change (`largest_change`; if the ``span`` is infinite, it is the range of all values):
@@ -72,37 +70,33 @@ def margin_tests(
     users is among less than 3/n of all.
     """
     check_number("margin", margin, above=0)
-    a, b = finite_pair(a, b)
-    if a.size < 2:
+    if np.ndim(a) == 1:
+        a, b = finite_pair(a, b)
+    a, b = np.asarray(a), np.asarray(b)
+    if len(a) < 2:
         return Margins(margin, math.nan, math.nan)
     size = margin * abs(float(b.mean())) if relative else margin
+    share, shift = (margin, 0.0) if relative else (0.0, margin)
     if math.isinf(span):
         span = float(max(a.max(), b.max()) - min(a.min(), b.min()))
-    changes = a - b
-    if clusters is not None:
-        sums, _ = cluster_sums(changes, clusters)
-        changes = sums * (sums.size / a.size)
-    low, high = (margin * b, margin * b) if relative else (np.full(b.size, margin),) * 2
-    lower, higher = (spread_of_mean(x, clusters) for x in (a - b + low, b - a + high))
-    return _test_both_sides(size, changes, span, lower, higher)
-
-
-def _test_both_sides(
-    size: float,
-    changes: Floats,
-    span: float,
-    lower: Spread,
-    higher: Spread,
-    runs: Sequence[float] = (0.0, 0.0),
-) -> Margins:
-    """Test that A is lower, and higher, by `size`: `runs` are the variances of training runs."""
+    changes = values_of_units(_by_user(a) - _by_user(b), clusters)
     largest = largest_change(changes, span)
     part = find_majority(changes, largest).part
-    return Margins(
-        size,
-        _p_value_not_lower(lower, changes, largest, size + part, runs[0]),
-        _p_value_not_lower(higher, -changes, largest, size - part, runs[1]),
-    )
+    p = []
+    for x, y, sign in ((a, (1.0 - share) * b, 1.0), ((1.0 + share) * b, a, -1.0)):
+        if a.ndim == 1:
+            error, runs = spread_of_mean(x - y, clusters), 0.0
+        else:
+            crossed = crossed_variance(x, y)
+            error, runs = crossed._replace(runs=0.0).spread, crossed.runs
+        error = error._replace(mean=error.mean + shift)
+        p.append(_p_value_not_lower(error, sign * changes, largest, size + sign * part, runs))
+    return Margins(size, *p)
+
+
+def _by_user(values: Floats) -> Floats:
+    """Values by user: the means over training runs if there are several."""
+    return values if values.ndim == 1 else values.mean(axis=1)
 
 
 def _p_value_not_lower(
@@ -136,11 +130,17 @@ class Crossed(NamedTuple):
     users: float
     runs: float
     df: float
+    n_users: int
 
     @property
     def se(self) -> float:
         """Standard error of the mean."""
         return math.sqrt(self.users + self.runs)
+
+    @property
+    def spread(self) -> Spread:
+        """The same as a spread, for intervals."""
+        return Spread(self.mean, self.se, self.n_users, self.df + 1.0)
 
     @property
     def share_of_runs(self) -> float:
@@ -158,10 +158,10 @@ def crossed_variance(a: Floats, b: Floats | None = None) -> Crossed:
     adds no variance of runs.
     """
     systems = [a] if b is None else [a, b]
-    by_user = a.mean(axis=1) if b is None else a.mean(axis=1) - b.mean(axis=1)
+    by_user = _by_user(a) if b is None else _by_user(a) - _by_user(b)
     n, mean, sd = moments(by_user)
     if n < 2:
-        return Crossed(mean, math.nan, math.nan, math.nan)
+        return Crossed(mean, math.nan, math.nan, math.nan, n)
     users = sd * sd / n
     runs, spread = 0.0, users * users / (n - 1)
     for table in systems:
@@ -176,53 +176,12 @@ def crossed_variance(a: Floats, b: Floats | None = None) -> Crossed:
             spread += of_runs**2 / (r - 1) + interaction**2 / ((n - 1) * (r - 1))
     total = users + runs
     df = max(total * total / spread, 1.0) if spread else float(n - 1)
-    return Crossed(mean, users, runs, df)
+    return Crossed(mean, users, runs, df, n)
 
 
-def crossed_interval(crossed: Crossed, confidence: float) -> Interval:
-    """Student's t interval of the mean of users × runs."""
-    if math.isnan(crossed.users):
-        return UNKNOWN
-    half = t_quantile(0.5 + 0.5 * confidence, crossed.df) * crossed.se
-    return Interval(crossed.mean - half, crossed.mean + half)
-
-
-def crossed_test(
-    a: Floats, b: Floats, *, confidence: float = 0.95, change: float = 0.0
-) -> TestResult:
-    """Test whether systems of several training runs differ in the mean over users and runs.
-
-    A `change` is added to the variance of users in the interval, as `Spread.with_pseudo_unit` does.
-    """
-    method = "t over users × runs"
-    crossed = crossed_variance(a, b)
+def crossed_test(a: Floats, b: Floats) -> TestResult:
+    """Test whether systems of several training runs differ in the mean over users and runs."""
+    method, crossed = "t over users × runs", crossed_variance(a, b)
     if math.isnan(crossed.users):
         return too_few_users_result(method, len(a))
-    steadied = crossed._replace(users=crossed.users + change * change / (len(a) * (len(a) - 1)))
-    interval = crossed_interval(steadied, confidence)
-    detail = {"df": crossed.df, "share_of_runs": crossed.share_of_runs}
-    if crossed.se == 0.0:
-        equal = crossed.mean == 0.0
-        p = 1.0 if equal else math.nan
-        note = "" if equal else "nothing varies: t has no variation to compare it with"
-        return TestResult(method, len(a), crossed.mean, math.nan, p, interval, note, detail)
-    t = crossed.mean / crossed.se
-    p = clip_p_value(2.0 * t_tail_probability(abs(t), crossed.df))
-    return TestResult(method, len(a), crossed.mean, t, p, interval, detail=detail)
-
-
-def crossed_margin_tests(
-    a: Floats, b: Floats, margin: float, *, relative: bool = False, span: float = math.inf
-) -> Margins:
-    """Test the margin as `margin_tests` does, for systems of several training runs."""
-    size = margin * abs(float(b.mean())) if relative else margin
-    share, shift = (margin, 0.0) if relative else (0.0, margin)
-    changes = a.mean(axis=1) - b.mean(axis=1)
-    if math.isinf(span):
-        span = float(max(a.max(), b.max()) - min(a.min(), b.min()))
-    tests = crossed_variance(a, (1.0 - share) * b), crossed_variance((1.0 + share) * b, a)
-    lower, higher = (
-        Spread(test.mean + shift, math.sqrt(test.users), changes.size, test.df + 1.0)
-        for test in tests
-    )
-    return _test_both_sides(size, changes, span, lower, higher, [test.runs for test in tests])
+    return t_test_result(method, crossed.mean, crossed.se, crossed.df, "nothing varies")

@@ -22,6 +22,11 @@ REMOVED_WORDS: Mapping[tuple[str, str], str] = {
     ("test", "bootstrap"): "use test='randomization', or test='t' for 100 users or more",
     ("test", "sign"): "use test='randomization', which tests means; wins and losses are counted "
     "with every difference",
+    (
+        "test",
+        "mid-p",
+    ): "leave `test` out: hits and misses, which have few possible sums, are tested by "
+    "mid-p without it",
     ("correction", "bonferroni"): "use correction='holm', which never finds less",
     ("correction", "benjamini-hochberg"): "use correction='maxt' or 'holm', which bound the "
     "probability of any false claim",
