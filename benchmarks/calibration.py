@@ -37,16 +37,15 @@ from rankmeter import metric as metric_of
 from rankmeter import sample_size
 from rankmeter._engine.scores import Averaged
 from rankmeter._results import curves
+from rankmeter._statistics import intervals
 from rankmeter._statistics.intervals import (
     Interval,
     bootstrap_interval,
     pseudo_unit_change,
-    score_interval,
     spread_of_mean,
     stratified_spread,
-    t_interval,
+    student_interval,
     t_quantile,
-    wilson_interval,
 )
 from rankmeter._statistics.paired_tests import (
     are_hits,
@@ -104,6 +103,17 @@ def few_gain(rng, n, systems):
 def exponential(rng, n, systems):
     """Exponential changes of the mean 0, apart from the first system."""
     return (rng.exponential(0.1, (n, systems)) - 0.1) * (np.arange(systems) > 0)
+
+
+def t_interval(x, clusters=None):
+    """Student's t interval of the mean."""
+    return student_interval(spread_of_mean(np.asarray(x), clusters), 0.95)
+
+
+def wilson_interval(x, clusters=None):
+    """Wilson's interval of the mean of values between 0 and 1."""
+    spread = spread_of_mean(x, clusters)
+    return intervals.wilson_interval(spread, (0, 1), 0.95, x.size, spread.effective)
 
 
 def randomization_test(a, b, **drawn):
@@ -243,8 +253,8 @@ def group_coverage(simulate, sizes, repetitions, rng):
         ]
         found, means = stratified_spread(groups), [x.mean() for x in groups]
         for name, (low, high) in {
-            "**users within groups (default)**": score_interval(
-                found.mean, found.se, found.df, found.units, (0, 1), 0.95
+            "**users within groups (default)**": intervals.wilson_interval(
+                found, (0, 1), 0.95, found.units, found.units
             ),
             "groups as units": t_interval(means),
         }.items():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankmeter._statistics.intervals import student_interval, t_interval
+from mean_intervals import t_interval
+from rankmeter._statistics.intervals import student_interval
 from rankmeter._statistics.paired_tests import paired_t_test
 from rankmeter._statistics.runs import crossed_test, crossed_variance
 

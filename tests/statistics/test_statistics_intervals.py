@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from mean_intervals import t_interval
 from rankmeter._statistics import intervals
 from rankmeter._statistics.intervals import (
     Interval,
     bootstrap_interval,
     resampled_means,
-    t_interval,
 )
 from rankmeter.errors import InvalidValueError, UsageError
 
@@ -183,14 +183,17 @@ def test_input_is_left_alone():
 @pytest.mark.parametrize("bad", [[1.0, math.nan], [math.inf, 1.0]])
 def test_values_that_are_not_finite_are_refused(bad):
     with pytest.raises(InvalidValueError, match="1 values that are NaN or infinite, of 2"):
-        t_interval(bad)
+        bootstrap_interval(bad)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: t_interval([[1.0, 2.0]]), r"shape \(n_users,\), got \(1, 2\)"),
-        (lambda: t_interval([1.0, 2.0], 1.0), "`confidence` must be .* between 0 and 1"),
+        (lambda: bootstrap_interval([[1.0, 2.0]]), r"shape \(n_users,\), got \(1, 2\)"),
+        (
+            lambda: bootstrap_interval([1.0, 2.0], confidence=1.0),
+            "`confidence` must be .* between 0 and 1",
+        ),
         (lambda: bootstrap_interval([1.0, 2.0], confidence=0.0), "between 0 and 1"),
         (lambda: bootstrap_interval([1.0, 2.0], clusters=[1]), "one label for each value"),
         (lambda: bootstrap_interval([1.0, 2.0], n_resamples=-1), "≥ 1, got -1"),

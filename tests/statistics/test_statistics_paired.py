@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import rankmeter as rm
+from mean_intervals import t_interval
 from rankmeter._statistics import paired_tests as randomization
-from rankmeter._statistics.intervals import bootstrap_interval, t_interval
+from rankmeter._statistics.intervals import bootstrap_interval
 from rankmeter._statistics.paired_tests import (
     WILCOXON_CAUTION,
     paired_t_test,

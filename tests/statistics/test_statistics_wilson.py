@@ -7,11 +7,10 @@ import pytest
 from scipy import optimize, stats
 
 import rankmeter as rm
+from mean_intervals import t_interval, wilson_interval
 from rankmeter._statistics.intervals import (
     effective_clusters,
     spread_of_mean,
-    t_interval,
-    wilson_interval,
 )
 
 pytestmark = pytest.mark.once

@@ -34,8 +34,9 @@ from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.rank_counts import Queries, RankCounts
 from rankmeter._rankings.scores import count_scores
 from rankmeter._reading.ids import to_ids as read_ids
-from rankmeter._results.estimates import Estimate, interval_of_moments
+from rankmeter._results.estimates import Estimate, interval_of_spread
 from rankmeter._results.summary import Summary
+from rankmeter._statistics.intervals import spread_of_moments
 from rankmeter._statistics.vectors import ExactSums
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import (
@@ -230,7 +231,7 @@ class _KeptSums:
             moments = self.sums[entry.label].moments
             times = moments.n if entry.averaging.aggregate == "sum" else 1
             scale = self.ends.get(entry.label, entry.range)
-            low, high = interval_of_moments(moments, self.plan, scale)
+            low, high = interval_of_spread(spread_of_moments(moments), moments.n, self.plan, scale)
             undefined = self.counts.get(f"undefined {entry.label}", 0)
             estimates[entry.label] = Estimate(
                 entry.label, times * moments.mean, times * low, times * high, moments.sd, moments.n,

@@ -15,13 +15,13 @@ from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._results.wording import interval_text, number_text
 from rankmeter._statistics.intervals import (
     UNKNOWN,
+    Spread,
     bootstrap_interval,
     median_interval,
-    score_interval,
+    spread_of_mean,
     spread_of_moments,
     stratified_spread,
     student_interval,
-    t_interval,
     wilson_interval,
 )
 from rankmeter._statistics.runs import Crossed
@@ -162,9 +162,9 @@ def macro_estimate(
         bounded = all(
             part.has_user_values and _are_on_scale(scale, part.values) for _, part in defined
         )
-        if bounded and _has_wilson_interval(plan, mean, scale) and not math.isnan(spread.se):
-            se, df, units = spread.se, spread.df, spread.units
-            low, high = score_interval(mean, se, df, units, scale, plan.confidence)
+        if bounded and _has_wilson_interval(plan, mean, scale):
+            n_units = spread.units
+            low, high = wilson_interval(spread, scale, plan.confidence, n_units, n_units)
         else:
             low, high = clip_interval(scale, mean, *student_interval(spread, plan.confidence))
     elif defined:
@@ -238,35 +238,24 @@ def mean_interval(
             n_resamples=setting.resamples,
             seed=setting.seed,
         )
-    if clusters is None:
-        return interval_of_moments(summary, setting, scale)
-    if _has_wilson_interval(setting, summary.mean, scale):
-        return wilson_interval(values, setting.confidence, scale=scale, clusters=clusters)
-    ends = t_interval(values, setting.confidence, clusters=clusters)
-    return _clip_if_wilson(setting, scale, summary.mean, ends)
+    spread = spread_of_moments(summary) if clusters is None else spread_of_mean(values, clusters)
+    return interval_of_spread(spread, values.size, setting, scale)
 
 
-def interval_of_moments(
-    summary: Moments, setting: Setting, scale: tuple[float, float]
+def interval_of_spread(
+    spread: Spread, n: int, setting: Setting, scale: tuple[float, float]
 ) -> tuple[float, float]:
-    """Interval of the mean of independent values, from their moments."""
-    spread, confidence = spread_of_moments(summary), setting.confidence
-    if summary.n < 2 or not _has_wilson_interval(setting, summary.mean, scale):
-        return _clip_if_wilson(setting, scale, summary.mean, student_interval(spread, confidence))
-    return score_interval(spread.mean, spread.se, spread.df, spread.units, scale, confidence)
+    """Interval of the mean of n values on a scale by a formula, from its spread."""
+    if _has_wilson_interval(setting, spread.mean, scale):
+        return wilson_interval(spread, scale, setting.confidence, n, spread.effective)
+    ends = student_interval(spread, setting.confidence)
+    return clip_interval(scale, spread.mean, *ends) if setting.interval == "wilson" else ends
 
 
 def _has_wilson_interval(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
     """Whether the setting is Wilson's interval and the mean is on a bounded scale."""
     on = scale[0] <= mean <= scale[1] and math.isfinite(scale[0]) and math.isfinite(scale[1])
     return on and setting.interval == "wilson"
-
-
-def _clip_if_wilson(
-    setting: Setting, scale: tuple[float, float], mean: float, ends: tuple[float, float]
-) -> tuple[float, float]:
-    """Clip Student's t interval to the scale if the interval of the setting is Wilson's."""
-    return clip_interval(scale, mean, *ends) if setting.interval == "wilson" else ends
 
 
 def crossed_estimate(
@@ -276,12 +265,9 @@ def crossed_estimate(
 
     `alone` says whether each user has a value on the scale.
     """
-    low, high = student_interval(crossed.spread, setting.confidence)
-    if not alone:
-        low, high = clip_interval(scale, crossed.mean, low, high)
-    elif _has_wilson_interval(setting, crossed.mean, scale):
-        confidence = setting.confidence
-        low, high = score_interval(crossed.mean, crossed.se, crossed.df, mean.n, scale, confidence)
+    spread = crossed.spread
+    if alone:
+        low, high = interval_of_spread(spread, mean.n, setting, scale)
     else:
-        low, high = _clip_if_wilson(setting, scale, crossed.mean, (low, high))
+        low, high = clip_interval(scale, spread.mean, *student_interval(spread, setting.confidence))
     return replace(mean, low=low, high=high)

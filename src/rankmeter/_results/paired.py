@@ -83,7 +83,6 @@ class _Group:
 
     values: Values
     segment: str
-    names: list[str]
     pairs: list[tuple[int, int]]
     others: list[tuple[int, int]]
     table: FloatArray
@@ -114,23 +113,15 @@ class _Family(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """Two systems of a group, by column, and the settings of their comparison."""
+    """Two systems of a group, with their values, and the settings of their comparison."""
 
     group: _Group
-    i: int
-    j: int
+    system_names: tuple[str, str]
+    user_values: tuple[FloatArray, FloatArray]
+    unit_values: tuple[FloatArray, FloatArray]
+    run_values: Sequence[FloatArray]
     setting: Setting
     settings: Settings
-
-    @property
-    def user_values(self) -> tuple[FloatArray, FloatArray]:
-        """Values of each user in both systems."""
-        return self.group.table[:, self.i], self.group.table[:, self.j]
-
-    @property
-    def unit_values(self) -> tuple[FloatArray, FloatArray]:
-        """Values of each user, or of each cluster, in both systems."""
-        return self.group.units[:, self.i], self.group.units[:, self.j]
 
     @functools.cached_property
     def user_differences(self) -> FloatArray:
@@ -141,15 +132,6 @@ class _Pair:
     def unit_differences(self) -> FloatArray:
         """The differences of users or clusters."""
         return self.unit_values[0] - self.unit_values[1]
-
-    @property
-    def system_names(self) -> tuple[str, str]:
-        return self.group.names[self.i], self.group.names[self.j]
-
-    @property
-    def run_values(self) -> tuple[FloatArray, FloatArray]:
-        """Values of users × training runs in both systems."""
-        return self.group.runs[self.i], self.group.runs[self.j]
 
     @property
     def value_span(self) -> float:
@@ -445,16 +427,12 @@ class PairedTests:
         """
         everyone = self._make_groups("", self._all_user_rows)
         leads: dict[str, Lead] = {}
-        overall = self._compare_groups(everyone, leads=leads)
+        overall = self._compare_groups(everyone, leads)
         groups = [
             group for name, users in segments.items() for group in self._make_groups(name, users)
         ]
-        within = self._compare_groups(groups, together=True)
+        within = self._compare_groups(groups)
         return (*overall, *within), tuple(self._test_heterogeneity(overall, groups)), leads
-
-    def _family_name(self, metric: str) -> str:
-        """The name of the family of a metric."""
-        return metric if self.settings.family == "metric" else ""
 
     @property
     def _all_user_rows(self) -> IntArray:
@@ -477,26 +455,26 @@ class PairedTests:
                 units = np.stack([values_of_units(x, cluster_ids) for x in table.T], axis=1)
             runs = [values.values_in_runs(users, i) for i in columns] if values.runs else []
             data = (table, cluster_ids, rows, units, runs)
-            groups.append(_Group(values, segment, [*self.names], pairs, sorted(others), *data))
+            groups.append(_Group(values, segment, pairs, sorted(others), *data))
         return groups
 
     def _pair(self, group: _Group, columns: tuple[int, int]) -> _Pair:
-        return _Pair(group, *columns, self.setting, self.settings)
+        (i, j), table, units, runs = columns, group.table, group.units, group.runs
+        values = (table[:, i], table[:, j]), (units[:, i], units[:, j])
+        of_runs = (runs[i], runs[j]) if runs else ()
+        names = self.names[i], self.names[j]
+        return _Pair(group, names, *values, of_runs, self.setting, self.settings)
 
     def _compare_groups(
-        self,
-        groups: Sequence[_Group],
-        *,
-        together: bool = False,
-        leads: dict[str, Lead] | None = None,
+        self, groups: Sequence[_Group], leads: dict[str, Lead] | None = None
     ) -> list[Difference]:
         """Compare the systems of groups, in order, with p-values corrected within each family.
 
-        All groups are one family if they are tested `together`. `leads` by metric are added to.
+        `leads` by metric are added to; without them all groups are one family.
         """
+        by_metric = leads is not None and self.settings.family == "metric"
         families = group_by_key(
-            ("" if together else self._family_name(group.values.label), index)
-            for index, group in enumerate(groups)
+            (group.values.label if by_metric else "", index) for index, group in enumerate(groups)
         )
         by_group: dict[int, list[Difference]] = {}
         for indices in families.values():

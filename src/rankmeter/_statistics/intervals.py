@@ -317,20 +317,11 @@ UNKNOWN = Interval(math.nan, math.nan)
 """The interval of a value with too few users."""
 
 
-def t_interval(
-    x: npt.ArrayLike, confidence: float = 0.95, *, clusters: npt.ArrayLike | None = None
-) -> Interval:
-    """Student's t interval of a mean; NaN for fewer than two values.
-
-    With ``clusters``, a label for each value, the variance is that of the jackknife over clusters,
-    and the degrees of freedom are one less than the effective number of clusters.
-    """
-    check_fraction("confidence", confidence)
-    return student_interval(spread_of_mean(finite_vector(x), clusters), confidence)
-
-
 def student_interval(spread: Spread, confidence: float) -> Interval:
-    """Student's t interval of a mean with this spread; NaN for fewer than two units."""
+    """Student's t interval of a mean; NaN for fewer than two units.
+
+    Of clusters, the degrees of freedom are one less than their effective number.
+    """
     if math.isnan(spread.se):
         return UNKNOWN
     half = t_quantile(0.5 + 0.5 * confidence, spread.df) * spread.se
@@ -348,45 +339,21 @@ def is_skewed(x: Floats) -> bool:
 
 
 def wilson_interval(
-    x: npt.ArrayLike,
-    confidence: float = 0.95,
-    *,
-    scale: tuple[float, float] = (0.0, 1.0),
-    clusters: npt.ArrayLike | None = None,
+    spread: Spread, scale: tuple[float, float], confidence: float, n: int, units: float
 ) -> Interval:
-    """Wilson's score interval of a mean on a bounded ``scale``; NaN for fewer than two values.
+    """Wilson's score interval of a mean of n values on a bounded ``scale``.
 
     Wilson (JASA 22, 1927) gives the interval of a share. A mean m of values between 0 and 1 has a
     variance of at most ``m (1 - m) / n``; the effective number of users is the n for which the
     variance that was found is that of a share. Few values other than 0 can be alike by luck, so
     half a hit is added to both: the squares ``n s² + 1/2`` are compared with ``n m (1 - m) + 1/2``
     where that leaves fewer users. The interval is never a point, never leaves the scale, and is
-    that of Student's t for many users. Where all values are equal, every user counts.
-
-    With ``clusters`` the variance is that of `t_interval`, and the degrees of freedom are one less
-    than the effective number of clusters, which count where all values are equal.
+    that of Student's t for many users. Where all values are equal, it is that of `units` users.
+    NaN for fewer than two units.
     """
-    check_fraction("confidence", confidence)
-    values = finite_vector(x)
-    error = spread_of_mean(values, clusters)
-    if error.units < 2:
+    if math.isnan(spread.se):
         return UNKNOWN
-    return score_interval(
-        error.mean, error.se, error.df, values.size, scale, confidence, error.effective
-    )
-
-
-def score_interval(
-    mean: float,
-    se: float,
-    df: float,
-    n: int,
-    scale: tuple[float, float],
-    confidence: float,
-    units: float | None = None,
-) -> Interval:
-    """Wilson's interval of the mean of n values; `units` is the sample size if the error is 0."""
-    units = n if units is None else units
+    mean, se = spread.mean, spread.se
     low, high = scale
     m = min(max((mean - low) / (high - low), 0.0), 1.0)
     variance = (se / (high - low)) ** 2
@@ -394,7 +361,7 @@ def score_interval(
     users = (
         _effective_n_users(m * (1.0 - m), variance, n) if variance > tiny and 0 < m < 1 else units
     )
-    c = t_quantile(0.5 + 0.5 * confidence, df)
+    c = t_quantile(0.5 + 0.5 * confidence, spread.df)
     c2 = c * c / users
     center, half = m + 0.5 * c2, c * math.sqrt(m * (1.0 - m) / users + 0.25 * c2 / users)
     ends = max((center - half) / (1.0 + c2), 0.0), min((center + half) / (1.0 + c2), 1.0)

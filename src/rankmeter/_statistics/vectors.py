@@ -41,12 +41,9 @@ def finite_pair(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats]:
     return a, b
 
 
-def finite_table(scores: npt.ArrayLike, columns: int = 1) -> Floats:
-    """Convert ``scores`` to a finite table with a row per user and at least ``columns`` columns."""
-    values = _finite_array(scores, "scores", 2, "(n_users, n_columns)")
-    if values.shape[1] < columns:
-        raise UsageError(f"`scores` must have at least {columns} columns, got {values.shape[1]}")
-    return values
+def finite_table(scores: npt.ArrayLike) -> Floats:
+    """Convert ``scores`` to a finite table with a row per user."""
+    return _finite_array(scores, "scores", 2, "(n_users, n_columns)")
 
 
 def moments(x: Floats) -> Moments:
