@@ -190,14 +190,16 @@ class TestSegments:
 
     def test_a_note_names_at_most_ten_differences(self):
         one = Heterogeneity("rr", "a", "b", 9.0, 0.001, 3)
-        clauses = {("rr", "a", "b"): "not the same for all segments"}
-        note = segment_notes([one] * 12 + [replace(one, p=0.5)], 0.05, clauses)[1]
+        clause = "not the same for all segments"
+        many = {replace(one, statistic=float(i)): clause for i in range(12)}
+        note = segment_notes(many | {replace(one, p=0.5): ""}, 0.05)[1]
         assert note.count("a − b on rr (p = 0.0010)") == 10
         assert note.endswith("; 2 more in `heterogeneity`; not shown for 1 other")
 
-        note = segment_notes([one, replace(one, p=math.nan)], 0.05, clauses)[1]
+        note = segment_notes({one: clause, replace(one, p=math.nan): ""}, 0.05)[1]
         assert note.endswith("; not testable for 1, as a segment has no variation")
-        assert segment_notes([replace(one, p=0.5)] * 2, 0.05, clauses)[1] == (
+        equal = {replace(one, p=p): "" for p in (0.5, 0.6)}
+        assert segment_notes(equal, 0.05)[1] == (
             "do differences vary between the 3 segments? not shown for 2"
         )
 

@@ -136,11 +136,8 @@ class Compared(Logged):
     @property
     def segments(self) -> Frame | None:
         """Columns ``user`` and ``segment``, as in `per_user`; None without segments."""
-        return (
-            None
-            if self.segments_by_user is None
-            else self.kind.convert_frame(self.segments_by_user)
-        )
+        labels = self.segments_by_user
+        return None if labels is None else self.kind.convert_frame(labels)
 
     @property
     def labels(self) -> list[str]:
@@ -232,12 +229,12 @@ class Compared(Logged):
     def segment_notes(self) -> list[str]:
         """Notes on the tests of segments, and on differences that vary between segments."""
         clauses = {
-            (h.metric, h.a, h.b): differing_segments_clause(self, d)
-            for h in self.heterogeneity
-            for d in self[h.metric]
-            if (d.a, d.b) == (h.a, h.b)
+            test: differing_segments_clause(self, d)
+            for test in self.heterogeneity
+            for d in self[test.metric]
+            if (d.a, d.b) == (test.a, test.b)
         }
-        return segment_notes(self.heterogeneity, self.plan.alpha, clauses)
+        return segment_notes(clauses, self.plan.alpha)
 
     def significance_note(self) -> str:
         """A note on the markers, and on how differences were tested."""
@@ -262,7 +259,26 @@ class Compared(Logged):
     @use_words_of_result
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
-        return _difference_table(self)
+        rows = [
+            (
+                f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
+                d.metric,
+                change_text(d.difference, d.low, d.high),
+                interval_of_change(d.difference, d.low, d.high),
+                *d.p_texts(),
+                change_text(d.d_z, digits=2),
+                f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
+            )
+            for d in self.differences
+        ]
+        interval = f"{level_text(self.confidence)} interval"
+        columns = ("difference", "metric", "mean", interval, "p", "adjusted p", "d_z")
+        styles: dict[tuple[int, int], tuple[Style, ...]] = {
+            (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)
+            for row, d in enumerate(self.differences)
+            if d.significant and d.better
+        }
+        return Table((*columns, "win/tie/loss"), rows, styles=styles)
 
     def paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
         """Users compared on a metric in systems a and b, with the values in both systems."""
@@ -290,16 +306,9 @@ class Compared(Logged):
 
     def verdict_on(self, metric: str, systems: Sequence[str] = ()) -> Verdict:
         """Verdict on the best of all systems, or of some systems, on a metric."""
-        increasing = self.by_metric[metric].increasing
-        means = self.means_of(metric, systems)
-        return find_best_system(
-            metric,
-            means,
-            self[metric],
-            self.baseline,
-            None if systems else self.leads.get(metric),
-            increasing=increasing,
-        )
+        means, up = self.means_of(metric, systems), self.by_metric[metric].increasing
+        lead = None if systems else self.leads.get(metric)
+        return find_best_system(metric, means, self[metric], self.baseline, lead, increasing=up)
 
     @use_words_of_result
     def headline(self, metric: str | None = None) -> Headline:
@@ -388,8 +397,7 @@ class Compared(Logged):
             yield (name, label), e.numbers()
         for d in self.differences:
             numbers = {"difference": d.difference, "low": d.low, "high": d.high}
-            names = (d.a, "vs", d.b, d.segment, d.metric)
-            yield names, {**numbers, "p": d.p_adjusted, "n": d.n}
+            yield (d.a, "vs", d.b, d.segment, d.metric), numbers | {"p": d.p_adjusted, "n": d.n}
 
 
 def differing_segments_clause(result: Compared, d: Difference) -> str:
@@ -430,26 +438,3 @@ def _missing_user_sentences(result: Compared, label: str) -> tuple[str, ...]:
     counts = {name: summary.counts for name, summary in result.summaries.items()}
     missing = {name: n["users_in_truth"] - n["users_in_both"] for name, n in counts.items()}
     return tuple(missing_user_sentences(missing, result.plan[label].averaging.missing))
-
-
-def _difference_table(result: Compared) -> Table:
-    rows = [
-        (
-            f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
-            d.metric,
-            change_text(d.difference, d.low, d.high),
-            interval_of_change(d.difference, d.low, d.high),
-            *d.p_texts(),
-            change_text(d.d_z, digits=2),
-            f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
-        )
-        for d in result.differences
-    ]
-    interval = f"{level_text(result.confidence)} interval"
-    columns = ("difference", "metric", "mean", interval, "p", "adjusted p", "d_z")
-    styles: dict[tuple[int, int], tuple[Style, ...]] = {
-        (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)
-        for row, d in enumerate(result.differences)
-        if d.significant and d.better
-    }
-    return Table((*columns, "win/tie/loss"), rows, styles=styles)

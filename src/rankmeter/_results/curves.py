@@ -35,15 +35,8 @@ from rankmeter.errors._checks import check_fraction, check_integer
 
 MOST = 10_000
 """The largest cutoff of a curve: every cutoff is a metric of its own, with an interval."""
-LOSSES = {
-    "system": str,
-    "k": int,
-    "variance": float,
-    "best_variance": float,
-    "covariance": float,
-    "df": float,
-    "unseen": float,
-}
+_MEASURES = ("variance", "best_variance", "covariance", "df", "unseen")
+LOSSES: dict[str, type] = {"system": str, "k": int, **dict.fromkeys(_MEASURES, float)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,16 +114,11 @@ class Curve(Result):
         UsageError
             If the tolerance is not between 0 and 1.
         """
+        points = self._points_by_system()
         if tolerance is None:
-            return {
-                name: self._smallest_k_within_one_se(name, part)
-                for name, part in self._points_by_system()
-            }
-        check_fraction("tolerance", tolerance)
-        return {
-            name: self._smallest_k_within_tolerance(name, part, tolerance)
-            for name, part in self._points_by_system()
-        }
+            return {name: self._smallest_k_within_one_se(name, part) for name, part in points}
+        loss = check_fraction("tolerance", tolerance)
+        return {name: self._smallest_k_within_tolerance(name, part, loss) for name, part in points}
 
     def _smallest_k_within_one_se(self, name: str, part: pl.DataFrame) -> int:
         """The smallest k whose mean is within one standard error of the best."""
@@ -161,14 +149,10 @@ class Curve(Result):
             if pair is None or not pair["df"] >= 1:
                 return False
             mean, other = (best, means[k]) if reverse else (means[k], best)
-            se = _se_of_scaled_difference(
-                pair, self._required_share(tolerance), PSEUDO_CHANGES, reverse=reverse
-            )
+            share, gap = self._required_share(tolerance), self._gap_to_tolerated_mean
+            se = _se_of_scaled_difference(pair, share, PSEUDO_CHANGES, reverse=reverse)
             se = max(se, _se_of_unseen_losses(pair, tolerance * abs(other)))
-            return (
-                self._gap_to_tolerated_mean(mean, other, tolerance)
-                >= t_quantile(level, pair["df"]) * se
-            )
+            return gap(mean, other, tolerance) >= t_quantile(level, pair["df"]) * se
 
         if start < max(means):  # chosen among all, so at the level of all
             level = 1.0 - (1.0 - self.confidence) / len(means)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,8 +23,6 @@ from rankmeter._results.wording import (
 from rankmeter.errors._checks import counted, reword
 from rankmeter.errors._removed import removed_number_message
 
-Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
-"""The answers of a comparison; empty without an answer."""
 SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
 MAX_UNEQUAL = 10
 """Differences that the note about segments names; the result has all of them."""
@@ -183,7 +181,7 @@ class Difference(EqualFields):
         return self.p_equivalent <= self.alpha
 
     @property
-    def verdict(self) -> Verdicts:
+    def verdict(self) -> Literal["better", "worse", "equivalent", "undecided", ""]:
         """The answer for a: ``better``, ``worse``, ``equivalent`` or ``undecided``.
 
         Empty without an answer: there is no test, or the values of all users are the same.
@@ -208,10 +206,9 @@ class Difference(EqualFields):
 
     def p_texts(self) -> tuple[str, str]:
         """The p-value before and after the correction, for tables."""
-        exact = self.is_exact
         return (
-            p_value_text(self.p, at_most=self.p_is_bound, exact=exact),
-            p_value_text(self.p_adjusted, at_most=self.p_adjusted_is_bound, exact=exact),
+            p_value_text(self.p, at_most=self.p_is_bound, exact=self.is_exact),
+            p_value_text(self.p_adjusted, at_most=self.p_adjusted_is_bound, exact=self.is_exact),
         )
 
     @property
@@ -289,8 +286,7 @@ class Difference(EqualFields):
         """Sentence on the main source of variance, users or runs; empty without several runs."""
         if math.isnan(self.share_of_runs):
             return ""
-        tip = "runs, not more users" if self.share_of_runs > 0.5 else "users, not more runs"
-        tip = reword(tip)
+        tip = reword("runs, not more users" if self.share_of_runs > 0.5 else "users, not more runs")
         share = max(self.share_of_runs, 1 - self.share_of_runs)
         source = tip.partition(",")[0]
         return (
@@ -455,15 +451,12 @@ class Heterogeneity:
     n: int
 
 
-def segment_notes(
-    tests: Sequence[Heterogeneity],
-    alpha: float,
-    clauses: Mapping[tuple[str, str, str], str],
-) -> list[str]:
+def segment_notes(clauses: Mapping[Heterogeneity, str], alpha: float) -> list[str]:
     """Notes on the tests within segments, and on differences that segments do not share.
 
-    `clauses` say by metric, a and b in which segments the answer is another one.
+    `clauses` say for each test in which segments the answer is another one.
     """
+    tests = [*clauses]
     if not tests:
         return []
     n = max(test.n for test in tests)
@@ -472,14 +465,13 @@ def segment_notes(
         q = f"Q = {test.statistic:.1f}, {p_equation(test.p)}"
         answer = "a segment has no variation" if math.isnan(test.p) else q
         pair = f"{test.metric}, {test.a} − {test.b}"
-        clause = clauses[test.metric, test.a, test.b]
         if test.p < alpha:
-            return [SEGMENTS_NOTE, f"{pair}: {clause} ({answer})"]
+            return [SEGMENTS_NOTE, f"{pair}: {clauses[test]} ({answer})"]
         return [SEGMENTS_NOTE, f"{pair}: the same in all {n} segments? {answer}"]
     unequal = sorted((test for test in tests if test.p < alpha), key=lambda test: test.p)
     pairs = [
         f"{test.a} − {test.b} on {test.metric} ({p_equation(test.p)}"
-        f"{clauses[test.metric, test.a, test.b].partition('not the same for all segments')[2]})"
+        f"{clauses[test].partition('not the same for all segments')[2]})"
         for test in unequal
     ]
     answers = [f"yes for {', '.join(pairs[:MAX_UNEQUAL])}"] if pairs else []

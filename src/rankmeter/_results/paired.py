@@ -198,7 +198,8 @@ class _Pair:
         """Difference of the two systems with its test; `size` is the number of tests."""
         values, draws = self.group.values, family.draws
         result = tested.result or self.randomization_test(tested.p, draws)
-        p, is_bound = max(adjusted, result.p), _is_bound(result)
+        p, least = max(adjusted, result.p), (1.0 + 1e-9) / (1.0 + result.draws)
+        is_bound = result.draws > 0 and result.p <= least  # none of the flips reaches it
         shared = bool(draws) and size > 1 and tested.result is None
         (a, b), (x, y) = self.system_names, self.user_values
         low, high = self.difference_interval(result.method, family.interval_level)
@@ -250,12 +251,8 @@ class _Pair:
         better, worse = (x, y) if group.values.increasing else (y, x)
         by_user = not group.values.pooled
         wins, ties, losses = wins_ties_losses(better, worse) if by_user else (0, 0, 0)
-        gain = relative_gain(
-            *self.user_values,
-            confidence=self.setting.confidence,
-            clusters=group.clusters,
-            change=self.widening_change,
-        )
+        confidence, change = self.setting.confidence, self.widening_change
+        gain = relative_gain(x, y, confidence=confidence, clusters=group.clusters, change=change)
         ends = gain.interval if moments(y).mean >= 0.0 else [-end for end in gain.interval[::-1]]
         return {
             "d_z": cohens_dz(*self.unit_values) if by_user else math.nan,
@@ -325,18 +322,16 @@ class _Pair:
             return math.nan
         low, high = self.group.values.scale
         flips = "randomization" in method or method.startswith("Wilcoxon")
-        changed = int(np.count_nonzero(self.unit_differences))
+        sizes, hits = np.abs(self.unit_differences), are_hits(self.unit_differences)
+        changed = int(np.count_nonzero(sizes))
         if self.group.runs:
             n = int(self.crossed.df) + 1
             sd = self.crossed.se * math.sqrt(n)
         least = minimum_detectable_effect(n, power=POWER, alpha=level) * sd
-        hits = are_hits(self.unit_differences)
         if flips and (2.0 ** (1 - changed) > level or (hits and changed <= MOST_SUMMED)):
             # An exact test counts the users that differ. More would, if the difference were larger.
             share = minimum_detectable_share(n, changed, power=POWER, alpha=level)
-            least = share * (
-                float(np.abs(self.unit_differences).max()) if hits else self.value_span
-            )
+            least = share * (float(sizes.max()) if hits else self.value_span)
         return least if 0.0 < least <= high - low else math.nan
 
 
@@ -375,7 +370,7 @@ class PairedTests:
     @functools.cached_property
     def overall_estimates(self) -> dict[tuple[str, str], Estimate]:
         """Means by metric and system, over all common users."""
-        return self.estimates(self._all_user_rows)
+        return self.estimates(np.arange(self.values[0].n_users))
 
     def estimates(self, users: IntArray) -> dict[tuple[str, str], Estimate]:
         """Means by metric and system, over the common users among some users."""
@@ -425,7 +420,7 @@ class PairedTests:
         The comparisons over all users come first. Those within segments are one family of their
         own.
         """
-        everyone = self._make_groups("", self._all_user_rows)
+        everyone = self._make_groups("", np.arange(self.values[0].n_users))
         leads: dict[str, Lead] = {}
         overall = self._compare_groups(everyone, leads)
         groups = [
@@ -434,18 +429,14 @@ class PairedTests:
         within = self._compare_groups(groups)
         return (*overall, *within), tuple(self._test_heterogeneity(overall, groups)), leads
 
-    @property
-    def _all_user_rows(self) -> IntArray:
-        return np.arange(self.values[0].n_users)
-
     def _make_groups(self, segment: str, among: IntArray) -> list[_Group]:
         """The values of each metric over the common users among some users."""
-        columns, pairs = [*range(len(self.names))], self._column_pairs
+        columns, pairs = range(len(self.names)), self._column_pairs
         others = [] if segment else [*{*itertools.combinations(columns, 2)} - {*map(_sort, pairs)}]
         groups = []
         for values in self.values:
             users = among[values.compared_mask[among]]
-            table = values.values_of_users(users, columns)
+            table = values.values_of_users(users)
             if values.pooled and np.isnan(table).any():  # a number that these users do not have
                 users, table = users[:0], table[:0]
             cluster_ids, rows, units = None, users, table
@@ -572,7 +563,7 @@ class PairedTests:
             pairs = [*group.pairs, *group.others]
             if len(group.rows) < 2:
                 untested = (self._pair(group, pair).untested() for pair in pairs)
-                own = [_Tested(result.p, result.p, result) for result in untested]
+                own = [_Tested(math.nan, math.nan, result) for result in untested]
                 adjusted += [math.nan] * len(group.pairs)
             else:
                 of_family = [next(numbers) for _ in group.pairs]
@@ -608,11 +599,6 @@ def _sort(pair: tuple[int, int]) -> tuple[int, int]:
 def _favors_mean(result: TestResult) -> bool:
     """Whether the test favors the system with the better mean, as all tests of means do."""
     return result.direction is None or result.direction * result.difference >= 0.0
-
-
-def _is_bound(result: TestResult) -> bool:
-    """Whether none of the flips that were drawn reaches the difference."""
-    return result.draws > 0 and result.p <= (1.0 + 1e-9) / (1.0 + result.draws)
 
 
 def _stack_groups(groups: Sequence[_Group]) -> list[Hypotheses]:

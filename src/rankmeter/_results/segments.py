@@ -59,24 +59,17 @@ def read_user_labels(
     if data is None:
         return None
     values, label_counts = read_labels(data, column, scores.users, textual=scores.textual)
+    unlabeled = f"users_without_{column}"
     if (default := vars(data).get(_OTHERS) if hasattr(data, "__dict__") else None) is not None:
         values = values.fill_null(default)
-        label_counts.pop(f"users_without_{column}", None)
+        label_counts.pop(unlabeled, None)
     elif averaged is not None:
-        label_counts = count_unlabeled_users(values, averaged, label_counts)
+        label_counts.pop(unlabeled, None)
+        if n := int((values.is_null().to_numpy() & averaged).sum()):
+            label_counts = {unlabeled: n, **label_counts}
     if counts is not None:
         counts.update(label_counts)
     return values
-
-
-def count_unlabeled_users(
-    values: pl.Series, averaged: BoolArray, counts: dict[str, int]
-) -> dict[str, int]:
-    """Counts of labels; users without a label are counted only if averaged."""
-    n = int((values.is_null().to_numpy() & averaged).sum())
-    name = f"users_without_{values.name}"
-    other_counts = {label: count for label, count in counts.items() if label != name}
-    return {name: n, **other_counts} if n else other_counts
 
 
 def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
@@ -87,13 +80,9 @@ def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
     groups = pl.DataFrame({"label": labels.gather(labeled), "user": labeled.cast(pl.Int64)})
     groups = groups.group_by("label", maintain_order=True).agg("user")
     users = dict(zip(groups["label"], groups["user"], strict=True))
-    return {label: users[label].to_numpy() for label in _sort_labels(groups["label"])}
-
-
-def _sort_labels(labels: pl.Series) -> list[str]:
-    if isinstance(labels.dtype, pl.Enum):
-        return labels.sort().to_list()
-    return sorted(labels, key=_natural_sort_key)
+    is_ordered = isinstance(labels.dtype, pl.Enum)
+    names = groups["label"].sort() if is_ordered else sorted(users, key=_natural_sort_key)
+    return {label: users[label].to_numpy() for label in names}
 
 
 def _natural_sort_key(label: str) -> tuple[list[str | int], str]:
@@ -108,16 +97,13 @@ def read_cluster_numbers(
     counts: dict[str, int] | None = None,
     averaged: BoolArray | None = None,
 ) -> IntArray | None:
-    """Cluster number of each user, a new cluster per user without a label; None without data.
+    """Cluster number of each user, a new one per user without a label; None without data.
 
     `counts` and `averaged` are as in `read_user_labels`.
     """
     labels = read_user_labels(clusters, "cluster", scores, counts, averaged)
-    return None if labels is None else number_labels(labels)
-
-
-def number_labels(labels: pl.Series) -> IntArray:
-    """Number the labels from 0; each missing label gets a number of its own."""
+    if labels is None:
+        return None
     code = labels.cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
     alone = np.flatnonzero(code == 0)
     code[alone] = code.max(initial=0) + 1 + np.arange(alone.size)

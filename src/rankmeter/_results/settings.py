@@ -156,11 +156,9 @@ class Values:
             members[averaged.users, column] = True
         return members
 
-    def values_of_users(self, users: IntArray, columns: Sequence[int]) -> FloatArray:
-        """Values of users under some systems; of a pooled metric, parts whose mean is the value."""
-        if not self.pooled:
-            return self.table[users].take(columns, axis=1)
-        return self._stack_parts([self.averaged[column] for column in columns], users)
+    def values_of_users(self, users: IntArray) -> FloatArray:
+        """Values of users under every system; of a pooled metric, parts whose mean is the value."""
+        return self._stack_parts(self.averaged, users) if self.pooled else self.table[users]
 
     def values_in_runs(self, users: IntArray, system: int) -> FloatArray:
         """Values of some users in the runs of a system."""

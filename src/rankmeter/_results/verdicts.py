@@ -113,11 +113,10 @@ def find_best_system(
     ranks = {name: rank for rank, name in enumerate(ranked)}
     of_best.sort(key=lambda d: (d.b != baseline, ranks.get(d.b, len(ranked))))
     beaten = {d.b for d in of_best if d.significant and d.better == best}
-    mean = means[best].mean
     first = leading_systems(means, increasing=increasing)
     return Verdict(
-        metric, ranked, first, mean, of_best[0] if of_best else None, len(beaten), len(of_best),
-        tuple(name for name in ranked if name not in beaten), lead,
+        metric, ranked, first, means[best].mean, next(iter(of_best), None), len(beaten),
+        len(of_best), tuple(name for name in ranked if name not in beaten), lead,
     )  # fmt: skip
 
 
@@ -291,17 +290,20 @@ def comparison_headline(
         f", with a {level_text(d.confidence)} interval from "
         f"{signed_text(d.low, d.high)} to {signed_text(d.high, d.low)}"
     )
-    size = (
+    mean = "mean " if d.per_user else ""
+    size = f"a {mean}difference of {signed_text(d.difference, d.low, d.high)}"
+    size = f"no {mean}difference" if d.difference == 0.0 else size
+    answer = (
         f"{d.a} reaches {number_text(d.mean_a)}, {d.b} {number_text(d.mean_b)}: "
-        f"{_size_words(d)}{reword(' per user') if d.per_user else ''}"
+        f"{size}{reword(' per user') if d.per_user else ''}"
         f"{'' if math.isnan(d.low) else interval}."
     )
     if d.per_user:
-        size += (
+        answer += (
             f" {d.a} is better for {counted(d.wins, 'user')}, equal for {d.ties:,}, worse for "
             f"{d.losses:,}."
         )
-    sentences = [size, *_certainty_sentences(d, correction, sure=verdict.is_sure)]
+    sentences = [answer, *_certainty_sentences(d, correction, sure=verdict.is_sure)]
     if verdict.lead and verdict.lead.difference:
         sentences.append(f"First and second: {verdict.lead.difference.sentence()}")
     if verdict.others > 1:
@@ -374,13 +376,6 @@ def segment_sentence(
     return f"{best_in} The difference {difference} {verb} between segments ({p_equation(p)})."
 
 
-def _size_words(d: Difference) -> str:
-    mean = "mean " if d.per_user else ""
-    if d.difference == 0.0:
-        return f"no {mean}difference"
-    return f"a {mean}difference of {signed_text(d.difference, d.low, d.high)}"
-
-
 def _gain_text(d: Difference) -> str:
     if not d.share_text():
         return f" by {size_text(d.difference)}"
@@ -390,37 +385,32 @@ def _gain_text(d: Difference) -> str:
 
 
 def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[str]:
-    """Sentences with the conclusion of the test: in plain words, then exactly."""
+    """Sentences with the conclusion of the test: how often chance gives such a difference, exactly.
+
+    First by its own p, then by that of its family.
+    """
     if d.verdict == "equivalent":
         return [d.sentence()]
-    family = "" if d.family == 1 else f" ({correction}, {d.family:,} comparisons: {d.p_texts()[1]})"
-    p = p_equation(d.p, at_most=d.p_is_bound, exact=d.is_exact)
-    answer = "show no difference" if d.difference == 0.0 else "do not decide"
-    undecided = [] if sure else [f"The data {answer}. {d.outlook()}"]
-    return [
-        *_odds_sentences(d, correction),
-        *undecided,
-        f"{d.method[:1].upper()}{d.method[1:]}: {p}{family}.",
-    ]
-
-
-def _odds_sentences(d: Difference, correction: str) -> list[str]:
-    """How often chance gives such a difference: by its own p, then by that of its family."""
     event = "a difference at least this large"
     if d.method.startswith("Wilcoxon"):
         event = "a sum of ranks at least this large"
     users, odds = reword("users"), odds_text(d.p, at_most=d.p_is_bound)
-    alone = (
+    sentences = [
         f"If both were equally good, {event} would still appear in {odds} such samples of {users}."
-    )
-    if d.family == 1:
-        return [alone]
-    odds = odds_text(d.p_adjusted, at_most=d.p_adjusted_is_bound)
-    at_most = "" if correction == "maxt" or odds.startswith("fewer") else "at most "
-    largest = (
-        f"The largest of {d.family:,} such differences would be this large in {at_most}{odds}."
-    )
-    return [alone, largest]
+    ]
+    family = ""
+    if d.family > 1:
+        family = f" ({correction}, {d.family:,} comparisons: {d.p_texts()[1]})"
+        odds = odds_text(d.p_adjusted, at_most=d.p_adjusted_is_bound)
+        at_most = "" if correction == "maxt" or odds.startswith("fewer") else "at most "
+        sentences.append(
+            f"The largest of {d.family:,} such differences would be this large in {at_most}{odds}."
+        )
+    if not sure:
+        answer = "show no difference" if d.difference == 0.0 else "do not decide"
+        sentences.append(f"The data {answer}. {d.outlook()}")
+    p = p_equation(d.p, at_most=d.p_is_bound, exact=d.is_exact)
+    return [*sentences, f"{d.method[:1].upper()}{d.method[1:]}: {p}{family}."]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -358,22 +358,17 @@ def wilson_interval(
     m = min(max((mean - low) / (high - low), 0.0), 1.0)
     variance = (se / (high - low)) ** 2
     tiny = (8 * np.finfo(np.float64).eps) ** 2 / units  # all values are equal but for rounding
-    users = (
-        _effective_n_users(m * (1.0 - m), variance, n) if variance > tiny and 0 < m < 1 else units
-    )
+    largest, users = m * (1.0 - m), units
+    if variance > tiny and largest > 0.0:  # as many as vary as much with hits and misses
+        steadied = n * (n * largest + PRIOR_HITS) / (n * n * variance + PRIOR_HITS)
+        users = min(largest / variance, steadied)
     c = t_quantile(0.5 + 0.5 * confidence, spread.df)
     c2 = c * c / users
-    center, half = m + 0.5 * c2, c * math.sqrt(m * (1.0 - m) / users + 0.25 * c2 / users)
+    center, half = m + 0.5 * c2, c * math.sqrt(largest / users + 0.25 * c2 / users)
     ends = max((center - half) / (1.0 + c2), 0.0), min((center + half) / (1.0 + c2), 1.0)
     return Interval(
         min(low + ends[0] * (high - low), mean), max(low + ends[1] * (high - low), mean)
     )
-
-
-def _effective_n_users(largest_variance: float, variance: float, n: int) -> float:
-    """Number of users with hits and misses that give this variance, limited if it is tiny."""
-    steadied = n * (n * largest_variance + PRIOR_HITS) / (n * n * variance + PRIOR_HITS)
-    return min(largest_variance / variance, steadied)
 
 
 def median_interval(x: npt.ArrayLike, confidence: float) -> Interval:
@@ -421,10 +416,8 @@ def bootstrap_interval(
         return UNKNOWN
     means = resampled_means(sums, sizes, n_resamples=n_resamples, seed=seed)
     tails = np.array([0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence])
-    tails = _bca_tail_probabilities(
-        tails, means, sums, np.ones(sums.size) if sizes is None else sizes
-    )
-    low, high = np.quantile(means, tails)
+    draws = np.ones(sums.size) if sizes is None else sizes
+    low, high = np.quantile(means, _bca_tail_probabilities(tails, means, sums, draws))
     return Interval(float(low), float(high))
 
 
@@ -477,8 +470,6 @@ def _bca_tail_probabilities(tails: Floats, means: Floats, sums: Floats, sizes: F
 @dataclass(frozen=True)
 class TestResult:
     """The result of a test for a difference of means."""
-
-    __test__: ClassVar[bool] = False  # pytest would collect it because of its name
 
     method: str
     """The test as it was carried out, in words."""

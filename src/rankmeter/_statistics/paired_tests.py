@@ -33,14 +33,6 @@ from rankmeter.errors import UsageError
 from rankmeter.errors._checks import check_fraction, check_integer
 
 
-class WinsTiesLosses(NamedTuple):
-    """Numbers of users: A better than B, equal, worse."""
-
-    wins: int
-    ties: int
-    losses: int
-
-
 class RelativeGain(NamedTuple):
     """Mean of A over mean of B, minus 1, with its interval."""
 
@@ -48,11 +40,11 @@ class RelativeGain(NamedTuple):
     interval: Interval
 
 
-def wins_ties_losses(a: npt.ArrayLike, b: npt.ArrayLike) -> WinsTiesLosses:
-    """Count wins, ties and losses of A by user."""
+def wins_ties_losses(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[int, int, int]:
+    """Numbers of users for whom A is better than B, equal, worse."""
     a, b = finite_pair(a, b)
     wins, losses = int(np.count_nonzero(a > b)), int(np.count_nonzero(a < b))
-    return WinsTiesLosses(wins, a.size - wins - losses, losses)
+    return wins, a.size - wins - losses, losses
 
 
 def cohens_dz(a: npt.ArrayLike, b: npt.ArrayLike) -> float:

@@ -157,14 +157,13 @@ def crossed_variance(a: Floats, b: Floats | None = None) -> Crossed:
     both contain. Degrees of freedom by Satterthwaite (Biometrics 2, 1946). A system with one run
     adds no variance of runs.
     """
-    systems = [a] if b is None else [a, b]
     by_user = _by_user(a) if b is None else _by_user(a) - _by_user(b)
     n, mean, sd = moments(by_user)
     if n < 2:
         return Crossed(mean, math.nan, math.nan, math.nan, n)
     users = sd * sd / n
     runs, spread = 0.0, users * users / (n - 1)
-    for table in systems:
+    for table in [a] if b is None else [a, b]:
         r = table.shape[1]
         if r < 2:
             continue

@@ -90,31 +90,28 @@ def step_down_test(
     """
     check_fraction("level", level)
     n_resamples = check_integer("n_resamples", n_resamples, least=1)
-    blocks = [_ScoreTable(finite_table(h.scores), h.pairs, h.n_family) for h in tables if h.pairs]
+    blocks = [_ScoreTable(h) for h in tables if h.pairs]
     if not blocks:
         return StepDown(np.empty(0), np.empty(0), np.empty(0), level, 0)
     if sum(part.active.size for part in blocks) <= _EXACT_ROWS:
         return _Family(blocks, _sums_of_all_signs(blocks)).compute_p_values(level)
-    family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
-    result = family.compute_p_values(level)
     error = 3.0 * math.sqrt(level * (1.0 - level) / n_resamples)
     cells = sum(part.scores.size for part in blocks)
-    decisions = np.append(result.adjusted, result.single)
-    if cells <= _BORDERLINE_CELLS and np.any(np.abs(decisions - level) < error):
-        n_resamples = 10 * (n_resamples + 1) - 1
-        family = _Family(blocks, _sums_of_random_signs(blocks, n_resamples, seed), n_resamples)
+    for draws in (n_resamples, 10 * (n_resamples + 1) - 1):
+        family = _Family(blocks, _sums_of_random_signs(blocks, draws, seed), draws)
         result = family.compute_p_values(level)
+        decisions = np.append(result.adjusted, result.single)
+        if cells > _BORDERLINE_CELLS or not np.any(np.abs(decisions - level) < error):
+            break
     return result
 
 
 class _ScoreTable:
     """One table of scores, with the norms of its differences."""
 
-    def __init__(
-        self, scores: Floats, pairs: Sequence[tuple[int, int]], n_family: int | None = None
-    ) -> None:
-        self.scores = scores
-        self.pairs = pairs
+    def __init__(self, hypotheses: Hypotheses) -> None:
+        self.scores, self.pairs = finite_table(hypotheses.scores), hypotheses.pairs
+        scores, pairs, n_family = self.scores, self.pairs, hypotheses.n_family
         self.n_family = len(pairs) if n_family is None else n_family
         squares = np.array([np.square(scores[:, i] - scores[:, j]).sum() for i, j in pairs])
         noise = 4 * np.finfo(np.float64).eps * float(np.abs(scores).max(initial=0.0))
@@ -130,11 +127,8 @@ class _ScoreTable:
         for i, j in pairs:
             changed |= scores[:, i] != scores[:, j]
         self.active = np.flatnonzero(changed)
-
-    @property
-    def has_flipped_signs(self) -> bool:
-        """Whether signs are flipped, instead of sums drawn from their normal limit."""
-        return self.active.size <= MOST_FLIPPED
+        # Beyond, sums are drawn from their normal limit.
+        self.has_flipped_signs = self.active.size <= MOST_FLIPPED
 
 
 class _Family:

@@ -93,8 +93,10 @@ def _finite_array(x: npt.ArrayLike, name: str, dimensions: int, shape: str) -> F
 
 UNIT = 1_074
 """The smallest float is 2 to the power of minus this."""
-HALF = 27
-"""Bits of the lower part of a product of integers."""
+LIMB = 18
+"""Bits of a part of an integer of 53 bits; sums of products of two parts fit into 63 bits."""
+MOST_AT_ONCE = 2**26
+"""Values whose products are summed at once."""
 
 
 @dataclass(frozen=True)
@@ -118,19 +120,23 @@ class ExactSums:
     def of(cls, values: npt.ArrayLike) -> ExactSums:
         """Compute the exact sums of finite values."""
         x = np.asarray(values, dtype=np.float64)
+        if x.size > MOST_AT_ONCE:
+            return cls.of(x[:MOST_AT_ONCE]) + cls.of(x[MOST_AT_ONCE:])
         fraction, exponent = np.frexp(x[x != 0])
         digits = np.ldexp(fraction, 53).astype(np.int64)
         shift = exponent.astype(np.int64) - 53 + UNIT
         digits >>= np.maximum(-shift, 0)  # these digits of subnormal numbers are 0
-        shift = np.maximum(shift, 0)
-        high, low = digits >> HALF, digits & ((1 << HALF) - 1)
-        return cls(
-            x.size,
-            _sum_shifted_integers([(high, HALF), (low, 0)], shift),
-            _sum_shifted_integers(
-                [(high * high, 2 * HALF), (2 * high * low, HALF), (low * low, 0)], 2 * shift
-            ),
-        )
+        order = np.argsort(shift, kind="stable")
+        shifts, starts = np.unique(np.maximum(shift[order], 0), return_index=True)
+        digits, mask = digits[order], (1 << LIMB) - 1
+        limbs = np.stack([digits & mask, digits >> LIMB & mask, digits >> 2 * LIMB])
+        total = squares = 0
+        for bits, part in zip(shifts.tolist(), np.split(limbs, starts[1:], axis=1), strict=False):
+            products = part @ part.T
+            total += sum(int(limb) << LIMB * i + bits for i, limb in enumerate(part.sum(axis=1)))
+            for (i, j), product in np.ndenumerate(products):
+                squares += int(product) << LIMB * (i + j) + 2 * bits
+        return cls(x.size, total, squares)
 
     def __add__(self, other: ExactSums) -> ExactSums:
         return ExactSums(self.n + other.n, self.total + other.total, self.squares + other.squares)
@@ -148,22 +154,6 @@ class ExactSums:
             return Moments(1, mean, math.nan)
         spread = Fraction(n * self.squares - self.total**2, n * (n - 1) << 2 * UNIT)
         return Moments(n, mean, math.sqrt(spread))
-
-
-def _sum_shifted_integers(
-    words: list[tuple[npt.NDArray[np.int64], int]], shift: npt.NDArray[np.int64]
-) -> int:
-    """Sum shifted integers: each part by its bits, each element by its entry of ``shift``."""
-    total = 0
-    shifts, shift_index = np.unique(shift, return_inverse=True)
-    order = np.argsort(shift_index.reshape(-1), kind="stable")
-    starts = np.searchsorted(shift_index.reshape(-1)[order], np.arange(shifts.size))
-    for values, bits in words:
-        for part, half_bits in ((values >> HALF, HALF), (values & ((1 << HALF) - 1), 0)):
-            sums = np.add.reduceat(part[order], starts) if shifts.size else shifts
-            for subtotal, shift_bits in zip(sums, shifts.tolist(), strict=True):
-                total += int(subtotal) << (bits + half_bits + shift_bits)
-    return total
 
 
 _CELLS = 2**16
