@@ -48,10 +48,11 @@ from rankmeter._statistics.intervals import (
     t_quantile,
 )
 from rankmeter._statistics.paired_tests import (
-    are_hits,
-    mid_p_of_hits,
+    binomial_p_value,
+    count_changes_of_one_size,
     paired_t_test,
     randomization_tests,
+    takes_mid_p,
     wilcoxon_test,
 )
 from rankmeter._statistics.runs import crossed_test, margin_tests
@@ -385,7 +386,7 @@ class MinP:
             norm[norm == 0] = np.inf
             sums = np.vstack([scores.sum(axis=0), own @ scores])
             rows.append(np.abs(sums[:, first] - sums[:, second]) / norm)
-            hits += [are_hits(scores[:, i] - scores[:, j]) for i, j in pairs]
+            hits += [takes_mid_p(scores[:, i] - scores[:, j]) for i, j in pairs]
         statistics, self.mid = np.concatenate(rows, axis=1), np.array(hits)
         columns = [self._scores(*column) for column in zip(statistics.T, hits, strict=True)]
         self.p = np.array([p for p, _ in columns])
@@ -826,8 +827,8 @@ def agreement(simulate, n, repetitions, rng, truth):
             x = simulate(rng, n)
             (low, high), total, flipped = steadied(x), x.sum(), x @ signs
             p = np.mean(np.append(np.abs(flipped) >= abs(total) * (1 - 1e-9), True))
-            if are_hits(x):
-                p = mid_p_of_hits(np.count_nonzero(x > 0), np.count_nonzero(x < 0))
+            if changes := count_changes_of_one_size(x):
+                p = binomial_p_value(*changes, mid=takes_mid_p(x))
             # The means of the flipped and of all other users are where a flip equals the data.
             number = signs.sum(axis=0)
             ends = np.sort([(total - flipped) / (n - number), (total + flipped) / (n + number)], 0)

@@ -141,7 +141,7 @@ def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
         if entry.spec.of_lists or entry.spec.needs_hit_items:
             raise scores.errors[entry.label]
         error = scores.errors.get(entry.label)
-        if error is not None and error.option == "n_items":
+        if isinstance(error, UsageError) and error.option == "n_items":
             raise error
         values, other_values = scores.values[entry.label], other.values[entry.label]
         if entry.label in scores.errors or not np.array_equal(values, other_values, equal_nan=True):

@@ -35,13 +35,14 @@ from rankmeter._statistics.intervals import (
     values_of_units,
 )
 from rankmeter._statistics.paired_tests import (
-    are_hits,
     cohens_dz,
+    count_changes_of_one_size,
     drawn_test,
     exact_test,
     paired_t_test,
     randomization_tests,
     relative_gain,
+    takes_mid_p,
     wilcoxon_test,
     wins_ties_losses,
 )
@@ -273,7 +274,7 @@ class _Pair:
         d, (low, high) = self.unit_differences, self.group.values.scale
         bounded = math.isfinite(high - low)
         # Those of hits are as likely of either sign where the means are equal.
-        known = are_hits(d) if bounded else self.setting.uses_bootstrap
+        known = count_changes_of_one_size(d) if bounded else self.setting.uses_bootstrap
         if self.group.values.pooled or known or not is_skewed(d):
             return ""
         return f"differences {SKEWED_DIFFERENCES if bounded else SKEWED}"
@@ -286,9 +287,9 @@ class _Pair:
             return Margins(math.nan, math.nan, math.nan)
         size, relative = margin
         low, high = group.values.scale
-        both = self.run_values if group.runs else self.user_values
+        x, y = self.run_values if group.runs else self.user_values
         options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
-        tests = margin_tests(*both, size, relative=relative, **options)
+        tests = margin_tests(x, y, size, relative=relative, **options)
         if group.values.increasing:
             return tests
         return Margins(tests.margin, tests.not_higher, tests.not_lower)
@@ -322,7 +323,7 @@ class _Pair:
             return math.nan
         low, high = self.group.values.scale
         flips = "randomization" in method or method.startswith("Wilcoxon")
-        sizes, hits = np.abs(self.unit_differences), are_hits(self.unit_differences)
+        sizes, hits = np.abs(self.unit_differences), takes_mid_p(self.unit_differences)
         changed = int(np.count_nonzero(sizes))
         if self.group.runs:
             n = int(self.crossed.df) + 1

@@ -391,13 +391,14 @@ def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[
     """
     if d.verdict == "equivalent":
         return [d.sentence()]
-    event = "a difference at least this large"
+    event, ties = "a difference at least this large", ""
     if d.method.startswith("Wilcoxon"):
         event = "a sum of ranks at least this large"
+    if d.method.startswith("mid-p"):
+        ties = ", where those exactly as large count half"
     users, odds = reword("users"), odds_text(d.p, at_most=d.p_is_bound)
-    sentences = [
-        f"If both were equally good, {event} would still appear in {odds} such samples of {users}."
-    ]
+    odds = f"in {odds} such samples of {users}{ties}"
+    sentences = [f"If both were equally good, {event} would still appear {odds}."]
     family = ""
     if d.family > 1:
         family = f" ({correction}, {d.family:,} comparisons: {d.p_texts()[1]})"

@@ -161,34 +161,48 @@ def drawn_test(a: Floats, b: Floats, p: float, draws: int) -> TestResult:
 def exact_test(a: Floats, b: Floats) -> TestResult | None:
     """The randomization test without random flips; None if it needs them."""
     d, mean = a - b, paired_moments(a, b).mean
-    if are_hits(d):
-        limit = 0.5 * np.abs(d).max()  # smaller ones are rounding
-        p = mid_p_of_hits(int(np.count_nonzero(d > limit)), int(np.count_nonzero(d < -limit)))
-        return TestResult("mid-p randomization (exact)", mean, mean, p)
+    if changes := count_changes_of_one_size(d):
+        mid = takes_mid_p(d)
+        return TestResult(
+            f"{'mid-p ' if mid else ''}randomization (exact)", mean, mean,
+            binomial_p_value(*changes, mid=mid),
+        )  # fmt: skip
     if np.count_nonzero(d) > EXACT_LIMIT:
         return None
     return TestResult("randomization (exact)", mean, mean, exact_p_value(a, b))
 
 
-def are_hits(differences: Floats) -> bool:
-    """Whether differences are those of hits and misses: 0 for some, one size for all others."""
+def count_changes_of_one_size(differences: Floats) -> tuple[int, int] | None:
+    """Numbers of gains and of losses if all that are not 0 have one size, as those of hits do."""
     sizes = np.abs(differences)
     largest = float(sizes.max(initial=0.0))
-    small = sizes <= 1e-12 * largest  # rounding makes no size of its own
-    return bool(
-        small.any() and (small | (sizes >= largest * (1.0 - 1e-12))).all() and largest > 0.0
-    )
+    is_change = sizes > 1e-12 * largest  # rounding makes no size of its own
+    if not largest or np.any(sizes[is_change] < largest * (1.0 - 1e-12)):
+        return None
+    gains = int(np.count_nonzero(differences[is_change] > 0))
+    return gains, int(np.count_nonzero(is_change)) - gains
 
 
-def mid_p_of_hits(wins: int, losses: int) -> float:
-    """McNemar's mid-p: P(X > k) + P(X < n - k) + half the probability of both ends, k the more."""
+def takes_mid_p(differences: Floats) -> bool:
+    """Whether differences are those of hits, most of which are 0: mid-p keeps its level then."""
+    changes = count_changes_of_one_size(differences)
+    return changes is not None and 2 * sum(changes) <= differences.size
+
+
+def binomial_p_value(wins: int, losses: int, *, mid: bool) -> float:
+    """P(X ≥ k) + P(X ≤ n - k), k the more of both; with `mid` half the probability of the ends.
+
+    The latter is McNemar's mid-p.
+    """
     n, k = wins + losses, max(wins, losses)
     same = math.exp(
         math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2.0)
     )
+    if wins == losses:
+        return clip_p_value(1.0 - 0.5 * same if mid else 1.0)
     more = np.arange(k, min(n, k + 6 * math.isqrt(n) + 60))
     tail = same * float(np.cumprod((n - more) / (more + 1.0)).sum())
-    return clip_p_value(1.0 - 0.5 * same if wins == losses else 2.0 * tail + same)
+    return clip_p_value(2.0 * tail + (same if mid else 2.0 * same))
 
 
 def exact_p_value(a: Floats, b: Floats) -> float:

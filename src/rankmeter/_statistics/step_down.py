@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._statistics.paired_tests import FLIPS, FlippedColumns, are_hits
+from rankmeter._statistics.paired_tests import FLIPS, FlippedColumns, takes_mid_p
 from rankmeter._statistics.vectors import Floats, finite_table, random_generator
 from rankmeter.errors import InvalidValueError
 from rankmeter.errors._checks import check_fraction, check_integer
@@ -122,7 +122,7 @@ class _ScoreTable:
         first, second = np.array(pairs).T
         rounding = max(len(scores) * 2.0**-51, 1e-13) * (size[first] + size[second])
         self.rounding = rounding * self.scale
-        self.are_hits = [are_hits(scores[:, i] - scores[:, j]) for i, j in pairs]
+        self.takes_mid_p = [takes_mid_p(scores[:, i] - scores[:, j]) for i, j in pairs]
         changed = np.zeros(len(scores), dtype=bool)
         for i, j in pairs:
             changed |= scores[:, i] != scores[:, j]
@@ -160,7 +160,7 @@ class _Family:
         i, j = part.pairs[pair]
         statistics: Floats = np.abs(sums[i] - sums[j]) * part.scale[pair]
         if part.has_flipped_signs:
-            how = {"random": bool(self.n_resamples), "mid": part.are_hits[pair]}
+            how = {"random": bool(self.n_resamples), "mid": part.takes_mid_p[pair]}
             result = _normal_scores(statistics, float(part.rounding[pair]), **how)
         else:
             result = math.erfc(statistics[0] * math.sqrt(0.5)), statistics.astype(np.float32)
@@ -196,7 +196,7 @@ class _Family:
         part, _, pair = self.hypotheses[number]
         score = self.p_value_and_scores(number)[1][0]
         reached = float(np.mean(largest >= score * (1.0 - _ROUNDING)))
-        if not part.are_hits[pair]:
+        if not part.takes_mid_p[pair]:
             return reached
         return 0.5 * (reached + float(np.mean(largest > score * (1.0 + _ROUNDING))))
 
