@@ -310,7 +310,7 @@ class Accumulator:
 
     @property
     def plan(self) -> Plan:
-        """Every choice that was made; the first batch decides the tie rule, if nobody has."""
+        """Every choice that was made; the first batch decides the tie rule if no option does."""
         plan: Plan = self._counted.plan
         return plan
 

@@ -468,7 +468,7 @@ def _resolve_metric(
     resolved = Metric(metric.name, metric.k)(**options)
     entry = MetricPlan(
         label, resolved, alignment, averaging, metric, frozenset(switches), candidates,
-        has_ties_of_tool=usual.get("ties") == alignment.ties,
+        has_ties_of_tool=_build_choices(Alignment, usual).ties == alignment.ties,
     )  # fmt: skip
     return _settle_stand_ins(entry, {*decided, *written}, usual, convention)
 
@@ -532,11 +532,9 @@ def _stand_in_message(entry: MetricPlan, name: str, word: str) -> str:
         if low <= number <= high
         else f"values of {metric} are from {format_bound(low)} to {format_bound(high)}"
     )
-    absent = (
-        f", or say what a missed item counts: {metric}(absent=next)"
-        if dict(entry.metric.options).get("absent") == "undefined"
-        else ""
-    )
+    option, absent = entry.spec.options.get("absent"), ""
+    if option and dict(entry.metric.options)[option.name] == option.default:
+        absent = f", or say what a missed item counts: {metric}(absent=next)"
     return (
         f"{entry.label}: {name}={word!r} counts such users as {number:g}, but {reason}. Choose "
         f"{name}={WITHOUT_STAND_IN[name]!r}{absent}. For other metrics alone, write it inside "

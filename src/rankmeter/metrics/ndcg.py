@@ -269,7 +269,7 @@ def ideal_dcg(
 
 
 def _without_losses(perfect: Hits, gain: Gain) -> Hits:
-    """The perfect ranking without items of negative gain, unless each item counts 1."""
+    """The perfect ranking without items of negative gain, unless all gains are 1."""
     return perfect if gain == "binary" else perfect.without_losses
 
 
