@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -166,6 +168,10 @@ _PER_KEPT_ROW = 200
 class Data(Protocol):
     """Ground truth and rankings opened by an engine."""
 
+    def reopen(self) -> Data:
+        """Return the same data, read again if they have to be."""
+        ...
+
     def run(self, plan: Plan) -> dict[str, Scores]:
         """The per-user values of each system.
 
@@ -183,6 +189,46 @@ class Data(Protocol):
             If the rankings are not in memory.
         """
         ...
+
+
+class Opener:
+    """Opens the data of results; systems that are compared share one.
+
+    Results are copied and pickled with their data. Data that cannot be copied, such as a query of
+    a database or a function, stay behind: then the copy has all numbers and raises an error if
+    rankings have to be read again.
+    """
+
+    def __init__(self, open_data: Callable[[], Data]) -> None:
+        self._open = open_data
+
+    def __call__(self) -> Data:
+        return self._open()
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Opener:
+        try:
+            return Opener(copy.deepcopy(self._open))  # a failure would leave halves in `memo`
+        except Exception:  # noqa: BLE001 - of any library
+            return self  # data are read only, so they can be shared
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Opener], tuple[bytes]]:
+        try:
+            content = pickle.dumps(self._open, pickle.HIGHEST_PROTOCOL)
+        except Exception:  # noqa: BLE001 - of any library
+            content = pickle.dumps(refuse_data_left_behind)
+        return _load_opener, (content,)
+
+
+def _load_opener(content: bytes) -> Opener:
+    return Opener(pickle.loads(content))  # noqa: S301 - a part of a pickle that is being loaded
+
+
+def refuse_data_left_behind() -> Data:
+    """Raise a UsageError: the data of a result could not be pickled with it."""
+    raise UsageError(
+        "this needs the rankings once more, which were not pickled with the result, because "
+        "functions, database queries and rankings read in pieces cannot be: evaluate them again"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +299,7 @@ class Memory:
             makers = [functools.partial(build_block, share) for share in shares]
         if keep:
             makers = [functools.cache(make) for make in makers]
-        return Tables(truth, dict(systems), tables, makers)
+        return Tables(truth, dict(systems), tables, makers, self, keep)
 
 
 def _n_blocks(rows: int, judged: int, *, viewed: bool) -> int:
@@ -273,6 +319,17 @@ class Tables:
     systems: Mapping[str, Table]
     side: SideTables
     blocks: Sequence[Callable[[], Block]]  # made when they are needed, and freed if not kept
+    engine: Memory
+    keep: bool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles hold the tables, and divide them into blocks again."""
+        open_again = functools.partial(Memory.open, side=self.side.side, keep=self.keep)
+        return open_again, (self.engine, self.truth, self.systems)
+
+    def reopen(self) -> Tables:
+        """Return ``self``: no data have to be read again."""
+        return self
 
     def select_user(self, user: object, system: str) -> Block:
         if not self.systems[system].rows.in_memory:

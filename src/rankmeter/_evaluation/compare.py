@@ -12,7 +12,7 @@ import polars as pl
 
 from rankmeter._choices import Setting
 from rankmeter._engine import open_data
-from rankmeter._engine.memory import Data, Source
+from rankmeter._engine.memory import Data, Opener, Source
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._evidence.hits import IntArray
@@ -123,18 +123,15 @@ def compare_tables(
     data = open_data(truth, systems, side=side, keep=True)
     by_table = data.run(plan)
     listed = all(table.rows.has_lists for table in systems.values())
-
-    def average_runs(scores: Mapping[str, Scores]) -> dict[str, Scores]:
-        items = groups.items()
-        return {name: mean_of_runs([scores[run] for run in group]) for name, group in items}
+    opener = Opener(data.reopen)
 
     def summarize_systems(cluster: IntArray | None) -> dict[str, Summary]:
         return {
             name: replace(
                 summarize(plan, scores, truth, systems[groups[name][0]], cluster),
-                source=Source(lambda: data, name, lists=listed) if [name] == groups[name] else None,
+                source=Source(opener, name, lists=listed) if [name] == groups[name] else None,
             )
-            for name, scores in average_runs(by_table).items()
+            for name, scores in _average_runs(by_table, groups).items()
         }
 
     population = by_table[groups[next(iter(groups))][0]]
@@ -144,8 +141,21 @@ def compare_tables(
         Comparison, plan, settings, Systems([*groups], by_metric, population, summarize_systems),
         facts={"runs": {name: len(group) for name, group in runs.items()} if runs else None},
         kind=systems[groups[next(iter(groups))][0]].origin.kind,
-        scored=lambda plan: average_runs(data.run(plan)),
+        scored=functools.partial(_score_systems, opener, groups),
     )  # fmt: skip
+
+
+def _score_systems(
+    opener: Opener, groups: Mapping[str, Sequence[str]], plan: Plan
+) -> dict[str, Scores]:
+    """The scores of every system under a plan, as means over its runs."""
+    return _average_runs(opener().run(plan), groups)
+
+
+def _average_runs(
+    scores: Mapping[str, Scores], groups: Mapping[str, Sequence[str]]
+) -> dict[str, Scores]:
+    return {name: mean_of_runs([scores[run] for run in group]) for name, group in groups.items()}
 
 
 def compare_results(
@@ -170,21 +180,21 @@ def compare_results(
         name: _with_checked_source(name, _mean_result(name, plan, runs))
         for name, runs in by_name.items()
     }
-
-    def scored(plan: Plan) -> dict[str, Scores]:
-        sources = {
-            name: summary.source or _refuse_reading_again(name)
-            for name, summary in summaries.items()
-        }
-        return {name: source.open().run(plan)[source.system] for name, source in sources.items()}
-
     by_metric = values_by_metric(plan, by_run, len(population.users), places)
     return compare_by_user(
         Comparison, plan, settings, Systems([*by_name], by_metric, population, lambda _: summaries),
         facts={"runs": {name: len(runs) for name, runs in by_name.items()} if several else None},
         kind=all_runs[0].kind,
-        scored=scored,
+        scored=functools.partial(_score_results, summaries),
     )  # fmt: skip
+
+
+def _score_results(summaries: Mapping[str, Summary], plan: Plan) -> dict[str, Scores]:
+    """The scores of every result under another plan: its rankings are read again."""
+    sources = {
+        name: summary.source or _refuse_reading_again(name) for name, summary in summaries.items()
+    }
+    return {name: source.open().run(plan)[source.system] for name, source in sources.items()}
 
 
 def _refuse_reading_again(name: str) -> NoReturn:
@@ -197,12 +207,28 @@ def _refuse_reading_again(name: str) -> NoReturn:
 
 def _with_checked_source(name: str, result: Summary) -> Summary:
     """Make the source of a result refuse changed values when opened."""
+    if result.source is None:
+        return result
+    return replace(result, source=replace(result.source, open=_CheckedOpener(name, result)))
 
-    @functools.cache
-    def open_checked() -> Data:
-        return (reopen_source(result) or _refuse_reading_again(name)).open()
 
-    return replace(result, source=result.source and replace(result.source, open=open_checked))
+@dataclass(frozen=True, eq=False)
+class _CheckedOpener:
+    """Opens the data of a result, once, and refuses values that have changed."""
+
+    name: str
+    result: Summary
+
+    def __call__(self) -> Data:
+        return self._data
+
+    @functools.cached_property
+    def _data(self) -> Data:
+        return (reopen_source(self.result) or _refuse_reading_again(self.name)).open()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the opened data, which the result opens."""
+        return {"name": self.name, "result": self.result}
 
 
 def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:

@@ -11,7 +11,7 @@ from typing import Any, Unpack, cast
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import open_data
 from rankmeter._engine.choose import EngineName, parse_engine
-from rankmeter._engine.memory import Data, Source
+from rankmeter._engine.memory import Data, Opener, Source
 from rankmeter._engine.side import Given
 from rankmeter._evaluation.question import Question, holds_systems
 from rankmeter._results.curves import Curve, compute_curves
@@ -155,7 +155,7 @@ def evaluate_question(question: Question, rankings: object) -> Summary:
     with use_words(plan.words):
         summary = summarize(plan, scores, judged, systems[ONE], cluster_ids, unused)
     unread = replace(question, side_data=replace(question.side_data))
-    reopen = functools.partial(_reread_data, unread, rankings)
+    reopen = Opener(functools.partial(_reread_data, unread, rankings))
     return replace(summary, source=Source(reopen, ONE, lists=systems[ONE].rows.has_lists))
 
 

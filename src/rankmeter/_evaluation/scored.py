@@ -13,6 +13,7 @@ import polars as pl
 from rankmeter._choices import takes_choices_of
 from rankmeter._engine.memory import (
     CountedQueries,
+    Opener,
     Source,
     refuse_unknown_candidates,
     score_queries,
@@ -372,7 +373,7 @@ def summary_of(
         cautions=tuple(cautions),
         remarks=tuple(remarks),
         groups=labels_of_groups,
-        source=Source(data.reopen, "", lists=False),
+        source=Source(Opener(data.reopen), "", lists=False),
         kind=kind,
     )
 

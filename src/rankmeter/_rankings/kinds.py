@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from typing import Any
 
@@ -131,7 +132,7 @@ class _CountedQueries(Kind):
         """Read the queries as users whose only known item is 0."""
         n, tolerance = self.queries.n, load_convention(plan.tool).tolerance
         frame = self._frame_of_items(to_series(np.zeros(n), "score"))
-        rows = CountedRows(frame, lambda single: self.count(single=single, tolerance=tolerance))
+        rows = CountedRows(frame, functools.partial(_count_again, self, tolerance))
         facts = {name: n for name, n in self.queries.facts.items() if name == "mean_ranks"}
         counts = {"rows": n, **facts, **self._facts}
         origin = Origin(type(self).__name__, counts=counts, words=QUERIES)
@@ -148,6 +149,10 @@ class _CountedQueries(Kind):
 
     def counted(self) -> Queries:
         return self.queries
+
+
+def _count_again(kind: _CountedQueries, tolerance: tuple[float, float], single: bool) -> Queries:
+    return kind.count(single=single, tolerance=tolerance)
 
 
 class Sampled(_CountedQueries):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -161,6 +162,10 @@ class Queries:
         )
 
 
+def _count_some(count: Callable[[bool], Queries], indices: IntArray, single: bool) -> Queries:
+    return count(single).take(indices)
+
+
 @dataclass(frozen=True, eq=False)
 class CountedRows(InFrame):
     """Queries with counts at item 0, the only judged item; other items are not known."""
@@ -170,7 +175,8 @@ class CountedRows(InFrame):
 
     def select_by_index(self, indices: IntArray) -> CountedRows:
         return replace(
-            super().select_by_index(indices), count=lambda single: self.count(single).take(indices)
+            super().select_by_index(indices),
+            count=functools.partial(_count_some, self.count, indices),
         )
 
     def counts_at(self, code: IntArray, judged: Judged) -> tuple[RankCounts, BoolArray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -116,6 +117,10 @@ class KeptRows(InFrame):
         return sizes
 
 
+def _piece(rows: pl.DataFrame, size: int, n: int) -> pl.DataFrame:
+    return rows.slice(n * size, size)
+
+
 @dataclass(frozen=True, eq=False)
 class CanonicalPieces:
     """Checked rows, safe from changes by others, as frames of known heights."""
@@ -127,7 +132,7 @@ class CanonicalPieces:
     def cut_frame(cls, rows: pl.DataFrame, size: int) -> Self:
         """Cut rows in memory into pieces."""
         heights = [min(size, rows.height - start) for start in range(0, rows.height, size)]
-        return cls(heights, lambda n: rows.slice(n * size, size))
+        return cls(heights, partial(_piece, rows, size))
 
     @property
     def n_rows(self) -> int:

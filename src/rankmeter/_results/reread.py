@@ -37,7 +37,7 @@ def reopen_source(result: Evaluated) -> Source | None:
     labels = [entry.label for entry in result.plan.metrics]
     before = result.scores.values
     unchanged = all(np.array_equal(before[x], values[x], equal_nan=True) for x in labels)
-    return replace(result.source, open=lambda: data) if unchanged else None
+    return replace(result.source, open=data.reopen) if unchanged else None
 
 
 def refuse_without_ranks(_: Plan) -> Mapping[str, Scores]:

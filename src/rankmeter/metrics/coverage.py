@@ -14,7 +14,7 @@ from rankmeter._evidence.lists import Catalogue, Lists, Popularity
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._ranges import SHARE, UP
 from rankmeter.metrics._registry import Example, register, require
-from rankmeter.metrics.states import Exposure, Statistic, statistic_of_counts
+from rankmeter.metrics.states import Exposure, Statistic, made_again, statistic_of_counts
 from rankmeter.metrics.weights import deduplicate
 
 
@@ -78,7 +78,11 @@ def coverage(
         if universe.item is not None and outside == "ignore":
             top = top.only(universe.item[top.item])
         size = universe.size if scale == "share" else 1
+    return Exposure(top, np.ones(top.item.size), _coverage_statistic(size))
 
+
+@made_again
+def _coverage_statistic(size: int) -> Statistic:
     def value(counts: FloatArray) -> float:
         n = int(np.count_nonzero(counts))
         return float(formula("different_items / size", different_items=n, size=size))
@@ -97,7 +101,7 @@ def coverage(
         n_once, n_twice = (int(np.count_nonzero(counts == times)) for times in (1, 2))
         return max(n_once, 1) / (max(n_once, 1) + n_twice)
 
-    return Exposure(top, np.ones(top.item.size), statistic_of_counts(value, loss, share))
+    return statistic_of_counts(value, loss, share)
 
 
 @register("User coverage", needs_items=False)
@@ -184,6 +188,7 @@ def effective_items(lists: Lists, k: int | None = None) -> Exposure:
     return Exposure(top, np.ones(top.item.size), _entropy_statistic(exponential=True))
 
 
+@made_again
 def _entropy_statistic(
     unit: float = 1.0, *, per_item: bool = False, exponential: bool = False
 ) -> Statistic:

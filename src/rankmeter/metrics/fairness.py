@@ -17,7 +17,7 @@ from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.category_diversity import category_counts, normalize_sums
 from rankmeter.metrics.popularity import Border, mask_long_tail
-from rankmeter.metrics.states import Exposure, Grouped, Statistic, statistic_of_groups
+from rankmeter.metrics.states import Exposure, Grouped, Statistic, made_again, statistic_of_groups
 from rankmeter.metrics.weights import deduplicate, relevance_weights
 
 Groups: TypeAlias = Literal["categories", "popularity"]
@@ -262,6 +262,7 @@ def item_gap(
     return Exposure(top, relevance_weights(top, relevance), _gap_statistic(members))
 
 
+@made_again
 def _gap_statistic(members: Features) -> Statistic:
     """Statistic: mean distance between groups, each the mean over its shown items."""
 
@@ -316,9 +317,14 @@ def _grouped_exposure(
     number: Callable[[FloatArray, FloatArray, Features], FloatArray],
 ) -> Grouped:
     ones, part = np.ones(top.item.size), category_counts(top, members)
-    return Grouped(
-        top, ones, statistic_of_groups(lambda a, b: number(a, b, members)), part, reference
-    )
+    return Grouped(top, ones, _statistic_of_members(number, members), part, reference)
+
+
+@made_again
+def _statistic_of_members(
+    number: Callable[[FloatArray, FloatArray, Features], FloatArray], members: Features
+) -> Statistic:
+    return statistic_of_groups(lambda part, whole: number(part, whole, members))
 
 
 def _variation_of_shares(part: FloatArray, reference: FloatArray, members: Features) -> FloatArray:

@@ -11,7 +11,7 @@ from rankmeter._evidence.lists import Catalogue, Lists
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.distances import CELLS
-from rankmeter.metrics.states import Exposure, Statistic
+from rankmeter.metrics.states import Exposure, Statistic, made_again
 from rankmeter.metrics.weights import RankDiscount, deduplicate, discount_function
 
 
@@ -55,6 +55,7 @@ def gini(
     return Exposure(top, np.ones(top.item.size), statistic)
 
 
+@made_again
 def _gini_statistic(
     catalogue: Catalogue, denominator: str, items: str, *, inverse: bool
 ) -> Statistic:
@@ -167,6 +168,7 @@ def _sum_row_differences(first: FloatArray, second: FloatArray) -> FloatArray:
     return sums
 
 
+@made_again
 def _exposure_gini_statistic(catalogue: Catalogue, denominator: str) -> Statistic:
     """Statistic: sum of |x - y| over all pairs of items, over the number of items and sum of x."""
 

@@ -6,16 +6,19 @@ Shares of users can be pooled (`Ratio`); an aggregate metric is computed over al
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, ParamSpec, Protocol, Self
 
 import numpy as np
 
 from rankmeter._evidence.hits import FloatArray, IntArray, ratio
 from rankmeter._evidence.lists import Lists
 from rankmeter._evidence.steps import note_formula
+
+P = ParamSpec("P")
 
 
 class State(Protocol):
@@ -265,6 +268,8 @@ def _full_share(_: object) -> float:
 class Statistic:
     """A number computed from the lists of some users.
 
+    Functions that make statistics of functions inside them are decorated with `made_again`.
+
     Attributes
     ----------
     value : callable
@@ -273,11 +278,28 @@ class Statistic:
         From an exposure to the number without each of its users.
     share : callable, optional
         From an exposure to the share of the jackknife's variance that is real: by default all.
+    make : callable, optional
+        Makes the statistic again; pickles hold this in place of functions inside functions.
     """
 
     value: Callable[[Exposure], float]
     value_without_each_user: Callable[[Exposure], FloatArray]
     share: Callable[[Exposure], float] = _full_share
+    make: Callable[[], Statistic] | None = None
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return super().__reduce__() if self.make is None else (self.make, ())
+
+
+def made_again(make: Callable[P, Statistic]) -> Callable[P, Statistic]:
+    """Let copies and pickles of the statistics that a function makes hold its arguments."""
+
+    @functools.wraps(make)
+    def make_and_remember(*args: P.args, **kwargs: P.kwargs) -> Statistic:
+        again = functools.partial(make_and_remember, *args, **kwargs)
+        return replace(make(*args, **kwargs), make=again)
+
+    return make_and_remember
 
 
 @dataclass(frozen=True, eq=False)
