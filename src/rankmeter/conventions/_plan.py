@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,7 +34,13 @@ from rankmeter._choices import (
     replace_aliases,
 )
 from rankmeter._evidence.hits import Hits
-from rankmeter.conventions import Convention, has_metric, load_convention, translate_metrics
+from rankmeter.conventions import (
+    Convention,
+    has_metric,
+    load_convention,
+    translate_metrics,
+    translate_name,
+)
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.errors._checks import (
     USERS,
@@ -236,7 +243,35 @@ class Plan(Setting):
         if names := ", ".join(name for name in absent if name not in differs):
             applied = f"its conventions are applied to rankmeter's {names}"
             other.append(f"{tool.title} has no {names}; {applied}")
-        return (*other, *self.side)
+        return (*other, *self._notes_on_synonyms(tool), *self.side)
+
+    def _notes_on_synonyms(self, tool: Convention) -> list[str]:
+        """A note for each metric that has several names here with different choices.
+
+        A tool can have one name of a metric, such as ``map`` of recommenders, with an option.
+        """
+        groups: dict[Metric, list[MetricPlan]] = {}
+        for entry in self.metrics if tool.names and len(self.metrics) > 1 else ():
+            with suppress(UsageError):
+                for metric in translate_name(entry.label, "rankmeter"):
+                    groups.setdefault(metric, []).append(entry)
+        notes = []
+        for entries in groups.values():
+            switches = [
+                {"metric": e.metric.name, "k": e.metric.k, **e.choices_by_name()} for e in entries
+            ]
+            differing = [
+                name
+                for name in dict.fromkeys(name for own in switches for name in own)
+                if len({(name in own, own.get(name)) for own in switches}) > 1
+            ]
+            if differing:
+                names = "; ".join(
+                    " ".join([e.label, *(f"{n}={format_value(s[n])}" for n in differing if n in s)])
+                    for e, s in zip(entries, switches, strict=True)
+                )
+                notes.append(f"names of one metric with different options in {tool.name}: {names}")
+        return notes
 
     def metrics_by_alignment(self) -> dict[Alignment, list[MetricPlan]]:
         """The metrics by alignment: each distinct one is computed once."""
