@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankmeter as rm
+from rankmeter._rankings.rank_counts import Queries
 from rankmeter.errors import DataError, DuplicateError, IdTypeError, UsageError
 
 METRICS = ["ndcg@3", "recall@2", "mrr", "hits@3"]
@@ -439,3 +440,38 @@ def test_sums_of_values_adjusted_for_chance_have_the_interval_of_the_values():
         whole = rm.accumulator.from_state((batches[0] + batches[1]).state()).compute()
         intervals.append(whole["rr(adjusted)"].interval)
     assert intervals[0] == pytest.approx(intervals[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("keep", ["values", "moments"])
+@pytest.mark.parametrize("users", [False, True])
+def test_a_result_after_every_update_changes_nothing_and_reads_a_batch_once(
+    keep, users, monkeypatch
+):
+    rng = np.random.default_rng(5)
+    batches = [
+        {"scores": rng.integers(0, 5, (4, 9)), "target": rng.integers(0, 9, 4)} for _ in range(40)
+    ]
+    if users:
+        for number, batch in enumerate(batches):
+            batch["users"] = [f"u{number}-{row}" for row in range(4)]
+    concat, joined = Queries.concat.__func__, []
+
+    def watched(cls, blocks):
+        joined.append(len(blocks))
+        return concat(cls, blocks)
+
+    stepwise, other = (rm.accumulator("mrr ndcg@3 hits@2", keep=keep) for _ in range(2))
+    at_once = rm.accumulator("mrr ndcg@3 hits@2", keep=keep)
+    with monkeypatch.context() as patch:
+        patch.setattr(Queries, "concat", classmethod(watched))
+        for batch in batches[:30]:
+            stepwise.update(**batch)
+            assert stepwise.compute()["mrr"] == stepwise.compute()["mrr"]
+        assert sum(joined) <= 4 * 30  # of each step: all earlier queries, and those of its batch
+    for batch in batches[30:]:
+        other.update(**batch)
+        other.compute()
+    for batch in batches:
+        at_once.update(**batch)
+    assert stepwise.merge(other).compute().to_dict() == at_once.compute().to_dict()
+    assert stepwise.compute().per_user.equals(at_once.compute().per_user)

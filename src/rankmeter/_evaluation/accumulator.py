@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import io
 import json
+import operator
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +52,7 @@ from rankmeter.errors._caution import warn
 from rankmeter.errors._checks import brief, check_choice, counted
 from rankmeter.metrics import Metric
 
+T = TypeVar("T")
 Keep = Literal["values", "moments"]
 AT_ONCE = 4096
 """Queries that are counted before ``moments`` makes values of them."""
@@ -61,6 +63,15 @@ SINGLE = ("mean", "sum")
 REPEATED = "repeated rows cannot be recognized without users=: each is counted"
 NOTHING = "nothing was counted: call update() with a batch first"
 NO_VALUES = "keep='moments': values by user are unknown, and a repeated user is counted each time"
+
+
+def _join(parts: list[T], concat: Callable[[list[T]], T]) -> T:
+    """Concatenate parts, which the result replaces: those of earlier calls are joined already."""
+    known = parts.copy()
+    whole = concat(known)
+    if len(known) > 1 and all(map(operator.is_, parts, known)):  # another thread may have done it
+        parts[: len(known)] = [whole]
+    return whole
 
 
 class _KeptQueries:
@@ -101,11 +112,11 @@ class _KeptQueries:
     def summary(self, *, reduced: bool) -> Summary:
         if not self.queries:
             raise DataError(NOTHING)
-        queries = Queries.concat(self.queries)
+        queries = _join(self.queries, Queries.concat)
         if not self.ids:
             summary = summary_of(self.plan, CountedQueries(queries), tolerance=self.tolerance)
             return replace(summary, remarks=(*summary.remarks, REPEATED)) if reduced else summary
-        keys = pl.DataFrame([_concat_ids(self.ids).alias("user")])
+        keys = pl.DataFrame([_join(self.ids, _concat_ids).alias("user")])
         if queries.target is not None:
             keys = keys.with_columns(target=queries.target)
         order = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
@@ -136,13 +147,13 @@ class _KeptQueries:
         facts: dict[str, Any] = {}
         arrays: dict[str, npt.NDArray[Any]] = {}
         if self.queries:
-            queries = Queries.concat(self.queries)
+            queries = _join(self.queries, Queries.concat)
             facts = {name: getattr(queries, name) for name in _FACTS}
             columns = {name: getattr(queries.counts, name) for name in _COUNTS}
             columns |= {name: getattr(queries, name) for name in _OWN}
             arrays = {name: array for name, array in columns.items() if array is not None}
         if self.ids:
-            ids = _concat_ids(self.ids)
+            ids = _join(self.ids, _concat_ids)
             arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array([*ids], str)
         return facts, arrays
 
