@@ -112,7 +112,7 @@ def _run_with_signals(run: Callable[[], object]) -> int:
 
 def print_error(message: str, *details: str) -> None:
     """Write an error and further lines on stderr, without control characters of the terminal."""
-    from rankmeter._results.tables import to_one_line
+    from rankmeter.errors import to_one_line
 
     color = False if os.environ.get("NO_COLOR") else None
     click.secho("error: ", fg="red", bold=True, err=True, nl=False, color=color)
@@ -197,7 +197,7 @@ def _print_warnings() -> Iterator[None]:
 
         def show_warning(message: Warning | str, category: type[Warning], *location: Any) -> None:
             if issubclass(category, RankmeterWarning):
-                from rankmeter._results.tables import to_one_line
+                from rankmeter.errors import to_one_line
 
                 click.echo(f"warning: {to_one_line(str(message))}", err=True)
             else:

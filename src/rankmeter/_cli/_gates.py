@@ -13,10 +13,9 @@ import click
 
 from rankmeter._cli._command import Option, copy_with_message
 from rankmeter._results.differences import difference_seen_from
-from rankmeter._results.tables import to_one_line
 from rankmeter._results.wording import p_equation, size_text
 from rankmeter.conventions import translate_metrics
-from rankmeter.errors import UsageError
+from rankmeter.errors import UsageError, to_one_line
 from rankmeter.errors._checks import unknown_word_error
 
 if TYPE_CHECKING:

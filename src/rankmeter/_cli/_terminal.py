@@ -42,7 +42,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
         return
     from rich.text import Text
 
-    from rankmeter._results.tables import to_one_line
+    from rankmeter.errors import to_one_line
 
     console = _console()
     if title:
@@ -68,8 +68,9 @@ def print_walkthrough(walk: Walkthrough) -> None:
         return
     from rich.text import Text
 
-    from rankmeter._results.tables import Table, to_one_line
+    from rankmeter._results.tables import Table
     from rankmeter._results.walks import Heading
+    from rankmeter.errors import to_one_line
 
     console = _console()
     for part in walk.parts():
@@ -83,7 +84,7 @@ def print_walkthrough(walk: Walkthrough) -> None:
 
 def print_sentences(sentences: Iterable[str]) -> None:
     """Write each sentence on a line of its own; on a terminal, wrapped at words."""
-    from rankmeter._results.tables import to_one_line
+    from rankmeter.errors import to_one_line
 
     for sentence in map(to_one_line, sentences):
         wrapped = click.wrap_text(sentence, _console().width) if _is_terminal() else sentence
@@ -185,7 +186,7 @@ def terminal_help_formatter() -> click.HelpFormatter:
 def print_progress(message: str) -> None:
     """Show progress, on a terminal only."""
     if sys.stderr.isatty():
-        from rankmeter._results.tables import to_one_line
+        from rankmeter.errors import to_one_line
 
         click.secho(to_one_line(message), err=True, dim=True, color=not os.environ.get("NO_COLOR"))
 

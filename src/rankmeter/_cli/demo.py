@@ -24,12 +24,12 @@ from rankmeter._reading.read import Interactions
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.segments import by_activity
 from rankmeter._results.summary import Summary
-from rankmeter._results.tables import Table, to_one_line
+from rankmeter._results.tables import Table
 from rankmeter._results.wording import level_text, number_text
 from rankmeter.baselines import BASELINES, popularity
 from rankmeter.conventions import load_convention
 from rankmeter.datasets import movielens, movielens_items, synthetic
-from rankmeter.errors import ColumnError, DataError, MissingDependencyError
+from rankmeter.errors import ColumnError, DataError, MissingDependencyError, to_one_line
 from rankmeter.errors._checks import counted
 from rankmeter.splits import Split, holdout, k_fold
 from rankmeter.splits._describe import Description, describe

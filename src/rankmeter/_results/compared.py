@@ -29,13 +29,7 @@ from rankmeter._results.reread import refuse_without_ranks
 from rankmeter._results.result import Logged, bootstrap_notes, check_digits, mean_as_dict
 from rankmeter._results.settings import Values
 from rankmeter._results.summary import Summary
-from rankmeter._results.tables import (
-    MeanCell,
-    Style,
-    Table,
-    spell_out_hidden_characters,
-    to_one_line,
-)
+from rankmeter._results.tables import MeanCell, Style, Table
 from rankmeter._results.verdicts import (
     Headline,
     Verdict,
@@ -52,6 +46,7 @@ from rankmeter._results.wording import (
     number_text,
 )
 from rankmeter.conventions._plan import Plan
+from rankmeter.errors import spell_out_hidden_characters, to_one_line
 from rankmeter.errors._checks import counted, reword, unknown_word_error, use_words_of_result
 
 
@@ -226,7 +221,8 @@ class Compared(Logged):
                 marks[d.better] += letters[d.b if d.better == d.a else d.a]
         return marks
 
-    def segment_notes(self) -> list[str]:
+    @use_words_of_result
+    def segment_notes(self) -> tuple[str, ...]:
         """Notes on the tests of segments, and on differences that vary between segments."""
         clauses = {
             test: differing_segments_clause(self, d)
@@ -234,8 +230,9 @@ class Compared(Logged):
             for d in self[test.metric]
             if (d.a, d.b) == (test.a, test.b)
         }
-        return segment_notes(clauses, self.plan.alpha)
+        return (*segment_notes(clauses, self.plan.alpha),)
 
+    @use_words_of_result
     def significance_note(self) -> str:
         """A note on the markers, and on how differences were tested."""
         s = self.settings

@@ -30,7 +30,7 @@ from rankmeter._statistics.intervals import (
 )
 from rankmeter._statistics.runs import PSEUDO_CHANGES
 from rankmeter.conventions._plan import MetricPlan, Plan
-from rankmeter.errors import UsageError
+from rankmeter.errors import UsageError, spell_out_hidden_characters
 from rankmeter.errors._checks import check_fraction, check_integer
 
 MOST = 10_000
@@ -183,12 +183,13 @@ class Curve(Result):
         return row["k"], row["mean"]
 
     def __repr__(self) -> str:
-        return f"{self._title()}\n{self.frame}"
+        return spell_out_hidden_characters(f"{self._title()}\n{self.frame}")
 
     def _repr_html_(self) -> str:
         import html
 
-        return f"<p>{html.escape(self._title())}</p>{self.frame._repr_html_()}"
+        table = spell_out_hidden_characters(self.frame._repr_html_())
+        return f"<p>{html.escape(self._title())}</p>{table}"
 
     def _title(self) -> str:
         level = f"{level_text(self.confidence)} intervals"

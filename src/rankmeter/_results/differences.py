@@ -20,6 +20,7 @@ from rankmeter._results.wording import (
     p_value_text,
     size_text,
 )
+from rankmeter.errors import to_one_line
 from rankmeter.errors._checks import counted, reword
 from rankmeter.errors._removed import removed_number_message
 
@@ -226,6 +227,9 @@ class Difference(EqualFields):
 
     def sentence(self) -> str:
         """The difference in plain words."""
+        return to_one_line(self._sentence())
+
+    def _sentence(self) -> str:
         part = f" among {self.segment}" if self.segment else ""
         if math.isnan(self.p):
             return f"{self.a} and {self.b} cannot be compared on {self.metric}{part}: {self.note}."

@@ -16,11 +16,11 @@ from xml.etree import ElementTree as ET
 
 from rankmeter._files import open_replacement
 from rankmeter._results.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, render_svg
-from rankmeter._results.tables import Table, spell_out_hidden_characters
+from rankmeter._results.tables import Table
 from rankmeter._results.walks import item_with_title
 from rankmeter._results.wording import level_text, number_text, signed_text
 from rankmeter._version import __version__
-from rankmeter.errors import FileFormatError, MissingDependencyError
+from rankmeter.errors import FileFormatError, MissingDependencyError, spell_out_hidden_characters
 from rankmeter.errors._checks import counted, reword
 
 WIDTH = 320

@@ -11,10 +11,14 @@ from typing import Literal, TypeAlias
 
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import interval_text, level_text, number_text
-from rankmeter.errors import LONGEST_NAME, shorten_middle
+from rankmeter.errors import (
+    LONGEST_NAME,
+    replace_control_characters,
+    shorten_middle,
+    spell_out_hidden_characters,
+    to_one_line,
+)
 
-# Line breaks, control characters of a terminal, and characters that change the direction of text.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -33,27 +37,12 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 }
 
 
-def to_one_line(text: str) -> str:
-    """Replace newlines and other control characters by spaces."""
-    return _CONTROL.sub(" ", text)
-
-
-def spell_out_hidden_characters(text: str) -> str:
-    """Spell out control characters other than newlines and tabs, as ⟨U+202E⟩."""
-    return _replace_control_characters(text, lambda c: c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩")
-
-
 def escape_json(text: str) -> str:
     """Escape the control characters of a terminal in JSON text, without changing values.
 
     JSON escapes the first 32 characters itself; those that are left are between its values.
     """
-    return _replace_control_characters(text, lambda c: c if c < " " else f"\\u{ord(c):04x}")
-
-
-def _replace_control_characters(text: str, escape: Callable[[str], str]) -> str:
-    """Replace each control character of a text by the result of `escape`."""
-    return _CONTROL.sub(lambda characters: "".join(map(escape, characters[0])), text)
+    return replace_control_characters(text, lambda c: c if c < " " else f"\\u{ord(c):04x}")
 
 
 def escape_markdown(text: str) -> str:

@@ -21,6 +21,7 @@ from rankmeter._results.wording import (
     signed_text,
     size_text,
 )
+from rankmeter.errors import to_one_line
 from rankmeter.errors._checks import counted, reword
 
 MAX_SYSTEMS = 10
@@ -233,6 +234,10 @@ class Headline:
 
     title: str
     sentences: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", to_one_line(self.title))
+        object.__setattr__(self, "sentences", tuple(map(to_one_line, self.sentences)))
 
 
 def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> str:

@@ -14,15 +14,10 @@ from rankmeter._engine.scores import Scores
 from rankmeter._engine.walk import Grid, Place, Walk, make_ranking_grid, walk_metrics
 from rankmeter._results.notes import Facts, notes_on_means
 from rankmeter._results.result import Result
-from rankmeter._results.tables import (
-    Table,
-    escape_markdown,
-    spell_out_hidden_characters,
-    to_one_line,
-)
+from rankmeter._results.tables import Table, escape_markdown
 from rankmeter._results.walks import Heading, has_parentheses, walkthrough_parts
 from rankmeter.conventions._plan import MetricPlan, Plan
-from rankmeter.errors import DataError, UsageError
+from rankmeter.errors import DataError, UsageError, spell_out_hidden_characters, to_one_line
 from rankmeter.errors._checks import (
     USERS,
     Words,

@@ -23,6 +23,7 @@ Every message says what was expected, what was given, where, and what to do.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 __all__ = [
     "ColumnError",
@@ -56,12 +57,34 @@ def _shorten_word(match: re.Match[str]) -> str:
     return shorten_middle(word, LONGEST_PATH if "/" in word or "\\" in word else LONGEST_NAME)
 
 
+# Control characters of a terminal, and characters that end a line or change its direction.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
+
+
+def to_one_line(text: str) -> str:
+    """Replace newlines and other control characters by spaces."""
+    return CONTROL.sub(" ", text)
+
+
+def replace_control_characters(text: str, escape: Callable[[str], str]) -> str:
+    """Replace each control character of a text by the result of `escape`."""
+    return CONTROL.sub(lambda characters: "".join(map(escape, characters[0])), text)
+
+
+def spell_out_hidden_characters(text: str) -> str:
+    """Spell out control characters other than newlines and tabs, as ⟨U+202E⟩."""
+    return replace_control_characters(text, lambda c: c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩")
+
+
 class RankmeterError(Exception):
-    """The base of all errors of rankmeter. Long names are shortened in the message."""
+    """The base of all errors of rankmeter.
+
+    Long names are shortened in the message, and control characters are spelled out.
+    """
 
     def __init__(self, message: str = "") -> None:
         brief = re.sub(rf"\S{{{LONGEST_NAME + 1},}}", _shorten_word, message)
-        super().__init__(shorten_middle(brief, LONGEST_MESSAGE))
+        super().__init__(spell_out_hidden_characters(shorten_middle(brief, LONGEST_MESSAGE)))
 
 
 class UsageError(RankmeterError, ValueError):

@@ -9,7 +9,7 @@ import threading
 import warnings
 from pathlib import Path
 
-from rankmeter.errors import RankmeterWarning, UsageError
+from rankmeter.errors import RankmeterWarning, UsageError, spell_out_hidden_characters
 
 HERE = f"{Path(__file__).parents[1]}{os.sep}"
 
@@ -22,7 +22,7 @@ def warn(*cautions: str) -> None:
     while frame is not None and frame.f_code.co_filename.startswith(HERE):
         frame, depth = frame.f_back, depth + 1
     for caution in cautions:
-        warnings.warn(caution, RankmeterWarning, stacklevel=depth)
+        warnings.warn(spell_out_hidden_characters(caution), RankmeterWarning, stacklevel=depth)
 
 
 _PATIENCE = 2.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ParamSpec, TypeVar, get_args
 
-from rankmeter.errors import UsageError
+from rankmeter.errors import UsageError, spell_out_hidden_characters, to_one_line
 from rankmeter.errors._removed import removed_word_hint
 
 P = ParamSpec("P")
@@ -61,15 +61,24 @@ def _reword_match(word: str, words: Words) -> str:
 
 
 def use_words_of_result(method: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a method of a result to use the `words` of the result."""
+    """Decorate a method of a result to use its `words`, and no control characters of names."""
 
     @functools.wraps(method)
     def spoken(*args: P.args, **kwargs: P.kwargs) -> T:
         result: Any = args[0]
         with use_words(result.words):
-            return method(*args, **kwargs)
+            return _make_printable(method(*args, **kwargs))
 
     return spoken
+
+
+def _make_printable(made: Any) -> Any:
+    """Texts on one line each; of a text that is printed whole, line breaks and tabs are kept."""
+    if isinstance(made, str):
+        return spell_out_hidden_characters(made)
+    if type(made) is tuple and all(isinstance(text, str) for text in made):
+        return tuple(map(to_one_line, made))
+    return made
 
 
 Bounds = dict[str, float | int | None]
