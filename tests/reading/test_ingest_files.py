@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import rankmeter as rm
 from rankmeter._reading import files as _files
+from rankmeter._reading import parquet
 from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
 from rankmeter.errors import (
     ColumnError,
@@ -596,3 +597,35 @@ def test_subtopics_of_judgments_are_read_and_the_largest_gain_counts(tmp_path):
     assert "judgments of further subtopics: 1" in str(result)
     path.write_text("1 0 a 1\n1 Q0 b 1\n1 run7 c 0\n", "utf-8")
     assert rm.evaluate({"1": ["b"]}, path, "recall")["recall"].mean == 0.5
+
+
+@pytest.mark.parametrize("depth", [0, 1, 40])
+def test_a_large_folder_without_parquet_files_is_left_early(depth, tmp_path, monkeypatch):
+    folder = tmp_path.joinpath(*"d" * depth)
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(300):
+        (folder / f"f{number}").mkdir()
+        (folder / f"f{number}" / "notes.txt").touch()
+    monkeypatch.setattr(parquet, "_MOST_OTHERS", 100)
+    looked_at, walk = [], parquet.os.walk
+
+    def watched(path):
+        for found in walk(path):
+            looked_at.append(found)
+            yield found
+
+    monkeypatch.setattr(parquet.os, "walk", watched)
+    with pytest.raises(FileFormatError, match="among the first 100 files and folders"):
+        rm.evaluate(tmp_path, {1: [1]}, "rr")
+    assert len(looked_at) <= 2 * (depth + 2)  # its size is estimated first
+    pl.DataFrame({"user": [1], "item": [1]}).write_parquet(tmp_path / "r.parquet")
+    assert rm.evaluate(tmp_path, {1: [1]}, "rr")["rr"].mean == 1.0
+
+
+@pytest.mark.parametrize("name", ["loop", "loop.csv", "gone.parquet"])
+def test_a_link_that_leads_nowhere_is_no_misspelling(name, tmp_path):
+    link = tmp_path / name
+    link.symlink_to(link if "loop" in name else tmp_path / "other")
+    with pytest.raises(FileFormatError, match="is a link to") as caught:
+        rm.evaluate(link, {1: [1]}, "rr")
+    assert "did you mean" not in str(caught.value)

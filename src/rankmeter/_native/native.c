@@ -863,7 +863,8 @@ static PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t n_ar
     PyObject *result = PyBytes_FromStringAndSize(NULL, length);
     char *to = result == NULL ? NULL : PyBytes_AsString(result);
     for (i = 0; i < n && to != NULL; i++) {
-        memcpy(to, text.start + ids[i].start, ids[i].size);
+        if (ids[i].size > 0) /* else the content may be NULL */
+            memcpy(to, text.start + ids[i].start, ids[i].size);
         to += ids[i].size;
         *to++ = '\n';
     }

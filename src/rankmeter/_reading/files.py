@@ -159,6 +159,8 @@ def _missing_file_error(path: Path) -> FileFormatError:
             f"None if the rankings are records with their ground truth: evaluate(records, None, "
             f"'{path}')."
         )
+    if path.is_symlink():
+        return FileFormatError(f"{path} is a link to {path.readlink()}, where no file can be read.")
     hint = suggest_words(path.name, (neighbour.name for neighbour in path.parent.iterdir()))
     return FileFormatError(f"{path} does not exist{hint or '.'}")
 

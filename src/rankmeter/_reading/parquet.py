@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -154,17 +155,27 @@ def matching_files(path: Path) -> list[Path]:
     return [file for file in files if file.is_file()]
 
 
+_HIDDEN = ("_", ".")  # how the names of files of Spark and other tools begin
+_MOST_OTHERS = 5_000
+"""A folder with more files and folders before the first Parquet file is a mistake."""
 _PATH = "\x00path"  # the column of file names
 
 
 def _parquet_files_in_folder(path: Path) -> list[Path]:
     """Find the Parquet files below a folder, without the hidden files of Spark and other tools."""
-    files = sorted(
-        file
-        for file in path.rglob("*")
-        if file.suffix.lower() in PARQUET
-        and not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
-    )
+    files, searched = list[Path](), 0
+    for folder, folders, names in os.walk(path):
+        shown = [name for name in names if not name.startswith(_HIDDEN)]
+        files += [Path(folder, x) for x in shown if Path(x).suffix.lower() in PARQUET]
+        folders[:] = sorted(name for name in folders if not name.startswith(_HIDDEN))
+        searched += len(folders) + len(names)
+        if searched > _MOST_OTHERS and not files:
+            raise FileFormatError(
+                f"{path} is a folder without Parquet files (*.parquet) among the first "
+                f"{_MOST_OTHERS:,} files and folders in it; the others were not searched. Name a "
+                f"file, or the folder of Parquet files."
+            )
+    files.sort()
     if not files:
         raise FileFormatError(
             f"{path} is a folder without Parquet files (*.parquet). Name a file, or a folder of "
