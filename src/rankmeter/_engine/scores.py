@@ -390,7 +390,8 @@ def _chunk_mark(rankings: Table, truth: Table) -> str:
     items, documents = rankings.frame["item"], {*truth.frame["item"].cast(pl.String).unique()}
     if items.dtype != pl.String:
         return ""
+    items = items.unique().sort().head(1000)
     for mark in ("#", "::", ":", "/", "__", "_", "-", "."):
-        if not documents.isdisjoint(item.rpartition(mark)[0] for item in items.head(1000)):
+        if not documents.isdisjoint(item.rpartition(mark)[0] for item in items):
             return mark
     return ""

@@ -148,15 +148,33 @@ def missing_scores_error(
     )
 
 
-LOOKED_AT = 1000
-"""Rows of which scores are compared with the ranks that are used."""
+_LOOKED_AT_RANKS = 1000
+"""About how many rows have scores that are compared with the ranks that are used."""
 
 
-def count_rank_conflicts(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
-    """Number of the first scores higher than the score at the next better rank of their user."""
+def sample_users(users: pl.Series, n_rows: int) -> pl.Series:
+    """A mask of users by their ids, with about 1,000 of all `n_rows`, in whatever order they are.
+
+    Rows that are read in pieces have the same sample.
+    """
+    share = min(1.0, _LOOKED_AT_RANKS / max(n_rows, 1))
+    if share == 1.0:
+        return pl.Series([True]).new_from_index(0, len(users))
+    return users.cast(pl.String).hash(1) < int(share * 2**64)
+
+
+def count_rank_conflicts(
+    users: pl.Series, ranks: pl.Series, scores: pl.Series, n_rows: int | None = None
+) -> int:
+    """Number of scores higher than the score at the next better rank of their user.
+
+    It is counted in the rows of some users, `sample_users`; these may be all rows given, of
+    `n_rows`.
+    """
     if not scores.dtype.is_numeric():
         return 0
-    rows = pl.DataFrame({"user": users, "rank": ranks, "score": scores}).head(LOOKED_AT)
+    rows = pl.DataFrame({"user": users, "rank": ranks, "score": scores})
+    rows = rows.filter(sample_users(users, n_rows or len(users)))
     rows = rows.with_columns(pl.col("score").cast(pl.Float64))
     before = pl.all().shift().name.prefix("last_")
     same_user = pl.col("user") == pl.col("last_user")
@@ -252,7 +270,6 @@ _GRADES = "high medium low good fair bad poor excellent perfect strong weak mayb
 _DEGREES = "highly partially somewhat marginally very slightly"
 _LABELS = [*BINARY, *_GRADES.split(), *(f"{degree}relevant" for degree in _DEGREES.split())]
 _STARS = r"^\d*[★☆⭐]+$|^\d+stars?$"
-_LOOKED_AT = 1000  # rows in which labels are looked for
 _HAVE_ROLES = SYNONYMS["user"] | SYNONYMS["item"] | SYNONYMS["time"]
 _ID_OR_TIME = re.compile(r"(_id|timestamp|datetime|_time|_date|_ts|_at)$")
 _OF_THE_OTHER = {"rankings": SYNONYMS["gain"], "truth": SYNONYMS["score"] | SYNONYMS["rank"]}
@@ -307,10 +324,11 @@ def _holds_labels(column: Column, *, alone: bool) -> bool:
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return False
     text = column.drop_nulls().cast(pl.String)
-    words = normalize_words(text.head(_LOOKED_AT))
+    texts = text.value_counts(name="times")
+    words = normalize_words(texts[text.name])
     labels = words.is_in(_LABELS) | words.str.contains(_STARS)
-    two = alone and len(text) > 2 == words.n_unique() == text.n_unique()
-    return two or 2 * int(labels.sum()) > len(words)
+    two = alone and len(text) > 2 == words.n_unique() == len(texts)
+    return two or 2 * int(texts["times"].filter(labels).sum()) > len(text)
 
 
 def _lists_hold_numbers(name: str, column: Column, items: Column) -> bool:

@@ -28,9 +28,9 @@ from rankmeter._reading.frames import (
 )
 from rankmeter._reading.memory import PER_ROW, estimate_text_memory
 from rankmeter._reading.numbers import (
-    LOOKED_AT,
     count_rank_conflicts,
     refuse_unused_numbers,
+    sample_users,
     to_numbers,
 )
 from rankmeter._reading.parquet import ParquetFiles
@@ -215,14 +215,15 @@ def _count_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str
     if "score" not in roles:
         return Counter()
     names = {roles[role]: role for role in ("user", "rank", "score")}
-    n = 1 + sum(total < LOOKED_AT for total in accumulate(frames.heights[:-1]))
-    rows = pl.concat([frames.read(i, list(names)).rename(names) for i in range(n)])
+    n_rows = sum(frames.heights)
+    pieces = (frames.read(i, list(names)).rename(names) for i in range(len(frames)))
+    rows = pl.concat([piece.filter(sample_users(piece["user"], n_rows)) for piece in pieces])
     values = [
         to_numbers(rows[role], role, read.source, untyped=read.untyped)
         for role in ("rank", "score")
     ]
-    n_conflicts = count_rank_conflicts(rows["user"], *values)
-    return Counter(scores_beside_ranks=sum(frames.heights), scores_against_ranks=n_conflicts)
+    n_conflicts = count_rank_conflicts(rows["user"], *values, n_rows)
+    return Counter(scores_beside_ranks=n_rows, scores_against_ranks=n_conflicts)
 
 
 def _exceeds_int64(frames: _Frames, name: str) -> bool:

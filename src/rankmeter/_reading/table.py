@@ -161,7 +161,7 @@ class Origin:
     ``float_item_ids`` (integers that came as floats), ``infinite_scores``, ``worst_scores``,
     ``dropped_scores``, ``rounded_scores``, ``rounded_gains`` (integers that no float64 holds
     exactly), ``scores_beside_ranks`` (not used, because the input also has ranks),
-    ``scores_against_ranks`` (of the first 1,000, higher than the score at the next better rank),
+    ``scores_against_ranks`` (in about 1,000 rows, higher than the score at the next better rank),
     ``assumed_gains`` (judgments without a gain, taken as 1), ``masked_cells`` (padding of arrays).
     """
 

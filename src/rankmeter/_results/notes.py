@@ -39,7 +39,7 @@ ORDINARY = frozenset(
 )
 """Counts of the input that change no number and so give no note."""
 WORDS = {
-    "scores_against_ranks": "scores in another order than the ranks, which decide, in 1,000 rows",
+    "scores_against_ranks": "scores against the ranks, which decide, in about 1,000 rows",
 }
 """Notes of counts whose names do not say what happened."""
 TIES = frozenset({"tied_hits", "users_with_tied_hits"})
