@@ -70,7 +70,7 @@ CASES = {
 
 
 def said(rankings, truth, **options):
-    """All that a reader is told, or the error."""
+    """All that a reader is shown, or the error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

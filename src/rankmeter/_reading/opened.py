@@ -218,11 +218,11 @@ def _count_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str
     n_rows = sum(frames.heights)
     pieces = (frames.read(i, list(names)).rename(names) for i in range(len(frames)))
     rows = pl.concat([piece.filter(sample_users(piece["user"], n_rows)) for piece in pieces])
-    values = [
+    ranks, scores = (
         to_numbers(rows[role], role, read.source, untyped=read.untyped)
         for role in ("rank", "score")
-    ]
-    n_conflicts = count_rank_conflicts(rows["user"], *values, n_rows)
+    )
+    n_conflicts = count_rank_conflicts(rows["user"], ranks, scores, n_rows)
     return Counter(scores_beside_ranks=n_rows, scores_against_ranks=n_conflicts)
 
 

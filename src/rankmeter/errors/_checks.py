@@ -67,7 +67,8 @@ def use_words_of_result(method: Callable[P, T]) -> Callable[P, T]:
     def spoken(*args: P.args, **kwargs: P.kwargs) -> T:
         result: Any = args[0]
         with use_words(result.words):
-            return _make_printable(method(*args, **kwargs))
+            made: T = _make_printable(method(*args, **kwargs))
+            return made
 
     return spoken
 
