@@ -168,10 +168,6 @@ _PER_KEPT_ROW = 200
 class Data(Protocol):
     """Ground truth and rankings opened by an engine."""
 
-    def reopen(self) -> Data:
-        """Return the same data, read again if they have to be."""
-        ...
-
     def run(self, plan: Plan) -> dict[str, Scores]:
         """The per-user values of each system.
 
@@ -202,6 +198,11 @@ class Opener:
     def __init__(self, open_data: Callable[[], Data]) -> None:
         self._open = open_data
 
+    @classmethod
+    def of(cls, data: Data) -> Opener:
+        """Make an opener of data that are open already."""
+        return cls(functools.partial(_same_data, data))
+
     def __call__(self) -> Data:
         return self._open()
 
@@ -217,6 +218,10 @@ class Opener:
         except Exception:  # noqa: BLE001 - of any library
             content = pickle.dumps(refuse_data_left_behind)
         return _load_opener, (content,)
+
+
+def _same_data(data: Data) -> Data:
+    return data
 
 
 def _load_opener(content: bytes) -> Opener:
@@ -326,10 +331,6 @@ class Tables:
         """Copies and pickles hold the tables, and divide them into blocks again."""
         open_again = functools.partial(Memory.open, side=self.side.side, keep=self.keep)
         return open_again, (self.engine, self.truth, self.systems)
-
-    def reopen(self) -> Tables:
-        """Return ``self``: no data have to be read again."""
-        return self
 
     def select_user(self, user: object, system: str) -> Block:
         if not self.systems[system].rows.in_memory:

@@ -123,7 +123,7 @@ def compare_tables(
     data = open_data(truth, systems, side=side, keep=True)
     by_table = data.run(plan)
     listed = all(table.rows.has_lists for table in systems.values())
-    opener = Opener(data.reopen)
+    opener = Opener.of(data)
 
     def summarize_systems(cluster: IntArray | None) -> dict[str, Summary]:
         return {

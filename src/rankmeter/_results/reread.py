@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter._engine.memory import Source
+from rankmeter._engine.memory import Opener, Source
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.walk import Place
 from rankmeter._results import charts
@@ -37,7 +37,7 @@ def reopen_source(result: Evaluated) -> Source | None:
     labels = [entry.label for entry in result.plan.metrics]
     before = result.scores.values
     unchanged = all(np.array_equal(before[x], values[x], equal_nan=True) for x in labels)
-    return replace(result.source, open=data.reopen) if unchanged else None
+    return replace(result.source, open=Opener.of(data)) if unchanged else None
 
 
 def refuse_without_ranks(_: Plan) -> Mapping[str, Scores]:
