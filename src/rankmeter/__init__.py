@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 
 from rankmeter._version import __version__ as __version__
@@ -112,6 +114,19 @@ if TYPE_CHECKING:
     from rankmeter.splits import Split as Split
     from rankmeter.splits._describe import Description as Description
     from rankmeter.splits._describe import describe as describe
+
+
+def _guard_forked_child() -> None:
+    """Let Polars raise an error where it would wait forever for threads that a fork ended."""
+    if "polars" in sys.modules:
+        import_module("rankmeter.errors._forked").guard_polars()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_guard_forked_child)
+    _processes = sys.modules.get("multiprocessing.process")
+    if _processes is not None and _processes.parent_process() is not None:
+        _guard_forked_child()  # a worker may import rankmeter for the first time
 
 
 def _class_name(metric: str) -> str:

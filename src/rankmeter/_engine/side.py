@@ -16,7 +16,6 @@ from rankmeter._reading.keyed import Keyed, fit_ids
 from rankmeter._reading.read import Interactions, read_rankings
 from rankmeter._reading.table import Table
 from rankmeter.errors import DataError, InvalidValueError
-from rankmeter.errors._caution import refuse_dead_threads
 from rankmeter.errors._checks import brief, check_integer, counted
 
 
@@ -154,7 +153,6 @@ def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
 
 def _fit_ids(rows: pl.DataFrame, read: Interactions | Table | Items, table: Table) -> pl.DataFrame:
     """Convert the ids in rows to the id types of a table; `read` is the source of the rows."""
-    refuse_dead_threads()
     return rows.with_columns(
         fit_ids(rows[role], role, table, read.source, textual=read.textual)
         for role in ("user", "item")

@@ -26,7 +26,6 @@ from rankmeter._evidence.steps import Column, Formula, Step, Sum, Value, note_st
 from rankmeter._rankings.align import Aligned
 from rankmeter._rankings.rank_counts import CountedRows
 from rankmeter.conventions._plan import MetricPlan
-from rankmeter.errors._caution import refuse_dead_threads
 from rankmeter.errors._checks import counted, exact_text
 from rankmeter.metrics import Exposure
 
@@ -136,7 +135,6 @@ class _ListLayout:
 
     def __init__(self, block: Block, name: str, choices: Alignment) -> None:
         assert block.tables is not None
-        refuse_dead_threads()
         self.block, self.name, self.choices = block, name, choices
         self.aligned: Aligned = block.align_system(name, choices, None, with_names=True)
         lists = self.aligned.lists

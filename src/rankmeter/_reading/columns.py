@@ -12,7 +12,6 @@ import polars as pl
 from rankmeter._reading.by_user import ByUser
 from rankmeter._reading.table import POLARS, Kind, Shape, format_few
 from rankmeter.errors import ColumnError, UsageError
-from rankmeter.errors._caution import refuse_dead_threads
 from rankmeter.errors._checks import RETRIEVAL, USERS, Words, brief, option_error, suggest_words
 
 Side: TypeAlias = Literal[
@@ -50,10 +49,6 @@ class Columns:
     lists: ByUser | None = None  # the same, if the values need no check
     nested: frozenset[str] = frozenset()  # the columns whose values are lists
     pandas: Any = None  # the frame or series of pandas that came in
-
-    def __post_init__(self) -> None:
-        if self.lists is None:
-            refuse_dead_threads()
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:

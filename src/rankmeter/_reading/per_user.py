@@ -21,7 +21,6 @@ from rankmeter._reading.numbers import to_typed_series
 from rankmeter._reading.spark import is_spark, spark_frame_kind
 from rankmeter._reading.table import POLARS, Kind, format_few
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
-from rankmeter.errors._caution import refuse_dead_threads
 from rankmeter.errors._checks import brief, check_text, option_error
 
 _ROLES: dict[str, list[str]] = {
@@ -53,7 +52,6 @@ class PerUser(NamedTuple):
 
 def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> PerUser:
     """Read a frame or file, or a mapping from system to the values of its users."""
-    refuse_dead_threads()
     columns = {} if columns is None else columns
     if not isinstance(columns, Mapping):
         raise option_error("columns", "a mapping from role to column name", columns)

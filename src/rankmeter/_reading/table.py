@@ -21,7 +21,6 @@ from rankmeter.errors import (
     InvalidValueError,
     MissingDependencyError,
 )
-from rankmeter.errors._caution import refuse_dead_threads
 from rankmeter.errors._checks import USERS, Words, brief, counted, exact_text
 
 Frame: TypeAlias = Any
@@ -42,7 +41,6 @@ class Kind:
         Ids keep their type if the input type cannot hold all of them. No column is renamed if
         a name is taken by another column.
         """
-        refuse_dead_threads()
         if not self.is_pandas:
             return frame
         result, columns = to_pandas(frame), set(frame.columns)

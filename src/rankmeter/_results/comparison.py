@@ -32,7 +32,6 @@ from rankmeter._results.tables import Means, escape_markdown
 from rankmeter._results.walkthrough import Walkthrough, plan_notes, select_metrics, trace_user
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
-from rankmeter.errors._caution import refuse_dead_threads
 from rankmeter.errors._checks import (
     check_choice,
     check_flag,
@@ -320,7 +319,6 @@ class Comparison(Compared):
         MissingDependencyError
             If the packages of the extra ``report`` are not installed.
         """
-        refuse_dead_threads()
         from rankmeter._results.page import write_page
 
         write_page(path, "comparison", lambda: page_content(self), self.to_dict)

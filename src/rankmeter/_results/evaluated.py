@@ -32,7 +32,6 @@ from rankmeter._results.tables import Table
 from rankmeter._results.wording import interval_text, level_text, number_text
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
-from rankmeter.errors._caution import refuse_dead_threads
 from rankmeter.errors._checks import (
     check_choice,
     check_integer,
@@ -74,7 +73,6 @@ class Evaluated(Logged):
 
     def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
         """The rows of `values_by_user`, for a fixed number of users at a time."""
-        refuse_dead_threads()
         size = check_integer("size", size, least=1)
         users = self.scores.users
         columns = {}

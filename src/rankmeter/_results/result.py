@@ -19,7 +19,6 @@ from rankmeter._results.tables import Table, escape_json
 from rankmeter._results.wording import to_json_value
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
-from rankmeter.errors._caution import refuse_dead_threads
 from rankmeter.errors._checks import USERS, Words, check_integer, check_text, use_words_of_result
 
 if TYPE_CHECKING:
@@ -172,7 +171,6 @@ class Result(ABC):
         ``= + - @``, a tab or a carriage return, gets an apostrophe in front. Files of values by
         user keep their ids unchanged.
         """
-        refuse_dead_threads()
         formula = pl.col(pl.String).str.replace(r"^([=+\-@\t\r])", "'${1}")
         return self.to_polars().with_columns(formula).write_csv()
 

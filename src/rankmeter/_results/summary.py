@@ -30,7 +30,7 @@ from rankmeter._results.segments import (
 from rankmeter._results.verdicts import bin_values
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
-from rankmeter.errors._caution import refuse_dead_threads, warn
+from rankmeter.errors._caution import warn
 from rankmeter.errors._checks import check_choice, option_error, use_words_of_result
 
 if TYPE_CHECKING:
@@ -331,7 +331,6 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         ...     page.read_text("utf-8")[:15]
         '<!doctype html>'
         """
-        refuse_dead_threads()
         from rankmeter._results.page import write_page
         from rankmeter._results.summary_page import page_content
 
