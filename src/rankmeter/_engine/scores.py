@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from heapq import nsmallest
 from typing import Any
 
 import numpy as np
@@ -366,14 +367,24 @@ def _no_overlap(
         return NoOverlapError(_no_common_ids("user", rankings, truth))
     if facts.n_found or choices.pool == "judged" or not rankings.height or not truth.height:
         return None
-    if rankings.frame.join(truth.frame, on="item", how="semi").is_empty():
+    if not _have_common_items(rankings, truth):
         return NoOverlapError(_no_common_ids("item", rankings, truth))
     return None
 
 
+def _have_common_items(rankings: Table, truth: Table) -> bool:
+    if rankings.height + truth.height <= _FEW:
+        return not {*truth.rows.items()}.isdisjoint(rankings.rows.items())
+    return not rankings.frame.join(truth.frame, on="item", how="semi").is_empty()
+
+
+_FEW = 10_000
+"""So many items are compared without Polars, also in a forked child."""
+
+
 def _no_common_ids(column: str, rankings: Table, truth: Table) -> str:
     def show(values: pl.Series) -> str:
-        return f"{', '.join(map(brief, values.unique().sort().head(3).to_list()))} ({values.dtype})"
+        return f"{', '.join(map(brief, nsmallest(3, {*values.to_list()})))} ({values.dtype})"
 
     mark = _chunk_mark(rankings, truth) if column == "item" else ""
     chunks = f" If these are chunks of documents, pass collapse='before:{mark}'." if mark else ""
@@ -387,7 +398,7 @@ def _no_common_ids(column: str, rankings: Table, truth: Table) -> str:
 
 def _chunk_mark(rankings: Table, truth: Table) -> str:
     """The separator of document and chunk number in ids such as ``doc#3``, else empty."""
-    items, documents = rankings.frame["item"], {*truth.frame["item"].cast(pl.String).unique()}
+    items, documents = rankings.frame["item"], {*truth.frame["item"].cast(pl.String).to_list()}
     if items.dtype != pl.String:
         return ""
     items = items.unique().sort().head(1000)

@@ -34,6 +34,7 @@ from rankmeter._rankings.known_ranks import count_lists, count_samples, read_ran
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.rank_counts import Queries, RankCounts
 from rankmeter._rankings.scores import count_scores
+from rankmeter._reading.by_user import to_series
 from rankmeter._reading.ids import to_ids as read_ids
 from rankmeter._results.estimates import Estimate, interval_of_spread
 from rankmeter._results.summary import Summary
@@ -116,18 +117,23 @@ class _KeptQueries:
         if not self.ids:
             summary = summary_of(self.plan, CountedQueries(queries), tolerance=self.tolerance)
             return replace(summary, remarks=(*summary.remarks, REPEATED)) if reduced else summary
-        keys = pl.DataFrame([_join(self.ids, _concat_ids).alias("user")])
+        users = _join(self.ids, _concat_ids)
+        keys = [_places_in_order(users)]
         if queries.target is not None:
-            keys = keys.with_columns(target=queries.target)
-        order = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
-        queries, keys = queries.take(order), keys[order]
-        first = keys.with_row_index("row").unique(keys.columns, keep="first")["row"].sort()
-        repeated = queries.n - len(first)
+            keys.insert(0, queries.target)
+        order = np.lexsort(keys)
+        is_new = np.zeros(queries.n, dtype=bool)
+        for key in keys:
+            is_new[1:] |= key[order[1:]] != key[order[:-1]]
+        is_new[:1] = True
+        first = np.flatnonzero(is_new)
+        queries, users = queries.take(order), users.gather(to_series(order))
+        repeated = queries.n - first.size
         if repeated:
-            self._refuse_different_values(queries, keys["user"], first.to_numpy())
-            queries, keys = queries.take(first.to_numpy().astype(np.int64)), keys[first]
+            self._refuse_different_values(queries, users, first)
+            queries, users = queries.take(first), users.gather(to_series(first))
         read = {"repeated_users_merged": repeated} if repeated else {}
-        counted_queries = CountedQueries(queries, query_ids(queries, keys["user"]))
+        counted_queries = CountedQueries(queries, query_ids(queries, users))
         return summary_of(self.plan, counted_queries, read=read, tolerance=self.tolerance)
 
     def _refuse_different_values(self, queries: Queries, ids: pl.Series, first: Any) -> None:
@@ -657,6 +663,20 @@ def _concat_ids(ids: list[pl.Series]) -> pl.Series:
         wide = pl.concat([part.cast(pl.Int128) for part in full])
         return read_ids(wide, "user", "users=", Counter())
     return pl.concat(full)
+
+
+def _places_in_order(ids: pl.Series) -> npt.NDArray[Any]:
+    """Integers with the order and the equalities of the ids."""
+    if ids.dtype != pl.String:
+        return ids.to_numpy()
+    if len(ids) > _FEW_TO_ORDER:
+        return ids.rank("dense").to_numpy().astype(np.int64)
+    place = {text: n for n, text in enumerate(sorted({*ids}))}
+    return np.array([place[text] for text in ids], dtype=np.int64)
+
+
+_FEW_TO_ORDER = 10_000
+"""So many ids are ordered without Polars, also in a forked child."""
 
 
 def _query_kind(queries: Queries) -> tuple[bool, bool]:

@@ -35,7 +35,7 @@ from rankmeter._rankings.known_ranks import count_samples, read_ranks
 from rankmeter._rankings.rank_counts import Queries
 from rankmeter._rankings.scores import CountRequest, count_scores
 from rankmeter._rankings.ties import ORDERED
-from rankmeter._reading.by_user import Ids, IdSeries
+from rankmeter._reading.by_user import Ids, IdSeries, count_distinct, to_series
 from rankmeter._reading.table import POLARS, Kind
 from rankmeter._results.segments import read_cluster_numbers
 from rankmeter._results.shares import tie_bounds_note
@@ -330,9 +330,9 @@ def query_ids(queries: Queries, labels: pl.Series) -> Ids:
         If two rows have the same id.
     """
     ids = labels
-    if queries.target is not None and labels.n_unique() < len(labels):
+    if queries.target is not None and count_distinct(labels) < len(labels):
         ids = ids.cast(pl.String) + "/" + pl.Series(queries.target).cast(pl.String)
-    if ids.n_unique() != len(ids):
+    if count_distinct(ids) != len(ids):
         repeated = ids.filter(ids.is_duplicated())[0]
         raise DuplicateError(f"duplicate user {brief(repeated)}: give each row its own id")
     return IdSeries(ids)
@@ -357,12 +357,17 @@ def summary_of(
         cluster_ids = read_cluster_numbers(clusters, scores, unused, scores.in_any_mean(plan))
     elif clusters is not None:
         labels = row_labels(clusters, "clusters", n_rows)
-        cluster_ids = labels.rank("dense").to_numpy().astype(np.int64)[queries.row] - 1
+        written = labels.to_list()
+        number = {label: n for n, label in enumerate(sorted({*written}))}
+        cluster_ids = np.array([number[label] for label in written], dtype=np.int64)[queries.row]
     cautions, remarks = _query_cautions(plan, queries), _query_remarks(plan, queries, tolerance)
     warn(*cautions)
     labels_of_groups = None
     if groups is not None:
-        labels_of_groups = row_label_frame(groups, "groups", n_rows)[queries.row]
+        row = to_series(queries.row)
+        labels_of_groups = pl.DataFrame(
+            [labels.gather(row) for labels in row_label_frame(groups, "groups", n_rows)]
+        )
         if "relation" in labels_of_groups.columns:
             plan = replace(plan, words=LINKS)
     return average_scores(

@@ -200,8 +200,8 @@ def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
         If they are neither all text nor all numbers, all booleans or all times.
     """
     labels = labels_to_text(row_values(data, name, n_rows), "label", f"{name}=")
-    missing = labels.is_null().arg_true()
-    if len(missing):
+    if labels.null_count():
+        missing = np.flatnonzero([label is None for label in labels])
         raise DataError(
             f"`{name}` has no label for {counted(len(missing), 'row')}, the first is row "
             f"{missing[0]}: give every row a label"

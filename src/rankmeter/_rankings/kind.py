@@ -124,6 +124,9 @@ def _merge_same_truth(first: Table, second: Table) -> Table:
     frames = [table.frame for table in (first, second)]
     if frames[0].schema != frames[1].schema:
         raise IdTypeError("The user ids of all systems must be of one type: integers or strings.")
+    empty = [table.empty_users.to_series() for table in (first, second)]
+    if frames[0].equals(frames[1]) and empty[0].equals(empty[1]):
+        return first
     relevant = [frame.filter(pl.col("gain") > 0).sort("user", "item") for frame in frames]
     if not relevant[0].equals(relevant[1]):
         sizes = [len(table.users.to_series().unique()) for table in (first, second)]
@@ -133,6 +136,6 @@ def _merge_same_truth(first: Table, second: Table) -> Table:
             "the same queries in the same order, or name them by users="
         )
     judgments = pl.concat(frames).unique(maintain_order=True)
-    empty = pl.concat([table.empty_users.to_series() for table in (first, second)]).unique()
-    empty = empty.filter(~empty.is_in(judgments["user"].implode()))
-    return replace(first.with_rows(judgments), empty_users=IdSeries(empty))
+    users = pl.concat(empty).unique()
+    users = users.filter(~users.is_in(judgments["user"].implode()))
+    return replace(first.with_rows(judgments), empty_users=IdSeries(users))

@@ -18,7 +18,7 @@ from rankmeter._rankings.known_ranks import count_samples, read_ranks
 from rankmeter._rankings.matrix import CandidateCells, MatrixRows, read_matrix
 from rankmeter._rankings.rank_counts import CountedRows, Queries
 from rankmeter._rankings.scores import CountRequest
-from rankmeter._reading.by_user import Ids, IdSeries, InFrame, to_series
+from rankmeter._reading.by_user import Ids, IdSeries, InFrame, count_distinct, to_series
 from rankmeter._reading.ids import to_ids
 from rankmeter._reading.table import Origin, Table
 from rankmeter.conventions import load_convention
@@ -396,7 +396,7 @@ def _check_distinct_ids(data: Any, n: int, counts: Counter[str], role: str = "us
         return pl.Series(role, np.arange(n))
     column = row_values(_load_if_path(data), f"{role}s", n)
     checked = to_ids(column, role, f"{role}s=", counts)
-    if checked.n_unique() < len(checked):
+    if count_distinct(checked) < len(checked):
         repeated = checked.filter(checked.is_duplicated())[0]
         raise DuplicateError(f"duplicate {role} {brief(repeated)} in {role}s=")
     return checked

@@ -28,6 +28,11 @@ def to_series(values: npt.NDArray[Any], name: str = "") -> pl.Series:
     return pl.Series(name, values.tolist(), getattr(pl, _TYPES[values.dtype.name]))
 
 
+def count_distinct(ids: pl.Series) -> int:
+    """Number of distinct ids; `pl.Series.n_unique` needs threads, which a forked child lacks."""
+    return len(ids.value_counts())
+
+
 class Ids(ABC):
     """Ids of one type, without nulls."""
 
@@ -221,9 +226,13 @@ class InFrame(Stored):
             return replace(self, rows=self.rows.slice(int(indices[0]), indices.size))
         return replace(self, rows=self.rows[indices])
 
-    def rows_per_user(self) -> pl.Series:
+    def rows_per_user(self) -> npt.NDArray[np.int64]:
         """Number of rows of each user that has any."""
-        return self.rows["user"].value_counts(name="n")["n"].cast(pl.Int64)
+        return self.rows["user"].value_counts(name="n")["n"].to_numpy().astype(np.int64)
+
+    def has_repeated_pairs(self) -> bool:
+        """Whether an item occurs repeatedly for a user."""
+        return bool(self.rows.select("user", "item").is_duplicated().any())
 
     def count_tied_rows(self, numbers: npt.NDArray[np.float64]) -> int:
         """Number of rows with the same user and number as another row."""
@@ -320,8 +329,11 @@ class ByUser(Stored):
     def expand_to_rows(self, user_values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         return np.repeat(user_values, self.lengths)
 
-    def rows_per_user(self) -> pl.Series:
-        return to_series(self.lengths)
+    def rows_per_user(self) -> npt.NDArray[np.int64]:
+        return self.lengths
+
+    def has_repeated_pairs(self) -> bool:
+        return False
 
     def count_tied_rows(self, numbers: npt.NDArray[np.float64]) -> int:
         user = self.expand_to_rows(np.arange(len(self.users)))

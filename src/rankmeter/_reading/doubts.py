@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from rankmeter._evidence.hits import FloatArray
+from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._reading.columns import Side
 from rankmeter._reading.table import Table, format_few
 from rankmeter.errors import DataError
@@ -99,14 +99,16 @@ def label_caution(truth: Table) -> str:
     """
     if "assumed_gains" not in truth.counts or len(truth.empty_users):
         return ""
-    if not truth.id_dtype("item").is_integer() or not _are_small_integers(
-        items := truth.frame["item"]
-    ):
+    if not truth.id_dtype("item").is_integer():
         return ""
-    sizes = truth.frame["user"].value_counts()["count"]
-    low, high = sizes.min(), sizes.max()
-    repeated = truth.frame.select("user", "item").is_duplicated().any()
-    if len(sizes) < 2 or low == 1 or not (items.is_in([0, 1]).all() or (low == high and repeated)):
+    items = truth.rows.items().to_integers()
+    if not _are_small_integers(items):
+        return ""
+    sizes = truth.rows.rows_per_user()
+    if sizes.size < 2 or sizes.min() == 1:
+        return ""
+    are_labels = (items == 0) | (items == 1)
+    if not (are_labels.all() or (sizes.min() == sizes.max() and truth.rows.has_repeated_pairs())):
         return ""
     return (
         f"the items of the ground truth ({truth.source}) are small integers, such as "
@@ -161,9 +163,9 @@ def _format_first_values(values: pl.Series | FloatArray) -> str:
     return ", ".join(f"{value:g}" for value in values[:3])
 
 
-def _are_small_integers(items: pl.Series) -> bool:
-    low, high = 0 if items.dtype.is_unsigned_integer() else _GRADES[0], _GRADES[-1]
-    return all(part.is_between(low, high).all() for part in (items.head(100), items))
+def _are_small_integers(items: IntArray) -> bool:
+    low, high = 0 if items.dtype.kind == "u" else _GRADES[0], _GRADES[-1]
+    return all(((part >= low) & (part <= high)).all() for part in (items[:100], items))
 
 
 def _distinct_gains(gains: FloatArray) -> list[float]:
@@ -193,7 +195,7 @@ def _gains_look_like_scores(truth: Table) -> bool:
     if "assumed_gains" in truth.counts or len(gains) < 3 or _are_grades(gains):
         return False
     are_counts = (gains % 1 == 0).all() and (gains >= 0).all()
-    several = len(gains) >= 2 * truth.frame["user"].n_unique()
+    several = len(gains) >= 2 * truth.rows.rows_per_user().size
     if are_counts or not several:
         return False
     return len(_distinct_gains(gains)) > _MANY_GRADES or not _has_many_ties(truth, gains)
@@ -211,9 +213,9 @@ def _common_list_length(truth: Table) -> int:
     """Number of judgments of each user if constant and at least 10, else 0."""
     if truth.height < 2 * _LONG_LIST:
         return 0
-    judged = truth.frame["user"].value_counts()["count"]
+    judged = truth.rows.rows_per_user()
     n = int(judged[0])
-    return n if n >= _LONG_LIST and len(judged) > 1 and judged.n_unique() == 1 else 0
+    return n if n >= _LONG_LIST and judged.size > 1 and (judged == n).all() else 0
 
 
 def _list_length_above_rankings(rankings: Table, truth: Table) -> int:
@@ -221,4 +223,4 @@ def _list_length_above_rankings(rankings: Table, truth: Table) -> int:
     if rankings.order != "list" or truth.height <= rankings.rows.n_rows:
         return 0
     n, lengths = _common_list_length(truth), rankings.rows.rows_per_user()
-    return n if lengths.n_unique() > 1 and (lengths < n).all() else 0
+    return n if n and lengths.size and lengths.min() < lengths.max() < n else 0

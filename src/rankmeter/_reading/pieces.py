@@ -110,11 +110,11 @@ class KeptRows(InFrame):
     def listed_items(self) -> list[pl.Series]:
         return [*super().listed_items(), self.rest.tops["item"]]
 
-    def rows_per_user(self) -> pl.Series:
+    def rows_per_user(self) -> npt.NDArray[np.int64]:
         held = self.rows["user"].value_counts(name="n").cast({"n": pl.Int64})
         remainder = pl.DataFrame({"user": self.rest.users, "n": self.rest.n_rows})
-        sizes: pl.Series = pl.concat([held, remainder]).group_by("user").agg(pl.col("n").sum())["n"]
-        return sizes
+        sizes = pl.concat([held, remainder]).group_by("user").agg(pl.col("n").sum())
+        return sizes["n"].to_numpy()
 
 
 def _piece(rows: pl.DataFrame, size: int, n: int) -> pl.DataFrame:

@@ -31,12 +31,14 @@ _SAFE = {
     "Series": frozenset(
         "__array__ __bool__ __contains__ __copy__ __deepcopy__ __eq__ __ge__ __getitem__ "
         "__getstate__ __gt__ __iter__ __le__ __len__ __lt__ __ne__ __repr__ __setstate__ __str__ "
-        "alias all any cast clone dtype equals gather head is_empty item len limit max min name "
-        "null_count rename shape slice sum tail to_frame to_list to_numpy to_physical".split()
+        "alias all any cast clone dtype equals filter gather head is_empty item len limit max min "
+        "name null_count rename shape slice sum tail to_frame to_list to_numpy to_physical "
+        "value_counts".split()
     ),
     "DataFrame": frozenset(
         "__contains__ __copy__ __deepcopy__ __getstate__ __iter__ __len__ __repr__ "
-        "__setstate__ __str__ _repr_html_ clone columns dtypes get_column get_columns head height "
+        "__setstate__ __str__ _repr_html_ clone columns dtypes equals get_column get_columns head "
+        "height "
         "is_empty item iter_columns iter_rows rename row rows schema shape slice tail to_dict "
         "to_dicts to_series width".split()
     ),
@@ -64,6 +66,11 @@ def _is_plain(value: Any) -> bool:
     )
 
 
+def _are_series(parts: object, **_options: Any) -> bool:
+    """Whether series are concatenated, not frames."""
+    return isinstance(parts, list) and all(map(_is_plain, parts))
+
+
 def _is_plain_key(_frame: object, key: object) -> bool:
     """Whether a frame takes these columns or rows without threads."""
     return isinstance(key, str | int | slice) or (
@@ -77,6 +84,7 @@ def _are_plain(_self: object, *values: Any, **named: Any) -> bool:
 
 
 _SAFE_FOR: dict[tuple[str, str], _Check] = {
+    ("polars", "concat"): _are_series,
     ("Series", "__init__"): _are_plain,
     ("DataFrame", "__init__"): _are_plain,
     ("DataFrame", "__getitem__"): _is_plain_key,
