@@ -18,7 +18,7 @@ from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._rankings.align import Facts
 from rankmeter._rankings.codes import distinct_ids
-from rankmeter._reading.by_user import Ids, IdSeries
+from rankmeter._reading.by_user import Ids, IdSeries, ordered_in_python
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import (
@@ -373,13 +373,9 @@ def _no_overlap(
 
 
 def _have_common_items(rankings: Table, truth: Table) -> bool:
-    if rankings.height + truth.height <= _FEW:
+    if ordered_in_python(rankings.height + truth.height):
         return not {*truth.rows.items()}.isdisjoint(rankings.rows.items())
     return not rankings.frame.join(truth.frame, on="item", how="semi").is_empty()
-
-
-_FEW = 10_000
-"""So many items are compared without Polars, also in a forked child."""
 
 
 def _no_common_ids(column: str, rankings: Table, truth: Table) -> str:

@@ -34,7 +34,7 @@ from rankmeter._rankings.known_ranks import count_lists, count_samples, read_ran
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.rank_counts import Queries, RankCounts
 from rankmeter._rankings.scores import count_scores
-from rankmeter._reading.by_user import to_series
+from rankmeter._reading.by_user import ordered_in_python, to_series
 from rankmeter._reading.ids import to_ids as read_ids
 from rankmeter._results.estimates import Estimate, interval_of_spread
 from rankmeter._results.summary import Summary
@@ -669,14 +669,10 @@ def _places_in_order(ids: pl.Series) -> npt.NDArray[Any]:
     """Integers with the order and the equalities of the ids."""
     if ids.dtype != pl.String:
         return ids.to_numpy()
-    if len(ids) > _FEW_TO_ORDER:
+    if not ordered_in_python(len(ids)):
         return ids.rank("dense").to_numpy().astype(np.int64)
     place = {text: n for n, text in enumerate(sorted({*ids}))}
     return np.array([place[text] for text in ids], dtype=np.int64)
-
-
-_FEW_TO_ORDER = 10_000
-"""So many ids are ordered without Polars, also in a forked child."""
 
 
 def _query_kind(queries: Queries) -> tuple[bool, bool]:

@@ -18,6 +18,7 @@ from rankmeter._files import with_progress
 from rankmeter._reading.by_user import Ids, IdSeries, Objects, as_ids, to_series
 from rankmeter._reading.pieces import Pieces
 from rankmeter._reading.table import Table
+from rankmeter.errors._forked import can_compute
 
 _T = TypeVar("_T")
 
@@ -168,8 +169,9 @@ def _unique_ids(columns: Sequence[pl.Series]) -> IdSeries:
 
 
 def _are_few(columns: Sequence[Ids]) -> bool:
-    """Whether looking up the ids in Python takes less time than a Polars query."""
-    return {*map(type, columns)} <= {Objects} or sum(map(len, columns)) <= FEW
+    """Whether looking up the ids in Python takes less time than a Polars query, or that waits."""
+    objects = {*map(type, columns)} <= {Objects}
+    return objects or sum(map(len, columns)) <= FEW or not can_compute()
 
 
 def _dense_range(columns: Sequence[Ids]) -> tuple[int, int] | None:

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter.errors._forked import can_compute
+
 IdType: TypeAlias = Literal["Int64", "UInt64", "String"]
 """The type of ids, by its name in Polars."""
 _SHORT = 1000
@@ -357,8 +359,13 @@ AnyRows: TypeAlias = InFrame | ByUser
 
 
 _WHOLE = r"^(0|-?[1-9][0-9]*)$"
-_FEW_TO_ORDER = 10_000  # ids that are ordered in less time than it takes to import Polars
+_FEW_TO_ORDER = 10_000
 _NAME = 2**40  # longer than any text
+
+
+def ordered_in_python(n: int) -> bool:
+    """Whether so many ids are compared in less time than Polars is imported, or it waits."""
+    return n <= _FEW_TO_ORDER or not can_compute()
 
 
 def id_sort_keys(ids: pl.Series, *, as_text: bool = False) -> pl.Series:
@@ -382,7 +389,7 @@ def joint_id_sort_keys(columns: Sequence[Ids], *, as_text: bool = False) -> npt.
     """Sort keys of the ids of all columns, concatenated, as in `id_sort_keys`."""
     if columns[0].type != "String" and not as_text:
         return np.concatenate([ids.to_integers() for ids in columns])
-    if sum(map(len, columns)) > _FEW_TO_ORDER:
+    if not ordered_in_python(sum(map(len, columns))):
         together = pl.concat([ids.to_series() for ids in columns])
         return id_sort_keys(together, as_text=as_text).to_numpy().astype(np.int64)
     written = [str(one_id) for part in columns for one_id in part]

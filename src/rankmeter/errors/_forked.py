@@ -156,20 +156,27 @@ def _is_called_by_rankmeter(frame: FrameType | None) -> bool:
     return False
 
 
+def can_compute() -> bool:
+    """Whether Polars computes: not in a child of a process that had used it."""
+    if _threads["are"] == "doubtful":
+        thread = threading.Thread(target=_compute_with_polars, daemon=True)
+        thread.start()
+        thread.join(_PATIENCE)
+        _threads["are"] = "dead" if thread.is_alive() else "alive"
+        while _threads["are"] == "alive" and _unwrapped:
+            setattr(*_unwrapped.pop())
+    return _threads["are"] == "alive"
+
+
 def _refuse_dead_threads() -> None:
-    """Raise an error where Polars would wait forever; unwrap everything if it does not.
+    """Raise an error where Polars would wait forever.
 
     Raises
     ------
     UsageError
         In a child of a process that had used Polars.
     """
-    if _threads["are"] == "doubtful":
-        thread = threading.Thread(target=_compute_with_polars, daemon=True)
-        thread.start()
-        thread.join(_PATIENCE)
-        _threads["are"] = "dead" if thread.is_alive() else "alive"
-    if _threads["are"] == "dead":
+    if not can_compute():
         raise UsageError(
             "This process was forked from one that had used Polars, whose threads do not survive a "
             "fork. Start workers with 'spawn' or 'forkserver', as in multiprocessing.get_context("
@@ -177,8 +184,6 @@ def _refuse_dead_threads() -> None:
             "evaluation. Dictionaries and lists of plain values, scores and ranks can be evaluated "
             "here."
         )
-    while _unwrapped:
-        setattr(*_unwrapped.pop())
 
 
 def _compute_with_polars() -> None:
