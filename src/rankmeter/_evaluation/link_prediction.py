@@ -14,6 +14,7 @@ import polars as pl
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._rankings.arrays import asarray, to_numpy
+from rankmeter._reading.by_user import count_distinct
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import (
     brief,
@@ -212,7 +213,8 @@ class LinkQueries:
 
     def __repr__(self) -> str:
         queries = counted(len(self), "query", "queries")
-        return f"LinkQueries: {queries}, {counted(self.frame['relation'].n_unique(), 'relation')}"
+        relations = counted(count_distinct(self.frame["relation"]), "relation")
+        return f"LinkQueries: {queries}, {relations}"
 
     def __len__(self) -> int:
         return self.frame.height

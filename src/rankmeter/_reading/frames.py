@@ -21,7 +21,7 @@ from rankmeter._reading.table import (
     short_message,
     translate_file_errors,
 )
-from rankmeter.errors import DataError, FileFormatError, RankmeterError
+from rankmeter.errors import DataError, FileFormatError, RankmeterError, UsageError
 from rankmeter.errors._checks import brief
 
 
@@ -102,6 +102,8 @@ def from_arrow(data: Any, side: Side) -> Columns:
 
             data = pa.table(data)
         frame = pl.DataFrame(data)
+    except UsageError:  # in a forked child
+        raise
     except (TypeError, ValueError, *polars_errors()) as error:
         raise DataError(
             f"The Arrow data of {source} cannot be read as a table: {short_message(error)}. Pass "

@@ -13,6 +13,7 @@ import polars as pl
 from rankmeter._engine.memory import Source
 from rankmeter._engine.scores import Scores
 from rankmeter._evidence.hits import IntArray
+from rankmeter._reading.by_user import to_series
 from rankmeter._reading.table import POLARS, Frame, Kind
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.notes import (
@@ -84,10 +85,10 @@ class Evaluated(Logged):
             used[averaged.users] = True
             columns[entry.label] = column
         for start in range(0, max(len(users), 1), size):
-            part = slice(start, start + size)
-            values = {label: column[part] for label, column in columns.items()}
-            frame = pl.DataFrame({"user": users[part], **values})
-            yield frame.filter(pl.Series(used[part])).fill_nan(None)
+            rows = start + np.flatnonzero(used[start : start + size])
+            values = {label: column[rows] for label, column in columns.items()}
+            ids = users.gather(to_series(rows))
+            yield pl.DataFrame({"user": ids, **values}, nan_to_null=True)
 
     def by_group(self, group: str | None = None) -> Frame:
         """Means within the groups that were given as ``groups=``, and their macro averages.

@@ -76,13 +76,15 @@ def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
     """Row indices of users by segment, in the order of the Enum, else in natural order."""
     if labels is None:
         return {}
-    labeled = labels.is_not_null().arg_true()
-    groups = pl.DataFrame({"label": labels.gather(labeled), "user": labeled.cast(pl.Int64)})
-    groups = groups.group_by("label", maintain_order=True).agg("user")
-    users = dict(zip(groups["label"], groups["user"], strict=True))
-    is_ordered = isinstance(labels.dtype, pl.Enum)
-    names = groups["label"].sort() if is_ordered else sorted(users, key=_natural_sort_key)
-    return {label: users[label].to_numpy() for label in names}
+    rows: dict[str, list[int]] = {}
+    for row, label in enumerate(labels.to_list()):
+        if label is not None:
+            rows.setdefault(label, []).append(row)
+    if isinstance(labels.dtype, pl.Enum):
+        ordered = [label for label in labels.dtype.categories.to_list() if label in rows]
+    else:
+        ordered = sorted(rows, key=_natural_sort_key)
+    return {label: np.array(rows[label], dtype=np.int64) for label in ordered}
 
 
 def _natural_sort_key(label: str) -> tuple[list[str | int], str]:
@@ -276,7 +278,7 @@ def means_by_segment(
     With `macro`, the means of the means of the parts follow.
     """
     segments: list[tuple[str | None, IntArray]] = [*users_by_segment(labels).items()]
-    segments.append((None, labels.is_null().arg_true().to_numpy().astype(np.int64)))
+    segments.append((None, np.flatnonzero(labels.is_null().to_numpy())))
     metrics = [(entry, scores.averaged(entry)) for entry in plan.metrics]
     means: dict[str | None, dict[str, Estimate]] = {}
     by_metric: dict[str, list[tuple[Estimate, Averaged]]] = {e.label: [] for e in plan.metrics}

@@ -31,8 +31,8 @@ _SAFE = {
     "Series": frozenset(
         "__array__ __bool__ __contains__ __copy__ __deepcopy__ __eq__ __ge__ __getitem__ "
         "__getstate__ __gt__ __iter__ __le__ __len__ __lt__ __ne__ __repr__ __setstate__ __str__ "
-        "alias all any cast clone dtype equals filter gather head is_empty item len limit max min "
-        "name null_count rename shape slice sum tail to_frame to_list to_numpy to_physical "
+        "alias all any cast clone dtype equals filter gather head is_empty is_null item len limit "
+        "max min name null_count rename shape slice sum tail to_frame to_list to_numpy to_physical "
         "value_counts".split()
     ),
     "DataFrame": frozenset(
