@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -51,14 +50,16 @@ SAFE = """
 import forked, json, sys, numpy as np, polars as pl
 from rankmeter.errors import _forked
 N = 400_000
-part = pl.DataFrame({"n": np.arange(N) % 99_991, "t": [f"t{i % 99_991}" for i in range(N)], "x": np.linspace(0, 1, N)})
+number = np.arange(N) % 99_991
+part = pl.DataFrame({"n": number, "t": [f"t{i}" for i in number], "x": np.linspace(0, 1, N)})
 frame = pl.concat([part, part], rechunk=False)
 frame.sort("n")
 gather = np.arange(0, N, 2)
 arguments = {
-    "alias": ("a",), "rename": ("a",), "gather": (gather,), "get_column": ("n",), "cast": (pl.String,),
-    "slice": (5, N), "item": (5,), "row": (5,), "to_series": (1,), "__deepcopy__": ({},),
+    "alias": ("a",), "rename": ("a",), "gather": (gather,), "get_column": ("n",),
+    "cast": (pl.String,), "slice": (5, N), "item": (5,), "row": (5,), "to_series": (1,), "__deepcopy__": ({},),
 }
+APART = {"any", "all", "filter", "equals", "__setstate__", "__bool__"}
 doors = {}
 def door(owner, name, target, *given):
     member = getattr(type(target), name)
@@ -66,7 +67,7 @@ def door(owner, name, target, *given):
         (lambda: member(target, *given)) if callable(member) else lambda: getattr(target, name)
     )
 for series in frame:
-    for name in _forked._SAFE["Series"] - {"any", "all", "filter", "equals", "__setstate__", "__bool__"}:
+    for name in _forked._SAFE["Series"] - APART:
         if name in ("mean", "sum") and series.dtype == pl.String:
             continue
         given = arguments.get(name, ())
@@ -83,7 +84,9 @@ for series in frame:
     doors[f"Enum {series.dtype}"] = lambda s=series: s.cast(pl.String).cast(
         pl.Enum(pl.Series(["t1", "t2"])), strict=False).to_physical().cast(pl.Int64)
     doors[f"concat {series.dtype}"] = lambda s=series: pl.concat([s, s])
-given = {"rename": ({"n": "m"},), "equals": (frame.clone(),), "item": (5, "n"), "__contains__": ("n",)}
+given = {
+    "rename": ({"n": "m"},), "equals": (frame.clone(),), "item": (5, "n"), "__contains__": ("n",),
+}
 for name in _forked._SAFE["DataFrame"] - {"__setstate__"}:
     door("DataFrame", name, frame, *(given.get(name) or arguments.get(name, ())))
 for key in ("n", ["n", "t"], slice(3, N), 5):
@@ -91,7 +94,7 @@ for key in ("n", ["n", "t"], slice(3, N), 5):
 doors["frame of series"] = lambda: pl.DataFrame(frame.get_columns())
 doors["frame of arrays"] = lambda: pl.DataFrame(
     {"a": np.linspace(0, 1, N), "b": frame["t"][:N]}, nan_to_null=True)
-doors["frame of lists"] = lambda: pl.DataFrame({"a": frame["n"].to_list(), "b": frame["t"].to_list()})
+doors["frame of lists"] = lambda: pl.DataFrame(part.to_dict(as_series=False))
 doors["frame of rows"] = lambda: pl.DataFrame(part.rows(), schema=["a", "b", "c"], orient="row")
 said = forked.run([(name, lambda c=call: c() and None, "None") for name, call in doors.items()])
 json.dump({n: s for n, s in said.items() if "for ever" in s}, sys.stdout)
@@ -106,12 +109,12 @@ USERS = """
 import forked, json, os, sys, polars as pl, rankmeter as rm
 from rankmeter.errors import _forked
 {parent}
-call = rm.evaluate
 def answered():
     originals = len(_forked._unwrapped)
     own = pl.DataFrame({{"a": [2, 1]}})["a"].to_list(), pl.Series([1, 2]).sum()
     try:
-        mean = rm.evaluate(pl.DataFrame({{"user": [1], "item": [1]}}), {{1: [1]}}, "mrr")["mrr"].mean
+        frame = pl.DataFrame({{"user": [1], "item": [1]}})
+        mean = rm.evaluate(frame, {{1: [1]}}, "mrr")["mrr"].mean
     except rm.errors.UsageError as error:
         mean = "forked" in str(error)
     return [own, originals > 0, mean, len(_forked._unwrapped) > 0]
@@ -133,4 +136,3 @@ def test_a_child_wraps_polars_only_where_its_threads_are_gone(parent, expected):
 def test_a_process_that_was_not_forked_wraps_nothing():
     assert not _forked._unwrapped
     assert _forked.can_compute()
-    assert os.getpid()

@@ -177,7 +177,7 @@ class Evaluated(Logged):
 
     def _dict_content(self) -> dict[str, Any]:
         names = labels_by_group(self)
-        groups = {name: self.group_rows(name).fill_nan(None).to_dicts() for name in names}
+        groups = {name: self.group_rows(name).to_dicts() for name in names}
         return {
             "metrics": {
                 label: mean_as_dict(e)

@@ -10,6 +10,7 @@ they got before.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import threading
 from collections.abc import Callable
@@ -24,23 +25,115 @@ _PATIENCE = 2.0
 """Seconds after which Polars is believed to wait forever."""
 _SAFE = {
     "polars": frozenset(
-        "all coalesce concat_str element exclude field format len lit struct when "
-        "sum_horizontal any_horizontal all_horizontal max_horizontal min_horizontal "
-        "disable_string_cache enable_string_cache thread_pool_size".split()
+        [
+            "all",
+            "coalesce",
+            "concat_str",
+            "element",
+            "exclude",
+            "field",
+            "format",
+            "len",
+            "lit",
+            "struct",
+            "when",
+            "sum_horizontal",
+            "any_horizontal",
+            "all_horizontal",
+            "max_horizontal",
+            "min_horizontal",
+            "disable_string_cache",
+            "enable_string_cache",
+            "thread_pool_size",
+        ]
     ),
     "Series": frozenset(
-        "__array__ __bool__ __contains__ __copy__ __deepcopy__ __eq__ __ge__ __getitem__ "
-        "__getstate__ __gt__ __iter__ __le__ __len__ __lt__ __ne__ __repr__ __setstate__ __str__ "
-        "alias all any cast clone dtype equals filter gather head is_empty is_null item len limit "
-        "max min name null_count rename shape slice sum tail to_frame to_list to_numpy to_physical "
-        "value_counts".split()
+        [
+            "__array__",
+            "__bool__",
+            "__contains__",
+            "__copy__",
+            "__deepcopy__",
+            "__eq__",
+            "__ge__",
+            "__getitem__",
+            "__getstate__",
+            "__gt__",
+            "__iter__",
+            "__le__",
+            "__len__",
+            "__lt__",
+            "__ne__",
+            "__repr__",
+            "__setstate__",
+            "__str__",
+            "alias",
+            "all",
+            "any",
+            "cast",
+            "clone",
+            "dtype",
+            "equals",
+            "filter",
+            "gather",
+            "head",
+            "is_empty",
+            "is_null",
+            "item",
+            "len",
+            "limit",
+            "max",
+            "min",
+            "name",
+            "null_count",
+            "rename",
+            "shape",
+            "slice",
+            "sum",
+            "tail",
+            "to_frame",
+            "to_list",
+            "to_numpy",
+            "to_physical",
+            "value_counts",
+        ]
     ),
     "DataFrame": frozenset(
-        "__contains__ __copy__ __deepcopy__ __getstate__ __iter__ __len__ __repr__ "
-        "__setstate__ __str__ _repr_html_ clone columns dtypes equals get_column get_columns head "
-        "height "
-        "is_empty item iter_columns iter_rows rename row rows schema shape slice tail to_dict "
-        "to_dicts to_series width".split()
+        [
+            "__contains__",
+            "__copy__",
+            "__deepcopy__",
+            "__getstate__",
+            "__iter__",
+            "__len__",
+            "__repr__",
+            "__setstate__",
+            "__str__",
+            "_repr_html_",
+            "clone",
+            "columns",
+            "dtypes",
+            "equals",
+            "get_column",
+            "get_columns",
+            "head",
+            "height",
+            "is_empty",
+            "item",
+            "iter_columns",
+            "iter_rows",
+            "rename",
+            "row",
+            "rows",
+            "schema",
+            "shape",
+            "slice",
+            "tail",
+            "to_dict",
+            "to_dicts",
+            "to_series",
+            "width",
+        ]
     ),
     "LazyFrame": frozenset(["__repr__", "__str__"]),
 }
@@ -136,7 +229,9 @@ def _wrap(member: object, is_safe: _Check | None) -> object:
 def _guarded(function: Callable[..., Any], is_safe: _Check | None) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _is_called_by_rankmeter(sys._getframe(1)) and not (is_safe and is_safe(*args, **kwargs)):
+        if _is_called_by_rankmeter(inspect.currentframe()) and not (
+            is_safe and is_safe(*args, **kwargs)
+        ):
             _refuse_dead_threads()
         return function(*args, **kwargs)
 
@@ -145,6 +240,7 @@ def _guarded(function: Callable[..., Any], is_safe: _Check | None) -> Callable[.
 
 def _is_called_by_rankmeter(frame: FrameType | None) -> bool:
     """Whether rankmeter calls Polars, itself or through another library."""
+    frame = frame.f_back if frame is not None else None
     if frame is None or frame.f_globals.get("__name__", "").startswith("polars."):
         return False  # a part of Polars calls another: the call of the first was judged
     while frame is not None:
