@@ -107,7 +107,7 @@ OTHER = {
         file("a.jsonl", lines(ROWS, '{{"user": {}, "item": "{}", "score": {}}}')), TRUTH,
     ),
     "TREC": lambda: (file("a.run", lines(ROWS, "{} Q0 {} 1 {} r")),
-                     file("a.qrels", lines([(u, i) for u in TRUTH for i in TRUTH[u]], "{} 0 {} 1"))),
+                     file("a.qrels", lines([(u, "a") for u in TRUTH], "{} 0 {} 1"))),
     "TREC and dict": lambda: (file("a.run", lines(ROWS, "{} Q0 {} 1 {} r")),
                               {str(user): items for user, items in TRUTH.items()}),
     "subtopics": lambda: (file("a.run", lines(ROWS, "{} Q0 {} 1 {} r")),
@@ -265,6 +265,7 @@ def doors(here):
             yield f"e.curve: {kind}", is_plain, lambda e=made, r=rankings: e.curve(r, 2)
             yield f"e.explain: {kind}", False, lambda e=made, r=rankings: e.explain(
                 r, between=("trec_eval", "sklearn"))  # fmt: skip
+    systems = {"a": LISTS, "b": DICTS}
     for name, options in SIDE.items():
         must = name in ("threshold", "tied", "exclude", "resampled")
         named = {"metrics": MRR, **options}
@@ -272,7 +273,7 @@ def doors(here):
         yield (
             f"compare, {name}",
             must,
-            lambda o=named: rm.compare({"a": LISTS, "b": DICTS}, TRUTH, **o),
+            lambda o=named: rm.compare(systems, TRUTH, **o),
         )
     for name, call in OF_DATA.items():
         yield f"{name}: times", False, lambda c=call: c(TIMED)

@@ -57,7 +57,8 @@ frame.sort("n")
 gather = np.arange(0, N, 2)
 arguments = {
     "alias": ("a",), "rename": ("a",), "gather": (gather,), "get_column": ("n",),
-    "cast": (pl.String,), "slice": (5, N), "item": (5,), "row": (5,), "to_series": (1,), "__deepcopy__": ({},),
+    "cast": (pl.String,), "slice": (5, N), "item": (5,), "row": (5,),
+    "to_series": (1,), "__deepcopy__": ({},),
 }
 APART = {"any", "all", "filter", "equals", "__setstate__", "__bool__"}
 doors = {}
@@ -113,7 +114,7 @@ def answered():
     originals = len(_forked._unwrapped)
     own = pl.DataFrame({{"a": [2, 1]}})["a"].to_list(), pl.Series([1, 2]).sum()
     try:
-        frame = pl.DataFrame({{"user": [1], "item": [1]}})
+        frame = pl.DataFrame({{"user": [1], "item": [1], "score": [1.0]}})
         mean = rm.evaluate(frame, {{1: [1]}}, "mrr")["mrr"].mean
     except rm.errors.UsageError as error:
         mean = "forked" in str(error)
@@ -126,7 +127,10 @@ print(json.dumps(forked.run([("a", answered, forked.text_of({expected}))])))
     ("parent", "expected"),
     [
         ("", [([2, 1], 3), True, 1.0, False]),  # imported, never used: nothing stays wrapped
-        ("pl.DataFrame({'a': [2, 1]}).sort('a')", [([2, 1], 3), True, True, True]),
+        (
+            "pl.DataFrame({'a': [2, 1], 'b': [1, 2]}).group_by('a').sum()",
+            [([2, 1], 3), True, True, True],
+        ),
     ],
 )
 def test_a_child_wraps_polars_only_where_its_threads_are_gone(parent, expected):

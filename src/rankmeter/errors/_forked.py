@@ -23,119 +23,31 @@ from rankmeter.errors import UsageError
 _HERE = str(Path(__file__).parents[1] / "_")[:-1]
 _PATIENCE = 2.0
 """Seconds after which Polars is believed to wait forever."""
+_POLARS = """
+all all_horizontal any_horizontal coalesce concat_str disable_string_cache element
+enable_string_cache exclude field format len lit max_horizontal min_horizontal struct
+sum_horizontal thread_pool_size when
+"""
+_SERIES = """
+__array__ __bool__ __copy__ __deepcopy__ __eq__ __ge__ __getitem__ __getstate__ __gt__
+__iter__ __le__ __len__ __lt__ __ne__ __repr__ __setstate__ __str__ alias all any cast clone
+dtype equals filter gather head is_empty is_null item len limit max min name null_count rename
+shape slice sum tail to_frame to_list to_numpy to_physical value_counts
+"""
+_DATAFRAME = """
+__contains__ __copy__ __deepcopy__ __getstate__ __iter__ __len__ __repr__ __setstate__ __str__
+_repr_html_ clone columns dtypes equals get_column get_columns head height is_empty item
+iter_columns iter_rows rename row rows schema shape slice tail to_dict to_dicts to_series
+width
+"""
+_LAZYFRAME = """
+__repr__ __str__
+"""
 _SAFE = {
-    "polars": frozenset(
-        [
-            "all",
-            "coalesce",
-            "concat_str",
-            "element",
-            "exclude",
-            "field",
-            "format",
-            "len",
-            "lit",
-            "struct",
-            "when",
-            "sum_horizontal",
-            "any_horizontal",
-            "all_horizontal",
-            "max_horizontal",
-            "min_horizontal",
-            "disable_string_cache",
-            "enable_string_cache",
-            "thread_pool_size",
-        ]
-    ),
-    "Series": frozenset(
-        [
-            "__array__",
-            "__bool__",
-            "__contains__",
-            "__copy__",
-            "__deepcopy__",
-            "__eq__",
-            "__ge__",
-            "__getitem__",
-            "__getstate__",
-            "__gt__",
-            "__iter__",
-            "__le__",
-            "__len__",
-            "__lt__",
-            "__ne__",
-            "__repr__",
-            "__setstate__",
-            "__str__",
-            "alias",
-            "all",
-            "any",
-            "cast",
-            "clone",
-            "dtype",
-            "equals",
-            "filter",
-            "gather",
-            "head",
-            "is_empty",
-            "is_null",
-            "item",
-            "len",
-            "limit",
-            "max",
-            "min",
-            "name",
-            "null_count",
-            "rename",
-            "shape",
-            "slice",
-            "sum",
-            "tail",
-            "to_frame",
-            "to_list",
-            "to_numpy",
-            "to_physical",
-            "value_counts",
-        ]
-    ),
-    "DataFrame": frozenset(
-        [
-            "__contains__",
-            "__copy__",
-            "__deepcopy__",
-            "__getstate__",
-            "__iter__",
-            "__len__",
-            "__repr__",
-            "__setstate__",
-            "__str__",
-            "_repr_html_",
-            "clone",
-            "columns",
-            "dtypes",
-            "equals",
-            "get_column",
-            "get_columns",
-            "head",
-            "height",
-            "is_empty",
-            "item",
-            "iter_columns",
-            "iter_rows",
-            "rename",
-            "row",
-            "rows",
-            "schema",
-            "shape",
-            "slice",
-            "tail",
-            "to_dict",
-            "to_dicts",
-            "to_series",
-            "width",
-        ]
-    ),
-    "LazyFrame": frozenset(["__repr__", "__str__"]),
+    "polars": frozenset(_POLARS.split()),
+    "Series": frozenset(_SERIES.split()),
+    "DataFrame": frozenset(_DATAFRAME.split()),
+    "LazyFrame": frozenset(_LAZYFRAME.split()),
 }
 """Functions and methods that work in a forked child, for data of any size."""
 _Check: TypeAlias = Callable[..., bool]
