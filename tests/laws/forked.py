@@ -204,7 +204,7 @@ ARGUMENTS = {
     "places": ({}, MRR), "log": (None,), "merge": (accumulated(),), "items": (), "update": (),
 }  # fmt: skip
 APART = {"report", "from_bytes", "from_state", "all_reduce"}
-"""Verbs that write a file or are no verbs of a result; see below."""
+"""Verbs that write a file or belong to another function, which `rest` calls."""
 OF_MODULES = {"metric", "accumulator", "evaluate_scores", "evaluate_ranks", "link_queries"} | {
     "adjust", "compute_metrics", "scorer", "group_metric", "grouped",
 }  # fmt: skip
@@ -326,7 +326,7 @@ def outcome(call):
 
 
 def start(call, expected, pipe):
-    """Fork a child that calls and tells what became of it."""
+    """Fork a child that calls and reports what became of it."""
     child = os.fork()
     if child:
         return child
@@ -334,7 +334,7 @@ def start(call, expected, pipe):
         try:
             kind, found = outcome(call)
             said = kind or (ANSWERS if found == expected else f"{found} for {expected}")
-        except BaseException:  # noqa: BLE001 - whatever it is, it is told
+        except BaseException:  # noqa: BLE001 - whatever it is, it is reported
             said = traceback.format_exc()
         out.write(said)
     os._exit(0)

@@ -14,7 +14,7 @@ from rankmeter.errors import _forked
 
 pytestmark = [
     pytest.mark.once,
-    pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux tells who sleeps"),
+    pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc"),
 ]
 PROGRAM = Path(__file__).with_name("forked.py")
 
