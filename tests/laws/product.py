@@ -76,7 +76,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "empty": ("skip",),
     "empty_truth": ("skip",),
     "aggregate": ("geometric", "median", "sum", "micro"),
-    "interval": ("t", "bca"),
+    "interval": ("bca",),
     "n_items": (40,),
 }
 """Choices that are tried, and their values besides the default."""

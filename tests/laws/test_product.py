@@ -84,7 +84,6 @@ def test_every_value_of_a_choice_is_tried_or_cannot_break_a_law():
         "undefined", "missing", "extra",  # raise is an error, and nan has no mean
         "duplicates",  # unchecked is error
         "judgements",  # last is the order of the rows
-        "interval",  # percentile is bca without its correction
         "bad_scores", "no_overlap",  # of data that have no value
     }  # fmt: skip
 

@@ -302,7 +302,7 @@ class TestHeadline:
         [
             ({"x": good, "y": bad}, "y", "x beats y on rr by 100.0%"),
             ({"x": good, "y": bad}, "x", "No system beats x on rr"),
-            ({"x": mixed, "y": half}, "x", "x and y have the same mean. No system beats x on rr"),
+            ({"x": mixed, "y": half}, "x", "x, y have the same mean. No system beats x on rr"),
             ({"x": good, "y": bad}, None, "x beats y on rr by 100.0%"),
             ({"x": good, "y": mixed, "z": bad}, None, "x leads on rr by 33.3%, ahead of y"),
             ({"x": good, "y": good}, None, "x and y have the same rr"),

@@ -323,12 +323,9 @@ def comparison_headline(
 def _title(verdict: Verdict, d: Difference, baseline: str) -> str:
     """One line on who is better; "leads" needs a test of all pairs together."""
     title = _result_of_test(verdict, d, baseline)
-    equals = verdict.leaders
-    if not baseline or len(equals) < 2:
+    if not baseline or len(verdict.leaders) < 2:
         return title
-    names = f"{', '.join(equals[:-1])} and {equals[-1]}"
-    names = names if len(equals) <= MAX_NAMED else f"{len(equals)} systems"
-    return f"{names} have the same mean. {title}"
+    return f"{_join_names(verdict.leaders)} have the same mean. {title}"
 
 
 def _result_of_test(verdict: Verdict, d: Difference, baseline: str) -> str:

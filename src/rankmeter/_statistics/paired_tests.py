@@ -195,9 +195,8 @@ def binomial_p_value(wins: int, losses: int, *, mid: bool) -> float:
     The latter is McNemar's mid-p.
     """
     n, k = wins + losses, max(wins, losses)
-    same = math.exp(
-        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2.0)
-    )
+    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    same = math.comb(n, k) / 2**n if n <= 1000 else math.exp(ways - n * math.log(2.0))
     if wins == losses:
         return clip_p_value(1.0 - 0.5 * same if mid else 1.0)
     more = np.arange(k, min(n, k + 6 * math.isqrt(n) + 60))
