@@ -642,7 +642,7 @@ def test_metrics_of_the_user_are_computed_by_the_driver(spark):
     def locked(hits, k=None):
         """Hold what cannot be sent."""
         with lock:
-            return hits.n_relevant * 1.0
+            return 1.0 / (1.0 + hits.n_relevant)
 
     with own_metric(locked) as name:
         found = rm.evaluate(in_spark(spark, rankings), truth, name)

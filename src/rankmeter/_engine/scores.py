@@ -164,6 +164,7 @@ class Scores:
             joined: npt.NDArray[Any] = np.concatenate([select(part) for part in scores])[order]
             return joined
 
+        errors = _worst_errors(scores)  # of these some blocks have a state
         return cls(
             ids,
             first.labels,
@@ -174,16 +175,16 @@ class Scores:
             {a: Facts.merge([p.facts[a] for p in scores], order) for a in first.facts},
             {
                 label: functools.reduce(operator.add, (p.states[label] for p in scores)).take(order)
-                for label in first.states
+                for label in first.states.keys() - errors.keys()
             },
-            _worst_errors(scores),
+            errors,
             all(part.textual for part in scores),
             {
                 label: (
                     min(part.ends[label][0] for part in scores),
                     max(part.ends[label][1] for part in scores),
                 )
-                for label in first.ends
+                for label in first.ends.keys() - errors.keys()
             },
         )
 
@@ -397,8 +398,8 @@ def _chunk_mark(rankings: Table, truth: Table) -> str:
     items, documents = rankings.frame["item"], {*truth.frame["item"].cast(pl.String).to_list()}
     if items.dtype != pl.String:
         return ""
-    items = items.unique().sort().head(1000)
+    first = nsmallest(1000, {*items.to_list()})
     for mark in ("#", "::", ":", "/", "__", "_", "-", "."):
-        if not documents.isdisjoint(item.rpartition(mark)[0] for item in items):
+        if not documents.isdisjoint(item.rpartition(mark)[0] for item in first):
             return mark
     return ""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._ranges import ANY, vary
@@ -142,9 +145,14 @@ def _count_misses_above(hits: Hits) -> FloatArray:
     return np.repeat(above, groups.hits)
 
 
+def _lauc_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[float, float]:
+    low = -math.inf if options["chosen"] == "k" else 0.0
+    return vary((low, 1.0), repeated=ANY)(options, choices)
+
+
 @register(
     "AUC of the top k",
-    bounds=vary(repeated=ANY),
+    bounds=_lauc_bounds,
     open_ties=False,
     synonyms=("limited_auc", "auc_at_k", "roc_auc_at_k"),
 )
