@@ -138,6 +138,14 @@ EXCEPTIONS = (
         "guide/ties.md",
     ),
     Exemption(
+        LOSES,
+        "ap yaap",
+        "a hit that is lost is found together with all that are appended, at the end",
+        {"ties": ("together",), "scope": ("appended",)},
+        "can assign ranks that no actual order produces",
+        "guide/ties.md",
+    ),
+    Exemption(
         f"{ORDERS} {CHANCE}",
         "*",
         "an item of negative gain is relevant with gains=all: it is first where it is worst",
@@ -272,6 +280,13 @@ EXCEPTIONS = (
         "rndcg",
         "one of its ranks is the end of the ranking",
         said="the end of the",
+    ),
+    Exemption(
+        RISES,
+        "rndcg",
+        "an item that is cut is appended, and the end of the ranking is one of its ranks",
+        {"depth": (1, 2, 4), "scope": ("appended",)},
+        "the end of the",
     ),
     Exemption(
         f"{ENDS} {LOSES}",
