@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -42,6 +43,7 @@ ODD: list[Callable[[], Any]] = [
 ]  # fmt: skip
 """What nobody passes on purpose."""
 
+PACKAGE = f"{Path(rm.__file__).parent}/"
 METRICS = [
     "ndcg@5", "NDCG@5, map", "ndcg(gain=exp2)@3", "nope", "ndcg@0", "ndcg@-1", "ndcg@1e9", "ndcg@",
     "@5", "ndcg@5@5", "ndcg(", "ndcg(gain=)", "ndcg(gain=x)@5", "ndcg(x=1)", "", ",", "ndcg@1e400",
@@ -257,8 +259,8 @@ def _where(error: BaseException) -> str:
     found, trace = "", error.__traceback__
     while trace:
         path = trace.tb_frame.f_code.co_filename
-        if "/rankmeter/" in path:
-            found = f"in {path.rpartition('/rankmeter/')[2]} {trace.tb_frame.f_code.co_name}"
+        if path.startswith(PACKAGE):
+            found = f"in {path.removeprefix(PACKAGE)} {trace.tb_frame.f_code.co_name}"
         trace = trace.tb_next
     return found
 
