@@ -36,7 +36,11 @@ class _NonEmptyPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-class Words(click.Choice[str]):
+Choice: Any = click.Choice
+"""Generic in recent versions of click alone."""
+
+
+class Words(Choice):  # type: ignore[misc]
     """Parameter type for one of some words; a word that was removed gets a hint."""
 
     def __init__(self, words: Iterable[str]) -> None:
