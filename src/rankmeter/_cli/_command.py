@@ -40,7 +40,7 @@ Choice: Any = click.Choice
 """Generic in recent versions of click alone."""
 
 
-class Words(Choice):  # type: ignore[misc]
+class WordChoice(Choice):  # type: ignore[misc]
     """Parameter type for one of some words; a word that was removed gets a hint."""
 
     def __init__(self, words: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from rankmeter._choices import CHOICES, EVERY, name_and_aliases, permitted_words_and_types
-from rankmeter._cli._command import LARGE, RARE, SIDE, Option, Words, spell_flag
+from rankmeter._cli._command import LARGE, RARE, SIDE, Option, WordChoice, spell_flag
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import unknown_word_error
 
@@ -225,7 +225,7 @@ def _click_type(hints: list[Any]) -> click.ParamType[Any]:
         plain.update(other_types)
     plain.discard(types.NoneType)
     if choices and not plain:
-        return Words(choices)
+        return WordChoice(choices)
     for kinds, kind in (({bool}, click.BOOL), ({int}, click.INT), ({int, float}, click.FLOAT)):
         if plain and plain <= kinds:
             return kind
