@@ -52,6 +52,7 @@ class WordChoice(Choice):  # type: ignore[misc]
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
             hint = removed_word_hint(str(param and param.name), value)
+            hint = spell_options_as_typed(hint, ctx.command.params if ctx else ())
             self.fail(f"{error.message.removesuffix('.')}{hint}.", param, ctx)
 
 
@@ -110,6 +111,7 @@ class Command(click.Command):
             name = error.option_name.removeprefix("--").removeprefix("no-")
             if name in REMOVED_OPTIONS:
                 message = spell_options_as_typed(removed_option_message(name), self.params)
+                message = message.replace(f"`{name}`", error.option_name)
                 raise click.NoSuchOption(error.option_name, message, ctx=ctx) from None
             if error.option_name not in ("-k", "--k", "--cutoff"):
                 raise

@@ -41,7 +41,7 @@ class RelativeGain(NamedTuple):
 
 
 def wins_ties_losses(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[int, int, int]:
-    """Numbers of users for whom A is better than B, equal, worse."""
+    """How many users are better served by A, equally by both, better by B."""
     a, b = finite_pair(a, b)
     wins, losses = int(np.count_nonzero(a > b)), int(np.count_nonzero(a < b))
     return wins, a.size - wins - losses, losses

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from rankmeter.errors import UsageError
 
 REMOVED_OPTIONS: Mapping[str, str] = {
-    "alpha": "`confidence` is the level of intervals and tests, so alpha = 0.01 is confidence=0.99",
+    "alpha": "intervals and tests have one level, `confidence`: an alpha of 0.01 is "
+    "a confidence of 0.99",
     "gatekeeping": "comparisons within segments are a family of their own, whatever the comparison "
     "over all users says; leave it out",
     "common": "means and differences are over the users with a value under every system; leave it "
