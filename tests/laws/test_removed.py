@@ -69,7 +69,8 @@ def test_the_command_line_says_the_same(tmp_path):
         done = rankmeter("compare", *files, f"--{option}", word)
         assert done.code == 2
         _, hint = done.err.split("; it was removed: ")
-        assert "`" not in hint and "=" not in hint
+        assert "`" not in hint
+        assert "=" not in hint
     done = rankmeter("sample-size", "--sd", "1", "--difference", "0.5", "--alpha", "0.1")
     assert "have one level, --confidence: " in done.err
 
