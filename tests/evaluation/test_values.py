@@ -244,7 +244,7 @@ def test_values_whose_differences_overflow_are_refused(values):
 
 def test_gains_whose_differences_overflow_are_refused():
     lists = {"A": [["a", "b"]] * 6, "B": [["b", "a"]] * 6}
-    truth = [{"a": 1e308, "b": 9e307}] * 6
+    truth = [[("a", 1e308), ("b", 9e307)]] * 6
     for metric in ("cg@1", "dcg@2", "cg@2"):
         with pytest.raises(InvalidValueError, match=f"of A in {metric} reach"):
             rm.compare(lists, truth, metric)

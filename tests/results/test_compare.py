@@ -23,7 +23,7 @@ VALUES = {
 }
 # A ranking of one item whose gain is the wanted value: its cumulative gain is that value.
 SYSTEMS = {name: {u: [name] for u in range(12)} for name in VALUES}
-TRUTH = {u: {name: values[u] for name, values in VALUES.items()} for u in range(12)}
+TRUTH = {u: [(name, values[u]) for name, values in VALUES.items()] for u in range(12)}
 
 
 def pairs(**options):
@@ -435,7 +435,7 @@ class TestClusters:
     """Two users of each cluster are copies of each other, so they count as one."""
 
     clusters = {u: f"c{u // 2}" for u in range(12)}
-    halves = {u: {name: values[u // 2] for name, values in VALUES.items()} for u in range(12)}
+    halves = {u: [(name, values[u // 2]) for name, values in VALUES.items()] for u in range(12)}
 
     def test_the_interval_is_that_of_the_clusters(self):
         doubled = rm.evaluate(SYSTEMS["a"], self.halves, "cg", clusters=self.clusters)

@@ -19,7 +19,7 @@ def compared(values, metric="cg", **options):
     """A comparison of systems with these values: rows are users, columns are systems."""
     names = [f"s{j:02d}" for j in range(values.shape[1])]
     truth = {
-        u: {n: float(v) for n, v in zip(names, row, strict=True)} for u, row in enumerate(values)
+        u: [(n, float(v)) for n, v in zip(names, row, strict=True)] for u, row in enumerate(values)
     }
     systems = {n: {u: [n] for u in truth} for n in names}
     return rm.compare(systems, truth, metric, relevant="any", gains="all", **options)

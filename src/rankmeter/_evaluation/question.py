@@ -16,7 +16,14 @@ from rankmeter._engine.memory import check_candidate_counts
 from rankmeter._engine.side import Given, Side, read_side
 from rankmeter._rankings.kind import Kind, resolve_plan_of_systems, truth_of_systems
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
-from rankmeter._reading.doubts import label_caution, swap_caution, threshold_caution
+from rankmeter._reading.doubts import (
+    label_caution,
+    order_caution,
+    row_caution,
+    swap_caution,
+    threshold_caution,
+)
+from rankmeter._reading.fillers import filler_caution
 from rankmeter._reading.read import is_records
 from rankmeter._reading.table import Table, make_empty_truth, unify_all_id_types
 from rankmeter._results.result import Result
@@ -252,7 +259,8 @@ class Question:
         tables = {
             name: self.reading.load_judged_rows(t, judged, plan) for name, t in tables.items()
         }
-        tables = {name: t.with_caution(swap_caution(t, judged)) for name, t in tables.items()}
+        for doubt in (swap_caution, filler_caution, order_caution, row_caution):
+            tables = {name: t.with_caution(doubt(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
             warn(*table.origin.cautions)
         side = read_side(self.side_data, next(iter(tables.values())), plan.n_items)

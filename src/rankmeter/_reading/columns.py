@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
@@ -49,6 +51,9 @@ class Columns:
     lists: ByUser | None = None  # the same, if the values need no check
     nested: frozenset[str] = frozenset()  # the columns whose values are lists
     pandas: Any = None  # the frame or series of pandas that came in
+    is_ordered: bool = True  # whether the order of the items of a user has a meaning
+    # The same data as a table, if some of these names are its columns.
+    as_table: Callable[[AbstractSet[str]], Columns | None] | None = None
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
@@ -119,15 +124,33 @@ _SECOND = {role: frozenset(names.split()) for role, names in _UNLESS.items()}
 SYNONYMS |= {role: SYNONYMS[role] | names for role, names in _SECOND.items()}
 
 _LISTS = frozenset({"items", "itemids", "docs", "docids", "docnos", "documents"})
-LIST_NAMES: dict[Side, dict[str, frozenset[str]]] = {
-    "rankings": {
-        "item": _LISTS | {"recommendations", "results", "retrieved"},
-        "score": frozenset({"scores"}),
-    },
-    "truth": {"item": _LISTS, "gain": frozenset({"gains", "ratings", "relevances"})},
-    "interactions": {"item": _LISTS, "rating": frozenset({"gains", "ratings", "scores"})},
+_LISTS_OF_NUMBERS: dict[Side, dict[str, frozenset[str]]] = {
+    "rankings": {"score": frozenset({"scores"})},
+    "truth": {"gain": frozenset({"gains", "ratings", "relevances"})},
+    "interactions": {"rating": frozenset({"gains", "ratings", "scores"})},
 }
-"""Names of columns and keys with a list for each user: of items, or of their numbers."""
+NUMBER_LISTS = frozenset[str]().union(
+    *(of_role for names in _LISTS_OF_NUMBERS.values() for of_role in names.values())
+)
+"""Names of columns and keys with a list of the numbers of the items of each user."""
+_RANKED = re.compile("retriev|recommend|predict|result|returned|rank|candidate|context")
+_JUDGED = re.compile("relevan|truth|expect|actual|gold|positive|referenc|correct")
+_PERHAPS_JUDGED = re.compile("label|target|answer|judg")
+
+
+def names_list(name: object, side: Side, *, strict: bool = False) -> bool:
+    """Whether a name is that of lists of items of a side; `strict` leaves names that both have."""
+    text = normalize_name(name)
+    if text in NUMBER_LISTS or any(text in SYNONYMS[role] for role in ("score", "rank", "gain")):
+        return False
+    if _JUDGED.search(text):
+        return side != "rankings"
+    if side == "rankings" and _RANKED.search(text):
+        return True
+    if strict:
+        return False
+    return text in _LISTS or (side != "rankings" and bool(_PERHAPS_JUDGED.search(text)))
+
 
 ROLES: dict[Side, tuple[str, ...]] = {
     "rankings": ("user", "item", "score", "rank"),
@@ -199,6 +222,26 @@ def names_for_role(role: str, names: Sequence[object]) -> list[str]:
     return [text for text in possible if normalize_name(text) not in second] or possible
 
 
+def number_users_of_lists(read: Columns, side: Side) -> Columns:
+    """Number the users of a table that has lists of items and no names of users."""
+    if read.roles is not None or not read.nested or side not in VALUE:
+        return read
+    index = getattr(read.pandas, "index", ())
+    has_labels = any(label != row for row, label in enumerate(index))
+    if has_labels or names_for_role("user", read.names) or names_for_role("item", read.names):
+        return read
+    if not any(names_list(name, side) for name in read.nested):
+        return read
+
+    def fetch(names: Sequence[str]) -> Mapping[str, Column]:
+        others = [name for name in names if name != "user"]
+        columns = read.fetch(others or [*read.nested])
+        n = len(next(iter(columns.values())))
+        return {"user": [*range(n)], **{name: columns[name] for name in others}}
+
+    return replace(read, names=["user", *read.names], fetch=fetch, shape="rows")
+
+
 def vocabulary_of(read: Columns) -> Words:
     """Vocabulary for users and items, by the form or its column names."""
     if read.roles is not None:
@@ -229,9 +272,8 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
     """Find the column of each role of a side, in the order of `ROLES`.
 
     The first two roles are always there. `columns` (role → name) wins over the synonyms. Roles of
-    the other side are allowed and ignored, because one mapping serves both sides; forms without
-    column names do not need it. Keys that are not roles raise `UsageError`; missing or ambiguous
-    columns raise `ColumnError`.
+    the other side are allowed and ignored, because one mapping serves both sides. Keys that are not
+    roles raise `UsageError`; missing or ambiguous columns raise `ColumnError`.
     """
     options = {} if columns is None else columns
     if not isinstance(options, Mapping) or any(not isinstance(key, str) for key in options):
@@ -242,13 +284,8 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
             f"unknown role {brief(unknown[0])} in columns=; the roles are "
             f"{format_few(SYNONYMS, len(SYNONYMS))}{suggest_words(unknown[0], SYNONYMS) or '.'}"
         )
-    absent: Mapping[str, ColumnError] = {}
-    if read.roles is not None:
-        value = VALUE.get(side, "value")
-        by_form = {value if role == "value" else role: name for role, name in read.roles.items()}
-        roles = {role: by_form[role] for role in ROLES[side] if role in by_form}
-    else:
-        roles, absent = _find_named_columns(named_columns, side, read, columns)
+    roles, absent = _find_named_columns(named_columns, side, read, columns)
+    if read.roles is None:
         if len(set(roles.values())) < len(roles):
             raise UsageError(
                 f"columns={brief(roles)} names one column for two roles; each needs its own."
@@ -257,11 +294,21 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
             if role not in roles and (name := _find_column_by_synonym(role, read, roles, side)):
                 roles[role] = name
         _add_tool_roles(read, side, roles)
+    else:
+        roles = _roles_of_form(read, side)
     if missing := [role for role in ROLES[side][:2] if role not in roles]:
         raise absent.get(missing[0]) or _missing_columns_error(missing, read, side)
     if "rank" not in named_columns and ("score" in named_columns or _is_trec_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
+
+
+def _roles_of_form(read: Columns, side: Side) -> dict[str, str]:
+    value = VALUE.get(side, "value")
+    by_form = {
+        value if role == "value" else role: name for role, name in (read.roles or {}).items()
+    }
+    return {role: by_form[role] for role in ROLES[side] if role in by_form}
 
 
 def _find_named_columns(
@@ -274,7 +321,7 @@ def _find_named_columns(
     roles, absent = {}, {}
     for role in (role for role in ROLES[side] if role in named_columns):
         try:
-            roles[role] = _find_named_column(role, named_columns[role], read)
+            roles[role] = _find_named_column(role, named_columns[role], side, read)
         except ColumnError as error:
             if not isinstance(columns, SharedColumns) or named_columns[role] in read.names:
                 raise
@@ -286,7 +333,14 @@ def _find_named_columns(
     return roles, absent
 
 
-def _find_named_column(role: str, name: str, read: Columns) -> str:
+def _find_named_column(role: str, name: str, side: Side, read: Columns) -> str:
+    if read.roles is not None:
+        if _roles_of_form(read, side).get(role) == name:
+            return name
+        raise ColumnError(
+            f"columns={{{role!r}: {brief(name)}}} names a column, and {read.source} has none: it "
+            f"is read as items by user. Leave columns= out, or pass a table with this column."
+        )
     count = list(read.names).count(name)
     if count == 1:
         return name
@@ -317,7 +371,7 @@ def _add_tool_roles(read: Columns, side: Side, roles: dict[str, str]) -> None:
         "queryid",
         "corpusid",
     ]:
-        roles["gain"] = _find_named_column("gain", scores[0], read)  # the judgments of BEIR
+        roles["gain"] = _find_named_column("gain", scores[0], side, read)  # the judgments of BEIR
 
 
 def _find_column_by_synonym(
@@ -326,11 +380,13 @@ def _find_column_by_synonym(
     candidates = [name for name in names_for_role(role, read.names) if name not in roles.values()]
     if {*candidates} == {"docid", "docno"} and "qid" in read.names:  # docid is PyTerrier's own
         return "docno"
-    if not candidates and read.nested and (role == "item" or roles.get("item") in read.nested):
-        synonyms = LIST_NAMES.get(side, {}).get(role, frozenset())
+    if role == "item" and not candidates:
+        nested = [name for name in read.names if name in read.nested]
+        candidates = [name for name in nested if names_list(name, side, strict=True)]
+        candidates = candidates or [name for name in nested if names_list(name, side)]
+    elif not candidates and roles.get("item") in read.nested:
+        synonyms = _LISTS_OF_NUMBERS.get(side, {}).get(role, frozenset())
         candidates = [name for name in read.names if normalize_name(name) in synonyms]
-        if role == "item":
-            candidates = [name for name in candidates if name in read.nested]
     if role == "subtopic" and len(candidates) > 1:
         return None
     if len(candidates) > 1:

@@ -6,23 +6,24 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, KeysView, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from functools import partial
 from itertools import chain, repeat
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankmeter._reading.columns import (
-    LIST_NAMES,
+    NUMBER_LISTS,
     OF_USERS,
     ROLES,
-    SYNONYMS,
     VALUE,
     Column,
     Columns,
     Side,
     holds_lists,
     names_for_role,
+    names_list,
     normalize_name,
 )
 from rankmeter._reading.frames import (
@@ -34,8 +35,9 @@ from rankmeter._reading.frames import (
 )
 from rankmeter._reading.ids import refuse_rounded_ids
 from rankmeter._reading.lists import Lists
+from rankmeter._reading.numbers import BINARY
 from rankmeter._reading.search_engines import read_search_engine_data
-from rankmeter._reading.table import format_few
+from rankmeter._reading.table import Shape, format_few
 from rankmeter._reading.values import (
     are_items_with_numbers,
     is_hit_without_user,
@@ -43,28 +45,20 @@ from rankmeter._reading.values import (
     read_items_of_users,
     refuse_repeated_users,
 )
-from rankmeter.errors import ColumnError, DataError
+from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief
 
-RECORDS: Sequence[Mapping[Side, str]] = [
-    {"rankings": ranked, "truth": judged, "interactions": judged, "users": judged}
-    for ranked, judged in (
-        ("predict_list", "ground_truth"),
-        ("retrieved_context_ids", "reference_context_ids"),  # ragas
-        ("retrieved_ids", "expected_ids"),  # LlamaIndex
-    )
-]
-"""The keys of records that hold both sides."""
-_RECORD_KEYS = frozenset().union(*(keys.values() for keys in RECORDS))
-_LISTS = frozenset[str]().union(*(names["item"] for names in LIST_NAMES.values()))
-_OF_LISTS = _LISTS.union(*(of_role for names in LIST_NAMES.values() for of_role in names.values()))
+_ATTRIBUTES = (
+    ("retrieved_context_ids", "reference_context_ids"),  # ragas
+    ("retrieved_ids", "expected_ids"),  # LlamaIndex
+)
+"""The attributes of objects that hold both sides."""
 
 
 def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> Columns:
     """Read user → list, user → {item: number}, or the {item: number} of one user, user 0.
 
-    ``{"user": [...], "item": [...]}`` is read as columns, and a single row or record as a list of
-    one.
+    ``{"user": [...], "item": [...]}`` is read as columns, and a single row as a list of one.
     """
     if type(data) is dict:
         data = data.copy()  # at once, whatever another thread does meanwhile
@@ -78,18 +72,18 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
     if is_mteb_predictions(data):
         data = pick_mteb_predictions(data, "", source)
     data = read_search_engine_data(data, side, source)
-    row = _row_shape(data)
-    if row == "item" and not any(map(_is_scalar, data.values())):
-        return _from_columns(data, source)
-    if row:
-        return _READERS[row]([data], side, source)
+    if table := _table_of_mapping(data, side, source):
+        return table
+    as_table = partial(_table_with_names, data, source)
     if data and all(isinstance(value, int | float | np.number) for value in data.values()):
-        return replace(_flatten_lists(range(1), [data], side, source), shape="pairs")
-    return _flatten_lists(data.keys(), list(data.values()), side, source)
+        flat = _flatten_lists(range(1), [data], side, source)
+        return replace(flat, shape="pairs", as_table=as_table)
+    read = _flatten_lists(data.keys(), list(data.values()), side, source)
+    return replace(read, as_table=as_table)
 
 
 def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> Columns:
-    """Read lists (user = row number), rows, records, or the items of one user, user 0.
+    """Read lists (user = row number), rows, or the items of one user, user 0.
 
     Items of one user may be pairs of a text and a float: an item and its number.
     """
@@ -99,16 +93,13 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if side in OF_USERS and (users := _from_user_listing(values, side, source)):
         return users
-    if row := _row_shape(values[0]):
-        return _READERS[row](list(map(_row_as_mapping, values)), side, source)
+    if isinstance(as_object(values[0]), Mapping):
+        return _from_objects([*map(as_object, values)], side, source)
     if all(map(_is_scalar, values)):
         items = data if isinstance(data, AbstractSet) else values
         return replace(_flatten_lists(range(1), [items], side, source), shape="flat")
-    if is_hit_without_user(values[0], side) or (
-        is_pair(values[0]) and are_items_with_numbers(values, has_user=False)
-    ):
-        read = _flatten_lists(range(1), [values], side, source)
-        return replace(read, shape="pairs" if "value" in (read.roles or ()) else "flat")
+    if is_pair(values[0]) and are_items_with_numbers(values, has_user=False):
+        return _items_of_one_user(values, side, source)
     _refuse_ambiguous_tuples(values, side, source)
     read = _flatten_lists(range(len(values)), values, side, source)
     return replace(read, shape="rows" if len(values) > 1 else "")
@@ -126,32 +117,13 @@ def from_pandas_series(data: Any, side: Side) -> Columns:
             "users in the index. Pass .tolist() if these are the items of one user, or "
             ".reset_index() if the index holds more."
         )
-    return replace(_flatten_lists(data.index.tolist(), values, side, "pandas Series"), pandas=data)
+    read = _flatten_lists(data.index.tolist(), values, side, "pandas Series")
+    return replace(read, shape="index", pandas=data)
 
 
-def starts_with_record(data: object) -> bool:
-    """Whether the data, or the first element of a list, is a record of rankings and truth."""
-    if class_test("ragas", "EvaluationDataset")(data):
-        return True
-    names = set(map(str, getattr(data, "columns", ())))
-    if any({keys["rankings"], keys["truth"]} <= names for keys in RECORDS):
-        return True
-    return _row_shape(data[0] if isinstance(data, list | tuple) and data else data) == "record"
-
-
-def from_record_columns(read: Columns, side: Side) -> Columns | None:
-    """Read the records of a frame with columns for both sides; None for other frames."""
-    for keys in RECORDS:
-        if read.roles is None and side in keys and {*keys.values()} <= {*read.names}:
-            columns = read.fetch([keys[side], *names_for_role("user", read.names)])
-            rows = (
-                column if isinstance(column, list) else column.to_list()
-                for column in columns.values()
-            )
-            records = [dict(zip(columns, row, strict=True)) for row in zip(*rows, strict=True)]
-            result = _from_records(records, side, read.source)
-            return replace(result, textual=read.textual, pandas=read.pandas)
-    return None
+def _items_of_one_user(values: list[Any], side: Side, source: str) -> Columns:
+    read = _flatten_lists(range(1), [values], side, source)
+    return replace(read, shape="pairs" if "value" in (read.roles or ()) else "flat")
 
 
 def _is_scalar(value: object) -> bool:
@@ -160,55 +132,176 @@ def _is_scalar(value: object) -> bool:
     return not (hasattr(value, "__len__") or isinstance(value, Iterator))
 
 
+# ---------------------------------------------------------------------------------------------
+# Objects with named fields: rows or columns, unless the names are items with their numbers
+
+
+def as_object(value: object) -> object:
+    """Convert named tuples, data classes and objects of both sides to mappings; return others."""
+    if isinstance(value, tuple):
+        return value._asdict() if hasattr(value, "_asdict") else value
+    if isinstance(value, Mapping | str | list):
+        return value
+    names = [*getattr(value, "__dataclass_fields__", ())]
+    for both in () if names else _ATTRIBUTES:
+        names = names or [name for name in both if all(hasattr(value, other) for other in both)]
+    return {name: getattr(value, name) for name in names} if names else value
+
+
+def first_object(data: object) -> Columns | None:
+    """Fields of an object, or of the first one of a list; None for other data."""
+    if class_test("ragas", "EvaluationDataset")(data):
+        data = data.samples  # type: ignore[attr-defined]
+    first = as_object(data[0] if isinstance(data, list | tuple) and data else data)
+    if not isinstance(first, Mapping) or (first is data and not _is_record(first)):
+        return None
+    return from_item_rows([first], "truth", "") if len(first) <= _FEW_FIELDS else None
+
+
+_FEW_FIELDS = 64
+"""Objects with more keys hold items."""
+
+
+def _table_of_mapping(data: Mapping[Any, Any], side: Side, source: str) -> Columns | None:
+    """Read a mapping whose keys name fields, or whose values are rows; None for any other.
+
+    Objects with the same keys are rows if these name a user and an item, or if a value is no
+    number; or if their own keys number the rows, where `{user: {item: number}}` looks the same.
+    """
+    if {"columns", "data"} <= data.keys() <= _SPLIT and not isinstance(data["data"], Mapping):
+        rows = [dict(zip(data["columns"], row, strict=True)) for row in data["data"]]
+        return from_item_rows(rows, side, source)  # to_dict("split") and ("tight") of pandas
+    if _names_row(data) or _is_record(data):
+        is_row = any(map(_is_scalar, data.values())) or not names_for_role("user", [*data])
+        return from_item_rows([data], side, source) if is_row else _from_columns(data, source)
+    values = [*data.values()]
+    are_columns = _are_plurals(data) and not any(map(_is_scalar, values))
+    if not are_columns and not _have_common_fields(values):
+        return None
+    number = VALUE.get(side, "number")
+    if are_columns:
+        hint = f" If {format_few(data)} are users, pass {{user: [*items]}} with other names."
+        return replace(_from_columns(data, source), hint=hint)
+    several = len(values) > 1
+    if _names_row(values[0], whole=True) or (several and not all(map(_has_numbers, values))):
+        return from_item_rows(values, side, source)
+    if several and _are_row_numbers(data):
+        hint = (
+            f" Its keys are {format_few(data)}, which may number rows or be users. If they are "
+            f"users with {{item: {number}}}, pass {{user: [*items.items()] for user, items in "
+            f"data.items()}}."
+        )
+        return replace(from_item_rows(values, side, source), hint=hint)
+    return None
+
+
+_SPLIT = frozenset({"index", "columns", "data", "index_names", "column_names"})
+
+
+def _table_with_names(data: Any, source: str, names: AbstractSet[str]) -> Columns | None:
+    """Read a mapping or a list of objects as a table if some of the `names` are its fields."""
+    objects = [*data.values()] if isinstance(data, Mapping) else data
+    if isinstance(data, Mapping) and not names.isdisjoint(map(str, data)):
+        is_row = any(map(_is_scalar, objects))
+        return from_item_rows([data], "truth", source) if is_row else _from_columns(data, source)
+    first = objects[0] if objects else None
+    if not isinstance(first, Mapping) or names.isdisjoint(map(str, first)):
+        return None
+    return from_item_rows(objects, "truth", source)
+
+
+def _from_objects(objects: list[Any], side: Side, source: str) -> Columns:
+    """Read the hits of one user, rows, or {item: number} of users without names."""
+    first = objects[0]
+    if is_hit_without_user(first, side):
+        return _items_of_one_user(objects, side, source)
+    common = len(objects) > 1 and _have_common_fields(objects)
+    if common or _names_row(first) or _is_record(first) or not all(map(_has_numbers, objects)):
+        hint = (
+            f" If these are items with their numbers, name the user of each: {{user: {{item: "
+            f"{VALUE.get(side, 'number')}}}}}."
+        )
+        return replace(from_item_rows(objects, side, source), hint=hint if common else "")
+    read = _flatten_lists(range(len(objects)), objects, side, source)
+    shape: Shape = "rows" if len(objects) > 1 else ""
+    return replace(read, shape=shape, as_table=partial(_table_with_names, objects, source))
+
+
+def _names_row(value: Mapping[Any, Any], *, whole: bool = False) -> bool:
+    """Whether keys name a user and an item, or, unless a `whole` row is meant, a user alone."""
+    keys = [key for key in value if isinstance(key, str)]  # others are ids, perhaps of many users
+    users = names_for_role("user", keys)
+    if not users:
+        return False
+    if names_for_role("item", keys) or _names_of_list_fields({key: value[key] for key in keys}):
+        return True
+    single = [key for key in value if _is_scalar(value[key])]
+    is_row = users[0] in single and len(value) <= _FEW_FIELDS
+    return not whole and (len(single) == len(value) or is_row)
+
+
+def _is_record(value: Mapping[Any, Any]) -> bool:
+    """Whether lists of a mapping are named like rankings and like ground truth."""
+    if len(value) > _FEW_FIELDS:
+        return False
+    lists = [key for key in value if isinstance(key, str) and not _is_scalar(value[key])]
+    return all(any(names_list(key, side) for key in lists) for side in ("rankings", "truth"))
+
+
+def _are_plurals(data: Mapping[Any, Any]) -> bool:
+    """Whether few keys are plurals or initials of names for a user and an item."""
+    names = [str(key).lower() for key in data]
+    if not 2 <= len(names) <= _FEW_FIELDS:
+        return False
+    singular = [f"{name[:-3]}y" if name.endswith("ies") else name.rstrip("s") for name in names]
+    return all(
+        bool(names_for_role(role, singular)) or initials in names
+        for role, initials in (("user", "u"), ("item", "i"))
+    ) or {"q", "d"} <= {*names}
+
+
+def _have_common_fields(values: Sequence[Any]) -> bool:
+    """Whether all values are mappings with the same text keys."""
+    first = values[0] if values else None
+    if not isinstance(first, Mapping) or not first or {*map(type, first)} != {str}:
+        return False
+    keys = first.keys()
+    return all(isinstance(value, Mapping) and value.keys() == keys for value in values)
+
+
+def _has_numbers(value: object) -> bool:
+    """Whether a value is a list, or a mapping to numbers and words of gains."""
+    if not isinstance(value, Mapping) or not {str} & {*map(type, value)}:
+        return True  # then they are ids
+    return all(
+        normalize_name(number) in BINARY if isinstance(number, str) else _is_scalar(number)
+        for number in value.values()
+    )
+
+
+def _are_row_numbers(keys: Iterable[Any]) -> bool:
+    """Whether keys are 0, 1, 2 …, as integers or as the text that JSON makes of them."""
+    return all(
+        type(key) in (int, str, np.int64) and str(key) == str(row) for row, key in enumerate(keys)
+    )
+
+
 def _from_columns(data: Mapping[Any, Any], source: str) -> Columns:
-    columns: dict[str, Column] = {str(key): list(value) for key, value in data.items()}
+    """Read a mapping of columns; those of ``to_dict()`` of pandas are mappings of rows."""
+    by_row = [column for column in data.values() if isinstance(column, Mapping)]
+    if by_row and (len(by_row) < len(data) or any(by_row[0].keys() != c.keys() for c in by_row)):
+        raise DataError(
+            f"The columns of {source} are mappings from row to value, and their rows are not the "
+            f"same: {brief(data)}. Give all columns the same rows."
+        )
+    columns: dict[str, Column] = {
+        str(key): [column[row] for row in by_row[0]] if by_row else list(column)
+        for key, column in data.items()
+    }
     if len({len(column) for column in columns.values()}) > 1:
         lengths = ", ".join(f"{name}: {len(column)}" for name, column in columns.items())
         raise DataError(f"The columns of {source} have different lengths ({lengths}).")
     return Columns.of(columns, source)
-
-
-# ---------------------------------------------------------------------------------------------
-# Rows that name their fields
-
-
-def _row_shape(value: object) -> Literal["record", "item", ""]:
-    """Kind of a row, by the keys or, for a named tuple, by the fields.
-
-    A record has the prediction, the truth or both of one user, and a row of an item, as in
-    ``{"user": 1, "item": 7}``, one of each, or one user with a list of items. Single values under
-    the name of a user, but no item, are refused: they are no {item: number}.
-    """
-    value = _row_as_mapping(value)
-    if not isinstance(value, Mapping):
-        return ""
-    if any(key in value for key in _RECORD_KEYS):
-        return "record"
-    texts = {*map(type, value)} == {str}  # the keys may be the ids of many users
-    keys = [*value] if texts else [key for key in value if isinstance(key, str)]
-    if not names_for_role("user", keys):
-        return ""
-    if names_for_role("item", keys) or _names_of_list_fields({key: value[key] for key in keys}):
-        return "item"
-    if all(map(_is_scalar, value.values())):
-        raise ColumnError(
-            f"{brief(value)} names a user but no item. Name the item as one of "
-            f"{format_few(sorted(SYNONYMS['item']), 4)}; if these are items with their numbers, "
-            f"name their user: {{user: {{item: number}}}}."
-        )
-    return ""
-
-
-def _row_as_mapping(row: object) -> object:
-    """Convert a named tuple or an object with record fields to a mapping; else return the row."""
-    if isinstance(row, tuple):
-        return row._asdict() if hasattr(row, "_asdict") else row
-    if isinstance(row, Mapping | str):
-        return row
-    for keys in RECORDS:
-        if all(hasattr(row, key) for key in keys.values()):
-            return {key: getattr(row, key) for key in keys.values()}
-    return row
 
 
 def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
@@ -235,44 +328,21 @@ def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
 
 def _names_of_list_fields(row: Mapping[Any, Any]) -> frozenset[str]:
     """Names of the fields that are named like a list of items and hold no number."""
-    numbers = int | float
     return frozenset(
         str(key)
-        for key in row
-        if normalize_name(key) in _LISTS and not isinstance(row[key], numbers)
+        for key, value in row.items()
+        if not isinstance(value, int | float)
+        and (names_list(key, "rankings") or (not _is_scalar(value) and names_list(key, "truth")))
     )
 
 
 def _field_value(name: str, row: Mapping[Any, Any]) -> Any:
     """Value of a field; a tuple becomes a list if the field holds lists, else stays an id."""
     value = row.get(name)
-    return list(value) if isinstance(value, tuple) and normalize_name(name) in _OF_LISTS else value
-
-
-def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
-    """Read each record's data of the side; users without names are numbered."""
-    first = _row_as_mapping(records[0])
-    keys_of = next(keys for keys in RECORDS if any(key in first for key in keys.values()))  # type: ignore[operator]
-    key = keys_of[side]
-    for number, record in enumerate(records, start=1):
-        if not isinstance(record, Mapping) or key not in record:
-            raise DataError(
-                f"Record {number} of {source} has no {key!r}: {brief(record)}. Expected "
-                f"{{{keys_of['rankings']!r}: [...], {keys_of['truth']!r}: {{...}}}}."
-            )
-    values = [record[key] for record in records]
-    keys = [names_for_role("user", list(record)) for record in records]
-    if not any(keys):
-        return _flatten_lists(range(len(records)), values, side, source)
-    for number, (record, names) in enumerate(zip(records, keys, strict=True), start=1):
-        if len(names) != 1:
-            problem = f"has {len(names)} users, {format_few(names)}" if names else "has no user"
-            raise DataError(
-                f"Record {number} of {source} {problem}: {brief(record)}, while other records name "
-                f"theirs. Name one user in each record, or in none."
-            )
-    users = [record[name] for record, (name,) in zip(records, keys, strict=True)]
-    return _flatten_lists(users, values, side, source)
+    if not isinstance(value, tuple):
+        return value
+    is_list = any(names_list(name, side) for side in ("rankings", "truth"))
+    return list(value) if is_list or normalize_name(name) in NUMBER_LISTS else value
 
 
 def _refuse_ambiguous_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
@@ -289,9 +359,6 @@ def _refuse_ambiguous_tuples(rows: Sequence[Any], side: Side, source: str) -> No
         f"pl.DataFrame(rows, schema={names}, orient='row'); for items of users, {{user: [items]}} "
         f"or a list of lists; for items of one user, {{item: {VALUE.get(side, 'value')}}}."
     )
-
-
-_READERS = {"record": _from_records, "item": from_item_rows}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -445,9 +512,9 @@ def from_sparse(data: Any, side: Side) -> Columns:
     if rows.shape[0] == 0:
         raise DataError(f"The {source} has no rows: there is nothing to evaluate.")
     columns = {"item": column_from_numpy(rows.indices), "value": column_from_numpy(rows.data)}
-    return _columns_with_numbered_users(
-        source, np.diff(rows.indptr), columns, Counter(), ndim=data.ndim
-    )
+    n_items = np.diff(rows.indptr)
+    read = _columns_with_numbered_users(source, n_items, columns, Counter(), ndim=data.ndim)
+    return replace(read, is_ordered=False)
 
 
 def _columns_with_numbered_users(

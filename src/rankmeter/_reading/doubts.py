@@ -7,14 +7,17 @@ rows, suggest them.
 
 from __future__ import annotations
 
+from math import lgamma
+
 import numpy as np
 import polars as pl
 
 from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._reading.by_user import ByUser
 from rankmeter._reading.columns import Side
 from rankmeter._reading.table import Table, format_few
 from rankmeter.errors import DataError
-from rankmeter.errors._checks import exact_text
+from rankmeter.errors._checks import brief, counted, exact_text
 
 _LOWEST, _HIGHEST = (0.5, 1), (5, 10)  # grades of the usual scales of ratings
 _MANY_GRADES = 20  # 0.5, 1, …, 10
@@ -157,6 +160,105 @@ def swap_caution(rankings: Table, truth: Table) -> str:
             f"rankings ({rankings.source}) differ in length and are all shorter"
         )
     return ""
+
+
+def row_caution(rankings: Table, truth: Table) -> str:
+    """Warn of rows or columns that read as items with numbers: the same "items" for all users.
+
+    All numbers of both sides are integers, many and above all grades, as ids are.
+    """
+    if rankings.order != "score" or "assumed_gains" in truth.counts:
+        return ""
+    if "String" not in (rankings.id_type("user"), rankings.id_type("item")):
+        return ""
+    for table, numbers in ((rankings, "score"), (truth, "gain")):
+        values = table.rows.column_numbers(numbers)
+        if values.size < 4 or (values[:100] % 1).any() or values.max() <= _GRADES[-1]:
+            return ""
+        sizes = table.rows.rows_per_user()
+        if (values % 1).any() or sizes.size < 2 or (sizes != sizes[0]).any():
+            return ""
+        if len(set(table.rows.items().to_list())) != sizes[0] or not _look_like_ids(values, sizes):
+            return ""
+    return (
+        f"every user has the same items with integers like ids on both sides ({rankings.source}, "
+        f"{truth.source}): if these are rows or columns of a table, such as those of to_dict() of "
+        f"pandas, name the columns: columns={{'user': …, 'item': …}}"
+    )
+
+
+def _look_like_ids(values: FloatArray, sizes: IntArray) -> bool:
+    """Whether some item or some user has another number in nearly every row."""
+    table = values.reshape(-1, sizes[0])
+    return any(
+        len(set(line)) >= 0.9 * len(line) and max(line) > _GRADES[-1]
+        for line in (*table.T.tolist(), *table.tolist())
+        if len(line) > 1
+    )
+
+
+def order_caution(rankings: Table, truth: Table) -> str:
+    """Warn of scores that rise from the first item to the last, and of ranks with gaps.
+
+    In the order of a list the first is the best, so rising scores are distances or, if they are 1,
+    2, 3 …, ranks. It takes so many items that no other order of them would do.
+    """
+    rows = rankings.rows
+    if rankings.order == "rank":
+        return _gap_caution(rankings)
+    if rankings.order != "score" or not rankings.origin.is_ordered or len(rows) < _SURE:
+        return ""
+    scores = rankings.scores
+    if scores[0] >= scores[1] >= scores[2]:
+        return ""
+    starts = _list_starts(rankings)
+    rises = np.diff(scores) > 0
+    rises[starts[1:] - 1] = True
+    sizes = np.diff(np.append(starts, scores.size))
+    if not rises.all() or sum(lgamma(n + 1) for n in sizes.tolist()) < _LOG_CHANCE:
+        return ""
+    place = np.arange(scores.size) - np.repeat(starts, sizes) + 1
+    if (scores == place).all():
+        return (
+            f"the scores of the rankings ({rankings.source}) are 1, 2, 3 … in every list, as ranks "
+            f"are, and the highest score counts as the best: if they are ranks, call the column "
+            f"'rank', or pass the items as a list"
+        )
+    return (
+        f"the scores of the rankings ({rankings.source}) rise from the first to the last item of "
+        f"every list, and the highest score counts as the best: if they are distances, pass the "
+        f"items alone, best first, or the negative distances"
+    )
+
+
+_SURE = 4
+_LOG_CHANCE = 7.0
+"""Logarithm of the number of orders of which only one rises: below one in 1,000."""
+
+
+def _list_starts(table: Table) -> IntArray:
+    """Where the list of each user begins, in rows by user."""
+    if isinstance(table.rows, ByUser):
+        return table.rows.offsets[:-1]
+    users = table.frame["user"]
+    return (users != users.shift()).fill_null(value=True).arg_true().to_numpy().astype(np.int64)
+
+
+def _gap_caution(rankings: Table) -> str:
+    """Warn of ranks that are not those of the rows: they have gaps, or run over all users."""
+    if not rankings.rows.in_memory or rankings.rows.is_counted:
+        return ""
+    of_user = rankings.frame.lazy().group_by("user").agg(pl.col("rank").max(), n=pl.len())
+    wrong = of_user.filter(pl.col("rank") > pl.col("n")).collect(engine="in-memory")
+    if not wrong.height:
+        return ""
+    user = wrong.sort("user").row(0)
+    return (
+        f"the ranks of {counted(wrong.height, 'user')} ({rankings.source}) have gaps: user "
+        f"{brief(user[0])} has {counted(user[2], 'item')} and the rank {user[1]:g}. They are used "
+        f"as they are; if items between them are missing or the ranks run over the whole table, "
+        f"leave the column out, and the order of the rows counts"
+    )
 
 
 def _format_first_values(values: pl.Series | FloatArray) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from rankmeter._reading.columns import Columns, Side
-from rankmeter._reading.containers import starts_with_record
+from rankmeter._reading.containers import first_object
 from rankmeter._reading.frames import (
     beir_judgments_path,
     expand_home,
@@ -120,18 +120,17 @@ def is_text_file(path: Path) -> bool:
     return path.is_file() and not is_parquet(path) and not is_duckdb_file(path)
 
 
-def holds_records(data: str | PathLike[str]) -> bool:
-    """Whether a JSON or JSON Lines file starts with a record of rankings, truth or both."""
+def first_json_object(data: str | PathLike[str]) -> Columns | None:
+    """Fields of the first object of a JSON or JSON Lines file; None for other files."""
     path = expand_home(data)
     try:
         if not path.is_file() or _first_decompressed_bytes(path)[:1] not in (b"{", b"["):
-            return False
+            return None
         text = to_utf8_text(read_content(path), path).text
-        first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+        return first_object(json.JSONDecoder().raw_decode(text, text.index("{"))[0])
     except (OSError, RankmeterError, ValueError, RecursionError):
         # Any mistake in the file is reported when it is read.
-        return False
-    return starts_with_record(first)
+        return None
 
 
 def _first_decompressed_bytes(path: Path) -> bytes:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from rankmeter._reading.columns import Columns, Side
+from rankmeter._reading.columns import Columns, Side, number_users_of_lists
 from rankmeter._reading.containers import (
     from_array,
     from_ids_and_scores,
     from_listing,
     from_mapping,
     from_pandas_series,
-    from_record_columns,
     from_sparse,
     is_ids_and_scores,
 )
@@ -173,12 +173,19 @@ def has_accepted_form(data: object) -> bool:
     return any(form.recognize(data) for form in FORMS)
 
 
-def read_columns(data: object, side: Side) -> Columns:
-    """Read data with the first form that recognizes them, up to unchecked columns."""
+def read_columns(data: object, side: Side, columns: Mapping[str, str] | None = None) -> Columns:
+    """Read data with the first form that recognizes them, up to unchecked columns.
+
+    Data that could be a table are one if `columns` (role → name) names one of its fields.
+    """
     for form in FORMS:
         if form.recognize(data):
             read = form.read(data, side)
-            return from_record_columns(read, side) or read
+            named = {*columns.values()} if isinstance(columns, Mapping) else set[str]()
+            if named and read.as_table and (table := read.as_table(named)):
+                read = replace(table, source=read.source, textual=read.textual)
+            has_users = isinstance(columns, Mapping) and "user" in columns
+            return read if has_users else number_users_of_lists(read, side)
     subject = "None" if data is None else f"{brief(data)} ({type(data).__name__})"
     accepted = "; ".join(form.name for form in FORMS)
     raise DataError(f"{subject} cannot be read as {side}. Accepted: {accepted}.")

@@ -19,12 +19,15 @@ from rankmeter._reading.columns import (
     Side,
     frame_kind,
     holds_lists,
+    names_list,
+    normalize_name,
     resolve_roles,
     vocabulary_of,
 )
-from rankmeter._reading.containers import starts_with_record
+from rankmeter._reading.containers import first_object
 from rankmeter._reading.doubts import hint_to_pass_ids, refuse_labels
-from rankmeter._reading.files import holds_records
+from rankmeter._reading.files import first_json_object
+from rankmeter._reading.fillers import refuse_fillers
 from rankmeter._reading.forms import read_columns
 from rankmeter._reading.ids import to_ids
 from rankmeter._reading.numbers import (
@@ -70,8 +73,9 @@ def read_rankings(
        numbers: that may be the score under another name, and is an error.
     """
     check_choice("bad_scores", bad_scores, ("error", "drop", "worst"))
-    read = read_columns(data, "rankings")
+    read = read_columns(data, "rankings", columns)
     roles = resolve_roles(read, "rankings", columns)
+    _refuse_several_lists(read, roles)
     if read.lists is None and not roles.keys() & {"score", "rank"}:
         refuse_unused_numbers(read, "rankings", roles.values())
     lists = read.lists
@@ -80,6 +84,7 @@ def read_rankings(
         if lists is None
         else _rankings_from_lists(read, lists)
     )
+    refuse_fillers(table, "rankings")
     kind = spark_frame_kind(data, roles) if is_spark(data) else frame_kind(read, roles)
     return replace(table, origin=replace(table.origin, kind=kind))
 
@@ -92,6 +97,7 @@ def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: B
     frame, empty, counts = _check_columns(read, roles, "rankings", extra)
     if "rank" in roles:
         check_ranks(frame["rank"], read.source, rounded=counts["rounded_ranks"])
+        _refuse_several_lists_by_rank(read, roles, frame)
         if unused is not None:
             n_conflicts = count_rank_conflicts(frame["user"], frame["rank"], frame[unused])
             counts.update(scores_beside_ranks=frame.height, scores_against_ranks=n_conflicts)
@@ -103,16 +109,83 @@ def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: B
     return _make_table(InFrame(frame), "list", empty, read, counts)
 
 
+_RUNS = (
+    "model algorithm algo system systemid run runid runtag fold split isplit splitindex seed "
+    "experiment recommender method trial"
+)
+"""Names of columns that tell several rankings of one user apart."""
+
+
+def _refuse_several_lists(read: Columns, roles: Mapping[str, str]) -> None:
+    """Refuse a table with a column of runs, of which a user has several."""
+    names = [name for name in read.names if name not in roles.values()]
+    names = [name for name in names if normalize_name(name) in _RUNS.split()]
+    for name in names if read.roles is None else ():
+        columns = read.fetch([roles["user"], name])
+        users, parts = (_hashable(columns[other]) for other in (roles["user"], name))
+        if parts.n_unique() > 1:
+            _refuse_lists_apart(users, parts, name, read.source)
+
+
+def _refuse_several_lists_by_rank(
+    read: Columns, roles: Mapping[str, str], frame: pl.DataFrame
+) -> None:
+    """Refuse ranks that begin several times for a user, if a further column tells these apart."""
+    others = [name for name in read.names if name not in roles.values()]
+    if read.roles is not None or not others:
+        return
+    last, n = pl.col("rank").max(), pl.len().alias("n")
+    if not frame.group_by("user").agg(last < pl.len()).to_series(1).any():
+        return
+    for name in others:
+        part = _hashable(read.fetch([name])[name]).alias("part")
+        if len(part) != frame.height:
+            return
+        parts = frame.with_columns(part).group_by("user", "part").agg(last, n)
+        if parts["user"].is_duplicated().any() and (parts["rank"] == parts["n"]).all():
+            _refuse_lists_apart(frame["user"], part, name, read.source)
+
+
+def _hashable(column: Column) -> pl.Series:
+    """Column as it is, or as text if it holds Python objects or lists."""
+    if isinstance(column, pl.Series) and not column.dtype.is_nested():
+        return column
+    return pl.Series(map(str, column), dtype=pl.String)
+
+
+def _refuse_lists_apart(users: pl.Series, parts: pl.Series, name: str, source: str) -> None:
+    pairs = pl.DataFrame([users.alias("user"), parts.alias("part")]).unique(maintain_order=True)
+    several = pairs.filter(pl.col("user").is_duplicated())
+    if not several.height:
+        return
+    user = several["user"][0]
+    found = several.filter(pl.col("user") == user)["part"]
+    raise ColumnError(
+        f"{source} has several lists of one user, which the column {name!r} tells apart: user "
+        f"{brief(user)} has {format_few(found)}. Evaluate one at a time, for example the rows "
+        f"whose {name!r} is {brief(found[0])}; or compare them: rm.compare({{name: rows, …}}, "
+        f"truth)."
+    )
+
+
 def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Table:
     """Read relevance judgments of any accepted form; `columns` is role → name.
 
     A judgment without a gain has the gain 1; these are counted as ``assumed_gains``. Where there is
     no gain but another column of numbers, that may be the gain under another name, and is an error.
     """
-    read = read_columns(data, "truth")
+    read = read_columns(data, "truth", columns)
     roles = resolve_roles(read, "truth", columns)
-    if read.lists is not None:
-        return _judgments_from_lists(read, read.lists)
+    table = (
+        _judgments_from_columns(read, roles)
+        if read.lists is None
+        else _judgments_from_lists(read, read.lists)
+    )
+    refuse_fillers(table, "ground truth")
+    return table
+
+
+def _judgments_from_columns(read: Columns, roles: Mapping[str, str]) -> Table:
     if "gain" not in roles:
         certain = [name for role, name in roles.items() if role != "subtopic"]
         refuse_unused_numbers(read, "truth", certain)
@@ -147,7 +220,7 @@ class Interactions:
         """Read any form, like `read_interactions`; return an `Interactions` unchanged."""
         if isinstance(data, cls):
             return data
-        table = read_columns(data, "interactions")
+        table = read_columns(data, "interactions", columns)
         roles = resolve_roles(table, "interactions", columns)
         extra = [name for name in table.names if name not in roles.values()]
         names = Counter([*roles, *extra])
@@ -189,8 +262,13 @@ def is_records(data: object) -> bool:
     of the two: reading that side reports it.
     """
     if isinstance(data, str | PathLike):
-        return holds_records(data)
-    return starts_with_record(data)
+        first = first_json_object(data)
+    else:
+        first = read_columns(data, "truth") if hasattr(data, "columns") else first_object(data)
+    return first is not None and any(
+        names_list(name, "rankings") or names_list(name, "truth", strict=True)
+        for name in first.nested
+    )
 
 
 def _check_columns(
@@ -267,7 +345,13 @@ def _make_table(
     nonzero_counts = {"rows": counts["rows"], **+counts}
     words = vocabulary_of(read)
     origin = Origin(
-        read.source, read.textual, nonzero_counts, read.shape, trimmed=read.trimmed, words=words
+        read.source,
+        read.textual,
+        nonzero_counts,
+        read.shape,
+        trimmed=read.trimmed,
+        words=words,
+        is_ordered=read.is_ordered and (read.roles is not None or bool(read.nested)),
     )
     return Table(rows, order, empty_users, origin)
 

@@ -140,12 +140,11 @@ def refuse_values(
         )
 
 
-Shape: TypeAlias = Literal["flat", "pairs", "rows", ""]
-"""The form of users without names.
+Shape: TypeAlias = Literal["flat", "pairs", "rows", "index", ""]
+"""How users are named.
 
-One flat list or one flat ``{item: number}`` (pairs), which is user 0, or one list per user (rows).
-
-Empty where users have names.
+Not at all: one flat list or one flat ``{item: number}`` (pairs), which is user 0, or one list per
+user (rows). By the index of a series; or, where it is empty, by a column or a key.
 """
 
 _Type: TypeAlias = "pl.DataType | type[pl.DataType]"
@@ -172,6 +171,7 @@ class Origin:
     engine: str = ""  # how the data are read if they are, or seem, too large for memory
     words: Words = USERS  # what the names of its columns call users and items
     kind: Kind = POLARS  # that of the frames that are returned
+    is_ordered: bool = False  # whether the items of a user have an order besides their scores
 
 
 @dataclass(frozen=True)
@@ -317,6 +317,7 @@ def unify_id_types(rankings: Table, truth: Table) -> tuple[Table, Table]:
     where an id read from text matches only without it, `InvalidValueError` is raised.
     """
     _refuse_flat_beside_users(rankings, truth)
+    _refuse_positions_beside_others(rankings, truth)
     for role in ("user", "item"):
         kind = _common_id_type(role, rankings, truth)
         rankings, truth = _cast_ids(rankings, role, kind), _cast_ids(truth, role, kind)
@@ -372,6 +373,37 @@ def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
 
 
 _FLAT = ("flat", "pairs")
+
+
+def _refuse_positions_beside_others(rankings: Table, truth: Table) -> None:
+    """Refuse lists by position next to other numbers of lists, or users other than 0, 1, 2."""
+    sides = [("rankings", rankings), ("truth", truth)]
+    for (side, table), (other_side, other) in (sides, sides[::-1]):
+        if table.origin.shape != "rows" or other.origin.shape in _FLAT or not other.rows.in_memory:
+            continue
+        n = _all_ids(table, "user").n_unique()
+        users = _all_ids(other, "user").unique(maintain_order=True)
+        if len(users) == n and (other.origin.shape == "rows" or _are_positions(users, other)):
+            continue
+        if other.origin.shape == "rows":
+            problem = f"has {counted(len(users), 'list')}, so which list is missing is not known"
+        else:
+            problem = f"names {counted(len(users), 'user')}: {format_few(users)}"
+        raise DataError(
+            f"The {side} side ({table.source}) has no names of users: its {counted(n, 'list')} are "
+            f"those of users 0 to {n - 1}. The {other_side} side ({other.source}) {problem}. Name "
+            f"the users of both sides, for example dict(zip(users, lists, strict=True))."
+        )
+
+
+def _are_positions(users: pl.Series, table: Table) -> bool:
+    """Whether different users are 0, 1, 2 …: by an index in this order, by others in any."""
+    if table.origin.shape == "index" and not (
+        table.users.to_series().is_sorted() and table.empty_users.to_series().is_sorted()
+    ):
+        return False
+    texts = {*map(str, users)}
+    return all(str(row) in texts for row in range(len(users)))
 
 
 def _both_meanings_hint(flat: Table, user: object, *, rows: bool) -> str:

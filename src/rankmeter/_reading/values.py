@@ -286,6 +286,12 @@ def flatten_list_columns(
     Users with an empty list become `empty_users`, and items with a number each give a column.
     """
     users = columns[roles["user"]]
+    for number, user in enumerate(users if isinstance(users, list) else (), start=1):
+        if is_null(user):
+            raise DataError(
+                f"Row {number} of {read.source} has no user, while other rows name theirs. Name "
+                f"one user in each row, or in none."
+            )
     if side != "interactions":
         refuse_repeated_users(users if isinstance(users, list) else users.to_list(), read.source)
     of_items = [name for role, name in roles.items() if role not in ("user", "item", "time")]
