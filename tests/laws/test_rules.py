@@ -17,6 +17,7 @@ from rankmeter._rankings.counts import Candidates, count_at_marks
 from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._reading.by_user import ByUser
+from rankmeter.errors import RankmeterWarning
 
 METRICS = ["rr", "ndcg@3", "ap", "n_ranked", "judged@2"]
 ITEMS = [*"abcdefg"]
@@ -169,7 +170,8 @@ def test_a_cut_looks_at_given_ranks_and_lists_are_cut_before_items_are_appended(
     truth = {"u": {"b", "c", "d"}}
     for depth, exclude, n in ((5, "none", 3), (4, "none", 2), (4, "self", 2), (3, "self", 1)):
         choices = {"depth": depth, "exclude": exclude}
-        found = rm.evaluate(pl.DataFrame(ranked), truth, "n_ranked", **choices)
+        with pytest.warns(RankmeterWarning, match="have gaps"):
+            found = rm.evaluate(pl.DataFrame(ranked), truth, "n_ranked", **choices)
         assert found["n_ranked"].mean == n, choices
     lists = {"u": ["a", "b", "c"]}
     choices = {"depth": 2, "scope": "appended"}  # a b, then c and d

@@ -13,7 +13,13 @@ from scipy.sparse import csr_array
 import cases
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter.errors import DataError, IdTypeError, RankmeterError, UsageError
+from rankmeter.errors import (
+    DataError,
+    IdTypeError,
+    RankmeterError,
+    RankmeterWarning,
+    UsageError,
+)
 
 TRAIN = {"u1": ["a", "b"], "u2": ["a", "c"], "u3": ["a", "b", "d"], "u4": ["a"]}
 LISTS = {"u1": ["c", "d", "e"], "u2": ["b", "d", "e"], "u3": ["c", "e"]}
@@ -174,7 +180,8 @@ def test_users_in_the_rankings_are_averaged():
 
 def test_given_ranks_keep_their_gaps():
     ranks = pl.DataFrame({"user": ["u"] * 3, "item": ["a", "b", "c"], "rank": [1, 4, 5]})
-    found = means(ranks, ["coverage@3", "coverage@4"], None, catalogue=4)
+    with pytest.warns(RankmeterWarning, match="have gaps: user 'u' has 3 items and the rank 5"):
+        found = means(ranks, ["coverage@3", "coverage@4"], None, catalogue=4)
     assert [*found.values()] == [0.25, 0.5]
 
 

@@ -19,11 +19,13 @@ from rankmeter._reading.columns import SYNONYMS, SharedColumns
 from rankmeter._reading.doubts import (
     label_caution,
     order_caution,
+    refuse_two_readings,
     row_caution,
     swap_caution,
     threshold_caution,
 )
 from rankmeter._reading.fillers import filler_caution
+from rankmeter._reading.near_ids import near_caution
 from rankmeter._reading.read import is_records
 from rankmeter._reading.table import Table, make_empty_truth, unify_all_id_types
 from rankmeter._results.result import Result
@@ -251,6 +253,8 @@ class Question:
             judged = make_empty_truth(next(iter(tables.values())))
         else:
             judged = self.reading.read_truth(truth, by_side["truth"])
+        for table in tables.values():
+            refuse_two_readings(table, judged)
         columns = by_side["truth"]
         unused = columns.check_absent_columns() if isinstance(columns, SharedColumns) else ()
         judged, tables = unify_all_id_types(judged.with_caution(label_caution(judged)), tables)
@@ -259,7 +263,7 @@ class Question:
         tables = {
             name: self.reading.load_judged_rows(t, judged, plan) for name, t in tables.items()
         }
-        for doubt in (swap_caution, filler_caution, order_caution, row_caution):
+        for doubt in (swap_caution, filler_caution, order_caution, row_caution, near_caution):
             tables = {name: t.with_caution(doubt(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
             warn(*table.origin.cautions)

@@ -21,7 +21,7 @@ from rankmeter._evaluation.question import (
     shared_plan,
 )
 from rankmeter._evaluation.values import compare_stored_values, is_per_user_table
-from rankmeter._reading.read import is_records
+from rankmeter._reading.read import is_table
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.result import Result
 from rankmeter._results.settings import Correction, Family, Settings, Test
@@ -191,7 +191,7 @@ def compare_question(
     question: Question, systems: Mapping[str, object], settings: Settings
 ) -> Comparison:
     """Compare rankings, or the runs of systems."""
-    flat, runs = _separate_runs(systems)
+    flat, runs = _separate_runs(systems, question.columns)
     settings = _with_margins_by_label(settings, question.plan(flat.values()))
     settings.check_systems((*(runs or flat),), runs=runs is not None)
     plan, judged, tables, side = question.read(flat)
@@ -253,7 +253,7 @@ def _with_margins_by_label(settings: Settings, plan: Plan) -> Settings:
 
 
 def _separate_runs(
-    systems: Mapping[str, object],
+    systems: Mapping[str, object], columns: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, object], dict[str, list[str]] | None]:
     """Name each run, and list the runs of each system, None if every system has one run."""
     if not isinstance(systems, Mapping):
@@ -261,7 +261,7 @@ def _separate_runs(
     flat: dict[str, object] = {}
     names: dict[str, list[str]] = {}
     for name, rankings in systems.items():
-        several = isinstance(rankings, list | tuple) and rankings and not is_records(rankings)
+        several = isinstance(rankings, list | tuple) and not is_table(rankings, columns)
         if not several or not all(map(_are_rankings, rankings)):  # type: ignore[call-overload]
             rankings = [rankings]  # noqa: PLW2901
         for number, run in enumerate(rankings, 1):  # type: ignore[arg-type, var-annotated]

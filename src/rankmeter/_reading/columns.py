@@ -52,6 +52,7 @@ class Columns:
     nested: frozenset[str] = frozenset()  # the columns whose values are lists
     pandas: Any = None  # the frame or series of pandas that came in
     is_ordered: bool = True  # whether the order of the items of a user has a meaning
+    may_be_table: bool = False  # whether rows or columns of a table look the same
     # The same data as a table, if some of these names are its columns.
     as_table: Callable[[AbstractSet[str]], Columns | None] | None = None
 
@@ -123,7 +124,7 @@ _UNLESS = {
 _SECOND = {role: frozenset(names.split()) for role, names in _UNLESS.items()}
 SYNONYMS |= {role: SYNONYMS[role] | names for role, names in _SECOND.items()}
 
-_LISTS = frozenset({"items", "itemids", "docs", "docids", "docnos", "documents"})
+LISTS = frozenset({"items", "itemids", "docs", "docids", "docnos", "documents"})
 _LISTS_OF_NUMBERS: dict[Side, dict[str, frozenset[str]]] = {
     "rankings": {"score": frozenset({"scores"})},
     "truth": {"gain": frozenset({"gains", "ratings", "relevances"})},
@@ -149,7 +150,7 @@ def names_list(name: object, side: Side, *, strict: bool = False) -> bool:
         return True
     if strict:
         return False
-    return text in _LISTS or (side != "rankings" and bool(_PERHAPS_JUDGED.search(text)))
+    return text in LISTS or (side != "rankings" and bool(_PERHAPS_JUDGED.search(text)))
 
 
 ROLES: dict[Side, tuple[str, ...]] = {

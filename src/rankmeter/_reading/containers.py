@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._reading.columns import (
+    LISTS,
     NUMBER_LISTS,
     OF_USERS,
     ROLES,
@@ -79,7 +80,7 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
         flat = _flatten_lists(range(1), [data], side, source)
         return replace(flat, shape="pairs", as_table=as_table)
     read = _flatten_lists(data.keys(), list(data.values()), side, source)
-    return replace(read, as_table=as_table)
+    return replace(read, as_table=as_table, may_be_table=_may_be_table(data))
 
 
 def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> Columns:
@@ -166,7 +167,7 @@ def _table_of_mapping(data: Mapping[Any, Any], side: Side, source: str) -> Colum
     """Read a mapping whose keys name fields, or whose values are rows; None for any other.
 
     Objects with the same keys are rows if these name a user and an item, or if a value is no
-    number; or if their own keys number the rows, where `{user: {item: number}}` looks the same.
+    number.
     """
     if {"columns", "data"} <= data.keys() <= _SPLIT and not isinstance(data["data"], Mapping):
         rows = [dict(zip(data["columns"], row, strict=True)) for row in data["data"]]
@@ -175,23 +176,15 @@ def _table_of_mapping(data: Mapping[Any, Any], side: Side, source: str) -> Colum
         is_row = any(map(_is_scalar, data.values())) or not names_for_role("user", [*data])
         return from_item_rows([data], side, source) if is_row else _from_columns(data, source)
     values = [*data.values()]
-    are_columns = _are_plurals(data) and not any(map(_is_scalar, values))
-    if not are_columns and not _have_common_fields(values):
-        return None
-    number = VALUE.get(side, "number")
-    if are_columns:
+    if _are_plurals(data) and not any(map(_is_scalar, values)):
         hint = f" If {format_few(data)} are users, pass {{user: [*items]}} with other names."
         return replace(_from_columns(data, source), hint=hint)
-    several = len(values) > 1
-    if _names_row(values[0], whole=True) or (several and not all(map(_has_numbers, values))):
+    if not _have_common_fields(values):
+        return None
+    if _names_row(values[0], whole=True) or (
+        len(values) > 1 and not all(map(_has_numbers, values))
+    ):
         return from_item_rows(values, side, source)
-    if several and _are_row_numbers(data):
-        hint = (
-            f" Its keys are {format_few(data)}, which may number rows or be users. If they are "
-            f"users with {{item: {number}}}, pass {{user: [*items.items()] for user, items in "
-            f"data.items()}}."
-        )
-        return replace(from_item_rows(values, side, source), hint=hint)
     return None
 
 
@@ -245,7 +238,7 @@ def _is_record(value: Mapping[Any, Any]) -> bool:
     if len(value) > _FEW_FIELDS:
         return False
     lists = [key for key in value if isinstance(key, str) and not _is_scalar(value[key])]
-    return all(any(names_list(key, side) for key in lists) for side in ("rankings", "truth"))
+    return all(any(names_list(key, side) for key in lists) for side in _SIDES)
 
 
 def _are_plurals(data: Mapping[Any, Any]) -> bool:
@@ -267,6 +260,22 @@ def _have_common_fields(values: Sequence[Any]) -> bool:
         return False
     keys = first.keys()
     return all(isinstance(value, Mapping) and value.keys() == keys for value in values)
+
+
+def _may_be_table(data: Mapping[Any, Any]) -> bool:
+    """Whether `{user: {item: number}}` looks like rows, or columns, whose keys number the rows."""
+    by_row = len(data) > 1 and _are_row_numbers(data) and _have_common_fields([*data.values()])
+    return by_row or _are_columns_by_row(data)
+
+
+def _are_columns_by_row(data: Mapping[Any, Any]) -> bool:
+    """Whether few text keys have mappings whose keys are the same row numbers, in order."""
+    if not 2 <= len(data) <= _FEW_FIELDS or {*map(type, data)} != {str}:
+        return False
+    first, *others = data.values()
+    if not isinstance(first, Mapping) or len(first) < 2 or not _are_row_numbers(first):
+        return False
+    return all(isinstance(other, Mapping) and [*other] == [*first] for other in others)
 
 
 def _has_numbers(value: object) -> bool:
@@ -327,13 +336,16 @@ def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
 
 
 def _names_of_list_fields(row: Mapping[Any, Any]) -> frozenset[str]:
-    """Names of the fields that are named like a list of items and hold no number."""
+    """Names of the fields that are named like a list of items and hold one, or a text instead."""
     return frozenset(
         str(key)
         for key, value in row.items()
-        if not isinstance(value, int | float)
-        and (names_list(key, "rankings") or (not _is_scalar(value) and names_list(key, "truth")))
+        if (isinstance(value, str) and normalize_name(key) in LISTS)
+        or (not _is_scalar(value) and any(names_list(key, side) for side in _SIDES))
     )
+
+
+_SIDES: tuple[Side, Side] = ("rankings", "truth")
 
 
 def _field_value(name: str, row: Mapping[Any, Any]) -> Any:
@@ -341,7 +353,7 @@ def _field_value(name: str, row: Mapping[Any, Any]) -> Any:
     value = row.get(name)
     if not isinstance(value, tuple):
         return value
-    is_list = any(names_list(name, side) for side in ("rankings", "truth"))
+    is_list = any(names_list(name, side) for side in _SIDES)
     return list(value) if is_list or normalize_name(name) in NUMBER_LISTS else value
 
 

@@ -76,6 +76,24 @@ def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -
         )
 
 
+def refuse_two_readings(rankings: Table, truth: Table) -> None:
+    """Refuse mappings of mappings that may be tables, unless the other side is certainly none."""
+    alone = not truth.height and not len(truth.empty_users)
+    if rankings.origin.may_be_table and (truth.origin.may_be_table or alone):
+        raise DataError(
+            f"The rankings ({rankings.source}) can be read in two ways: as {{user: {{item: "
+            f"score}}}}, or as rows or columns of a table, such as those of to_dict() of pandas, "
+            f"because their keys are {format_few(_keys(rankings))} and all values have the same "
+            f"keys. For a table, pass columns={{'user': …, 'item': …}}. For scores, pass "
+            f"{{user: [*scores.items()] for user, scores in data.items()}} if items are text, or "
+            f"else rm.Scores with the names of users and items."
+        )
+
+
+def _keys(table: Table) -> list[object]:
+    return table.users.take(np.arange(min(3, len(table.users)))).to_list()
+
+
 def threshold_caution(truth: Table) -> str:
     """Warn of ratings that are all relevant because all are above 0, and suggest a threshold."""
     gains = truth.gains
@@ -208,22 +226,19 @@ def order_caution(rankings: Table, truth: Table) -> str:
         return _gap_caution(rankings)
     if rankings.order != "score" or not rankings.origin.is_ordered or len(rows) < _SURE:
         return ""
-    scores = rankings.scores
-    if scores[0] >= scores[1] >= scores[2]:
-        return ""
-    starts = _list_starts(rankings)
-    rises = np.diff(scores) > 0
-    rises[starts[1:] - 1] = True
+    scores, starts = rankings.scores, _list_starts(rankings)
     sizes = np.diff(np.append(starts, scores.size))
-    if not rises.all() or sum(lgamma(n + 1) for n in sizes.tolist()) < _LOG_CHANCE:
+    inner = np.delete(np.diff(scores), starts[1:] - 1)  # steps within a list
+    if not inner.size or sum(lgamma(n + 1) for n in sizes[:_MANY].tolist()) < _LOG_CHANCE:
         return ""
-    place = np.arange(scores.size) - np.repeat(starts, sizes) + 1
-    if (scores == place).all():
+    if not (inner < 0).all() and _are_ranks(scores, starts, sizes):
         return (
             f"the scores of the rankings ({rankings.source}) are 1, 2, 3 … in every list, as ranks "
             f"are, and the highest score counts as the best: if they are ranks, call the column "
             f"'rank', or pass the items as a list"
         )
+    if not (inner > 0).all():
+        return ""
     return (
         f"the scores of the rankings ({rankings.source}) rise from the first to the last item of "
         f"every list, and the highest score counts as the best: if they are distances, pass the "
@@ -231,9 +246,17 @@ def order_caution(rankings: Table, truth: Table) -> str:
     )
 
 
-_SURE = 4
+_SURE, _MANY = 4, 100
 _LOG_CHANCE = 7.0
 """Logarithm of the number of orders of which only one rises: below one in 1,000."""
+
+
+def _are_ranks(scores: FloatArray, starts: IntArray, sizes: IntArray) -> bool:
+    """Whether the scores of each list are 1, 2, 3 … in some order."""
+    if scores.min() != 1 or scores.max() != sizes.max() or (scores % 1).any():
+        return False
+    keys = np.repeat(starts, sizes) + scores.astype(np.int64) - 1
+    return bool((scores <= np.repeat(sizes, sizes)).all()) and np.unique(keys).size == keys.size
 
 
 def _list_starts(table: Table) -> IntArray:

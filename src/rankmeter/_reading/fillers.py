@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,17 @@ from rankmeter._reading.table import Table
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief, counted
 
-_FILLERS = (-1, "", "<pad>", "[PAD]", "<PAD>")
+_FILLERS: Mapping[str, tuple[Any, ...]] = {
+    "Int64": (-1,),
+    "String": ("", "<pad>", "<PAD>", "[PAD]"),
+}
 """What is no item at the end of a list, but a place without one."""
 
 
 def refuse_fillers(table: Table, side: str) -> None:
     """Refuse −1, the empty text or ``<pad>`` at the ends of lists, or with the lowest scores."""
-    is_text = table.id_type("item") == "String"
-    for filler in _FILLERS:
-        if isinstance(filler, str) == is_text and (n := _count_filled_lists(filler, table)):
+    for filler in _FILLERS.get(table.id_type("item"), ()):
+        if n := _count_filled_lists(filler, table):
             raise DataError(
                 f"{counted(n, 'list')} of the {side} ({table.source}) "
                 f"{'end' if n > 1 else 'ends'} in {brief(filler)}, which fills empty places and is "
@@ -32,15 +35,16 @@ def refuse_fillers(table: Table, side: str) -> None:
 def filler_caution(rankings: Table, truth: Table) -> str:
     """Warn of an integer that only stands at the ends of lists, as fillers do: 0 or an extreme.
 
-    It is at the ends of lists of both sides or, if it is 0, at those of the ground truth and in no
-    ranking.
+    It is at the ends of lists of both sides; or at those of the ground truth and in no ranking, if
+    it is 0, or if the lists have one length and are not in the order of their ids.
     """
     if truth.id_type("item") == "String" or not len(truth.rows) or truth.order != "list":
         return ""
     for filler in {0, *_extremes(truth)}:
         judged = _count_filled_lists(filler, truth)
         ranked = _count_filled_lists(filler, rankings) if judged else 0
-        if ranked > 1 or (judged and filler == 0 and not _has_item(filler, rankings)):
+        alone = judged and (filler == 0 or (judged > 1 and _are_like_rows_of_an_array(truth)))
+        if ranked > 1 or (alone and not _has_item(filler, rankings)):
             rankings_too = f" and of {counted(ranked, 'ranking')}" if ranked else ""
             return (
                 f"the item {filler} is only at the ends of lists, of {counted(judged, 'list')} of "
@@ -56,15 +60,11 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
     if not len(rows):
         return 0
     if isinstance(rows, Lists):
-        if isinstance(rows.containers[0], dict):
-            full = [c for c in rows.containers if filler in c]
-            at_end = all(c[filler] == min(c.values()) for c in full)
-        else:
-            full = [c for c in rows.containers if type(c) is list and c[-1] == filler]
-            at_end = not full or not any(
-                type(c) is list and filler in c[:-1] for c in rows.containers
-            )
-        return sum(len(c) > 1 for c in full) if at_end else 0
+        lists = [items for items in rows.containers if type(items) is list]
+        full = [items for items in lists if items[-1] == filler]
+        if not full or any(filler in items[:-1] for items in lists):
+            return 0
+        return sum(len(items) > 1 for items in full)
     if rows.is_index or not rows.in_memory or rows.is_counted or table.order == "rank":
         return 0
     frame = table.frame
@@ -79,11 +79,24 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
     if not (users["end"] == users["f"]).all():
         return 0
     filled = users.group_by("user").agg(pl.col("f").any(), (~pl.col("f")).any().alias("item"))
-    return int((filled["f"] & filled["item"]).sum())
+    n = int((filled["f"] & filled["item"]).sum())
+    are_lists = table.order == "list" and (
+        "gain" not in frame.columns or "assumed_gains" in table.counts
+    )
+    return n if n > 1 or are_lists else 0
 
 
 def _extremes(table: Table) -> tuple[int, int]:
     return table.rows.items().min_and_max()
+
+
+def _are_like_rows_of_an_array(table: Table) -> bool:
+    """Whether all lists have the same length, and not all are sorted."""
+    sizes = table.rows.rows_per_user()
+    if sizes.min() != sizes.max():
+        return False
+    items = np.asarray(table.rows.items().to_integers()).reshape(-1, sizes[0])
+    return bool((np.diff(items, axis=1) < 0).any(axis=1).any())
 
 
 def _has_item(item: int, table: Table) -> bool:

@@ -19,6 +19,7 @@ from rankmeter._reading.columns import (
     Side,
     frame_kind,
     holds_lists,
+    names_for_role,
     names_list,
     normalize_name,
     resolve_roles,
@@ -75,7 +76,6 @@ def read_rankings(
     check_choice("bad_scores", bad_scores, ("error", "drop", "worst"))
     read = read_columns(data, "rankings", columns)
     roles = resolve_roles(read, "rankings", columns)
-    _refuse_several_lists(read, roles)
     if read.lists is None and not roles.keys() & {"score", "rank"}:
         refuse_unused_numbers(read, "rankings", roles.values())
     lists = read.lists
@@ -84,6 +84,7 @@ def read_rankings(
         if lists is None
         else _rankings_from_lists(read, lists)
     )
+    _refuse_several_lists(read, roles)
     refuse_fillers(table, "rankings")
     kind = spark_frame_kind(data, roles) if is_spark(data) else frame_kind(read, roles)
     return replace(table, origin=replace(table.origin, kind=kind))
@@ -271,6 +272,19 @@ def is_records(data: object) -> bool:
     )
 
 
+def is_table(objects: Sequence[Any], columns: Mapping[str, Any] | None) -> bool:
+    """Whether objects in a list are the rows of one table: by their names, or by `columns`."""
+    first = first_object(objects)
+    if first is None:
+        return not objects
+    given = [*(columns or {}).values()]
+    named = [
+        name for one in given for name in (one.values() if isinstance(one, Mapping) else [one])
+    ]
+    is_row = bool(names_for_role("user", first.names)) or not {*named}.isdisjoint(first.names)
+    return is_row or is_records(objects)
+
+
 def _check_columns(
     read: Columns, roles: Mapping[str, str], side: Side, extra: Sequence[str] = ()
 ) -> tuple[pl.DataFrame, Ids, Counter[str]]:
@@ -351,6 +365,7 @@ def _make_table(
         read.shape,
         trimmed=read.trimmed,
         words=words,
+        may_be_table=read.may_be_table,
         is_ordered=read.is_ordered and (read.roles is not None or bool(read.nested)),
     )
     return Table(rows, order, empty_users, origin)
