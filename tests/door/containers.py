@@ -50,7 +50,7 @@ def lines(rows: Rows) -> str:
 
 RECORDS: dict[str, Make] = {
     "records": lambda rows, _: rows,
-    "json": as_json(list),
+    "json": as_json(lambda rows: rows),
     "jsonl": written("jsonl", lambda rows, file: file.write_text(lines(rows), "utf-8")),
 }
 """Objects with equal keys."""

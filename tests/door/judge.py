@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from command_line import rankmeter
@@ -167,6 +168,11 @@ def ideal(wanted: set[Any], cutoff: str) -> int:
 
 def pairs(lists: Any) -> Any:
     return lists.items() if hasattr(lists, "items") else enumerate(lists)
+
+
+def as_matrix(values: Any) -> Any:
+    """The matrix that `todense` returns; `numpy.asmatrix` warns that it will go."""
+    return np.asarray(values).view(np.matrix)
 
 
 def by_score(scores: Any) -> list[Any]:

@@ -17,6 +17,7 @@ from command_line import rankmeter
 from door.containers import FILES, FRAMES, MAPPINGS, RECORDS
 from door.judge import (
     Answer,
+    as_matrix,
     ask,
     ask_command,
     by_score,
@@ -842,14 +843,10 @@ def test_users_that_nearly_match_get_a_caution(name):
 # --- np.matrix ------------------------------------------------------------------------------------
 
 
-def dense(values):
-    return scipy.sparse.csr_matrix(values).todense()
-
-
 MATRICES = {
-    "scores": lambda s, y: (dense(s), y),
-    "labels": lambda s, y: (s, dense(y)),
-    "both": lambda s, y: (dense(s), dense(y)),
+    "scores": lambda s, y: (as_matrix(s), y),
+    "labels": lambda s, y: (s, as_matrix(y)),
+    "both": lambda s, y: (as_matrix(s), as_matrix(y)),
 }
 
 
@@ -870,11 +867,11 @@ def test_a_matrix_of_numpy_is_an_array(change):
 def test_a_matrix_of_numpy_can_be_ranked_and_excluded():
     scores, lists = matrix()
     truth = {u: [lists[u][2]] for u in range(6)}
-    right(ask(rm.evaluate, rm.Scores(dense(scores)), truth, "rr"), naive(lists, truth))
+    right(ask(rm.evaluate, rm.Scores(as_matrix(scores)), truth, "rr"), naive(lists, truth))
     first = np.zeros(scores.shape, bool)
     first[range(6), [items[0] for items in lists]] = True
     target = np.array([items[2] for items in lists])
-    exclude = np.asmatrix(first)
+    exclude = as_matrix(first)
     answer = ask(rm.evaluate_scores, scores, target, "rr", exclude=exclude)
     right(answer, 0.5)
 
