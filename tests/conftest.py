@@ -62,6 +62,7 @@ LATER = {
     "laws/test_limits.py": "hostile input",
     "reading/test_ingest_limits.py": "hostile input",
     "before/test_baselines.py": "the longest searches for counterexamples",
+    "door/test_first_calls.py": "Spark",
     "before/test_splits.py": "the longest searches for counterexamples",
     "door/test_all_shapes.py": "the longest searches for counterexamples",
     "evaluation/test_accumulator.py": "the longest searches for counterexamples",
