@@ -63,6 +63,7 @@ LATER = {
     "reading/test_ingest_limits.py": "hostile input",
     "before/test_baselines.py": "the longest searches for counterexamples",
     "door/test_first_calls.py": "Spark",
+    "door/test_spark_shapes.py": "Spark",
     "before/test_splits.py": "the longest searches for counterexamples",
     "door/test_all_shapes.py": "the longest searches for counterexamples",
     "evaluation/test_accumulator.py": "the longest searches for counterexamples",

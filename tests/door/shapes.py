@@ -93,6 +93,7 @@ class Shape:
 
 FLAT = (*RECORDS, *FRAMES, "to_dict", "to_dict-index", "to_dict-list", "to_dict-split")
 TABLES = frozenset({*RECORDS, *FRAMES})
+LISTED = TABLES - {"csv", "tsv"}
 NESTED = tuple(kind for kind in FLAT if kind not in ("csv", "tsv"))
 NAMES = {"known": ("user_id", "item_id"), "unknown": ("source", "target")}
 LISTS = {"known": ("user_id", "items"), "unknown": ("who", "what")}
@@ -111,7 +112,8 @@ def table(looks: str, *more: str, **judged: Callable[[int], Any]) -> Shape:
     def make(data: Data, names: tuple[str, str]) -> Sides:
         return data.rows(names, *more), data.judged(names, **judged)
 
-    return Shape(looks, make, FLAT, TABLES, named=True)
+    sure = TABLES | {"spark"} if more else TABLES  # rows of Spark have no order
+    return Shape(looks, make, FLAT, sure, named=True)
 
 
 def arrays(data: Data) -> tuple[np.ndarray, list[list[Any]]]:
@@ -183,14 +185,12 @@ SHAPES: dict[str, Shape] = {
     "rows with titles": table("… and words about the items", "score", "title"),
     "rows with gains": table("… and a gain in the truth", "score", gain=lambda n: n % 2 + 1),
     "rows with a time": table("… and a time", "score", timestamp=lambda n: 1_700_000_000 + n),
-    "rows of lists": Shape(
-        "a list in the row of each user", of_lists, NESTED, TABLES - {"csv", "tsv"}, named=True
-    ),
+    "rows of lists": Shape("a list in the row of each user", of_lists, NESTED, LISTED, named=True),
     "rows of lists and scores": Shape(
         "two lists in the row of each user",
         lambda data, names: of_lists(data, names, "scores"),
         NESTED,
-        TABLES - {"csv", "tsv"},
+        LISTED,
         named=True,
     ),
     "lists by user": Shape(

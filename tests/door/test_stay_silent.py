@@ -53,8 +53,9 @@ def dense_candidates():
 
 
 def dense_integers():
-    scores = scored(range(24), range(5), distinct)
-    return pair(scores, some(list(range(5)), 1, range(24)), lists_of(scores))
+    users = range(1, 25)  # of 0, 1, 2, … the same could be rows
+    scores = scored(users, range(5), distinct)
+    return pair(scores, some(list(range(5)), 1, users), lists_of(scores))
 
 
 def dense_integer_scores():
