@@ -33,7 +33,7 @@ from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.known_ranks import count_lists, count_samples, read_ranks
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.rank_counts import Queries, RankCounts
-from rankmeter._rankings.scores import count_scores
+from rankmeter._rankings.scores import CountRequest, count_scores
 from rankmeter._reading.by_user import ordered_in_python, to_series
 from rankmeter._reading.ids import to_ids as read_ids
 from rankmeter._results.estimates import Estimate, interval_of_spread
@@ -50,7 +50,7 @@ from rankmeter.errors import (
     UsageError,
 )
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import brief, check_choice, counted
+from rankmeter.errors._checks import brief, check_choice, check_flag, counted
 from rankmeter.metrics import Metric
 
 T = TypeVar("T")
@@ -361,6 +361,7 @@ class Accumulator:
         target: Any = None,
         exclude: Any = None,
         candidates: Any = None,
+        target_ids: bool = False,
         users: Any = None,
     ) -> None:
         """Count a batch of queries, in one of four forms.
@@ -376,7 +377,7 @@ class Accumulator:
             Scores of positives and of their negatives.
         ranks : array of shape (n,), optional
             1-based ranks; with `candidates`, their number, if a metric depends on it.
-        target, exclude, candidates : optional
+        target, exclude, candidates, target_ids : optional
             As in `rankmeter.evaluate_scores`.
         users : array or list, optional
             An id for each row. A user that comes again, as a distributed sampler repeats rows to
@@ -395,18 +396,20 @@ class Accumulator:
             names = " and ".join(named_forms) or "none of them"
             raise UsageError(f"update takes one of scores, items, positive, ranks; got {names}")
         allowed = {
-            "scores": ("target", "exclude", "candidates"),
-            "items": ("target",),
+            "scores": ("target", "exclude", "candidates", "target_ids"),
+            "items": ("target", "target_ids"),
             "positive": ("negatives",),
             "ranks": ("candidates",),
         }[named_forms[0]]
         side_args = {
             "target": target, "exclude": exclude, "candidates": candidates, "negatives": negatives,
+            "target_ids": target_ids or None,
         }  # fmt: skip
         for name, value in side_args.items():
             if value is not None and name not in allowed:
                 raise UsageError(f"`{name}` does not belong to `{named_forms[0]}`", option=name)
-        queries = self._count_batch(named_forms[0], forms[named_forms[0]], side_args)
+        request = replace(self._asked, target_ids=check_flag("target_ids", target_ids))
+        queries = self._count_batch(named_forms[0], forms[named_forms[0]], side_args, request)
         ids: list[pl.Series] = []
         if users is not None:
             counts: Counter[str] = Counter()
@@ -414,12 +417,14 @@ class Accumulator:
             queries = replace(queries, facts={**queries.facts, **counts})
         self._counted.add(queries, ids)
 
-    def _count_batch(self, form: str, data: Any, side_args: Mapping[str, Any]) -> Queries:
+    def _count_batch(
+        self, form: str, data: Any, side_args: Mapping[str, Any], request: CountRequest
+    ) -> Queries:
         if form != "items":  # which have no ties
             self._settle_tie_rule(several=can_hold_several(side_args["target"]))
         if form == "scores":
             candidate_args = {name: side_args[name] for name in ("exclude", "candidates")}
-            return count_scores(data, side_args["target"], self._asked, **candidate_args)
+            return count_scores(data, side_args["target"], request, **candidate_args)
         if form == "items":
             if side_args["target"] is None:
                 raise UsageError("target is missing: pass the true items of each row")
@@ -433,7 +438,7 @@ class Accumulator:
         if form == "positive":
             if side_args["negatives"] is None:
                 raise UsageError("negatives is missing: pass the scores of the negatives")
-            return count_samples(data, side_args["negatives"], self._asked)
+            return count_samples(data, side_args["negatives"], request)
         if side_args["candidates"] is None and not self._sizes_unused:
             tried = [read_ranks(np.full(SIZES.size, rank), None, rank * SIZES) for rank in (1, 2)]
             refuse_unknown_candidates(self.plan, Queries.concat(tried))

@@ -36,7 +36,7 @@ class Scores(Kind):
     ----------
     matrix : array, sparse matrix, pair, list or function
         As `scores` of `rankmeter.evaluate_scores`: of a SciPy matrix the stored entries are the
-        candidates. Paths of ``.npy`` and ``.npz`` files too.
+        candidates. Paths of ``.npy`` and ``.npz`` files too. A score of -inf is not a candidate.
     users : array or list, optional
         The id of each row; 0, 1, 2 … without.
     items : array or list, optional
@@ -57,7 +57,8 @@ class Scores(Kind):
     Notes
     -----
     Scores are rankings like all others: ties are in the order of items unless `ties` says
-    otherwise, and infinite scores are counted. `rankmeter.evaluate_scores` takes its targets by
+    otherwise. A relevant item with a score of -inf stays relevant and is not ranked; such scores
+    are counted, and those of +inf. `rankmeter.evaluate_scores` takes its targets by
     position, counts on the device of a tensor, and can make each true item a query.
 
     Examples

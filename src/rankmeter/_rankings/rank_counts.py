@@ -14,6 +14,9 @@ from rankmeter._rankings.arrays import Parallel, concatenate_fields
 from rankmeter._rankings.ground_truth import Judged
 from rankmeter._reading.by_user import InFrame
 
+MINUS_INFINITY = "scores_of_minus_infinity"
+"""The name of the count of cells that are not candidates, because their score is -inf."""
+
 
 @dataclass(frozen=True, eq=False)
 class RankCounts(Parallel):
