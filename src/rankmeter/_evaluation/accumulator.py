@@ -31,6 +31,7 @@ from rankmeter._rankings.array_files import row_ids
 from rankmeter._rankings.cells import can_hold_several
 from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.known_ranks import count_lists, count_samples, read_ranks
+from rankmeter._rankings.labels import align_all
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.rank_counts import Queries, RankCounts
 from rankmeter._rankings.scores import CountRequest, count_scores
@@ -422,11 +423,14 @@ class Accumulator:
     ) -> Queries:
         if form != "items":  # which have no ties
             self._settle_tie_rule(several=can_hold_several(side_args["target"]))
+        if form in ("scores", "items"):
+            sides = {name: side_args[name] for name in ("target", "exclude", "candidates")}
+            labelled, sides = align_all(data, sides)
+            data, target = labelled.values, sides.pop("target")
         if form == "scores":
-            candidate_args = {name: side_args[name] for name in ("exclude", "candidates")}
-            return count_scores(data, side_args["target"], request, **candidate_args)
+            return count_scores(data, target, request, **sides)
         if form == "items":
-            if side_args["target"] is None:
+            if target is None:
                 raise UsageError("target is missing: pass the true items of each row")
             if labels := [entry.label for entry in self.plan.metrics if entry.candidates == 0]:
                 raise UsageError(
@@ -434,7 +438,7 @@ class Accumulator:
                     "n_items= to accumulator",
                     option="n_items",
                 )
-            return count_lists(data, side_args["target"], each=self.plan.each)
+            return count_lists(data, target, each=self.plan.each)
         if form == "positive":
             if side_args["negatives"] is None:
                 raise UsageError("negatives is missing: pass the scores of the negatives")

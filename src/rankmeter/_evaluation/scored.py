@@ -32,6 +32,7 @@ from rankmeter._rankings.array_files import (
 from rankmeter._rankings.cells import can_hold_several
 from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.known_ranks import count_samples, read_ranks
+from rankmeter._rankings.labels import align_all
 from rankmeter._rankings.rank_counts import Queries
 from rankmeter._rankings.scores import CountRequest, count_scores
 from rankmeter._rankings.ties import ORDERED
@@ -79,13 +80,15 @@ def evaluate_scores(
 
     Parameters
     ----------
-    scores : array, sparse matrix, pair, list or function
+    scores : array, sparse matrix, frame, pair, list or function
         One row for each query and one column for each item, of NumPy, PyTorch or any library with
         the array API or DLPack, such as JAX and CuPy. Or a SciPy matrix, of which the stored
         entries are the candidates; a pair ``(users, items)`` of factors, whose product
         ``users @ items.T`` is computed some rows at a time; a list of blocks of columns, or a
         function without arguments that returns such blocks, the same ones at each call. With
-        `negatives`, the scores of the positives, of shape (n,). A score of -inf is not a
+        `negatives`, the scores of the positives, of shape (n,). The labels of a frame are those of
+        `rankmeter.Scores`: frames of targets and exclusions are brought into their order, and
+        positions are refused unless the labels are 0, 1, 2 … in order. A score of -inf is not a
         candidate: a true item with such a score stays relevant and is not ranked. This, the
         targets, negatives, exclusions, candidates, users and clusters can also be paths of
         ``.npy``, ``.npz`` and ``.json`` files.
@@ -184,9 +187,13 @@ def evaluate_scores(
     )
     clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
     if negatives is None:
+        sides = {"target": target, "exclude": exclude, "candidates": candidates}
+        labelled, sides = align_all(scores, sides)
+        scores, target = labelled.values, sides.pop("target")
+        users = labelled.ids("user", users)
         if can_hold_several(target) and not plan.each:
             plan = resolve_plan_of_data(metrics, like, choices, "scores", several=True)
-        queries = count_scores(scores, target, request, exclude=exclude, candidates=candidates)
+        queries = count_scores(scores, target, request, **sides)
     else:
         side_args = {
             "target": target, "exclude": exclude, "candidates": candidates,

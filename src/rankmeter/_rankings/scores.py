@@ -24,6 +24,7 @@ from rankmeter._rankings.arrays import (
     to_numpy,
 )
 from rankmeter._rankings.cells import NO_CELLS, Cells, is_ragged, read_cells
+from rankmeter._rankings.labels import without_labels
 from rankmeter._rankings.rank_counts import MINUS_INFINITY, Queries, RankCounts
 from rankmeter._rankings.score_counts import (
     Block,
@@ -221,7 +222,7 @@ def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
 
         def read(block: Any) -> Any:
             kinds.add(half_precision_type(block))
-            return asarray(block, "scores")
+            return asarray(without_labels(block, "scores"), "scores")
 
         def read_all() -> Iterator[Any]:
             blocks = scores()
@@ -239,7 +240,7 @@ def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
             option="scores",
         )
     if isinstance(scores, list) and scores and np.ndim(scores[0]) == 2:
-        arrays = [asarray(block, "scores") for block in scores]
+        arrays = [asarray(without_labels(block, "scores"), "scores") for block in scores]
         refuse_different_devices(arrays, "blocks")
         return lambda: arrays
     matrix = asarray(scores, "scores")
@@ -550,7 +551,7 @@ def _value_ranks(value: Any, bad: BoolArray) -> Any:
 
 def read_factors(scores: tuple[Any, ...]) -> list[Any]:
     """Read the factors of users and of items, of shapes (queries, d) and (items, d)."""
-    factors = [asarray(factor, "scores") for factor in scores]
+    factors = [asarray(without_labels(factor, "scores"), "scores") for factor in scores]
     if (
         len(factors) != 2
         or any(factor.ndim != 2 for factor in factors)
