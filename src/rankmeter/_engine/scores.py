@@ -301,7 +301,7 @@ def check_whole(
         overlaps = entry.averaging.users != "ranked" or bool(scores.has_truth.any())
         if error is None and plan.no_overlap == "error" and overlaps:
             error = _no_overlap(scores, facts, entry.alignment, truth, rankings)
-        error = error or _refuse_size(plan, entry, catalogue, n_items)
+        error = error or size_error(plan, entry, catalogue, n_items)
         error = error or scores.errors.get(entry.label)
         if error is not None:
             errors[entry.label] = error
@@ -319,7 +319,7 @@ def passed_size(plan: Plan, entry: MetricPlan) -> int | None:
     return min((size for size in sizes if size), default=None)
 
 
-def _refuse_size(
+def size_error(
     plan: Plan, entry: MetricPlan, catalogue: int | None, n_items: Callable[[], int]
 ) -> RankmeterError | None:
     """The error if a number of items was passed, and more are ranked or judged over all users."""

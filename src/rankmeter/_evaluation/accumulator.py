@@ -17,7 +17,7 @@ import polars as pl
 
 from rankmeter._choices import takes_choices_of
 from rankmeter._engine.memory import CountedQueries, refuse_unknown_candidates, score_queries
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import Scores, passed_size, size_error
 from rankmeter._evaluation.scored import (
     count_request,
     half_caution,
@@ -26,16 +26,19 @@ from rankmeter._evaluation.scored import (
     summary_of,
     users_from_option,
 )
+from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.align import Facts
 from rankmeter._rankings.array_files import row_ids
+from rankmeter._rankings.arrays import asarray, to_numpy, type_name
 from rankmeter._rankings.cells import can_hold_several
 from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.known_ranks import count_lists, count_samples, read_ranks
-from rankmeter._rankings.labels import align_all
+from rankmeter._rankings.labels import align_all, read_labels
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.rank_counts import Queries, RankCounts
 from rankmeter._rankings.scores import CountRequest, count_scores
 from rankmeter._reading.by_user import ordered_in_python, to_series
+from rankmeter._reading.frames import is_sparse
 from rankmeter._reading.ids import to_ids as read_ids
 from rankmeter._results.estimates import Estimate, interval_of_spread
 from rankmeter._results.summary import Summary
@@ -323,6 +326,7 @@ class Accumulator:
         """Forget everything that was counted."""
         self._reduced = False
         self._several = None  # whether rows can have several true items: known with the first batch
+        self._different: list[IntArray] = []  # the items in lists, if their number was passed
         plan, close = self._plan, self._asked.tolerance
         self._counted: Any = _KeptQueries(plan, close) if self.keep == "values" else _KeptSums(plan)
 
@@ -353,7 +357,7 @@ class Accumulator:
 
     def update(
         self,
-        *,
+        *batch: Any,
         scores: Any = None,
         items: Any = None,
         positive: Any = None,
@@ -369,6 +373,9 @@ class Accumulator:
 
         Parameters
         ----------
+        *batch
+            `scores` and `target` without their names, unless `scores` are integers, which could
+            be `items`.
         scores : array of shape (n, n_items), optional
             With `target`, and optionally `exclude` and `candidates`: see
             `rankmeter.evaluate_scores`.
@@ -391,6 +398,8 @@ class Accumulator:
         DataError
             As `rankmeter.evaluate_scores`.
         """
+        if batch:
+            scores, target = _scores_and_target(batch, scores, target)
         forms = {"scores": scores, "items": items, "positive": positive, "ranks": ranks}
         named_forms = [name for name, value in forms.items() if value is not None]
         if len(named_forms) != 1:
@@ -411,18 +420,23 @@ class Accumulator:
                 raise UsageError(f"`{name}` does not belong to `{named_forms[0]}`", option=name)
         request = replace(self._asked, target_ids=check_flag("target_ids", target_ids))
         queries = self._count_batch(named_forms[0], forms[named_forms[0]], side_args, request)
+        if items is None:  # lists have no ties
+            self._settle_tie_rule(several=can_hold_several(side_args["target"]))
         ids: list[pl.Series] = []
         if users is not None:
             counts: Counter[str] = Counter()
             ids = [row_ids(users, queries.facts["rows"], counts).gather(queries.row)]
             queries = replace(queries, facts={**queries.facts, **counts})
         self._counted.add(queries, ids)
+        if items is not None and any(passed_size(self.plan, e) for e in self.plan.metrics):
+            listed = to_numpy(asarray(items, "items"))
+            self._different += [listed[listed >= 0], cast("IntArray", queries.column)]
+            if sum(part.size for part in self._different[1:]) > self._different[0].size + AT_ONCE:
+                self._different_items()
 
     def _count_batch(
         self, form: str, data: Any, side_args: Mapping[str, Any], request: CountRequest
     ) -> Queries:
-        if form != "items":  # which have no ties
-            self._settle_tie_rule(several=can_hold_several(side_args["target"]))
         if form in ("scores", "items"):
             sides = {name: side_args[name] for name in ("target", "exclude", "candidates")}
             labelled, sides = align_all(data, sides)
@@ -459,8 +473,18 @@ class Accumulator:
         DataError
             If nothing was counted.
         """
+        n_items = self._different_items()
+        for entry in self.plan.metrics:
+            if error := size_error(self.plan, entry, None, lambda: n_items):
+                raise error
         summary: Summary = self._counted.summary(reduced=self._reduced)
         return summary
+
+    def _different_items(self) -> int:
+        """Number of different items in all lists; each of them is kept once."""
+        if not self._different:
+            return 0
+        return _join(self._different, lambda parts: np.unique(np.concatenate(parts))).size
 
     # -- parts of one evaluation --------------------------------------------------------------
 
@@ -479,6 +503,7 @@ class Accumulator:
         if other._several is not None:
             self._settle_tie_rule(several=other._several)
         self._counted.merge(other._counted)
+        self._different += other._different
         return self
 
     def __add__(self, other: Accumulator) -> Accumulator:
@@ -491,6 +516,8 @@ class Accumulator:
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything counted so far as arrays, for `from_state`: no objects, no scores."""
         facts, arrays = self._counted.state()
+        if self._different:
+            arrays["items"] = np.unique(np.concatenate(self._different))
         facts |= {
             "settings": self._settings, "reduced": self._reduced, "several": self._several,
         }  # fmt: skip
@@ -539,6 +566,7 @@ class Accumulator:
         if facts["several"] is not None:
             restored._settle_tie_rule(several=facts["several"])
         restored._counted.restore(facts, arrays)
+        restored._different = [arrays["items"]] if "items" in arrays else []
         return restored
 
     def to_bytes(self) -> bytes:
@@ -652,6 +680,24 @@ def accumulator(
 
 
 accumulator.from_state = Accumulator.from_state  # type: ignore[attr-defined]
+
+
+def _scores_and_target(batch: tuple[Any, ...], scores: Any, target: Any) -> tuple[Any, Any]:
+    """The arguments of `update` that were passed without names."""
+    if len(batch) != 2 or scores is not None or target is not None:
+        raise UsageError(
+            "update takes scores and target without names, and nothing else: update(scores, "
+            f"target); got {counted(len(batch), 'such argument')}"
+        )
+    values = read_labels(batch[0], "scores").values
+    is_array = not (is_sparse(values) or callable(values) or isinstance(values, tuple))
+    if is_array and "int" in type_name(asarray(values, "scores")):
+        raise UsageError(
+            "integers without a name may be scores or the ids of items: pass "
+            "update(scores=..., target=...) or update(items=..., target=...)",
+            option="items",
+        )
+    return batch
 
 
 def _scores_without_users(plan: Plan, counts: Mapping[str, int]) -> Scores:

@@ -14,7 +14,13 @@ from rankmeter._rankings.array_files import is_path, read_array_file
 from rankmeter._rankings.arrays import is_numeric, to_numpy
 from rankmeter._rankings.cells import Cells, read_cells
 from rankmeter._rankings.rank_counts import MINUS_INFINITY
-from rankmeter._rankings.scores import read_blocks, read_factors, shared_columns, stored_cells
+from rankmeter._rankings.scores import (
+    read_blocks,
+    read_factors,
+    remedy_of_shape,
+    shared_columns,
+    stored_cells,
+)
 from rankmeter._reading.by_user import ByUser, Ids
 from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, InvalidValueError
@@ -40,6 +46,7 @@ def read_matrix(scores: Any) -> Any:
         raise DataError(
             "Scores must be numbers with a row for each user and a column for each item, got an "
             f"array of shape {tuple(scores.shape)} and type {scores.dtype}"
+            f"{remedy_of_shape(tuple(scores.shape))}"
         )
     return scores
 

@@ -146,10 +146,23 @@ def _count_blocks(
         raise DataError(
             "`scores` must have a row for each query and a column for each item, or be a list of "
             f"such blocks of columns, got {', '.join(map(str, shapes[:3])) or 'no block'}"
+            f"{remedy_of_shape(shapes[0] if len(shapes) == 1 else ())}"
         )
     n_columns = sum(shape[1] for shape in shapes)
     problem = _problem(target, exclude, candidates, shapes[0][0], n_columns, request)
     return _two_passes(blocks, problem, verify=_is_function(scores))
+
+
+def remedy_of_shape(shape: tuple[int, ...]) -> str:
+    """What to do with scores of one or of three dimensions."""
+    remedies = {
+        1: ". If these are the candidates of one query after the other, pass rm.evaluate("
+        "*rm.grouped(scores, labels, group=sizes), metrics); if they are those of true items, "
+        "pass negatives=",
+        3: ". Select the positions that count in scores and target, such as logits[mask] and "
+        "ids[mask] with a boolean mask of the first two dimensions",
+    }
+    return remedies.get(len(shape), "")
 
 
 # ---------------------------------------------------------------------------------------------
