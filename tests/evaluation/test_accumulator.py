@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankmeter as rm
+from rankmeter._engine.memory import score_queries
+from rankmeter._evaluation import accumulator as accumulator_module
 from rankmeter._rankings.rank_counts import Queries
 from rankmeter.errors import DataError, DuplicateError, IdTypeError, UsageError
 
@@ -442,6 +444,50 @@ def test_sums_of_values_adjusted_for_chance_have_the_interval_of_the_values():
         whole = rm.accumulator.from_state((batches[0] + batches[1]).state()).compute()
         intervals.append(whole["rr(adjusted)"].interval)
     assert intervals[0] == pytest.approx(intervals[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("users", ["none", "in order", "in any order", "repeated"])
+@pytest.mark.parametrize("each", [False, True])
+def test_a_result_after_every_update_scores_a_query_once(users, each, monkeypatch):
+    rng, scored = np.random.default_rng(6), []
+    names = {
+        "none": [None] * 12,
+        "in order": np.arange(36).reshape(12, 3),
+        "in any order": rng.permutation(36).reshape(12, 3),
+        "repeated": np.arange(36).reshape(12, 3) % 33,
+    }[users]
+    batches = [
+        {
+            "scores": rng.integers(0, 4, (3, 7)) + np.zeros(7),
+            "target": rng.integers(0, 2, (3, 7)),
+            "users": names[number],
+        }
+        for number in range(12)
+    ]
+    if users == "repeated":
+        batches[-1] = {**batches[0], "users": names[0]}
+
+    def watched(plan, queries):
+        scored.append(queries.n)
+        return score_queries(plan, queries)
+
+    metrics = ["mrr", "ndcg@3", "map", "precision(aggregate=micro)@2", "rr(adjusted)"]
+    acc = rm.accumulator(metrics, each=each)
+    with monkeypatch.context() as patch:
+        patch.setattr(accumulator_module, "score_queries", watched)
+        for number, batch in enumerate(batches, 1):
+            acc.update(**batch)
+            found = acc.compute()
+            once = rm.accumulator(metrics, each=each)
+            for earlier in batches[:number]:
+                once.update(**earlier)
+            scored_before = scored.copy()
+            whole = once.compute()
+            scored[:] = scored_before
+            assert found.estimates == whole.estimates
+            assert found.counts == whole.counts
+            assert found.per_user.equals(whole.per_user)
+    assert sum(scored) == sum(np.count_nonzero(batch["target"]) if each else 3 for batch in batches)
 
 
 @pytest.mark.parametrize("keep", ["values", "moments"])

@@ -37,7 +37,7 @@ from rankmeter._rankings.labels import align_all, read_labels
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.rank_counts import Queries, RankCounts
 from rankmeter._rankings.scores import CountRequest, count_scores
-from rankmeter._reading.by_user import ordered_in_python, to_series
+from rankmeter._reading.by_user import IdSeries, ordered_in_python, to_series
 from rankmeter._reading.frames import is_sparse
 from rankmeter._reading.ids import to_ids as read_ids
 from rankmeter._results.estimates import Estimate, interval_of_spread
@@ -86,6 +86,7 @@ class _KeptQueries:
         self.plan, self.tolerance = plan, tolerance
         self.queries: list[Queries] = []
         self.ids: list[pl.Series] = []
+        self._scored: tuple[Plan, Any, Scores] | None = None  # of the first queries
 
     def add(self, queries: Queries, ids: list[pl.Series]) -> None:
         self._check_ids(ids)
@@ -114,12 +115,29 @@ class _KeptQueries:
                 "ids: convert all of them to integers or all to strings."
             )
 
+    def _score(self, queries: Queries) -> Scores:
+        """The values of all queries: those of the last call, and those of new queries."""
+        kind = (*_query_kind(queries), queries.sized)
+        known = self._scored
+        is_usable = known is not None and known[0] is self.plan and known[1] == kind
+        if known is None or not is_usable or known[2].n_users > queries.n:
+            scores = score_queries(self.plan, queries)
+        elif known[2].n_users == queries.n:
+            return known[2]
+        else:
+            new = score_queries(self.plan, queries.after(known[2].n_users))
+            scores = Scores.merge([known[2], new])
+        self._scored = self.plan, kind, scores
+        return scores
+
     def summary(self, *, reduced: bool) -> Summary:
         if not self.queries:
             raise DataError(NOTHING)
         queries = _join(self.queries, Queries.concat)
+        scores = self._score(queries)
         if not self.ids:
-            summary = summary_of(self.plan, CountedQueries(queries), tolerance=self.tolerance)
+            counted_queries = CountedQueries(queries, None, (self.plan, scores))
+            summary = summary_of(self.plan, counted_queries, tolerance=self.tolerance)
             return replace(summary, remarks=(*summary.remarks, REPEATED)) if reduced else summary
         users = _join(self.ids, _concat_ids)
         keys = [_places_in_order(users)]
@@ -131,24 +149,33 @@ class _KeptQueries:
             is_new[1:] |= key[order[1:]] != key[order[:-1]]
         is_new[:1] = True
         first = np.flatnonzero(is_new)
-        queries, users = queries.take(order), users.gather(to_series(order))
+        scored: tuple[Plan, Scores] | None = None
         repeated = queries.n - first.size
         if repeated:
-            self._refuse_different_values(queries, users, first)
-            queries, users = queries.take(first), users.gather(to_series(first))
+            self._refuse_different_values(scores.matrix[order], users, order, first)
+            order = order[first]
+        elif np.array_equal(order, np.arange(queries.n)):
+            scored = self.plan, scores
+        else:
+            scored = self.plan, scores.reordered(order)
+        if scored is None or scored[1] is not scores:
+            queries, users = queries.take(order), users.gather(to_series(order))
         read = {"repeated_users_merged": repeated} if repeated else {}
-        counted_queries = CountedQueries(queries, query_ids(queries, users))
+        # Without targets the users are different ones, as was just seen.
+        ids = IdSeries(users) if queries.target is None else query_ids(queries, users)
+        counted_queries = CountedQueries(queries, ids, scored)
         return summary_of(self.plan, counted_queries, read=read, tolerance=self.tolerance)
 
-    def _refuse_different_values(self, queries: Queries, ids: pl.Series, first: Any) -> None:
-        """Refuse repeated users with different values."""
-        matrix = score_queries(self.plan, queries).matrix
-        leader = first[np.searchsorted(first, np.arange(queries.n), "right") - 1]
+    def _refuse_different_values(
+        self, matrix: npt.NDArray[Any], ids: pl.Series, order: Any, first: Any
+    ) -> None:
+        """Refuse repeated users with different values; the matrix is in the order of users."""
+        leader = first[np.searchsorted(first, np.arange(len(matrix)), "right") - 1]
         is_equal = (matrix == matrix[leader]) | (np.isnan(matrix) & np.isnan(matrix[leader]))
         wrong = np.flatnonzero(~is_equal.all(axis=1))
         if wrong.size:
             raise DuplicateError(
-                f"user {brief(ids[int(wrong[0])])} came twice with different values; "
+                f"user {brief(ids[int(order[wrong[0]])])} came twice with different values; "
                 f"{counted(wrong.size, 'such user')} in all. Give each row its own id, or reset() "
                 "between evaluations"
             )

@@ -140,6 +140,22 @@ class Queries:
             column=None if self.column is None else self.column[rows],
         )
 
+    def after(self, n: int) -> Queries:
+        """Select all queries but the first `n`; the facts still describe all queries."""
+        if n == 0:
+            return self
+        judged = slice(int(np.searchsorted(self.counts.user, n)), None)
+        counts = self.counts.only(judged)
+        return replace(
+            self,
+            counts=replace(counts, user=counts.user - n, n_ranked=counts.n_ranked[n:]),
+            found=self.found[judged],
+            positive=self.positive[judged],
+            row=self.row[n:],
+            target=None if self.target is None else self.target[n:],
+            column=None if self.column is None else self.column[judged],
+        )
+
     @classmethod
     def concat(cls, blocks: Sequence[Queries]) -> Queries:
         """Concatenate the queries of all blocks; rows are numbered consecutively across blocks."""
