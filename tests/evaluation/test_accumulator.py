@@ -8,11 +8,15 @@ import sys
 from unittest import mock
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rankmeter as rm
+from rankmeter._engine.memory import score_queries
+from rankmeter._evaluation import accumulator as accumulator_module
 from rankmeter._rankings.rank_counts import Queries
 from rankmeter.errors import DataError, DuplicateError, IdTypeError, UsageError
 
@@ -442,6 +446,50 @@ def test_sums_of_values_adjusted_for_chance_have_the_interval_of_the_values():
     assert intervals[0] == pytest.approx(intervals[1], rel=1e-12)
 
 
+@pytest.mark.parametrize("users", ["none", "in order", "in any order", "repeated"])
+@pytest.mark.parametrize("each", [False, True])
+def test_a_result_after_every_update_scores_a_query_once(users, each, monkeypatch):
+    rng, scored = np.random.default_rng(6), []
+    names = {
+        "none": [None] * 12,
+        "in order": np.arange(36).reshape(12, 3),
+        "in any order": rng.permutation(36).reshape(12, 3),
+        "repeated": np.arange(36).reshape(12, 3) % 33,
+    }[users]
+    batches = [
+        {
+            "scores": rng.integers(0, 4, (3, 7)) + np.zeros(7),
+            "target": rng.integers(0, 2, (3, 7)),
+            "users": names[number],
+        }
+        for number in range(12)
+    ]
+    if users == "repeated":
+        batches[-1] = {**batches[0], "users": names[0]}
+
+    def watched(plan, queries):
+        scored.append(queries.n)
+        return score_queries(plan, queries)
+
+    metrics = ["mrr", "ndcg@3", "map", "precision(aggregate=micro)@2", "rr(adjusted)"]
+    acc = rm.accumulator(metrics, each=each)
+    with monkeypatch.context() as patch:
+        patch.setattr(accumulator_module, "score_queries", watched)
+        for number, batch in enumerate(batches, 1):
+            acc.update(**batch)
+            found = acc.compute()
+            once = rm.accumulator(metrics, each=each)
+            for earlier in batches[:number]:
+                once.update(**earlier)
+            scored_before = scored.copy()
+            whole = once.compute()
+            scored[:] = scored_before
+            assert found.estimates == whole.estimates
+            assert found.counts == whole.counts
+            assert found.per_user.equals(whole.per_user)
+    assert sum(scored) == sum(np.count_nonzero(batch["target"]) if each else 3 for batch in batches)
+
+
 @pytest.mark.parametrize("keep", ["values", "moments"])
 @pytest.mark.parametrize("users", [False, True])
 def test_a_result_after_every_update_changes_nothing_and_reads_a_batch_once(
@@ -475,3 +523,67 @@ def test_a_result_after_every_update_changes_nothing_and_reads_a_batch_once(
         at_once.update(**batch)
     assert stepwise.merge(other).compute().to_dict() == at_once.compute().to_dict()
     assert stepwise.compute().per_user.equals(at_once.compute().per_user)
+
+
+def test_scores_and_target_need_no_names():
+    scores, target = np.random.default_rng(2).random((4, 5)), [1, 0, 4, 2]
+    named, plain = rm.accumulator("mrr"), rm.accumulator("mrr")
+    named.update(scores=scores, target=target, users=[4, 5, 6, 7])
+    plain.update(scores, target, users=[4, 5, 6, 7])
+    assert plain.compute()["mrr"] == named.compute()["mrr"]
+    for wrong in ((scores,), (scores, target, target)):
+        with pytest.raises(UsageError, match=r"update\(scores, target\); got"):
+            plain.update(*wrong)
+    with pytest.raises(UsageError, match=r"update\(scores, target\); got 2 such arguments"):
+        plain.update(scores, target, target=target)
+
+
+@pytest.mark.parametrize("make", [np.array, list, pd.DataFrame, pl.DataFrame])
+def test_integers_without_a_name_are_scores_or_items_and_both_remedies_work(make):
+    data, target = make(np.array([[2, 1], [0, 1]])), [1, 0]
+    with pytest.raises(UsageError, match=r"update\(scores=..., target=...\) or update\(items=..."):
+        rm.accumulator("mrr").update(data, target)
+    for name, mrr in (("scores", 0.5), ("items", 0.75)):
+        acc = rm.accumulator("mrr")
+        acc.update(**{name: data, "target": target})
+        assert acc.compute()["mrr"].mean == mrr
+
+
+FLAT, GRADES, SIZES = [0.3, 0.2, 0.1, 0.5, 0.4], [0, 1, 0, 0, 1], [3, 2]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: rm.evaluate_scores(np.array(FLAT), np.array(GRADES), "mrr", groups=SIZES),
+        lambda: rm.evaluate_scores(FLAT, GRADES, "mrr", groups=SIZES),
+        lambda: rm.evaluate_scores(np.array(FLAT), np.array(GRADES), "mrr"),
+        lambda: rm.evaluate(rm.Scores(np.array(FLAT)), {0: {1}}, "mrr"),
+        lambda: rm.accumulator("mrr").update(np.array(FLAT), np.array(GRADES)),
+    ],
+)
+def test_flat_scores_are_grouped_as_the_error_says(call):
+    with pytest.raises(DataError) as error:
+        call()
+    remedy = "rm.evaluate(*rm.grouped(scores, labels, group=sizes), metrics)"
+    assert remedy in str(error.value)
+    names = {"rm": rm, "scores": FLAT, "labels": GRADES, "sizes": SIZES, "metrics": "mrr"}
+    assert eval(remedy, names)["mrr"].mean == 0.5
+
+
+@pytest.mark.parametrize("door", ["evaluate_scores", "Scores", "accumulator"])
+def test_scores_of_each_position_are_selected_as_the_error_says(door):
+    logits = np.random.default_rng(4).random((2, 3, 5))
+    ids, mask = np.array([[1, 2, 0], [4, 0, 0]]), np.array([[1, 1, 1], [1, 0, 0]]) == 1
+    acc = rm.accumulator("mrr")
+    calls = {
+        "evaluate_scores": lambda: rm.evaluate_scores(logits, ids, "mrr"),
+        "Scores": lambda: rm.evaluate(rm.Scores(logits), {0: {1}}, "mrr"),
+        "accumulator": lambda: acc.update(logits, ids),
+    }
+    with pytest.raises(DataError, match=r"logits\[mask\] and ids\[mask\]"):
+        calls[door]()
+    acc.update(logits[mask], ids[mask])
+    flat = [(row, position) for row, position in np.argwhere(mask)]
+    ranks = [1 + (logits[at] > logits[(*at, ids[at])]).sum() for at in flat]
+    assert acc.compute()["mrr"].mean == pytest.approx(np.mean(1 / np.array(ranks)))

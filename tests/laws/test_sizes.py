@@ -183,6 +183,52 @@ def test_batches_are_compared_with_the_size(keep):
         add_all()
 
 
+def lists_and_targets():
+    users = np.arange(N_USERS)
+    lists = (users[:, None] * LENGTH + np.arange(LENGTH)) % (N_ITEMS - 10)
+    return lists, N_ITEMS - 10 + users % 10
+
+
+OF_HITS = [name for name in SIZED if not METRICS[name].of_lists]
+NO_MEANS = ("gauc", "percentile_rank")
+
+
+@pytest.mark.parametrize(
+    ("name", "keep"),
+    [
+        *((name, "values") for name in OF_HITS),
+        *((name, "moments") for name in OF_HITS if name not in NO_MEANS),
+    ],
+)
+def test_lists_in_batches_are_compared_with_the_size_after_the_merge(name, keep):
+    lists, target = lists_and_targets()
+
+    def count(size, rows, **options):
+        batches = rm.accumulator(metric(name, size), keep=keep, **options)
+        for row in rows:
+            batches.update(items=lists[row : row + 1], target=target[row : row + 1])
+        return batches
+
+    def all_parts(size, **options):
+        parts = [count(size, range(first, N_USERS, 3), **options) for first in range(3)]
+        restored = rm.accumulator.from_state(parts[2].state())
+        return parts[0] + type(parts[1]).from_bytes(parts[1].to_bytes()).merge(restored)
+
+    for whole in (count(20, range(N_USERS)), all_parts(20)):
+        with pytest.raises(DataError, match=SENTENCE):
+            whole.compute()
+    with pytest.raises(DataError, match=rf"^{N_ITEMS} different items .* n_items is 299: "):
+        all_parts(None, n_items=N_ITEMS - 1).compute()
+    wanted = count(N_ITEMS, range(N_USERS)).compute()
+    assert all_parts(N_ITEMS).compute().counts["rows"] == wanted.counts["rows"] == N_USERS
+    few = count(20, [0, 1])
+    assert few.compute().counts["rows"] == 2
+    whole = count(20, range(N_USERS))
+    whole.reset()
+    whole.update(items=lists[:2], target=target[:2])
+    assert whole.compute().counts["rows"] == 2
+
+
 def test_a_rank_beyond_the_candidates_of_its_query_is_an_error():
     for call in (
         lambda: rm.evaluate_ranks([5, 1], "amr", candidates=[3, 9]),

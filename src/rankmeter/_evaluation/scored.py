@@ -32,6 +32,7 @@ from rankmeter._rankings.array_files import (
 from rankmeter._rankings.cells import can_hold_several
 from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.known_ranks import count_samples, read_ranks
+from rankmeter._rankings.labels import align_all
 from rankmeter._rankings.rank_counts import Queries
 from rankmeter._rankings.scores import CountRequest, count_scores
 from rankmeter._rankings.ties import ORDERED
@@ -44,7 +45,7 @@ from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DuplicateError, UsageError
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import LINKS, brief, check_number, option_error
+from rankmeter.errors._checks import LINKS, brief, check_flag, check_number, option_error
 from rankmeter.metrics import Metric
 
 RANK_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
@@ -64,6 +65,7 @@ def evaluate_scores(
     negatives: Any = None,
     exclude: Any = None,
     candidates: Any = None,
+    target_ids: bool = False,
     users: Any = None,
     groups: Any = None,
     clusters: Any = None,
@@ -78,20 +80,23 @@ def evaluate_scores(
 
     Parameters
     ----------
-    scores : array, sparse matrix, pair, list or function
+    scores : array, sparse matrix, frame, pair, list or function
         One row for each query and one column for each item, of NumPy, PyTorch or any library with
         the array API or DLPack, such as JAX and CuPy. Or a SciPy matrix, of which the stored
         entries are the candidates; a pair ``(users, items)`` of factors, whose product
         ``users @ items.T`` is computed some rows at a time; a list of blocks of columns, or a
         function without arguments that returns such blocks, the same ones at each call. With
-        `negatives`, the scores of the positives, of shape (n,). This, the targets, negatives,
-        exclusions, candidates, users and clusters can also be paths of ``.npy``, ``.npz`` and
-        ``.json`` files.
+        `negatives`, the scores of the positives, of shape (n,). The labels of a frame are those of
+        `rankmeter.Scores`: frames of targets and exclusions are brought into their order, and
+        positions are refused unless the labels are 0, 1, 2 … in order. A score of -inf is not a
+        candidate: a true item with such a score stays relevant and is not ranked. This, the
+        targets, negatives, exclusions, candidates, users and clusters can also be paths of
+        ``.npy``, ``.npz`` and ``.json`` files.
     target : array, list or sparse matrix
         The true items of each row, as columns: an id for each row, ids of shape (n_rows, n) padded
         with -1, a list of ids for each row, a boolean mask, or a matrix of labels, which are
-        gains. An array of the shape of the scores holds labels; integers that could be ids as well
-        are an error.
+        gains. An array of the shape of the scores holds labels, in which -1 means that the item was
+        not judged: it stays a candidate without a gain.
     metrics : str, Metric or iterable of them
         As in `rankmeter.evaluate`.
     negatives : array of shape (n, m) or (m,), optional
@@ -99,10 +104,13 @@ def evaluate_scores(
     exclude : mask, sparse matrix, pair or list, optional
         Cells that are not candidates, such as known true answers or items that were seen: a boolean
         mask, a SciPy matrix, a pair (rows, columns) of index arrays, a list of ids for each row, or
-        ids padded with -1.
+        ids padded with -1. An array of the shape of the scores is a mask.
     candidates : array, list or sparse matrix, optional
         The only items that are ranked: ids or a mask over the columns for all rows, or ids for each
         row in any form of `exclude`.
+    target_ids : bool
+        Whether an array `target` of the shape of the scores holds ids of columns padded with -1,
+        and no labels.
     users : array, list or str, optional
         An id for each row, for `Summary.per_user`. A word is the option `users` of
         `rankmeter.evaluate`: ``all``, ``relevant`` or ``hit``.
@@ -128,7 +136,7 @@ def evaluate_scores(
     UsageError
         If an option cannot act on scores, or has no such value.
     DataError
-        If shapes do not fit, a score is NaN or infinite, or a target is excluded or outside the
+        If shapes do not fit, a score is NaN or +inf, or a target is excluded or outside the
         columns; the message names the row.
 
     Notes
@@ -169,18 +177,28 @@ def evaluate_scores(
     plan = resolve_plan_of_data(
         metrics, like, choices, "scores" if negatives is None else "samples"
     )
-    request = count_request(plan, tolerance=tolerance, like=like)
+    request = replace(
+        count_request(plan, tolerance=tolerance, like=like),
+        target_ids=check_flag("target_ids", target_ids),
+    )
     scores, target, negatives, exclude, candidates = (
         read_array_file(data) if is_path(data) else data
         for data in (scores, target, negatives, exclude, candidates)
     )
     clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
     if negatives is None:
+        sides = {"target": target, "exclude": exclude, "candidates": candidates}
+        labelled, sides = align_all(scores, sides)
+        scores, target = labelled.values, sides.pop("target")
+        users = labelled.ids("user", users)
         if can_hold_several(target) and not plan.each:
             plan = resolve_plan_of_data(metrics, like, choices, "scores", several=True)
-        queries = count_scores(scores, target, request, exclude=exclude, candidates=candidates)
+        queries = count_scores(scores, target, request, **sides)
     else:
-        side_args = {"target": target, "exclude": exclude, "candidates": candidates}
+        side_args = {
+            "target": target, "exclude": exclude, "candidates": candidates,
+            "target_ids": target_ids or None,
+        }  # fmt: skip
         if name := next((name for name, value in side_args.items() if value is not None), None):
             raise UsageError(
                 f"`{name}` has no meaning with `negatives`: scores has the positives", option=name

@@ -33,7 +33,7 @@ def asarray(data: Any, name: str) -> Any:
     if isinstance(data, np.ndarray):
         if np.ma.is_masked(data):
             raise DataError(f"`{name}` has masked cells: pass them in `exclude`")
-        return np.ma.getdata(data)
+        return np.asarray(np.ma.getdata(data))  # no subclass: a matrix would stay two-dimensional
     library = type(data).__module__.partition(".")[0]
     if library == "torch":
         if str(data.layout) != "torch.strided":

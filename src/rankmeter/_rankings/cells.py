@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from rankmeter._rankings.arrays import (
     Parallel,
     asarray,
     concatenate_fields,
+    is_numeric,
     nonzero,
     take_cells,
     to_numpy,
-    type_name,
 )
 from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, DuplicateError
@@ -32,12 +32,15 @@ class Cells(Parallel):
     row, column : int64 arrays of shape (n_cells,)
     gain : float64 array of shape (n_cells,)
         The value of each cell; 1 where only the cells are given.
+    unjudged : int
+        Number of cells with the label -1, which are not among these.
     """
 
     arrays = ("row", "column", "gain")
     row: IntArray
     column: IntArray
     gain: FloatArray
+    unjudged: int = 0
 
     @classmethod
     def of(cls, row: Any, column: Any, gain: Any = None) -> Cells:
@@ -95,23 +98,29 @@ class Cells(Parallel):
     def of_rows(self, start: int, stop: int) -> tuple[slice, Cells]:
         """Select the cells of some rows; return their slice, and the cells with rows from 0."""
         rows = slice(*np.searchsorted(self.row, [start, stop]))
-        return rows, Cells(self.row[rows] - start, self.column[rows], self.gain[rows])
+        unjudged = 0 if start else self.unjudged
+        return rows, Cells(self.row[rows] - start, self.column[rows], self.gain[rows], unjudged)
 
 
 NO_CELLS = Cells.of([], [])
 """Nothing excluded, nothing odd."""
 
 
+UNJUDGED = -1
+"""The label of a cell that was not judged: it is a candidate, and has no gain."""
 LARGEST = 2**31 - 1
 """An id of an item without scores is below this number, so that rows of ids can be numbered."""
 
 
-def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
+def read_cells(
+    data: Any, name: str, n_rows: int, n_columns: int, *, only_ids: bool = False
+) -> Cells:
     """Read cells in any accepted form.
 
     The data are a boolean mask or a matrix of labels of shape (n_rows, n_columns), a SciPy matrix
     whose entries other than 0 are the cells, a pair (rows, columns) of index arrays, a list of ids
     for each row, an array of ids of shape (n_rows, n) padded with -1, or one id for each row.
+    An array of the shape of the scores holds labels, whatever its values, or ids if `only_ids`.
     Without scores, `n_columns` is `LARGEST`.
 
     Raises
@@ -119,7 +128,7 @@ def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     DataError
         If the shape is another, or an id is outside the columns; the message names the row.
     """
-    cells = _parse_cells(data, name, n_rows, n_columns)
+    cells = _parse_cells(data, name, n_rows, n_columns, only_ids=only_ids)
     wrong = _outside(cells.column, n_columns)
     if wrong.size:
         first = wrong[0]
@@ -135,9 +144,12 @@ def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     equal = cells.repeated()
     if equal.any() and name == "target":
         first = np.flatnonzero(equal)[0]
+        as_wide = is_ragged(data) and {np.size(row) for row in data} == {n_columns}
+        remedy = "; or pass np.array(target) if these are labels of all columns" if as_wide else ""
         raise DuplicateError(
             f"duplicate target {cells.column[first]} in row {cells.row[first]}; "
-            f"{counted(int(equal.sum()), 'such id')} in all. Remove the repetitions; padding is -1"
+            f"{counted(int(equal.sum()), 'such id')} in all. Remove the repetitions, padding is -1"
+            f"{remedy}"
         )
     return cells.only(~equal)
 
@@ -162,7 +174,9 @@ def _outside(ids: IntArray, n: int) -> IntArray:
     return np.flatnonzero(ids.view(np.uint64) >= n)  # in which negative ids are the largest
 
 
-def _parse_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
+def _parse_cells(data: Any, name: str, n_rows: int, n_columns: int, *, only_ids: bool) -> Cells:
+    if is_sparse(data) and only_ids:
+        raise DataError(f"`{name}` is a sparse matrix, which holds labels: leave out target_ids")
     if is_sparse(data):
         matrix = data.tocoo() if data.ndim == 2 else data.reshape(1, -1).tocoo()
         if tuple(matrix.shape) != (n_rows, n_columns):
@@ -193,7 +207,9 @@ def _parse_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     if is_ragged(data):
         return _cells_of_lists(data, name, n_rows)
     array = asarray(data, name)
-    if array.ndim == 2 and tuple(array.shape) == (n_rows, n_columns) and _is_mask(array, name):
+    if tuple(array.shape) == (n_rows, n_columns) and not only_ids:
+        if not is_numeric(array):
+            raise _not_ids(name, array, None)
         row, column = nonzero(array)
         labels = None if "bool" in str(array.dtype) else to_numpy(take_cells(array, row, column))
         return _cells_of_labels(row, column, labels, name)
@@ -266,51 +282,34 @@ def _unpadded(row: IntArray, column: IntArray) -> Cells:
 
 
 def _cells_of_labels(row: IntArray, column: IntArray, labels: Any, name: str) -> Cells:
-    """Create cells with their labels as gains, or the gain 1 if there are no labels."""
+    """Create cells with their labels as gains, or the gain 1 if there are no labels.
+
+    The label -1 of a target means that the cell was not judged, and it has no gain.
+    """
     if labels is None:
         return Cells.of(row, column)
     labels = labels.astype(np.float64)
     wrong = np.flatnonzero(~np.isfinite(labels) if name == "target" else labels != 1)
     if wrong.size:
         first = wrong[0]
-        remedy = "a finite number" if name == "target" else f"0 or 1; pass `{name} != 0` as a mask"
+        remedy = "0 or 1. Pass a mask, such as `exclude > 0`, or `list(exclude)` if these are ids"
+        remedy = "a finite number" if name == "target" else remedy.replace("exclude", name)
         raise DataError(
             f"`{name}` has the label {labels[first]:g} in row {row[first]} and column "
             f"{column[first]}: it must be {remedy}"
         )
-    return Cells.of(row, column, labels)
-
-
-def _is_mask(array: Any, name: str) -> bool:
-    """Whether a matrix of the shape of the scores holds labels instead of ids.
-
-    Targets of this shape are labels. Integers that could be ids as well, distinct within each row
-    or padded, are an error.
-    """
-    if type_name(array).startswith(("bool", "float", "bfloat")):
-        return True
-    values = to_numpy(array)
-    if ((values == 0) | (values == 1)).all():
-        return True
-    ids = values != -1
-    ordered = np.sort(values, axis=1)
-    repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != -1)
-    if name == "target":
-        is_outside = ((values < 0) | (values >= values.shape[1])).any()
-        if not repeated.any() and (not ids.all() or not is_outside):
-            raise DataError(
-                "`target` has the shape of the scores, and its integers may be labels or ids of "
-                "columns: pass labels as floats, or `target > 0`; or a list of ids for each row"
-            )
-        return True
-    if repeated.any():
-        return False
-    if (ids[:, 1:] > ids[:, :-1]).any() or not (ids & (values != 1)).any():
+    judged = labels != UNJUDGED
+    if judged.all():
+        return Cells.of(row, column, labels)
+    if (odd := np.flatnonzero((labels < 0) & judged)).size:
+        first = odd[0]
         raise DataError(
-            f"`{name}` has the shape of the scores, and may have ids or labels: pass `{name} > 0` "
-            "for labels; padding with -1 follows the ids"
+            f"`{name}` has the label -1, which means 'not judged', and {labels[first]:g} in row "
+            f"{row[first]} and column {column[first]}: set what is not judged to 0, or pass "
+            "rm.Scores and the gains by id to rm.evaluate if -1 is a gain"
         )
-    return False
+    cells = Cells.of(row[judged], column[judged], labels[judged])
+    return replace(cells, unjudged=int(np.count_nonzero(~judged)))
 
 
 def _not_ids(name: str, array: Any, row: int | None = None) -> DataError:

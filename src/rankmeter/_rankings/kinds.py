@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from rankmeter._rankings.array_files import is_path, read_array_file, row_values
 from rankmeter._rankings.arrays import asarray, to_numpy
 from rankmeter._rankings.kind import Kind
 from rankmeter._rankings.known_ranks import count_samples, read_ranks
+from rankmeter._rankings.labels import align, read_labels, unless_positions
 from rankmeter._rankings.matrix import CandidateCells, MatrixRows, read_matrix
 from rankmeter._rankings.rank_counts import CountedRows, Queries
 from rankmeter._rankings.scores import CountRequest
 from rankmeter._reading.by_user import Ids, IdSeries, InFrame, count_distinct, to_series
 from rankmeter._reading.ids import to_ids
-from rankmeter._reading.table import Origin, Table
+from rankmeter._reading.table import Origin, Table, integers_from_text
 from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DataError, DuplicateError, InvalidValueError
@@ -34,13 +36,14 @@ class Scores(Kind):
 
     Parameters
     ----------
-    matrix : array, sparse matrix, pair, list or function
+    matrix : array, sparse matrix, frame, pair, list or function
         As `scores` of `rankmeter.evaluate_scores`: of a SciPy matrix the stored entries are the
-        candidates. Paths of ``.npy`` and ``.npz`` files too.
+        candidates, and the labels of a frame are users and items. Paths of ``.npy`` and ``.npz``
+        files too. A score of -inf is not a candidate.
     users : array or list, optional
-        The id of each row; 0, 1, 2 … without.
+        The id of each row; without, the labels of a frame, or 0, 1, 2 …
     items : array or list, optional
-        The id of each column; 0, 1, 2 … without.
+        The id of each column; without, the labels of a frame, or 0, 1, 2 …
     exclude : mask, sparse matrix, pair or list, optional
         Cells that are not candidates, such as items that were seen in training, by row and column:
         as in `rankmeter.evaluate_scores`.
@@ -57,7 +60,8 @@ class Scores(Kind):
     Notes
     -----
     Scores are rankings like all others: ties are in the order of items unless `ties` says
-    otherwise, and infinite scores are counted. `rankmeter.evaluate_scores` takes its targets by
+    otherwise. A relevant item with a score of -inf stays relevant and is not ranked; such scores
+    are counted, and those of +inf. `rankmeter.evaluate_scores` takes its targets by
     position, counts on the device of a tensor, and can make each true item a query.
 
     Examples
@@ -91,13 +95,18 @@ class Scores(Kind):
 
     def read(self, plan: Plan) -> Table:
         """Read the cells that are candidates, by user."""
-        matrix = read_matrix(self.matrix)
+        read = read_labels(_load_if_path(self.matrix), "scores")
+        matrix = read_matrix(read.values)
         counts: Counter[str] = Counter()
-        users = _check_distinct_ids(self.users, matrix.shape[0], counts)
-        items = _check_distinct_ids(self.items, matrix.shape[1], counts, "item")
-        cells = CandidateCells.of(
-            matrix, _load_if_path(self.exclude), _load_if_path(self.candidates), counts
+        given = [_load_if_path(ids) for ids in (self.users, self.items)]
+        users = _check_distinct_ids(read.ids("user", given[0]), matrix.shape[0], counts)
+        items = _check_distinct_ids(read.ids("item", given[1]), matrix.shape[1], counts, "item")
+        named = replace(read, rows=unless_positions(users.to_list()), columns=items.to_list())
+        exclude, candidates = (
+            data if data is None else align(_load_if_path(data), name, named)
+            for name, data in (("exclude", self.exclude), ("candidates", self.candidates))
         )
+        cells = CandidateCells.of(matrix, exclude, candidates, counts)
         cells = cells.settled(plan.bad_scores, counts)
         everyone, full = IdSeries(users), cells.lengths > 0
         rows = MatrixRows(
@@ -110,7 +119,10 @@ class Scores(Kind):
             of_column=cells.column,
         )
         counts["infinite_scores"] = int(np.count_nonzero(np.isinf(cells.value)))
-        origin = Origin("Scores", counts={"rows": len(rows), **+counts})
+        # Names of columns that are always text may mean integers; the users have a type.
+        typed = users.dtype == pl.String and integers_from_text(users) is not None
+        textual = read.textual and given[1] is None and not typed
+        origin = Origin("Scores", textual, counts={"rows": len(rows), **+counts})
         return Table(rows, "score", rows.empty_users, origin)
 
 

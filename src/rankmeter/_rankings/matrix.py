@@ -13,7 +13,14 @@ from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._rankings.array_files import is_path, read_array_file
 from rankmeter._rankings.arrays import is_numeric, to_numpy
 from rankmeter._rankings.cells import Cells, read_cells
-from rankmeter._rankings.scores import read_blocks, read_factors, shared_columns, stored_cells
+from rankmeter._rankings.rank_counts import MINUS_INFINITY
+from rankmeter._rankings.scores import (
+    read_blocks,
+    read_factors,
+    remedy_of_shape,
+    shared_columns,
+    stored_cells,
+)
 from rankmeter._reading.by_user import ByUser, Ids
 from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, InvalidValueError
@@ -39,6 +46,7 @@ def read_matrix(scores: Any) -> Any:
         raise DataError(
             "Scores must be numbers with a row for each user and a column for each item, got an "
             f"array of shape {tuple(scores.shape)} and type {scores.dtype}"
+            f"{remedy_of_shape(tuple(scores.shape))}"
         )
     return scores
 
@@ -101,7 +109,11 @@ class CandidateCells:
         return CandidateCells(self.value[mask], lengths, column[mask], self.n_columns)
 
     def settled(self, bad_scores: str, counts: Counter[str]) -> CandidateCells:
-        """Resolve NaN scores by the choice `bad_scores`: refuse, drop, or give the lowest score."""
+        """Leave out cells of -inf; refuse or drop NaN, or give it the lowest score."""
+        absent = np.isneginf(self.value)
+        if n := int(np.count_nonzero(absent)):
+            counts[MINUS_INFINITY] = n
+            return self.only(~absent).settled(bad_scores, counts)
         bad = np.isnan(self.value)
         n = int(np.count_nonzero(bad))
         if not n:

@@ -14,6 +14,9 @@ from rankmeter._rankings.arrays import Parallel, concatenate_fields
 from rankmeter._rankings.ground_truth import Judged
 from rankmeter._reading.by_user import InFrame
 
+MINUS_INFINITY = "scores_of_minus_infinity"
+"""The name of the count of cells that are not candidates, because their score is -inf."""
+
 
 @dataclass(frozen=True, eq=False)
 class RankCounts(Parallel):
@@ -135,6 +138,22 @@ class Queries:
             row=self.row[queries],
             target=None if self.target is None else self.target[queries],
             column=None if self.column is None else self.column[rows],
+        )
+
+    def after(self, n: int) -> Queries:
+        """Select all queries but the first `n`; the facts still describe all queries."""
+        if n == 0:
+            return self
+        judged = slice(int(np.searchsorted(self.counts.user, n)), None)
+        counts = self.counts.only(judged)
+        return replace(
+            self,
+            counts=replace(counts, user=counts.user - n, n_ranked=counts.n_ranked[n:]),
+            found=self.found[judged],
+            positive=self.positive[judged],
+            row=self.row[n:],
+            target=None if self.target is None else self.target[n:],
+            column=None if self.column is None else self.column[judged],
         )
 
     @classmethod

@@ -50,8 +50,11 @@ class Block(NamedTuple):
 
     def at(self, cells: Cells) -> Any:
         """Scores of some cells in these columns."""
-        values = take_cells(self.scores, cells.row, cells.column - self.start)
-        return comparable_scores(values, single=self.single)
+        return comparable_scores(self.as_given(cells), single=self.single)
+
+    def as_given(self, cells: Cells) -> Any:
+        """Scores of some cells in these columns, in the type of the input."""
+        return take_cells(self.scores, cells.row, cells.column - self.start)
 
     def rows(self, row: IntArray) -> Any:
         """Scores of some rows; the indices ascend."""
@@ -85,7 +88,8 @@ class Targets:
         if not any(tolerance):
             return cls(cells, value, value, n_rows, ordered)
         width = tolerance[0] + tolerance[1] * abs(value)
-        return cls(cells, value - width, value + width, n_rows, ordered)
+        with np.errstate(invalid="ignore"):  # a target of -inf is not ranked
+            return cls(cells, value - width, value + width, n_rows, ordered)
 
     def only(self, rows: IntArray | slice) -> Targets:
         """Select targets by index or slice."""
@@ -186,8 +190,8 @@ def _compare_all(scores: Any, targets: Targets) -> tuple[IntArray, IntArray]:
     for positions in _parts(scores, targets):
         part = targets.only(positions)
         cells = take_rows(scores, part.cells.row)
-        above[positions] = _count_true(cells > part.high[:, None])
-        equal[positions] = _count_true(cells >= part.low[:, None]) - above[positions]
+        above[positions] = count_true(cells > part.high[:, None])
+        equal[positions] = count_true(cells >= part.low[:, None]) - above[positions]
     return above, equal
 
 
@@ -200,7 +204,7 @@ def _count_before(block: Block, targets: Targets) -> IntArray:
         cells = block.rows(part.cells.row)
         column = to_device_of(block.scores, part.cells.column - block.start)
         equal = (cells >= part.low[:, None]) & (cells <= part.high[:, None])
-        before[positions] = _count_true(equal & (columns[None, :] < column[:, None]))
+        before[positions] = count_true(equal & (columns[None, :] < column[:, None]))
     return before
 
 
@@ -210,12 +214,18 @@ def _parts(scores: Any, targets: Targets) -> list[slice]:
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def _count_true(mask: Any) -> IntArray:
+def count_true(mask: Any) -> IntArray:
     """Number of true cells in each row, as a NumPy array."""
     if isinstance(mask, np.ndarray) or is_torch(mask):
         return to_numpy(mask.sum(1)).astype(np.int64)  # type: ignore[no-any-return]
     sums = array_namespace(mask).sum(to_type(mask, "int32"), axis=1)
     return to_numpy(sums).astype(np.int64)  # type: ignore[no-any-return]
+
+
+def are_minus_infinity(scores: Any) -> Any:
+    """Mask of the scores that are -inf, which are not candidates, on their device."""
+    is_float = type_name(scores).startswith(("float", "bfloat"))
+    return scores == -np.inf if is_float else scores != scores  # noqa: PLR0124 - all False
 
 
 def is_finite(scores: Any) -> bool:

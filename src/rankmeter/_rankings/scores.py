@@ -24,13 +24,16 @@ from rankmeter._rankings.arrays import (
     to_numpy,
 )
 from rankmeter._rankings.cells import NO_CELLS, Cells, is_ragged, read_cells
-from rankmeter._rankings.rank_counts import Queries, RankCounts
+from rankmeter._rankings.labels import without_labels
+from rankmeter._rankings.rank_counts import MINUS_INFINITY, Queries, RankCounts
 from rankmeter._rankings.score_counts import (
     Block,
     Targets,
+    are_minus_infinity,
     comparable_scores,
     compare_cells,
     compare_rows,
+    count_true,
 )
 from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, InvalidValueError, UsageError
@@ -58,6 +61,8 @@ class CountRequest:
         Whether scores are compared as float32.
     tolerance : tuple of two floats
         Absolute and relative; scores this close to that of the target are tied with it.
+    target_ids : bool
+        Whether targets of the shape of the scores are ids of columns, and not labels.
     """
 
     each: bool = False
@@ -65,6 +70,7 @@ class CountRequest:
     bad_scores: str = "error"
     single: bool = False
     tolerance: tuple[float, float] = (0.0, 0.0)
+    target_ids: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,10 +146,23 @@ def _count_blocks(
         raise DataError(
             "`scores` must have a row for each query and a column for each item, or be a list of "
             f"such blocks of columns, got {', '.join(map(str, shapes[:3])) or 'no block'}"
+            f"{remedy_of_shape(shapes[0] if len(shapes) == 1 else ())}"
         )
     n_columns = sum(shape[1] for shape in shapes)
     problem = _problem(target, exclude, candidates, shapes[0][0], n_columns, request)
     return _two_passes(blocks, problem, verify=_is_function(scores))
+
+
+def remedy_of_shape(shape: tuple[int, ...]) -> str:
+    """What to do with scores of one or of three dimensions."""
+    remedies = {
+        1: ". If these are the candidates of one query after the other, pass rm.evaluate("
+        "*rm.grouped(scores, labels, group=sizes), metrics); if they are those of true items, "
+        "pass negatives=",
+        3: ". Select the positions that count in scores and target, such as logits[mask] and "
+        "ids[mask] with a boolean mask of the first two dimensions",
+    }
+    return remedies.get(len(shape), "")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -153,7 +172,7 @@ def _count_blocks(
 def _problem(
     target: Any, exclude: Any, candidates: Any, n_rows: int, n_columns: int, request: CountRequest
 ) -> Problem:
-    targets = read_cells(target, "target", n_rows, n_columns)
+    targets = read_cells(target, "target", n_rows, n_columns, only_ids=request.target_ids)
     targets = targets.only(targets.gain > 0) if request.each else targets
     excluded = NO_CELLS
     if exclude is not None:
@@ -216,7 +235,7 @@ def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
 
         def read(block: Any) -> Any:
             kinds.add(half_precision_type(block))
-            return asarray(block, "scores")
+            return asarray(without_labels(block, "scores"), "scores")
 
         def read_all() -> Iterator[Any]:
             blocks = scores()
@@ -234,7 +253,7 @@ def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
             option="scores",
         )
     if isinstance(scores, list) and scores and np.ndim(scores[0]) == 2:
-        arrays = [asarray(block, "scores") for block in scores]
+        arrays = [asarray(without_labels(block, "scores"), "scores") for block in scores]
         refuse_different_devices(arrays, "blocks")
         return lambda: arrays
     matrix = asarray(scores, "scores")
@@ -281,18 +300,21 @@ def _two_passes(blocks: Blocks, problem: Problem, *, verify: bool = False) -> Qu
 
     With `verify`, the second pass checks that the scores of the targets are those of the first.
     """
-    is_ranked = np.ones(problem.target.n, dtype=bool)
     if problem.candidates is not None:
-        value, listed_value = _gathered(blocks, problem, problem.target, problem.candidates)
-        return _count_listed(problem, problem.candidates, listed_value, is_ranked, value)
-    (value,) = _gathered(blocks, problem, problem.target)
-    targets, bad = problem.targets(value), NO_CELLS
+        (value, absent), listed = _gathered(blocks, problem, problem.target, problem.candidates)
+        return _count_listed(problem, problem.candidates, *listed, value, ~to_numpy(absent))
+    ((value, absent),) = _gathered(blocks, problem, problem.target)
+    targets, bad, n_absent, all_finite = problem.targets(value), NO_CELLS, 0, True
     counts: RankCounts | None = None
     for block in _candidate_blocks(blocks, problem):
         if verify:
             _refuse_changed(block, problem, value)
         block_counts, is_finite = compare_rows(block, targets)
-        bad_here = NO_CELLS if is_finite else _bad_candidates(block, problem)
+        bad_here, all_finite = NO_CELLS, all_finite and is_finite
+        if not is_finite:
+            bad_here, absent_here = _bad_candidates(block, problem), _count_absent(block, problem)
+            block_counts = replace(block_counts, n_ranked=block_counts.n_ranked - absent_here)
+            n_absent += int(absent_here.sum())
         _, outside = block.inside(problem.excluded)
         if problem.request.bad_scores == "drop":
             outside = outside.plus(bad_here)
@@ -300,7 +322,8 @@ def _two_passes(blocks: Blocks, problem: Problem, *, verify: bool = False) -> Qu
             block_counts -= compare_cells(outside, block.at(outside), targets)
         counts, bad = block_counts if counts is None else counts + block_counts, bad.plus(bad_here)
     assert counts is not None
-    return to_queries(problem, counts, is_ranked, value, bad)
+    is_ranked = np.ones(problem.target.n, dtype=bool) if all_finite else ~to_numpy(absent)
+    return to_queries(problem, counts, is_ranked, value, bad, n_absent)
 
 
 def _refuse_changed(block: Block, problem: Problem, value: Any) -> None:
@@ -319,14 +342,21 @@ def _refuse_changed(block: Block, problem: Problem, value: Any) -> None:
         )
 
 
-def _gathered(blocks: Blocks, problem: Problem, *each_cells: Cells) -> list[Any]:
-    """Read the scores of each set of cells, in the order of the cells."""
-    gathered: list[list[tuple[IntArray, Any]]] = [[] for _ in each_cells]
+def _gathered(blocks: Blocks, problem: Problem, *each_cells: Cells) -> list[tuple[Any, Any]]:
+    """Read the scores of each set of cells, in the order of the cells, and whether each is -inf."""
+    gathered: list[list[tuple[IntArray, Any, Any]]] = [[] for _ in each_cells]
     for block in _candidate_blocks(blocks, problem):
         for cells, pieces in zip(each_cells, gathered, strict=True):
             positions, block_cells = block.inside(cells)
-            pieces.append((positions, block.at(block_cells)))
-    return [_in_order(pieces) for pieces in gathered]
+            absent = are_minus_infinity(block.as_given(block_cells))
+            pieces.append((positions, block.at(block_cells), absent))
+    return [
+        (
+            _in_order([(positions, values) for positions, values, _ in pieces]),
+            _in_order([(positions, absent) for positions, _, absent in pieces]),
+        )
+        for pieces in gathered
+    ]
 
 
 def _in_order(placed: list[tuple[IntArray, Any]]) -> Any:
@@ -339,7 +369,10 @@ def _in_order(placed: list[tuple[IntArray, Any]]) -> Any:
 
 
 def _are_bad(scores: Any, problem: Problem) -> Any:
-    """Mask of the scores that are NaN, or infinite unless `bad_scores` is ``worst``."""
+    """Mask of the scores that are NaN, or infinite unless `bad_scores` is ``worst``.
+
+    What is not a candidate is not among these scores.
+    """
     library = array_namespace(scores)
     is_worst = problem.request.bad_scores == "worst"
     return library.isnan(scores) if is_worst else ~library.isfinite(scores)
@@ -348,7 +381,7 @@ def _are_bad(scores: Any, problem: Problem) -> Any:
 def _bad_candidates(block: Block, problem: Problem) -> Cells:
     """Find the candidates with bad scores; raise an error if `bad_scores` is ``error``."""
     scores = comparable_scores(block.scores, single=block.single)
-    row, column = nonzero(_are_bad(scores, problem))
+    row, column = nonzero(_are_bad(scores, problem) & ~are_minus_infinity(block.scores))
     cells = Cells.of(row, column + block.start)
     cells = cells.only(~problem.excluded.holds(cells, problem.n_columns))
     if cells.n and problem.request.bad_scores == "error":
@@ -356,12 +389,19 @@ def _bad_candidates(block: Block, problem: Problem) -> Cells:
     return cells
 
 
+def _count_absent(block: Block, problem: Problem) -> IntArray:
+    """Number of cells of each row that are -inf, and so no candidates; excluded ones are not."""
+    _, excluded = block.inside(problem.excluded)
+    twice = excluded.only(to_numpy(are_minus_infinity(block.as_given(excluded))))
+    return count_true(are_minus_infinity(block.scores)) - twice.per_row(problem.n_rows)
+
+
 def _refuse_bad(cells: Cells, problem: Problem, value: Any) -> None:
     row, column = int(cells.row[0]) + problem.first, problem.name(int(cells.column[0]))
     raise InvalidValueError(
         f"the score of row {row} and column {column} is {float(value)}; "
         f"{counted(cells.n, 'score')} of this block {'is' if cells.n == 1 else 'are'} NaN or "
-        "infinite. Name cells that are not candidates in `exclude`, or choose bad_scores='drop' "
+        "+inf. Name cells that are not candidates in `exclude`, or choose bad_scores='drop' "
         "(not a candidate) or 'worst' (NaN is ranked last)"
     )
 
@@ -390,19 +430,30 @@ def _count_stored(cells: Cells, value: Any, problem: Problem) -> Queries:
         )
     if problem.candidates is not None:
         is_candidate &= problem.candidates.holds(cells, problem.n_columns)
-    cells = cells.only(is_candidate)
-    value = comparable_scores(value[is_candidate], single=problem.request.single)
+    cells, value = cells.only(is_candidate), value[is_candidate]
+    absent = are_minus_infinity(value)
+    value = comparable_scores(value, single=problem.request.single)
     is_stored = cells.holds(problem.target, problem.n_columns)
     index = np.searchsorted(cells.keys(problem.n_columns), problem.target.keys(problem.n_columns))
     target_value = np.zeros(problem.target.n, dtype=value.dtype)
     target_value[is_stored] = value[index[is_stored]]
-    return _count_listed(problem, cells, value, is_stored, target_value)
+    is_stored[is_stored] = ~absent[index[is_stored]]
+    return _count_listed(problem, cells, value, absent, target_value, is_stored)
 
 
 def _count_listed(
-    problem: Problem, cells: Cells, cell_value: Any, is_ranked: BoolArray, value: Any
+    problem: Problem,
+    cells: Cells,
+    cell_value: Any,
+    absent: Any,
+    value: Any,
+    is_ranked: BoolArray,
 ) -> Queries:
-    """Count with only the given cells of each row as candidates."""
+    """Count with only the given cells of each row as candidates, without those `absent`."""
+    absent = to_numpy(absent)
+    if n_absent := int(np.count_nonzero(absent)):
+        cells = cells.only(~absent)
+        cell_value = cell_value[to_device_of(cell_value, np.flatnonzero(~absent))]
     is_bad = to_numpy(_are_bad(cell_value, problem))
     bad = cells.only(is_bad)
     if bad.n and problem.request.bad_scores == "error":
@@ -411,7 +462,7 @@ def _count_listed(
         cells = cells.only(~is_bad)
         cell_value = cell_value[to_device_of(cell_value, np.flatnonzero(~is_bad))]
     counts = compare_cells(cells, cell_value, problem.targets(value))
-    return to_queries(problem, counts, is_ranked, value, bad)
+    return to_queries(problem, counts, is_ranked, value, bad, n_absent)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -419,9 +470,17 @@ def _count_listed(
 
 
 def to_queries(
-    problem: Problem, counts: RankCounts, is_ranked: BoolArray, value: Any, bad: Cells
+    problem: Problem,
+    counts: RankCounts,
+    is_ranked: BoolArray,
+    value: Any,
+    bad: Cells,
+    n_absent: int = 0,
 ) -> Queries:
-    """Create queries from the counts at all targets; targets with `is_ranked` count themselves."""
+    """Create queries from the counts at all targets; targets with `is_ranked` count themselves.
+
+    `n_absent` cells are not candidates because they are -inf.
+    """
     targets, request = problem.target, problem.request
     without, several = targets.rows_with(problem.n_rows)
     if several and any(request.tolerance) and not request.each:
@@ -441,6 +500,8 @@ def to_queries(
         "rows": problem.n_rows,
         "columns": problem.n_columns,
         "excluded_cells": problem.excluded.n,
+        "labels_not_judged": targets.unjudged,
+        MINUS_INFINITY: n_absent,
         "rows_without_target": without,
         "rows_with_several_targets": several,
         f"bad_scores_{'dropped' if request.bad_scores == 'drop' else 'ranked_last'}": bad.n,
@@ -503,7 +564,7 @@ def _value_ranks(value: Any, bad: BoolArray) -> Any:
 
 def read_factors(scores: tuple[Any, ...]) -> list[Any]:
     """Read the factors of users and of items, of shapes (queries, d) and (items, d)."""
-    factors = [asarray(factor, "scores") for factor in scores]
+    factors = [asarray(without_labels(factor, "scores"), "scores") for factor in scores]
     if (
         len(factors) != 2
         or any(factor.ndim != 2 for factor in factors)

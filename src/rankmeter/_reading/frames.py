@@ -55,7 +55,23 @@ def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame"
         lambda names: {name: _to_storage_type(data.get_column(name)) for name in names},
         source,
         nested=names_of_list_columns(data.schema) | lists,
+        hint=_hint_of_matrix(data.columns, [kind.is_numeric() for kind in data.dtypes], side),
     )
+
+
+def _hint_of_matrix(names: Sequence[str], is_number: Sequence[bool], side: Side) -> str:
+    """What to do with a frame that has a column for each item; empty for other frames."""
+    users = {*names_for_role("user", names)}
+    of_items = [number for name, number in zip(names, is_number, strict=True) if name not in users]
+    is_known = any(names_for_role(role, names) for role in ("item", "score", "rank", "gain"))
+    if is_known or len(of_items) < 3 or not all(of_items):
+        return ""
+    remedies: dict[Side, str] = {
+        "rankings": " If it is a matrix of scores, users × items, pass rm.Scores(frame).",
+        "truth": " If it is a matrix of labels, users × items, pass it to rm.evaluate_scores, with "
+        "the matrix of scores.",
+    }
+    return remedies.get(side, "")
 
 
 def names_of_list_columns(schema: Mapping[str, Any]) -> frozenset[str]:
@@ -184,7 +200,9 @@ def from_pandas(data: Any, side: Side) -> Columns:
 
     levels = [str(name) for name in data.index.names if name is not None]
     in_index = [name for role in ("user", "item") for name in names_for_role(role, levels)]
-    hint = f" {in_index[0]!r} is in the index: call .reset_index() first." if in_index else ""
+    hint = _hint_of_matrix(names, [dtype.kind in "iuf" for dtype in data.dtypes], side)
+    if in_index and not hint:
+        hint = f" {in_index[0]!r} is in the index: call .reset_index() first."
     lists = [_holds_lists(data.iloc[:, n]) for n in range(len(names))]
     nested = frozenset(name for name, held in zip(names, lists, strict=True) if held)
     return Columns(names, fetch, "pandas DataFrame", hint=hint, nested=nested, pandas=data)

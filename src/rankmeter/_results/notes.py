@@ -39,6 +39,8 @@ ORDINARY = frozenset(
 )
 """Counts of the input that change no number and so give no note."""
 WORDS = {
+    "labels_not_judged": "labels of -1, which are not judged",
+    "scores_of_minus_infinity": "scores of -inf, which are not candidates",
     "scores_against_ranks": "scores against the ranks, which decide, in about 1,000 rows",
 }
 """Notes of counts whose names do not say what happened."""
