@@ -37,7 +37,7 @@ class Kind(ABC):
         return None
 
     def counted(self) -> Queries | None:
-        """Queries of the ranking if only their judged item is known, else None."""
+        """Queries of the ranking if only their judged items are known, else None."""
         return None
 
 
