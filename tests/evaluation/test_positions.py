@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -126,3 +128,90 @@ def test_ranks_of_one_user_lead_to_positions():
 def test_grades_of_one_user(gains):
     result = rm.evaluate(rm.Grades(gains), metrics=["cg", "dcg", "ndcg"])
     assert means(result) == {"cg": 11.0, "dcg": 6.5972, "ndcg": 0.9238}
+
+
+BINARY = [[0, 0, 1], [1, 1, 0], [1, 1, 1]]
+GRADED = [[2, 3, 3, 1, 2], [3, 3, 2, 2, 1]]
+WITHOUT_IDS = [
+    ([0, 0, 1, 0, 1], "rr", 1 / 3),
+    ((0, 0, 1, 0, 1), "rr", 1 / 3),
+    (np.array([0, 0, 1, 0, 1]), "rr", 1 / 3),
+    (np.array([False, False, True]), "rr", 1 / 3),
+    (pd.Series([0, 0, 1]), "rr", 1 / 3),
+    ([False, False, True], "rr", 1 / 3),
+    (BINARY, "ap(denominator=all)@3", (1 / 9 + 8 / 9 + 1) / 3),
+    (np.array(BINARY), "ap(denominator=all)@3", (1 / 9 + 8 / 9 + 1) / 3),
+    ([np.array(row) for row in BINARY], "ap(denominator=all)@3", (1 / 9 + 8 / 9 + 1) / 3),
+    ([[bool(gain) for gain in row] for row in BINARY], "ap(denominator=all)@3", 2 / 3),
+    (dict(zip("abc", BINARY, strict=True)), "ap(denominator=all)@3", 2 / 3),
+    (GRADED, "cg", 11.0),
+    (GRADED[0], "cg", 11.0),
+    ([0.5, 1.0, 0.5], "cg", 2.0),
+    ([2, 5, 8], "precision@5", 0.4),
+    ([[2, 5, 8]], "precision@5", 0.4),
+    ({2, 5, 8}, "precision@5", 0.4),
+    ([{2, 5, 8}], "precision@5", 0.4),
+]
+
+
+@pytest.mark.filterwarnings("ignore:relevant items outside")
+@pytest.mark.parametrize("door", ["metrics=", "None", "truth", "list"])
+@pytest.mark.parametrize(("rankings", "metric", "mean"), WITHOUT_IDS, ids=repr)
+def test_the_remedy_for_lists_without_ids_gives_the_number(rankings, metric, mean, door):
+    arguments = {
+        "metrics=": ((), {"metrics": metric}),
+        "None": ((None, metric), {}),
+        "truth": ((metric if "@" in metric else rm.metric(metric),), {}),
+        "list": (([metric, "err"],), {}),
+    }
+    args, options = arguments[door]
+    with pytest.raises(UsageError) as raised:
+        rm.evaluate(rankings, *args, **options)
+    wanted = "Positions" if metric == "precision@5" else "Grades"
+    call = re.search(rf"pass (rm\.{wanted}\(.*?\))(,|\.|$)", str(raised.value))[1]
+    remedied = eval(call, {"rm": rm, "rankings": rankings})
+    assert rm.evaluate(remedied, metrics=metric)[metric].mean == pytest.approx(mean)
+
+
+@pytest.mark.filterwarnings("ignore:relevant items outside")
+@pytest.mark.parametrize("side", ["rankings", "truth"])
+@pytest.mark.parametrize("labels", [BINARY, np.array(BINARY), [[True, False], [False, True]]])
+def test_labels_beside_ids_lead_to_grades(labels, side):
+    ids = [[5, 6, 7][: len(labels[0])] for _ in labels]
+    data = {"rankings": ids, "truth": ids, side: labels}
+    with pytest.raises(DataError, match=rf"pass rm.Grades\({side}\), and no truth"):
+        rm.evaluate(data["rankings"], data["truth"], "rr")
+    assert 0 < rm.evaluate(rm.Grades(labels), metrics="rr")["rr"].mean < 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: rm.compare({"a": BINARY, "b": BINARY}, None, "rr"),
+        lambda: rm.curve(BINARY, None, "recall", 3),
+        lambda: rm.Evaluator(metrics="rr").evaluate(BINARY),
+        lambda: rm.explain(BINARY, None, "rr", target=0.5),
+    ],
+)
+def test_every_function_leads_to_grades(call):
+    with pytest.raises(UsageError, match=r"pass rm.Grades\(\[\[0, 0, 1\]"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("rankings", "truth"),
+    [({"u": ["a"]}, ["ndcg@5"]), ({"u": ["a"]}, rm.NDCG @ 5), ({"u": ["a"]}, "ndcg@5")],
+    ids=repr,
+)
+def test_metrics_in_the_place_of_the_truth(rankings, truth):
+    with pytest.raises(UsageError, match="names metrics: these are the third argument"):
+        rm.evaluate(rankings, truth)
+    with pytest.raises(UsageError, match="names metrics: these are the third argument"):
+        rm.Evaluator(truth)
+
+
+def test_items_may_be_called_like_metrics():
+    assert rm.evaluate(["map", "recall"], ["recall"], "rr")["rr"].mean == 0.5
+    assert rm.evaluate({"u": ["map", "mrr"]}, {"u": ["mrr"]}, "rr")["rr"].mean == 0.5
+    with pytest.raises(UsageError, match=r"truth is missing[^.]*$"):
+        rm.evaluate([["a", "b"]], None, "rr")

@@ -373,7 +373,7 @@ class Positions(Grades):
     Raises
     ------
     DataError
-        If a position is not an integer of 1 or more, or is there twice; ids repeat; or
+        If a position is not an integer of 1 or more, or is repeated; ids repeat; or
         `n_relevant` is below the number of positions.
 
     See Also
