@@ -215,3 +215,13 @@ def test_items_may_be_called_like_metrics():
     assert rm.evaluate({"u": ["map", "mrr"]}, {"u": ["mrr"]}, "rr")["rr"].mean == 0.5
     with pytest.raises(UsageError, match=r"truth is missing[^.]*$"):
         rm.evaluate([["a", "b"]], None, "rr")
+
+
+def test_a_rank_is_a_query():
+    said = "each rank is a query with one relevant item (several of a user: Positions)"
+    result = rm.evaluate_ranks([2, 5, 8], FIVE)
+    assert round(result["precision@5"].mean, 4) == 0.1333
+    assert said in str(result)
+    for silent in ("mrr", "mean_rank", ["hits@1", "hits@10"], "gmr"):
+        assert said not in str(rm.evaluate_ranks([2, 5, 8], silent))
+    assert said not in str(rm.evaluate(rm.Positions([2, 5, 8]), metrics=FIVE))
