@@ -22,6 +22,7 @@ from rankmeter._rankings.arrays import asarray, to_numpy
 from rankmeter._reading.by_user import count_distinct
 from rankmeter._reading.table import translate_file_errors
 from rankmeter.errors import DataError, FileFormatError, UsageError
+from rankmeter.errors._calls import answers_calls
 from rankmeter.errors._checks import (
     brief,
     check_choice,
@@ -36,6 +37,7 @@ from rankmeter.metrics import Metric, read_metric
 from rankmeter.metrics.link_prediction import chance_of_hit, chance_of_rank, chance_of_reciprocal
 
 
+@answers_calls
 def adjust(
     results: Mapping[str, float], *, candidates: Any, n: int | None = None
 ) -> dict[str, float]:
@@ -266,6 +268,7 @@ class LinkQueries:
         return self.frame.select("side", pl.col("relation").cast(pl.String), degree=degree)
 
 
+@answers_calls
 def link_queries(
     triples: Any,
     *,

@@ -300,10 +300,10 @@ class Question:
             translate_metrics(names, self.like or "rankmeter")
         except RankmeterError:
             return
-        hint = hint or ". If the rankings are records with their ground truth, pass None as truth"
         raise UsageError(
             f"the truth is {brief(self.truth)}, which names metrics: these are the third argument, "
-            f"evaluate(rankings, truth, {brief(self.truth)}){hint}",
+            f"evaluate(rankings, truth, {brief(self.truth)}), or if the rankings are records with "
+            f"their ground truth, evaluate(records, None, {brief(self.truth)}){hint}",
             option="truth",
         )
 
