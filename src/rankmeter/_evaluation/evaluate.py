@@ -88,7 +88,8 @@ def evaluate(
         or vector, a frame or file with the item and its categories or features, or a pair
         (ids, matrix). A column ``title`` or ``name`` is shown where items are.
     catalogue : object, optional
-        The items that could be shown, or their number, for metrics such as coverage.
+        The items that could be shown, or their number, for metrics such as coverage. Without it
+        these are the items of `train`, as the result says.
     baseline_lists : object, optional
         Rankings of the same users by a system with which to compare what is shown, such as the
         most popular items, for metrics of the unexpected.

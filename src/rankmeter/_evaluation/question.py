@@ -265,7 +265,11 @@ class Question:
         tables = {name: t.with_caution(swap_caution(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
             warn(*table.origin.cautions)
-        side = read_side(self.side_data, next(iter(tables.values())), plan.n_items)
+        first, needs_catalogue = (
+            next(iter(tables.values())),
+            any(map(_uses_catalogue, plan.metrics)),
+        )
+        side = read_side(self.side_data, first, plan.n_items, needs_catalogue=needs_catalogue)
         # The vocabulary of the ground truth, or of rankings, if it differs from the default one.
         vocabularies = (table.origin.words for table in (judged, *tables.values()))
         words = next((words for words in vocabularies if words != USERS), USERS)
@@ -367,6 +371,13 @@ def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str
 def _hint_without_ids(systems: Mapping[str, object]) -> str:
     hints = (hint_without_ids(rankings) for rankings in systems.values())
     return next(filter(None, hints), "").replace(" If", ". If", 1).removesuffix(".")
+
+
+def _uses_catalogue(entry: MetricPlan) -> bool:
+    """Whether a metric, with its options, needs the items that could be shown."""
+    options = dict(entry.metric.options)
+    is_other = options.get("items") == "training" or options.get("form", "rank") != "rank"
+    return "catalogue" in entry.spec.needs and not is_other
 
 
 def _could_name(data: object, names: Sequence[object]) -> bool:
