@@ -94,7 +94,8 @@ def shared_plan(
     entries = [*result.plan.metrics]
     if metrics is not None:
         requested = translate_metrics(metrics, result.plan.convention.partition(" ")[0])
-        entries = [result.plan[str(metric)] for metric in requested]
+        asked = [result.plan[str(metric)] for metric in requested]
+        entries = [*{entry.label: entry for entry in asked}.values()]
     for name, other in remaining:
         labels = [e.label for e in (other.plan.metrics if metrics is None else entries)]
         entries_of_b = {label: other.plan[label] for label in labels if label in other}

@@ -203,8 +203,9 @@ class Plan(Setting):
                 matching.add((exact or matches)[0].label)
             else:
                 matching |= {e.label for e in matches}
-        if len(matching) == 1:
-            return next(e for e in self.metrics if e.label in matching)
+        found = [entry for entry in self.metrics if entry.label in matching]
+        if found and all(replace(entry, label=found[0].label) == found[0] for entry in found):
+            return found[0]  # the others are the same metric by another name
         labels = [entry.label for entry in self.metrics]
         if matching:
             one_of = " or ".join(repr(name) for name in labels if name in matching)
