@@ -20,6 +20,7 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all the
 _HOMES = {
     "DEFAULT_METRICS": "_evaluation.evaluate",
     "Grades": "_rankings.kinds",
+    "Positions": "_rankings.kinds",
     "Ranks": "_rankings.kinds",
     "Sampled": "_rankings.kinds",
     "Scores": "_rankings.kinds",
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
     from rankmeter._evaluation.systems import compare as compare
     from rankmeter._evaluation.values import compare_values as compare_values
     from rankmeter._rankings.kinds import Grades as Grades
+    from rankmeter._rankings.kinds import Positions as Positions
     from rankmeter._rankings.kinds import Ranks as Ranks
     from rankmeter._rankings.kinds import Sampled as Sampled
     from rankmeter._rankings.kinds import Scores as Scores

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, TypeVar
 
 from rankmeter.errors import UsageError
+from rankmeter.errors._calls import answer_calls_of, answers_calls
 from rankmeter.errors._checks import (
     LARGEST,
     brief,
@@ -570,7 +571,7 @@ def takes_aliases(function: F) -> F:
         options = replace_aliases(options) if names & options.keys() else options
         return function(*args, **options)
 
-    return typing.cast("F", renamed)
+    return typing.cast("F", answers_calls(renamed, names))
 
 
 def takes_choices_of(data: Input) -> Callable[[F], F]:
@@ -591,7 +592,10 @@ def takes_choices_of(data: Input) -> Callable[[F], F]:
             # Python 3.13 removes the indentation of docstrings.
             text, mark = _document_choices(frozenset(names)), re.compile(r"(?m)^( *)\{choices\}\n")
             function.__doc__ = mark.sub(lambda m: textwrap.indent(text, m[1]), function.__doc__)
-        return function
+        if isinstance(function, type):
+            answer_calls_of(function)
+            return function
+        return answers_calls(function, {*CHOICES, *ALIASES})
 
     return described
 

@@ -336,3 +336,118 @@ def test_several_sets_of_three_triples(form):
 def test_what_is_not_a_triple(triples, options, error, message):
     with pytest.raises(error, match=message):
         rm.link_queries(triples, **options)
+
+
+ENTITIES = ["france", "italy", "paris", "rome"]
+CAPITALS = [("paris", "capital_of", "france"), ("rome", "capital_of", "italy")]
+IN = [("paris", "in", "france"), ("paris", "in", "italy"), ("rome", "in", "italy")]
+NUMBER = {name: place for place, name in enumerate(ENTITIES)}
+RELATION = {"capital_of": 0, "in": 1}
+
+
+def in_numbers(triples):
+    return [(NUMBER[head], RELATION[relation], NUMBER[tail]) for head, relation, tail in triples]
+
+
+def as_file(triples, path, header=""):
+    path.write_text(header + "".join("\t".join(triple) + "\n" for triple in triples))
+    return path
+
+
+NAMED = {
+    "tuples": lambda triples, _: triples,
+    "lists": lambda triples, _: [[*triple] for triple in triples],
+    "set": lambda triples, _: {*triples},
+    "array of text": lambda triples, _: np.array(triples),
+    "array of objects": lambda triples, _: np.array(triples, dtype=object),
+    "Polars": lambda triples, _: pl.DataFrame(triples, ["head", "relation", "tail"], orient="row")[
+        "tail", "head", "relation"
+    ],
+    "pandas": lambda triples, _: pd.DataFrame(triples, columns=["head", "relation", "tail"]),
+    "file": as_file,
+    "text of a path": lambda triples, path: str(as_file(triples, path)),
+    "file with a header": lambda triples, path: as_file(triples, path, "Head\tRelation\tTail\n"),
+}
+
+
+@pytest.mark.parametrize(
+    "entities",
+    [ENTITIES, np.array(ENTITIES), pd.Series(ENTITIES), NUMBER],
+    ids=["list", "array", "s", "map"],
+)
+@pytest.mark.parametrize("form", NAMED)
+def test_triples_with_names(form, entities, tmp_path):
+    test = NAMED[form](CAPITALS, tmp_path / "test.tsv")
+    filters = [NAMED[form](IN, tmp_path / "train.tsv"), NAMED[form](CAPITALS, tmp_path / "v.tsv")]
+    named = rm.link_queries(test, filters=filters, entities=entities)
+    numbered = rm.link_queries(in_numbers(CAPITALS), filters=[in_numbers(IN)])
+    columns = ["side", "target", "key", "degree"]
+    found, want = (
+        sorted(
+            (row, *(int(answer) for answer in queries.known[1][queries.known[0] == number]))
+            for number, row in enumerate(queries.frame.select(columns).rows())
+        )
+        for queries in (named, numbered)
+    )
+    assert found == want
+    assert {*named.frame["relation"]} == {"capital_of"}
+    assert {*named.frame["head"]} == {"paris", "rome"}
+    assert {*named.groups["relation"]} == {"capital_of"}
+
+
+def test_names_give_the_numbers_of_numbers():
+    scores = np.random.default_rng(0).random((6, 4))
+    named = rm.link_queries(IN, filters=CAPITALS, entities=ENTITIES)
+    numbered = rm.link_queries(in_numbers(IN), filters=in_numbers(CAPITALS))
+    results = [
+        rm.evaluate_scores(
+            scores, queries.target, ["mrr", "hits@1"], exclude=queries.exclude,
+            groups=queries.groups, clusters=queries.clusters,
+        )
+        for queries in (named, numbered)
+    ]  # fmt: skip
+    np.testing.assert_array_equal(results[0].scores.matrix, results[1].scores.matrix)
+    assert results[0]["mrr"].interval == results[1]["mrr"].interval
+    assert {*results[0].by_group("relation")["segment"]} == {"in", "macro"}
+
+
+def test_entities_that_are_numbers_and_relations_with_names(tmp_path):
+    triples = [(2, "capital_of", 0), (3, "capital_of", 1)]
+    file = tmp_path / "test.tsv"
+    file.write_text("2\tcapital_of\t0\n3\tcapital_of\t1\n")
+    frame = pl.DataFrame(triples, ["head", "relation", "tail"], orient="row")
+    for data in (triples, file, frame, frame.to_pandas()):
+        assert rm.link_queries(data).target.tolist() == [2, 3, 0, 1]
+    renumbered = rm.link_queries([(20, 0, 10)], entities=[10, 20])
+    assert renumbered.target.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: rm.link_queries(CAPITALS), r"pass entities=, their names in the order of"),
+        (lambda: rm.link_queries(CAPITALS, entities=ENTITIES[:3]), "1 entity of `triples` not in"),
+        (lambda: rm.link_queries(CAPITALS, entities=["x", "x"]), "`entities` must be the distinct"),
+        (lambda: rm.link_queries(CAPITALS, entities=3), "`entities` must be the distinct"),
+        (lambda: rm.link_queries([("a", "r")], entities=["a"]), "row 0 is"),
+        (lambda: rm.link_queries([("a", "r", None)], entities=["a"]), "names as tail"),
+        (lambda: rm.link_queries([("a", "r", 1)], entities=["a", 1]), "write all alike"),
+        (lambda: rm.link_queries([("a", "r", "a"), (1, "r", "a")], entities=["a"]), "row 1 is"),
+        (
+            lambda: rm.link_queries(CAPITALS, filters=[(0, 0, 1)], entities=ENTITIES),
+            "`filters` has 0 as head, and other triples have names",
+        ),
+        (lambda: rm.link_queries([(0, "r", -1)]), "negative number in row 0"),
+        (lambda: rm.link_queries([(0, "r", 2**64)]), r"2\^63 or more in row 0"),
+        (lambda: rm.link_queries("absent.tsv"), "absent.tsv cannot be read"),
+    ],
+)
+def test_names_that_are_not_certain_are_refused(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()
+
+
+def test_a_file_of_two_columns_is_refused(tmp_path):
+    (tmp_path / "test.tsv").write_text("a\tr\tb\na\tr\n")
+    with pytest.raises(DataError, match="line 2 has 2"):
+        rm.link_queries(tmp_path / "test.tsv")

@@ -326,6 +326,7 @@ INSTANCES: dict[str, Callable[[World], Any]] = {
     "LinkQueries": lambda world: rm.link_queries([(0, 0, 1), (0, 0, 2)]),
     "Metric": lambda world: world.draw.choice([rm.NDCG, rm.RBP, rm.Recall @ 2]),
     "Plan": lambda world: _summary(world).plan,
+    "Positions": lambda world: rm.Positions([[2, 5], [1]]),
     "Ranks": lambda world: rm.Ranks([1, 2.5]),
     "SampleSize": lambda world: rm.sample_size(difference=0.1, sd=0.3),
     "Sampled": lambda world: rm.Sampled([0.5, 0.1], [[0.2], [0.3]]),

@@ -89,6 +89,7 @@ PLAIN = {
     "named Ranks": lambda: (rm.Ranks([1, 2], users=["x", "y"]), None),
     "Sampled": lambda: (rm.Sampled([1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]]), None),
     "Grades": lambda: (rm.Grades([[1, 0], [0, 1]], n_relevant=1), None),
+    "Positions": lambda: (rm.Positions([[2, 5], [1]]), None),
 }
 """What the documentation promises to evaluate in a forked child."""
 OTHER = {

@@ -131,6 +131,7 @@ CALLS = {
     "Sampled": (rm.Sampled, ([0.5, 0.1], [[0.1], [0.2]]), {}),
     "Ranks": (rm.Ranks, ([1, 2],), {}),
     "Grades": (rm.Grades, ([[0, 1], [1, 0]],), {}),
+    "Positions": (rm.Positions, ([[2, 5], [1]],), {}),
     "compare_values": (rm.compare_values, (VALUES,), {}),
     "sample_size": (rm.sample_size, (), {"difference": 0.1, "sd": 0.2}),
     "link_queries": (rm.link_queries, ([(0, 0, 1), (1, 0, 2)],), {}),
@@ -309,6 +310,7 @@ REPRODUCTIONS = {
     "prediction": lambda: rm.compute_metrics()(1),
     "estimator": lambda: rm.scorer("rr")("x", EYE, [0, 1, 2]),
     "grades": lambda: rm.Grades(3),
+    "positions of items": lambda: rm.Positions(3),
     "grades of a frame": lambda: rm.Grades(pl.DataFrame({"a": ["x"]})),
     "positives": lambda: rm.Sampled(b"a", [[0.1]]),
     "ids of a type": lambda: rm.describe(

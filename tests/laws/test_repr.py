@@ -24,6 +24,7 @@ PUBLIC = {
     "Estimate": lambda: FOUND["rr"],
     "Evaluator": lambda: rm.Evaluator(TRUTH, "mrr"),
     "Grades": lambda: rm.Grades([[0, 0, 1], [2, 3, 0]], n_relevant=[1, 2]),
+    "Positions": lambda: rm.Positions([[2, 5, 8], [1]]),
     "Ranks": lambda: rm.Ranks([1, 4]),
     "Sampled": lambda: rm.Sampled([0.5], [[0.1, 0.7]]),
     "Scores": lambda: rm.Scores(np.eye(3)),

@@ -63,3 +63,23 @@ def test_synonyms_agree_without_a_convention():
     found = rm.evaluate(RANKINGS, TRUTH, ["ap@2", "ndcg@2"])
     assert found["map@2"] == found["ap@2"]
     assert rm.evaluate(RANKINGS, TRUTH, "map@2")["map@2"].mean == found["ap@2"].mean
+
+
+def test_each_name_that_was_asked_for_is_shown():
+    names = ["ap@5", "map@5", "mrr@5", "rr@5"]
+    found = rm.evaluate(RANKINGS, TRUTH, [*names, "ap@5", rm.metric("rr@5")])
+    assert list(found) == names
+    assert found["ap@5"].mean == found["map@5"].mean
+    assert found["MAP@5"].mean == found["average_precision@5"].mean
+    assert found.per_user.columns == ["user", *names]
+    assert all(f"\n{name} " in str(found) for name in names)
+    assert list(rm.evaluate(RANKINGS, TRUTH, "ap@5 map@5")) == ["ap@5", "map@5"]
+    both = rm.compare({"A": RANKINGS, "B": TRUTH}, TRUTH, names)
+    assert both["map@5"][0].difference == both["ap@5"][0].difference
+    assert [entry.label for entry in both.plan.metrics] == names
+
+
+def test_names_of_one_metric_choose_it_once_among_results():
+    found = rm.evaluate(RANKINGS, TRUTH, ["ap@5", "rr"])
+    both = rm.compare({"A": found, "B": found}, metrics=["ap@5", "map@5"])
+    assert [entry.label for entry in both.plan.metrics] == ["ap@5"]

@@ -94,6 +94,7 @@ EXAMPLES = {
     "Sampled": lambda: rm.Sampled([0.5], [[0.1, 0.7]]),
     "Ranks": lambda: rm.Ranks([1, 4]),
     "Grades": lambda: rm.Grades([[0, 0, 1], [2, 3, 0]], n_relevant=[1, 2]),
+    "Positions": lambda: rm.Positions([[2, 5, 8], [1]]),
     "link_queries": lambda: rm.link_queries(np.array([[0, 0, 1], [1, 0, 2]])),
     "adjust": lambda: rm.adjust({"mrr": 0.35}, candidates=100),
     "splits": lambda: rm.splits.leave_one_out(TRAIN),

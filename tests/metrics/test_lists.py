@@ -407,3 +407,27 @@ def test_groups_by_popularity_have_no_names_of_categories():
     assert "\nx " not in shown
     named = str(rm.evaluate(LISTS, None, "rsp@3", **given).show(next(iter(LISTS))))
     assert "\nx " in named
+
+
+TRAIN_OF_CATALOGUE = {"x": ["a", "b"], "y": ["c", "d"]}
+
+
+@pytest.mark.parametrize("metric", ["coverage@1", "gini@1", "exposure_gini@2"])
+def test_the_catalogue_is_the_items_of_train(metric):
+    lists, truth = {"x": ["c", "z"], "y": ["a", "b"]}, {"x": {"c"}, "y": {"b"}}
+    found = rm.evaluate(lists, truth, metric, train=TRAIN_OF_CATALOGUE)
+    want = rm.evaluate(lists, truth, metric, train=TRAIN_OF_CATALOGUE, catalogue=list("abcd"))
+    assert found[metric].mean == want[metric].mean
+    assert "catalogue: the 4 items of the training data" in str(found)
+    assert "catalogue: the" not in str(want)
+    both = rm.compare({"A": lists, "B": lists}, truth, ["rr", metric], train=TRAIN_OF_CATALOGUE)
+    assert "catalogue: the 4 items of the training data" in str(both)
+
+
+def test_the_catalogue_of_train_is_not_read_where_no_metric_uses_it():
+    lists, truth = {"x": ["c", "z"]}, {"x": {"c"}}
+    for metric in ("novelty@2", "coverage(items=training)@2", "rr"):
+        found = rm.evaluate(lists, truth, metric, train=TRAIN_OF_CATALOGUE)
+        assert "catalogue: the" not in str(found)
+    sized = rm.evaluate(lists, truth, "coverage@2", train=TRAIN_OF_CATALOGUE, catalogue=10)
+    assert sized["coverage@2"].mean == 0.2

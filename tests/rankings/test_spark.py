@@ -825,3 +825,64 @@ def test_a_client_of_spark_connect_has_the_same_results():
     command = [sys.executable, "-c", code]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[-3000:]
+
+
+# ---------------------------------------------------------------------------------------------
+# Arrays of items, a row for each user
+
+OF_ALS = [(1, [(10, 0.5), (11, 0.9)]), (2, [(11, 0.7), (12, 0.2)]), (3, [])]
+LIKED = pl.DataFrame({"user_id": [1, 2, 3, 4], "movie_id": [10, 11, 10, 12]})
+ARRAYS = {
+    "structs of ALS": (
+        "user_id int, recommendations array<struct<movie_id:int,rating:float>>", OF_ALS, None,
+    ),
+    "structs, named by the caller": (
+        "u int, other array<struct<movie_id:int,rating:float>>", OF_ALS,
+        {"user": "u", "item": "other"},
+    ),
+    "structs without numbers": (
+        "user_id int, items array<struct<movie_id:int>>",
+        [(1, [(11,), (10,)]), (2, [(11,), (12,)]), (3, [])], None,
+    ),
+    "ids": ("user_id int, items array<int>", [(1, [11, 10]), (2, [11, 12]), (3, [])], None),
+    "ids and scores": (
+        "user_id int, item array<int>, score array<double>",
+        [(1, [10, 11], [0.5, 0.9]), (2, [11, 12], [0.7, 0.2]), (3, [], [])], None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ARRAYS)
+def test_arrays_of_items_are_read_as_in_polars(spark, form):
+    schema, rows, columns = ARRAYS[form]
+    data = spark.createDataFrame(rows, schema)
+    columns = None if columns is None else {"rankings": columns}
+    options = {"metrics": ["rr", "recall@1", "ndcg@2"], "columns": columns, "missing": "skip"}
+    found = rm.evaluate(data, LIKED, **options)
+    lists = {1: [11, 10], 2: [11, 12], 3: []}
+    want = rm.evaluate(lists, {1: {10}, 2: {11}, 3: {10}, 4: {12}}, options["metrics"],
+                       missing="skip")  # fmt: skip
+    assert {name: found[name].mean for name in found} == {name: want[name].mean for name in want}
+    assert found["rr"].n == want["rr"].n == 3
+
+
+def test_arrays_of_judged_items_are_read(spark):
+    data = spark.createDataFrame(OF_ALS, ARRAYS["structs of ALS"][0])
+    liked = spark.createDataFrame(
+        [(1, [10]), (2, [11]), (3, [10]), (4, [12])], "user_id int, items array<int>"
+    )
+    found, want = (rm.evaluate(data, truth, "rr") for truth in (liked, LIKED))
+    assert found["rr"].mean == want["rr"].mean == 0.375
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([(1, [11]), (1, [10])], "2 lists of 1 user"),
+        ([(1, [11]), (2, None)], "without a list of items"),
+    ],
+)
+def test_lists_that_are_not_certain_are_refused(spark, rows, said):
+    data = spark.createDataFrame(rows, "user_id int, items array<int>")
+    with pytest.raises(DataError, match=said):
+        rm.evaluate(data, LIKED, "rr")

@@ -152,10 +152,7 @@ def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
             raise error
         values, other_values = scores.values[entry.label], other.values[entry.label]
         if entry.label in scores.errors or not np.array_equal(values, other_values, equal_nan=True):
-            raise UsageError(
-                f"{entry.label} depends on the number of candidates: pass candidates=",
-                option="candidates",
-            )
+            raise UsageError(f"{entry.label} depends on {queries.remedy}", option="candidates")
 
 
 def check_candidate_counts(plan: Plan, systems: Iterable[object]) -> None:

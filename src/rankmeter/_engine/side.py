@@ -124,8 +124,13 @@ NO_SIDE = Side()
 """No side data."""
 
 
-def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
+def read_side(
+    inputs: Given, table: Table, size: int | None = None, *, needs_catalogue: bool = False
+) -> Side:
     """Read all passed side data, and convert ids to the id types of a table.
+
+    Where a catalogue is needed and neither it nor its size was passed, it is the items of the
+    training data.
 
     Raises
     ------
@@ -148,6 +153,9 @@ def read_side(inputs: Given, table: Table, size: int | None = None) -> Side:
     notes = () if items is None else items.notes
     notes += () if inputs.collapse_rule is None else (inputs.collapse_rule.note,)
     size = size if inputs.n_items is None else inputs.n_items
+    if needs_catalogue and train is not None and catalogue is None and size is None:
+        catalogue = train["item"].unique()
+        notes += (f"catalogue: the {counted(len(catalogue), 'item')} of the training data",)
     return Side(train, items, catalogue, size, baseline, propensity, notes)
 
 

@@ -18,11 +18,13 @@ from rankmeter._rankings.arrays import asarray
 from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter.conventions import translate_metrics
 from rankmeter.errors import DataError, UsageError
+from rankmeter.errors._calls import answers_calls
 from rankmeter.errors._checks import brief, counted, list_values, option_error
 from rankmeter.metrics import METRICS, Metric
 from rankmeter.metrics import metric as metric_of
 
 
+@answers_calls
 def compute_metrics(
     metrics: str | Metric | Iterable[str | Metric] = RANK_METRICS, **options: Any
 ) -> Callable[[Any], dict[str, float]]:
@@ -90,6 +92,7 @@ def _check_metrics_and_options(metrics: list[str | Metric], options: Mapping[str
     )
 
 
+@answers_calls
 def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], float]:
     """Make a scorer for the model selection of scikit-learn: larger is better.
 
@@ -181,6 +184,7 @@ def _class_columns(target: Any, classes: Any) -> Any:
     return column
 
 
+@answers_calls
 def grouped(
     scores: Any, labels: Any, group: Any = None, *, qid: Any = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -243,6 +247,7 @@ def grouped(
     return pl.DataFrame({**rows, "score": values}), pl.DataFrame({**rows, "gain": grades})
 
 
+@answers_calls
 def group_metric(
     metric: str | Metric, *, groups: Sequence[Any] = (), **options: Any
 ) -> _GroupMetric:

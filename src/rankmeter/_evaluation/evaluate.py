@@ -56,13 +56,14 @@ def evaluate(
         user, item and score (or rank, or neither: then row order is the ranking); a dict from user
         to ranked list or to {item: score}; a list of lists; a (users × k) array; a SciPy sparse
         matrix of scores; the path of a Parquet, CSV, TSV, JSONL or TREC run file; or
-        `rankmeter.Scores`, `rankmeter.Sampled`, `rankmeter.Ranks`, `rankmeter.Grades`.
+        `rankmeter.Scores`, `rankmeter.Sampled`, `rankmeter.Ranks`, `rankmeter.Grades`,
+        `rankmeter.Positions`.
     truth : object, optional
         Judged items per user, in any form: a frame with columns user, item and optionally gain; a
         dict from user to set, list or {item: gain}; a list of these; a path. May be left out if
         `rankings` are records of the form ``{"predict_list": …, "ground_truth": …}``, or if all
         metrics are list metrics, which need no ground truth. Left out for `rankmeter.Sampled`,
-        `rankmeter.Ranks` and `rankmeter.Grades`, which have their own.
+        `rankmeter.Ranks`, `rankmeter.Grades` and `rankmeter.Positions`, which have their own.
     metrics : str, Metric or iterable of them
         ``"ndcg@10"``, ``"map@5,10"``, ``rm.NDCG(gain="exp2") @ 10``. A choice inside the
         parentheses holds for this metric alone: ``"ndcg(ties=expected)@10"``,
@@ -87,7 +88,8 @@ def evaluate(
         or vector, a frame or file with the item and its categories or features, or a pair
         (ids, matrix). A column ``title`` or ``name`` is shown where items are.
     catalogue : object, optional
-        The items that could be shown, or their number, for metrics such as coverage.
+        The items that could be shown, or their number, for metrics such as coverage. Without it
+        these are the items of `train`, as the result says.
     baseline_lists : object, optional
         Rankings of the same users by a system with which to compare what is shown, such as the
         most popular items, for metrics of the unexpected.

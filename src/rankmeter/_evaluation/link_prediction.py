@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
+from numbers import Integral
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
+from rankmeter._rankings.array_files import is_array_file, is_path, read_array_file
 from rankmeter._rankings.arrays import asarray, to_numpy
 from rankmeter._reading.by_user import count_distinct
-from rankmeter.errors import DataError, UsageError
+from rankmeter._reading.table import translate_file_errors
+from rankmeter.errors import DataError, FileFormatError, UsageError
+from rankmeter.errors._calls import answers_calls
 from rankmeter.errors._checks import (
     brief,
     check_choice,
@@ -30,6 +37,7 @@ from rankmeter.metrics import Metric, read_metric
 from rankmeter.metrics.link_prediction import chance_of_hit, chance_of_rank, chance_of_reciprocal
 
 
+@answers_calls
 def adjust(
     results: Mapping[str, float], *, candidates: Any, n: int | None = None
 ) -> dict[str, float]:
@@ -192,9 +200,9 @@ class LinkQueries:
     Attributes
     ----------
     frame : polars.DataFrame
-        A row for each query: side, head, relation, tail, ``target`` (the entity to find), ``key``
-        (the query without its target, such as ``tail:0/1``) and ``degree`` (in how many of the
-        triples and filters the target occurs).
+        A row for each query: side, head, relation, tail, ``target`` (the entity to find, as a
+        column of the scores), ``key`` (the query without its target, in numbers, such as
+        ``tail:0/1``) and ``degree`` (in how many of the triples and filters the target occurs).
     known : tuple of int64 arrays
         The other true entities: rows of queries, and entities.
 
@@ -260,21 +268,30 @@ class LinkQueries:
         return self.frame.select("side", pl.col("relation").cast(pl.String), degree=degree)
 
 
+@answers_calls
 def link_queries(
-    triples: Any, *, filters: Any = (), sides: Side | Iterable[Side] = SIDES
+    triples: Any,
+    *,
+    filters: Any = (),
+    sides: Side | Iterable[Side] = SIDES,
+    entities: Any = None,
 ) -> LinkQueries:
     """Build filtered queries: which entity completes (head, relation, ?) and (?, relation, tail).
 
     Parameters
     ----------
-    triples : array of shape (n, 3), or frame
-        Heads, relations and tails as integers; the entities are columns of the scores. A frame may
-        have the columns head, relation and tail in any order.
-    filters : array, frame, set of triples or iterable of them
+    triples : array of shape (n, 3), list of triples, frame or path
+        Heads, relations and tails, as integers or names; entities that are integers are columns of
+        the scores. A frame may have the columns head, relation and tail in any order. A file has
+        three columns that are separated by tabs, with or without these names in the first line.
+    filters : array, frame, path, set of triples or iterable of them
         Further true triples, usually those of train and validation: their entities leave the
         candidates. The triples themselves are always among the filters.
     sides : {"head", "tail"} or iterable of them
         Which entity is to be found. All queries of a side follow each other.
+    entities : list, array, Series or mapping, optional
+        The name of the entity in each column of the scores, or the column of each name; needed for
+        entities with names.
 
     Returns
     -------
@@ -285,9 +302,9 @@ def link_queries(
     Raises
     ------
     DataError
-        If triples are not three integers of 0 or more.
+        If triples are not three integers of 0 or more, or names; or entities are not in `entities`.
     UsageError
-        If a side does not exist.
+        If a side does not exist, or entities have names and `entities` is missing.
 
     Notes
     -----
@@ -307,9 +324,19 @@ def link_queries(
     ...     exclude=queries.exclude, groups=queries.groups)
     >>> result.by_group("side")["segment", "mean"].rows()
     [('head', 1.0), ('tail', 0.5), ('macro', 0.75)]
+
+    Names need the entities in the order of the columns of the scores:
+
+    >>> names = rm.link_queries([("paris", "capital_of", "france")], entities=["france", "paris"])
+    >>> names.target.tolist()
+    [1, 0]
     """
-    test = _read_triples(triples, "triples")
-    filter_sets = [_read_triples(part, "filters") for part in _triple_sets(filters)]
+    read = [_read_triples(triples, "triples")]
+    read += [_read_triples(part, "filters") for part in _triple_sets(filters)]
+    test, *filter_sets = _number_triples(read, entities)
+    written = pl.DataFrame(
+        {role: _to_series(read[0][:, place]) for place, role in enumerate(_ROLES)}
+    )
     true = np.unique(np.concatenate([test, *filter_sets]), axis=0)
     loops = true[:, 0] == true[:, 2]
     ends = np.concatenate([true[:, 0], true[~loops, 2]])
@@ -321,9 +348,9 @@ def link_queries(
         other = 2 - target
         degree = times[np.searchsorted(all_entities, test[:, target])]
         query = ("relation", "tail") if side == "head" else ("head", "relation")
-        frame = pl.DataFrame(test, schema=["head", "relation", "tail"])
-        key = pl.format(f"{side}:{{}}/{{}}", *query)
-        frame = frame.with_columns(side=pl.lit(side), target=pl.col(side), key=key)
+        numbers = pl.DataFrame(test, schema=_ROLES)
+        key = numbers.select(pl.format(f"{side}:{{}}/{{}}", *query).alias("key"))
+        frame = written.with_columns(side=pl.lit(side), target=numbers[side], key=key["key"])
         names = ["side", "head", "relation", "tail", "target", "key"]
         frames.append(frame.select(names, degree=pl.Series(degree)))
         row, entity = _other_answers(test, true, target, other)
@@ -347,47 +374,193 @@ def _other_answers(
     return pairs["row"].to_numpy().astype(np.int64), pairs["entity"].to_numpy().astype(np.int64)
 
 
+_ROLES = ("head", "relation", "tail")
+
+
 def _triple_sets(filters: Any) -> list[Any]:
     """Convert one or several sets of triples to a list of sets."""
     if filters is None:
         return []
-    if hasattr(filters, "columns") or getattr(filters, "ndim", 3) < 3:
+    if is_path(filters) or hasattr(filters, "columns") or getattr(filters, "ndim", 3) < 3:
         return [filters]
     sets = list_values("filters", "triples, or several sets of them", filters)
     return [sets] if sets and all(map(_is_triple, sets)) else sets
 
 
 def _is_triple(data: Any) -> bool:
-    """Whether the data are three numbers, and not a set of three triples."""
-    if hasattr(data, "columns") or not isinstance(data, Sized) or len(data) != 3:
+    """Whether the data are three numbers or names, and not a set of three triples or files."""
+    if is_path(data) or hasattr(data, "columns") or not isinstance(data, Sized) or len(data) != 3:
         return False
-    return not np.ndim(next(iter(data)))  # type: ignore[call-overload]
+    first = next(iter(data))  # type: ignore[call-overload]
+    return not isinstance(first, PathLike) and not np.ndim(first)
 
 
-def _read_triples(data: Any, name: str) -> IntArray:
+def _read_triples(data: Any, name: str) -> npt.NDArray[Any]:
+    """Read triples as an array of integers, or of objects, integers and names, by column."""
+    if is_path(data):
+        data = read_array_file(data) if is_array_file(data) else _read_triple_file(Path(data))
     if hasattr(data, "columns"):
         columns = {str(column).lower(): column for column in data.columns}
-        lacking = [role for role in ("head", "relation", "tail") if role not in columns]
+        lacking = [role for role in _ROLES if role not in columns]
         if lacking:
             raise DataError(f"`{name}` has no column {lacking[0]}, only {', '.join(columns)}")
-        roles = ("head", "relation", "tail")
-        array = np.column_stack([np.asarray(data[columns[role]]) for role in roles])
+        parts = [np.asarray(data[columns[role]]) for role in _ROLES]
+        named = any(part.dtype.kind not in "iu" for part in parts)
+        array = np.column_stack([part.astype(object) if named else part for part in parts])
     else:
-        array = to_numpy(asarray([*data] if isinstance(data, AbstractSet) else data, name))
+        rows = [*data] if isinstance(data, AbstractSet) else data
+        if isinstance(rows, list | tuple) and any(_has_names(row) for row in rows):
+            wrong = next((n for n, row in enumerate(rows) if not _is_triple(row)), None)
+            if wrong is not None:
+                raise DataError(
+                    f"`{name}` must be triples, (head, relation, tail); row {wrong} is "
+                    f"{brief(rows[wrong])}"
+                )
+            array = np.array([tuple(row) for row in rows], dtype=object)
+        else:
+            array = to_numpy(asarray(rows, name))
     if array.size == 0:
         return np.zeros((0, 3), dtype=np.int64)
-    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
+    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iuUOT":
         raise DataError(
-            f"`{name}` must be integers of shape (n, 3): head, relation, tail; got an array of "
-            f"shape {array.shape} and type {array.dtype}"
+            f"`{name}` must be integers of shape (n, 3): head, relation, tail, or their names; got "
+            f"an array of shape {array.shape} and type {array.dtype}"
         )
-    if array.min() < 0:
-        row = int(np.flatnonzero((array < 0).any(axis=1))[0])
+    if array.dtype.kind not in "iu":
+        array = array.astype(object)
+        for place, role in enumerate(_ROLES):
+            kinds = [_kind_of(value) for value in array[:, place].tolist()]
+            if not kinds[0] or len({*kinds}) > 1:
+                row = next((n for n, kind in enumerate(kinds) if kind != kinds[0]), 0)
+                raise DataError(
+                    f"`{name}` must have integers or names as {role}, all of one kind; row {row} "
+                    f"is {brief(tuple(array[row].tolist()))}"
+                )
+    return array
+
+
+def _kind_of(value: object) -> str:
+    """Kind of an id of an entity or relation: an integer or a name; empty for other values."""
+    if isinstance(value, str):
+        return "name"
+    return "integer" if isinstance(value, Integral) and not isinstance(value, bool) else ""
+
+
+def _has_names(row: object) -> bool:
+    return isinstance(row, list | tuple) and any(isinstance(value, str) for value in row)
+
+
+def _read_triple_file(path: Path) -> pl.DataFrame:
+    """Read three columns that are separated by tabs; integers if all of a column are."""
+    with translate_file_errors(path):
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    rows = [line.split("\t") for line in lines if line]
+    for number, row in enumerate(rows, 1):
+        if len(row) != 3:
+            raise FileFormatError(
+                f"{path} must have three columns separated by tabs, head, relation and tail; line "
+                f"{number} has {len(row)}: {brief(lines[number - 1])}"
+            )
+    roles: Sequence[str] = _ROLES
+    if rows and sorted(field.strip().lower() for field in rows[0]) == sorted(_ROLES):
+        roles = [field.strip().lower() for field in rows.pop(0)]
+    columns = {role: [row[place] for row in rows] for place, role in enumerate(roles)}
+    ends = [*columns["head"], *columns["tail"]]
+    numbered = {"relation": all(map(_is_number, columns["relation"]))}
+    numbered["head"] = numbered["tail"] = all(map(_is_number, ends))
+    return pl.DataFrame(
+        {role: [int(v) for v in vs] if numbered[role] else vs for role, vs in columns.items()}
+    )
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is an integer as it is usually written, and not a name such as 007."""
+    return text.isascii() and text.isdigit() and (text == "0" or text[0] != "0") and len(text) < 19
+
+
+def _number_triples(read: Sequence[npt.NDArray[Any]], entities: Any) -> list[IntArray]:
+    """Number the entities by the columns of the scores, and relations that have names."""
+    columns = None if entities is None else _read_entities(entities)
+    relations: dict[Any, int] = {}
+    kinds: dict[bool, str] = {}
+    numbered = []
+    for nth, array in enumerate(read):
+        name = "filters" if nth else "triples"
+        _refuse_numbers_out_of_range(array, name)
+        numbers = np.zeros(array.shape, dtype=np.int64)
+        for place, role in enumerate(_ROLES) if len(array) else ():
+            values: Any = array[:, place]
+            kind = _kind_of(values[0])
+            if kinds.setdefault(role == "relation", kind) != kind:
+                other = "integers" if kind == "name" else "names"
+                raise DataError(
+                    f"`{name}` has {brief(values[:1].tolist()[0])} as {role}, and other triples "
+                    f"have {other} there: write all alike"
+                )
+            if role != "relation" and columns is not None:
+                values = _columns_of(values.tolist(), columns, name)
+            elif kind == "name" and role == "relation":
+                values = [relations.setdefault(value, len(relations)) for value in values.tolist()]
+            elif kind == "name":
+                raise UsageError(
+                    f"`{name}` has the entity {brief(values[0])}: for entities with names pass "
+                    "entities=, their names in the order of the columns of the scores, or "
+                    "{name: column}",
+                    option="entities",
+                )
+            numbers[:, place] = values
+        numbered.append(numbers)
+    return numbered
+
+
+def _columns_of(values: Sequence[Any], columns: Mapping[Any, int], name: str) -> list[int]:
+    unknown = [value for value in dict.fromkeys(values) if value not in columns]
+    if unknown:
+        raise DataError(
+            f"{counted(len(unknown), 'entity', 'entities')} of `{name}` not in entities=, for "
+            f"example {brief(unknown[0])}; entities= has {brief([*columns][:3])}"
+        )
+    return [columns[value] for value in values]
+
+
+def _read_entities(data: Any) -> dict[Any, int]:
+    """Column of each entity, from a mapping or from the entities in the order of the columns."""
+    expected = "the distinct names of the entities in the order of the columns, or {name: column}"
+    if isinstance(data, Mapping):
+        columns = {
+            key: check_integer(f"the column of {brief(key)} in entities", column, least=0)
+            for key, column in data.items()
+        }
+    else:
+        as_list = getattr(data, "tolist", None) or getattr(data, "to_list", None)
+        names = as_list() if callable(as_list) else data
+        if not isinstance(names, list | tuple):
+            raise option_error("entities", expected, data)
+        columns = {key: place for place, key in enumerate(names) if _kind_of(key)}
+        if len(columns) < len(names):
+            raise option_error("entities", expected, data)
+    if len({*columns.values()}) < len(columns):
+        raise option_error("entities", expected, data)
+    return columns
+
+
+def _to_series(values: npt.NDArray[Any]) -> pl.Series:
+    """Values of a column, integers or names, as a series."""
+    if values.dtype.kind in "iu":
+        return pl.Series(values.astype(np.int64))
+    written = values.tolist()
+    return pl.Series(written, dtype=pl.String if isinstance(written[0], str) else pl.Int64)
+
+
+def _refuse_numbers_out_of_range(array: npt.NDArray[Any], name: str) -> None:
+    numbers = [place for place in range(3) if len(array) and _kind_of(array[0, place]) == "integer"]
+    part = array[:, numbers]
+    if part.size and part.min() < 0:
+        row = int(np.flatnonzero((part < 0).any(axis=1))[0])
         raise DataError(f"`{name}` has a negative number in row {row}: {array[row].tolist()}")
-    if array.max() >= 2**63:
-        row = int(np.flatnonzero((array >= 2**63).any(axis=1))[0])
+    if part.size and part.max() >= 2**63:
+        row = int(np.flatnonzero((part >= 2**63).any(axis=1))[0])
         raise DataError(
             f"`{name}` has a number of 2^63 or more in row {row}: {array[row].tolist()}. Number "
             "the entities and relations from 0"
         )
-    return array.astype(np.int64)

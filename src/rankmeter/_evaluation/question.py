@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -17,6 +19,7 @@ from rankmeter._engine.side import Given, Side, read_side
 from rankmeter._rankings.kind import Kind, resolve_plan_of_systems, truth_of_systems
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
 from rankmeter._reading.doubts import (
+    hint_without_ids,
     label_caution,
     order_caution,
     refuse_two_readings,
@@ -32,7 +35,7 @@ from rankmeter._results.result import Result
 from rankmeter._results.summary import Summary, rename_metrics_as_in
 from rankmeter.conventions import translate_metrics
 from rankmeter.conventions._plan import MetricPlan, Plan
-from rankmeter.errors import DataError, IdTypeError, UsageError
+from rankmeter.errors import DataError, IdTypeError, RankmeterError, UsageError
 from rankmeter.errors._caution import warn
 from rankmeter.errors._checks import USERS, brief, counted, option_error
 from rankmeter.metrics import Metric
@@ -96,7 +99,8 @@ def shared_plan(
     entries = [*result.plan.metrics]
     if metrics is not None:
         requested = translate_metrics(metrics, result.plan.convention.partition(" ")[0])
-        entries = [result.plan[str(metric)] for metric in requested]
+        asked = [result.plan[str(metric)] for metric in requested]
+        entries = [*{entry.label: entry for entry in asked}.values()]
     for name, other in remaining:
         labels = [e.label for e in (other.plan.metrics if metrics is None else entries)]
         entries_of_b = {label: other.plan[label] for label in labels if label in other}
@@ -206,6 +210,7 @@ class Question:
 
     def with_data_read(self) -> Question:
         """Read ground truth and side data now, so that they are read once for all rankings."""
+        self._refuse_metrics_as_truth({})
         self.side_data.read_all()
         if self.truth is None:
             return self
@@ -238,6 +243,7 @@ class Question:
             If the data cannot be read with certainty, or lack what an option asks for.
         """
         self._refuse_unsuitable_systems(systems)
+        self._refuse_metrics_as_truth(systems)
         plan, truth = self.plan(systems.values()), truth_of_systems(systems, self.truth)
         check_candidate_counts(plan, systems.values())
         by_side = _columns_by_side(self.columns)
@@ -247,6 +253,7 @@ class Question:
                 raise UsageError(
                     "truth is missing: pass the judged items as the second argument, or records of "
                     "the form {'predict_list': […], 'ground_truth': {…}} as the only argument"
+                    f"{_hint_without_ids(systems)}"
                 )
         tables = self._read_rankings(systems, by_side["rankings"], plan)
         if truth is None:
@@ -267,7 +274,11 @@ class Question:
             tables = {name: t.with_caution(doubt(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
             warn(*table.origin.cautions)
-        side = read_side(self.side_data, next(iter(tables.values())), plan.n_items)
+        first, needs_catalogue = (
+            next(iter(tables.values())),
+            any(map(_uses_catalogue, plan.metrics)),
+        )
+        side = read_side(self.side_data, first, plan.n_items, needs_catalogue=needs_catalogue)
         # The vocabulary of the ground truth, or of rankings, if it differs from the default one.
         vocabularies = (table.origin.words for table in (judged, *tables.values()))
         words = next((words for words in vocabularies if words != USERS), USERS)
@@ -277,6 +288,37 @@ class Question:
             other = "" if side.items is None else ", not the categories of items="
             notes += (f"intent-aware metrics use the subtopics of {judged.source}{other}",)
         return replace(plan, engine=engine, side=notes, words=words), judged, tables, side
+
+    def _refuse_metrics_as_truth(self, systems: Mapping[str, object]) -> None:
+        """Refuse names of metrics in the place of the ground truth."""
+        names = [self.truth] if isinstance(self.truth, str | Metric) else self.truth
+        if not isinstance(names, list | tuple) or not names:
+            return
+        if not all(isinstance(name, str | Metric) for name in names):
+            return
+        hint = _hint_without_ids(systems)
+        certain = bool(hint) or all(isinstance(name, Metric) or "@" in name for name in names)
+        if not certain and (
+            isinstance(self.truth, str)
+            or not systems
+            or any(_could_name(data, names) for data in systems.values())
+        ):
+            return
+        if isinstance(self.truth, str) and (
+            any(isinstance(data, str | PathLike) for data in systems.values())
+            or Path(self.truth).exists()
+        ):
+            return
+        try:
+            translate_metrics(names, self.like or "rankmeter")
+        except RankmeterError:
+            return
+        raise UsageError(
+            f"the truth is {brief(self.truth)}, which names metrics: these are the third argument, "
+            f"evaluate(rankings, truth, {brief(self.truth)}), or if the rankings are records with "
+            f"their ground truth, evaluate(records, None, {brief(self.truth)}){hint}",
+            option="truth",
+        )
 
     def _refuse_unsuitable_systems(self, systems: Mapping[str, object]) -> None:
         """Refuse results, and options that cannot act on rankings without items."""
@@ -333,6 +375,27 @@ def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str
         raise UsageError(f"the roles in columns= are {expected}, not {brief(sorted(unknown))}")
     shared = SharedColumns(columns)
     return {"rankings": shared, "truth": shared}
+
+
+def _hint_without_ids(systems: Mapping[str, object]) -> str:
+    hints = (hint_without_ids(rankings) for rankings in systems.values())
+    return next(filter(None, hints), "").replace(" If", ". If", 1).removesuffix(".")
+
+
+def _uses_catalogue(entry: MetricPlan) -> bool:
+    """Whether a metric, with its options, needs the items that could be shown."""
+    options = dict(entry.metric.options)
+    is_other = options.get("items") == "training" or options.get("form", "rank") != "rank"
+    return "catalogue" in entry.spec.needs and not is_other
+
+
+def _could_name(data: object, names: Sequence[object]) -> bool:
+    """Whether some ids of rankings could be the names: those of a file or a frame always could."""
+    if isinstance(data, Mapping):
+        return any(_could_name(part, names) for part in (list(data), list(data.values())))
+    if isinstance(data, list | tuple | set | frozenset):
+        return any(_could_name(part, names) for part in data)
+    return data in names if isinstance(data, str) else not isinstance(data, Real)
 
 
 def holds_systems(data: object) -> bool:

@@ -46,7 +46,7 @@ from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DuplicateError, UsageError
 from rankmeter.errors._caution import warn
 from rankmeter.errors._checks import LINKS, brief, check_flag, check_number, option_error
-from rankmeter.metrics import Metric
+from rankmeter.metrics import Metric, Spec
 
 RANK_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 """The default metrics of scores and ranks."""
@@ -261,6 +261,9 @@ def evaluate_ranks(
     groups. A ``.npy`` file has the ranks alone, and in a text file without a header there is one
     rank per line.
 
+    Each rank is a query with one relevant item, so the ``precision@5`` of rank 2 is 1/5. The ranks
+    of several relevant items of a user are `Positions`.
+
     Examples
     --------
     >>> import rankmeter as rm
@@ -423,6 +426,8 @@ def _query_remarks(plan: Plan, queries: Queries, tolerance: tuple[float, float])
     """Remarks on the effect of ties and on the definition of a query."""
     n, tied = int(np.count_nonzero(queries.found)), queries.n_tied
     remarks = query_remark(plan, queries.facts)
+    if plan.data == "ranks" and not all(_is_of_ranks(entry.spec) for entry in plan.metrics):
+        remarks.append("each rank is a query with one relevant item (several of a user: Positions)")
     if tied and not queries.facts.get("mean_ranks"):
         remarks.insert(0, tie_bounds_note(plan, lambda plan: score_queries(plan, queries), tied, n))
     if any(tolerance):
@@ -430,6 +435,12 @@ def _query_remarks(plan: Plan, queries: Queries, tolerance: tuple[float, float])
     if queries.facts["rows"] and not queries.found.size:
         remarks.append("no row has a target: nothing was evaluated")
     return remarks
+
+
+def _is_of_ranks(spec: Spec) -> bool:
+    """Whether a metric is meant for one rank per query, and not for lists with many hits."""
+    family = spec.function.__module__.rpartition(".")[2]
+    return spec.name == "hit_rate" or family in ("link_prediction", "mean_rank", "reciprocal_rank")
 
 
 def query_remark(plan: Plan, facts: Mapping[str, int]) -> list[str]:

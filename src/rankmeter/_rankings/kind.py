@@ -15,6 +15,7 @@ from rankmeter._reading.by_user import IdSeries
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import Plan, resolve_plan
 from rankmeter.errors import DataError, IdTypeError, UsageError
+from rankmeter.errors._calls import answer_calls_of
 from rankmeter.errors._checks import QUERIES, counted
 from rankmeter.metrics import Metric
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:  # many modules, which lists do not need
 
 class Kind(ABC):
     """Ranking that is not given as a list of items."""
+
+    def __init_subclass__(cls) -> None:
+        answer_calls_of(cls)
 
     data: ClassVar[Input] = "rankings"
     """Which choices can act on it."""
@@ -37,7 +41,7 @@ class Kind(ABC):
         return None
 
     def counted(self) -> Queries | None:
-        """Queries of the ranking if only their judged item is known, else None."""
+        """Queries of the ranking if only their judged items are known, else None."""
         return None
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,18 +17,18 @@ from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.array_files import is_path, read_array_file, row_values
 from rankmeter._rankings.arrays import asarray, to_numpy
 from rankmeter._rankings.kind import Kind
-from rankmeter._rankings.known_ranks import count_samples, read_ranks
+from rankmeter._rankings.known_ranks import LARGEST_RANK, count_samples, read_ranks
 from rankmeter._rankings.labels import align, read_labels, unless_positions
 from rankmeter._rankings.matrix import CandidateCells, MatrixRows, read_matrix
-from rankmeter._rankings.rank_counts import CountedRows, Queries
+from rankmeter._rankings.rank_counts import CountedRows, Queries, RankCounts
 from rankmeter._rankings.scores import CountRequest
 from rankmeter._reading.by_user import Ids, IdSeries, InFrame, count_distinct, to_series
 from rankmeter._reading.ids import to_ids
 from rankmeter._reading.table import Origin, Table, integers_from_text
 from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
-from rankmeter.errors import DataError, DuplicateError, InvalidValueError
-from rankmeter.errors._checks import QUERIES, brief, counted, list_values
+from rankmeter.errors import DataError, DuplicateError, InvalidValueError, UsageError
+from rankmeter.errors._checks import QUERIES, brief, counted, list_values, option_error
 
 
 class Scores(Kind):
@@ -269,7 +271,8 @@ class Grades(Kind):
     Parameters
     ----------
     lists : list of lists of numbers
-        For each user the gain of each item of the list; 0 for items that are not relevant.
+        For each user the gain of each item of the list; 0 for items that are not relevant. Or the
+        gains of one user, ``[0, 0, 1]``; or a mapping from user to gains.
     n_relevant : int or list of int, optional
         How many relevant items each user has, also outside the list, where they have the gain 1.
         Without it those in the list are taken for all, with a warning.
@@ -281,6 +284,10 @@ class Grades(Kind):
     DataError
         If a gain is not a finite number, ids repeat, or `n_relevant` is below the number of
         relevant items in the list.
+
+    See Also
+    --------
+    Positions : where only the ranks of the relevant items are known.
 
     Notes
     -----
@@ -299,10 +306,12 @@ class Grades(Kind):
     """
 
     data = "grades"
+    judges_all: ClassVar[bool] = True
+    """Whether items that are not relevant are judged."""
 
     def __init__(self, lists: Any, *, n_relevant: Any = None, users: Any = None) -> None:
-        rows = list_values(
-            "lists", "the gains of the items of each user, such as [[0, 0, 1]]", lists
+        rows, users = _rows_by_user(
+            "lists", "the gains of the items of each user, such as [[0, 0, 1]]", lists, users
         )
         gains = [_check_row_gains(row, gain) for row, gain in enumerate(rows)]
         self.lengths = np.array([gain.size for gain in gains], dtype=np.int64)
@@ -314,7 +323,7 @@ class Grades(Kind):
         self.n_relevant = _check_n_relevant(n_relevant, self.listed)
 
     def __repr__(self) -> str:
-        return f"Grades of {counted(self.lengths.size, 'list')}"
+        return f"{type(self).__name__} of {counted(self.lengths.size, 'list')}"
 
     def read(self, plan: Plan) -> Table:  # noqa: ARG002
         """Read the lists as rows; items are named by their gains."""
@@ -323,7 +332,7 @@ class Grades(Kind):
         )
         empty = IdSeries(self.users.filter(to_series(self.lengths == 0)))
         cautions = () if self.is_complete else (UNKNOWN,)
-        origin = Origin("Grades", counts={"rows": self.row.size}, cautions=cautions)
+        origin = Origin(type(self).__name__, counts={"rows": self.row.size}, cautions=cautions)
         return Table(InFrame(frame), "list", empty, origin)
 
     def judged(self) -> Table:
@@ -331,13 +340,15 @@ class Grades(Kind):
         absent = self.n_relevant - self.listed
         user = np.repeat(np.arange(absent.size), absent)
         nth = np.arange(user.size) - (np.cumsum(absent) - absent)[user] + self.listed[user]
-        row, item = np.append(self.row, user), np.append(self._item_numbers(), nth)
-        gain = np.append(self.gains, np.ones(user.size))
+        said = np.flatnonzero(self.judges_all | (self.gains > 0))
+        row, item = np.append(self.row[said], user), np.append(self._item_numbers()[said], nth)
+        gain = np.append(self.gains[said], np.ones(user.size))
         frame = pl.DataFrame(
             [self._users_of_rows(row), to_series(item, "item"), to_series(gain, "gain")]
         )
         without = np.bincount(row, minlength=self.lengths.size) == 0
-        return _create_judgments(frame, self.users.filter(to_series(without)), "Grades")
+        users = self.users.filter(to_series(without))
+        return _create_judgments(frame, users, type(self).__name__)
 
     def _users_of_rows(self, row: IntArray) -> pl.Series:
         return self.users.gather(to_series(row)).alias("user")
@@ -352,6 +363,138 @@ class Grades(Kind):
         nth = np.empty(self.row.size, dtype=np.int64)
         nth[order] = np.arange(self.row.size) - (np.cumsum(self.lengths) - self.lengths)[self.row]
         return np.where(self.gains > 0, nth, self.listed[self.row] - nth - 1)
+
+
+class Positions(Grades):
+    """Ranks of all relevant items of each user, as a ranking with its ground truth.
+
+    Functions take it without a ground truth, and it is compared with others of the same users that
+    have as many relevant items.
+
+    Parameters
+    ----------
+    positions : list of lists of int
+        For each user the ranks of the relevant items in the list, 1-based and in any order. Or
+        those of one user, ``[2, 5, 8]``; or a mapping from user to ranks.
+    n_relevant : int or list of int, optional
+        How many relevant items each user has, also outside the list. Without it as many as
+        positions.
+    users : array or list, optional
+        The id of each user; 0, 1, 2 … without.
+
+    Raises
+    ------
+    DataError
+        If a position is not an integer of 1 or more, or is repeated; ids repeat; or
+        `n_relevant` is below the number of positions.
+
+    See Also
+    --------
+    Grades : the gains of whole lists.
+    Ranks : one relevant item for each query.
+
+    Notes
+    -----
+    How long the lists are is not known, so metrics that depend on it, such as precision without a
+    cutoff or ``auc``, are an error. Items that are not relevant are not judged, as with sets of
+    relevant items.
+
+    Examples
+    --------
+    Two of three relevant items are in the top 5, the first one at rank 2.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate(rm.Positions([2, 5, 8]), metrics=["precision@5", "recall@5", "rr"])
+    >>> [round(estimate.mean, 4) for estimate in result.values()]
+    [0.4, 0.6667, 0.5]
+    """
+
+    judges_all = False
+
+    def __init__(self, positions: Any, *, n_relevant: Any = None, users: Any = None) -> None:
+        rows, users = _rows_by_user(
+            "positions", "the ranks of the relevant items of each user, such as [[2, 5, 8]]",
+            positions, users,
+        )  # fmt: skip
+        ranks = [_check_positions(row, data) for row, data in enumerate(rows)]
+        deepest = np.array([rank.max(initial=0) for rank in ranks], dtype=np.int64)
+        if deepest.astype(np.float64).sum() > _LONGEST_LISTS:
+            row = int(deepest.argmax())
+            raise DataError(
+                f"lists down to the positions, such as {deepest[row]:,} of list {row}, have more "
+                f"than {_LONGEST_LISTS:,} items in all: leave out positions below your largest "
+                "cutoff, and pass the number of all relevant items as n_relevant="
+            )
+        if n_relevant is None:
+            n_relevant = np.array([rank.size for rank in ranks], dtype=np.int64)
+        lists = [np.bincount(rank - 1) for rank in ranks]
+        super().__init__(lists, n_relevant=n_relevant, users=users)
+
+    def counted(self) -> Queries:
+        """Ranks of all relevant items, in lists whose lengths are not known."""
+        ranked = np.flatnonzero(self.gains)
+        absent = np.repeat(np.arange(self.lengths.size), self.n_relevant - self.listed)
+        row = np.append(self.row[ranked], absent)
+        above = ranked - (np.cumsum(self.lengths) - self.lengths)[self.row[ranked]]
+        above = np.append(above, np.zeros(absent.size, dtype=np.int64))
+        order, zeros = np.argsort(row, kind="stable"), np.zeros(row.size, dtype=np.int64)
+        found = (np.arange(row.size) < ranked.size)[order]
+        return Queries(
+            RankCounts(row[order], np.ones(row.size), above[order], zeros, zeros, self.lengths),
+            found,
+            found,
+            np.arange(self.lengths.size),
+            facts={"rows": self.lengths.size},
+            sized=False,
+            remedy="the length of the list, which Positions do not say: write it with a cutoff, or "
+            "pass whole lists, rm.Grades([[0, 1, 0, …]])",
+        )
+
+
+_LONGEST_LISTS = 100_000_000
+"""The most items in lists that are known by positions."""
+
+
+def _rows_by_user(name: str, expected: str, data: Any, users: Any) -> tuple[list[Any], Any]:
+    """List the rows of users, and their ids: of a mapping, of rows, or of the row of one user."""
+    if hasattr(data, "columns"):
+        raise option_error(name, f"{expected}, without columns: frame.to_numpy()", data)
+    if isinstance(data, Mapping):
+        if users is not None:
+            raise UsageError("a mapping names its users: leave `users` out", option="users")
+        return [*data.values()], [*data]
+    if isinstance(data, str) or not (rows := list_values(name, expected, data)):
+        return ([data] if isinstance(data, str) else []), users
+    if all(isinstance(row, Real) or getattr(row, "ndim", None) == 0 for row in rows):
+        return [data if isinstance(data, set | frozenset) else rows], users
+    if users is None and hasattr(data, "index") and hasattr(data, "to_numpy"):
+        users = data.index.tolist()  # of a Series of pandas
+    return rows, users
+
+
+def _check_positions(row: int, data: Any) -> IntArray:
+    """Check the positions of one user: distinct integers from 1."""
+    values = sorted(data) if isinstance(data, set | frozenset) else data
+    ranks = to_numpy(asarray(values, "positions"))
+    whole = ranks.ndim == 1 and (not ranks.size or ranks.dtype.kind in "iuf")
+    if not whole or not ((ranks >= 1) & (ranks <= LARGEST_RANK) & (ranks == np.floor(ranks))).all():
+        hint = ""
+        if whole and (ranks == 0).any():
+            hint = ". If they count from 0, add 1; if they are 0 or 1 for each item: rm.Grades"
+        elif ranks.dtype.kind == "b":
+            hint = ". For each item whether it is relevant: rm.Grades"
+        raise InvalidValueError(
+            f"list {row} of Positions must be the ranks of the relevant items, integers of 1 or "
+            f"more, such as [2, 5, 8]; got {brief(data)}{hint}"
+        )
+    distinct, times = np.unique(ranks, return_counts=True)
+    if distinct.size < ranks.size:
+        raise DuplicateError(
+            f"position {distinct[times > 1][0]:g} is twice in list {row} of Positions: "
+            f"{brief(data)}. Each relevant item has its own rank; if these are gains of items in "
+            "their order: rm.Grades"
+        )
+    return ranks.astype(np.int64)  # type: ignore[no-any-return]
 
 
 def _check_row_gains(row: int, data: Any) -> npt.NDArray[np.float64]:

@@ -196,10 +196,9 @@ def _several_ranks_error(row: Sequence[Any], name: str) -> DataError:
     written = brief([*row])
     return DataError(
         f"`{name}` must be one rank for each query, got {counted(len(row), 'rank')} in one row: "
-        f"{written}. If each is of another query, pass one list, {written}. If they are the "
-        "relevant items of one user, name each item by its rank: "
-        f"rm.evaluate([[*range(1, n + 1)]], [{written}], metrics), where n is the length of the "
-        "ranking; add a larger number to the relevant items for each that was not ranked"
+        f"{written}. If each is of another query, pass one list, {written}. If they are the ranks "
+        f"of the relevant items of one user: rm.evaluate(rm.Positions([{written}]), "
+        "metrics=metrics), with n_relevant= if some were not ranked"
     )
 
 

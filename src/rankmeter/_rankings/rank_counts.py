@@ -97,6 +97,8 @@ class Queries:
         The type of the scores if it has few digits, such as ``float16``; otherwise empty.
     sized : bool
         Whether the number of candidates of every query is known.
+    remedy : str
+        What a metric depends on if it is not, and how to say it.
     column : int64 array of shape (n_judged,) or None
         The column of each judged item.
     """
@@ -109,6 +111,7 @@ class Queries:
     facts: Mapping[str, int] = field(default_factory=dict)
     half: str = ""
     sized: bool = True
+    remedy: str = "the number of candidates: pass candidates="
     column: IntArray | None = None
 
     @property

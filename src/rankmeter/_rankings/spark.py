@@ -95,7 +95,9 @@ def collect_judged_in_spark(
     if repeats:
         engine += ", and a hash of every row is moved to find repeated items"
     origin = replace(table.origin, counts=counts, engine=engine)
-    return Table(KeptRows(frame, remainder), table.order, IdSeries(users), origin)
+    empty_users = table.empty_users.to_series().cast(users.dtype)
+    everyone = pl.concat([users, empty_users]).unique().sort() if len(empty_users) else users
+    return Table(KeptRows(frame, remainder), table.order, IdSeries(everyone), origin)
 
 
 def _number_top_rows(top_rows: pl.DataFrame, kept_rows: pl.DataFrame) -> pl.DataFrame:

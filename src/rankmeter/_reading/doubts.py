@@ -7,7 +7,11 @@ rows, suggest them.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from math import lgamma
+from numbers import Real
 
 import numpy as np
 import polars as pl
@@ -22,15 +26,68 @@ from rankmeter.errors._checks import brief, counted, exact_text
 _LOWEST, _HIGHEST = (0.5, 1), (5, 10)  # grades of the usual scales of ratings
 _MANY_GRADES = 20  # 0.5, 1, …, 10
 _LONG_LIST = 10
+_PLAIN = re.compile(r"(?:True|False|[\d., \[\](){}])+")
+"""Numbers of Python, as they are written, whole."""
 _OF_ONE_USER = (
     "For the items of one user, pass {item: score} as rankings and {item: gain} as ground truth."
 )
 _GRADES = range(-10, 11)
 """Integers that may be grades of items where they are repeated."""
+_GAINS = frozenset(grade / 2 for grade in range(2 * _GRADES[-1] + 1))
+"""Numbers that may be gains of items."""
+_GAINS_IN_ORDER = (
+    "If these are the gains of the ranked items in their order, pass rm.Grades({}), and no truth."
+)
+
+
+def hint_without_ids(data: object) -> str:
+    """Name the classes that take gains in order, or positions, if the data could be these.
+
+    Rows of small numbers that repeat, or are 0 and 1, could be gains, and integers from 1 that are
+    sorted, or a set, could be positions of relevant items.
+    """
+    rows = _rows_of_numbers(data)
+    if not rows or not any(rows):
+        return ""
+    form = brief(data) if isinstance(data, list | set) else ""
+    form = form if _PLAIN.fullmatch(form) else "rankings"
+    values = {value for row in rows for value in row}
+    hints = []
+    ordered = not any(isinstance(row, AbstractSet) for row in rows)
+    if ordered and values <= _GAINS:
+        hints.append(_GAINS_IN_ORDER.format(form))
+    if all(value >= 1 and value % 1 == 0 for value in values) and all(
+        [*row] == sorted({*row}) or isinstance(row, AbstractSet) for row in rows
+    ):
+        hints.append(f"If these are the ranks of the relevant items, pass rm.Positions({form}).")
+    return "".join(f" {hint}" for hint in hints)
+
+
+def _rows_of_numbers(data: object) -> list[list[float] | AbstractSet[float]]:
+    """The numbers of each list, also of a flat one, an array or the lists of users; or nothing."""
+    as_list = getattr(data, "tolist", None) or getattr(data, "to_list", None)
+    rows = as_list() if callable(as_list) else data
+    rows = [*rows.values()] if isinstance(rows, Mapping) else rows
+    if not isinstance(rows, list | tuple | AbstractSet):
+        return []
+    if rows and all(isinstance(value, Real) for value in rows):
+        rows = [rows]
+    found = [row.tolist() if isinstance(row, np.ndarray) else row for row in rows]
+    if all(
+        isinstance(row, list | tuple | AbstractSet)
+        and all(isinstance(value, Real) for value in row)
+        for row in found
+    ):
+        return [row if isinstance(row, AbstractSet) else [*row] for row in found]
+    return []
 
 
 def hint_to_pass_ids(side: Side) -> str:
     """Build a hint on what to pass instead of scores or labels of all items."""
+    return f"{_hint_to_pass_ids(side)} {_GAINS_IN_ORDER.format(side)}"
+
+
+def _hint_to_pass_ids(side: Side) -> str:
     if side == "rankings":
         return (
             "If these are scores of all items (users × items), pass the ids of the top k, "
@@ -71,8 +128,8 @@ def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -
         raise DataError(
             f"{'Every' if n > 1 else 'The'} list of {first} values of {source} repeats some of "
             f"them: {format_few(items, 6)}; ids of items would not. "
-            f"{hint_to_pass_ids(side) if n > 1 else _OF_ONE_USER} If a value fills empty places, "
-            f"mask it: np.ma.masked_equal(ids, filler)."
+            f"{_hint_to_pass_ids(side) if n > 1 else _OF_ONE_USER} {_GAINS_IN_ORDER.format(side)} "
+            "If a value fills empty places, mask it: np.ma.masked_equal(ids, filler)."
         )
 
 

@@ -26,6 +26,7 @@ from rankmeter._reading.frames import (
     from_polars,
     translate_query_errors,
 )
+from rankmeter._reading.ids import to_ids
 from rankmeter._reading.memory import PER_ROW, estimate_text_memory
 from rankmeter._reading.numbers import (
     count_rank_conflicts,
@@ -42,6 +43,7 @@ from rankmeter._reading.spark import (
     canonical_column_by_role,
     collect_rows,
     quote_name,
+    rows_of_lists,
     spark_frame_kind,
 )
 from rankmeter._reading.table import Origin, Table, format_few
@@ -281,6 +283,7 @@ def open_spark(
 ) -> Table:
     """Open rankings in Spark, and read only a few rows; see `read_rankings`."""
     source = describe_type(data)
+    data, columns, empty_users = rows_of_lists(data, columns)
     names = resolve_roles(_columns_without_values(data.columns, source), "rankings", columns)
     if not names.keys() & {"score", "rank"}:
         raise ColumnError(
@@ -307,7 +310,11 @@ def open_spark(
     else:
         examples = pl.DataFrame(schema={role: column.dtype for role, column in roles.items()})
     rows = Query(data, names, roles, order, source, bad_scores, n_conflicts)
-    empty = IdSeries(examples["user"].clear())
+    empty = IdSeries(
+        examples["user"].clear()
+        if empty_users is None
+        else to_ids(empty_users, "user", source, Counter()).cast(examples["user"].dtype)
+    )
     kind = spark_frame_kind(data, names)
     return Table(InSpark(examples, rows), rows.order, empty, Origin(source, kind=kind))
 

@@ -17,19 +17,21 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from rankmeter._reading.by_user import InFrame
-from rankmeter._reading.columns import Column, Columns, Side
+from rankmeter._reading.columns import Column, Columns, Side, resolve_roles
 from rankmeter._reading.files import is_parquet
 from rankmeter._reading.frames import describe_type, expand_home, from_polars
 from rankmeter._reading.numbers import missing_scores_error
 from rankmeter._reading.table import Kind, polars_errors, short_message
 from rankmeter.errors import (
     DataError,
+    DuplicateError,
     IdTypeError,
     InvalidValueError,
     NotEnoughMemoryError,
     RankmeterError,
     UsageError,
 )
+from rankmeter.errors._checks import counted
 
 _PER_ARRAY = 2**18  # values of a table that is sent
 
@@ -98,7 +100,82 @@ def from_spark(data: Any, side: Side) -> Columns:
         frame = collect_rows(data.select([quote_name(name) for name in names]), describe_type(data))
         return from_polars(frame, side).fetch(names)
 
-    return Columns(data.columns, fetch, describe_type(data))
+    return Columns(data.columns, fetch, describe_type(data), nested=_array_columns(data))
+
+
+def _array_columns(data: Any) -> frozenset[str]:
+    return frozenset(name for name, kind in data.dtypes if kind.startswith("array<"))
+
+
+class Rows(NamedTuple):
+    """A Spark DataFrame with a row for each item, and what is known of the lists it came from."""
+
+    data: Any
+    columns: Mapping[str, str] | None  # the role of each column, if it is known
+    empty_users: pl.Series | None = None  # users with an empty list
+
+
+def rows_of_lists(data: Any, columns: Mapping[str, str] | None) -> Rows:
+    """Make a row for each item of arrays of ids or structs, such as those of ALS; or no change.
+
+    Raises
+    ------
+    DataError
+        If a user has several lists, or none (null).
+    """
+    source, nested = describe_type(data), _array_columns(data)
+    if not nested:
+        return Rows(data, columns)
+    whole = Columns(data.columns, lambda _: {}, source, nested=nested)
+    names = resolve_roles(whole, "rankings", columns)
+    user, item = names["user"], names["item"]
+    if item not in nested:
+        return Rows(data, columns)
+    key, lists = quote_name(user), quote_name(item)
+    with _translate_query_errors(source):
+        (found,) = data.selectExpr(
+            f"count_if({lists} IS NULL) AS missing", f"count_if(size({lists}) = 0) AS empty",
+            f"count({key}) AS rows", f"count(DISTINCT {key}) AS users",
+        ).collect()  # fmt: skip
+    if found["missing"]:
+        raise DataError(
+            f"{source} has {counted(found['missing'], 'row')} without a list of items (null). "
+            "Write an empty array for a user without items."
+        )
+    if found["users"] < found["rows"]:
+        raise DuplicateError(
+            f"{source} has {counted(found['rows'], 'list')} of {counted(found['users'], 'user')}: "
+            "which list of a user comes first is not known. Merge them, or choose one."
+        )
+    empty = data.where(f"size({lists}) = 0").select(key)
+    empty_users = collect_rows(empty, source)[user] if found["empty"] else None
+    numbers = {role: name for role, name in names.items() if role in ("score", "rank")}
+    if apart := [name for name in numbers.values() if name not in nested]:
+        raise DataError(
+            f"{source} has a list of items in each row, but one value in {apart[0]!r}: each item "
+            "needs its number. Drop the column, or write a row for each item."
+        )
+    if numbers:
+        lists = f"arrays_zip({lists}, {', '.join(map(quote_name, numbers.values()))})"
+        fields = {"item": item, **numbers}
+    elif hasattr(element := data.schema[item].dataType.elementType, "fields"):
+        known = resolve_roles(
+            Columns(["user", *element.names], lambda _: {}, f"{item} of {source}"), "rankings", None
+        )
+        fields = {role: known[role] for role in ("item", "score", "rank") if role in known}
+    else:
+        fields = {}
+    rows = data.selectExpr(f"{key} AS `user`", f"posexplode({lists}) AS (`place`, `element`)")
+    parts = {role: f"element.{quote_name(name)}" for role, name in fields.items()}
+    parts.setdefault("item", "element")
+    if len(parts) == 1:
+        parts["rank"] = "place + 1"
+    label = {"user": user, **fields} if user not in fields.values() else {}
+    label = {role: label.get(role, item if role == "item" else role) for role in ("user", *parts)}
+    select = [
+        f"{sql} AS {quote_name(label[role])}" for role, sql in {"user": "user", **parts}.items()
+    ]
+    return Rows(rows.selectExpr(*select), label, empty_users)
 
 
 def open_in_spark(data: object) -> object:

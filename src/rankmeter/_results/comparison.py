@@ -52,6 +52,10 @@ class Comparison(Compared):
         Every choice behind the values.
     """
 
+    by_segment = UnavailableMethod(
+        "pass segments= to rm.compare, rm.compare(systems, truth, segments={user: segment})"
+    )
+
     plan: Plan
 
     @property
@@ -306,13 +310,18 @@ class Comparison(Compared):
         return charts.place_side_by_side(panes)
 
     @use_words_of_result
-    def report(self, path: str | Path) -> None:
+    def report(self, path: str | Path) -> Path:
         """Write a self-contained page that opens offline and can be read back.
 
         Parameters
         ----------
         path : str or Path
             An ``.html`` file.
+
+        Returns
+        -------
+        pathlib.Path
+            The path of the page.
 
         Raises
         ------
@@ -322,6 +331,7 @@ class Comparison(Compared):
         from rankmeter._results.page import write_page
 
         write_page(path, "comparison", lambda: page_content(self), self.to_dict)
+        return Path(path)
 
     def _plan_text(self) -> str:
         return self.plan.describe()

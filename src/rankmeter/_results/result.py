@@ -19,6 +19,7 @@ from rankmeter._results.tables import Table, escape_json
 from rankmeter._results.wording import to_json_value
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
+from rankmeter.errors._calls import answer_calls_of
 from rankmeter.errors._checks import USERS, Words, check_integer, check_text, use_words_of_result
 
 if TYPE_CHECKING:
@@ -117,6 +118,9 @@ class Result(ABC):
     show = UnavailableMethod("this kind of result is about no user, or is shown as it is")
     log = UnavailableMethod("it has no means to write")
     report = UnavailableMethod("only evaluations and comparisons write a page")
+
+    def __init_subclass__(cls) -> None:
+        answer_calls_of(cls)
 
     @property
     def words(self) -> Words:
@@ -292,3 +296,6 @@ def python_call(plan: Plan, function: str, data: str, **extra: Any) -> str:
 def check_digits(digits: int) -> int:
     """Check the option `digits` of tables for papers: an integer from 0 to 15."""
     return check_integer("digits", digits, least=0, most=15)
+
+
+answer_calls_of(Result)

@@ -19,6 +19,7 @@ from rankmeter._results.estimates import Estimate, estimate, macro_estimate, mea
 from rankmeter._statistics.vectors import moments
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
+from rankmeter.errors._calls import answers_calls
 from rankmeter.errors._checks import (
     check_integer,
     check_number,
@@ -112,6 +113,7 @@ def read_cluster_numbers(
     return code - 1
 
 
+@answers_calls
 def by_activity(
     train: object,
     *,
@@ -171,6 +173,7 @@ def by_activity(
     return frame
 
 
+@answers_calls
 def by_popularity(
     train: object, truth: object, *, bins: Bins = 4, columns: Mapping[str, str] | None = None
 ) -> Frame:

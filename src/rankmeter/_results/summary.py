@@ -297,7 +297,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         return charts.place_side_by_side(shares)
 
     @use_words_of_result
-    def report(self, path: str | Path, *, segments: object = None) -> None:
+    def report(self, path: str | Path, *, segments: object = None) -> Path:
         """Write a self-contained page that opens offline and can be read back.
 
         It has all means, how the values of the users are spread, the users with the worst and the
@@ -313,6 +313,11 @@ class Summary(Evaluated, Mapping[str, Estimate]):
             A label per user, or a frame with the columns ``user`` and ``segment``: also show the
             means within segments.
 
+        Returns
+        -------
+        pathlib.Path
+            The path of the page.
+
         Raises
         ------
         MissingDependencyError
@@ -327,14 +332,15 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         >>> result = rm.evaluate(lists, {user: {"a"} for user in lists}, "rr ndcg@2")
         >>> with TemporaryDirectory() as folder:
         ...     page = Path(folder, "report.html")
-        ...     result.report(page, segments={"ann": "new", "bob": "new", "cat": "old"})
-        ...     page.read_text("utf-8")[:15]
+        ...     written = result.report(page, segments={"ann": "new", "bob": "new", "cat": "old"})
+        ...     written.read_text("utf-8")[:15]
         '<!doctype html>'
         """
         from rankmeter._results.page import write_page
         from rankmeter._results.summary_page import page_content
 
         write_page(path, "summary", lambda: page_content(self, segments), self.to_dict)
+        return Path(path)
 
 
 def summarize(

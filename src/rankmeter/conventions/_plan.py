@@ -42,6 +42,7 @@ from rankmeter.conventions import (
     translate_name,
 )
 from rankmeter.errors import UnknownMetricError, UsageError
+from rankmeter.errors._calls import option_remedy
 from rankmeter.errors._checks import (
     USERS,
     Words,
@@ -202,8 +203,9 @@ class Plan(Setting):
                 matching.add((exact or matches)[0].label)
             else:
                 matching |= {e.label for e in matches}
-        if len(matching) == 1:
-            return next(e for e in self.metrics if e.label in matching)
+        found = [entry for entry in self.metrics if entry.label in matching]
+        if found and all(replace(entry, label=found[0].label) == found[0] for entry in found):
+            return found[0]  # the others are the same metric by another name
         labels = [entry.label for entry in self.metrics]
         if matching:
             one_of = " or ".join(repr(name) for name in labels if name in matching)
@@ -384,18 +386,6 @@ def _matches_entry(metric: Metric, entry: MetricPlan) -> bool:
     )
 
 
-_REMEDIES = {
-    ("k", "cutoff", "cutoffs", "n", "top_k", "top_n", "topk", "topn"): "a cutoff is part of the "
-    "metric string, such as ndcg@10, or ndcg@5,10,20 for several",
-    ("segments", "segment", "by_segment"): "for means within segments call "
-    "result.by_segment({user: segment}), or pass segments= to compare",
-    ("mask", "seen"): "leave items out with exclude= of evaluate_scores, Scores or update()",
-    ("n_candidates",): "pass candidates= to evaluate_ranks, Ranks or Scores, or n_items= for all",
-    ("threshold", "min_rating", "min_relevance"): "write relevant='>=4' for items rated at least 4",
-}
-"""What to do instead of options that rankmeter does not have."""
-
-
 def resolve_plan(
     metrics: str | Metric | Iterable[str | Metric],
     *,
@@ -432,9 +422,8 @@ def resolve_plan(
     named_values = replace_aliases(named_values)
     for name in named_values:
         if name not in CHOICES:
-            for names, remedy in _REMEDIES.items():
-                if name in names:
-                    raise UsageError(f"unknown option {name!r}: {remedy}")
+            if remedy := option_remedy(name):
+                raise UsageError(f"unknown option {name!r}: {remedy}")
             refuse_removed_options([name])
             raise unknown_word_error("option", name, CHOICES)
     refuse_inert_choices(named_values, data)

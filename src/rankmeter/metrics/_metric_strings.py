@@ -179,7 +179,7 @@ def parse_metrics(
     Returns
     -------
     tuple of Metric
-        In the order given, each once.
+        In the order given, each once; two names of one metric, ``ap`` and ``map``, are two.
 
     Raises
     ------
@@ -191,23 +191,26 @@ def parse_metrics(
         metrics = list(metrics)
     except Exception:  # noqa: BLE001 - not an iterable, or one that fails
         raise option_error("metrics", "metric strings such as 'ndcg@10'", metrics) from None
-    unique: dict[Metric, None] = {}
+    named: list[Metric] = []
     problems: list[UsageError] = []
     for entry in metrics:
         if isinstance(entry, Metric):
-            unique.setdefault(entry)
+            named.append(entry)
         elif isinstance(entry, str):
-            unique.update(dict.fromkeys(_read_names(entry, read or read_metric, problems)))
+            named += _read_names(entry, read or read_metric, problems)
         elif read_measure is not None and _is_ir_measures_object(entry):
-            unique.update(dict.fromkeys(_read_names(str(entry), read_measure, problems)))
+            named += _read_names(str(entry), read_measure, problems)
         else:
             problems.append(option_error("metrics", "metric strings such as 'ndcg@10'", entry))
     if problems:
         kind = type(problems[0]) if len({type(p) for p in problems}) == 1 else UsageError
         raise kind("; ".join(str(problem) for problem in problems))
-    if not unique:
+    if not named:
         raise UsageError("no metric given: name at least one, for example 'ndcg@10'")
-    return tuple(unique)
+    unique: dict[tuple[Metric, str], Metric] = {}
+    for metric in named:
+        unique.setdefault((metric, metric.label or str(metric)), metric)
+    return tuple(unique.values())
 
 
 def _is_ir_measures_object(metric: object) -> bool:

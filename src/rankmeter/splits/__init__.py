@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rankmeter._reading.read import Interactions
 from rankmeter.errors import DataError, UsageError
+from rankmeter.errors._calls import answers_calls
 from rankmeter.errors._checks import brief, check_choice, check_flag, check_fraction, check_integer
 from rankmeter.splits._chance import draw_random_bits
 from rankmeter.splits._clock import Clock, Unit, rounded_share
@@ -39,6 +40,7 @@ Over = Literal["users", "interactions"]
 """What is dealt to folds."""
 
 
+@answers_calls
 def leave_one_out(
     data: Any,
     *,
@@ -85,6 +87,7 @@ def leave_one_out(
     )
 
 
+@answers_calls
 def leave_k_out(
     data: Any,
     *,
@@ -162,6 +165,7 @@ def leave_k_out(
     return split_rows(read, test, method=method, cold_items=cold_items, counts=counts)
 
 
+@answers_calls
 def holdout(
     data: Any,
     *,
@@ -236,6 +240,7 @@ def holdout(
     return split_rows(read, test, method=method, cold_items=cold_items, counts=counts)
 
 
+@answers_calls
 def temporal(
     data: Any,
     *,
@@ -310,6 +315,7 @@ def temporal(
     return split_rows(read, test, method=method, cold_items=cold_items, cold_users=cold_users)
 
 
+@answers_calls
 def k_fold(
     data: Any,
     *,

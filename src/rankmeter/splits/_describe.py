@@ -15,6 +15,7 @@ from rankmeter._reading.read import read_interactions
 from rankmeter._results.result import Result
 from rankmeter._results.tables import Table
 from rankmeter.errors import DataError
+from rankmeter.errors._calls import answers_calls
 from rankmeter.errors._checks import counted
 from rankmeter.splits._clock import Clock
 from rankmeter.splits._split import html_table, html_title
@@ -185,6 +186,7 @@ class Description(Result):
 _COLUMNS = ("mean", "min", "25 %", "median", "75 %", "90 %", "99 %", "max")
 
 
+@answers_calls
 def describe(data: Any, *, columns: dict[str, str] | None = None) -> Description:
     """Describe interactions: size, density, distribution, ratings, times, repeats.
 
