@@ -253,12 +253,9 @@ def _bin_edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -
 
 
 def _span_text(values: FloatArray) -> str:
-    low, high = values.min(), values.max()
-    return _edge_text(low) if low == high else f"{_edge_text(low)}–{_edge_text(high)}"
-
-
-def _edge_text(value: float) -> str:
-    return exact_text(value) if value.is_integer() else f"{value:.4g}"
+    ends = (float(values.min()), float(values.max()))
+    texts = (exact_text(end) if end.is_integer() else f"{end:.4g}" for end in ends)
+    return "–".join(dict.fromkeys(texts))
 
 
 Parts = Mapping[str | None, Mapping[str, Estimate]]

@@ -22,6 +22,7 @@ from rankmeter._statistics.intervals import (
 )
 from rankmeter._statistics.vectors import (
     Floats,
+    all_signs,
     finite_pair,
     finite_table,
     flip_coins,
@@ -209,8 +210,8 @@ def exact_p_value(a: Floats, b: Floats) -> float:
     grid, _ = _round_to_grid(np.concatenate([a[changed], b[changed]])[:, None])
     differences = grid[:n, 0] - grid[n:, 0]
     # Searching for sorted values is faster.
-    sums = np.sort(_sums_of_all_sign_choices(differences[: n // 2]))
-    other_sums = np.sort(_sums_of_all_sign_choices(differences[n // 2 :]))
+    sums = np.sort(all_signs(n // 2) @ differences[: n // 2])
+    other_sums = np.sort(all_signs(n - n // 2) @ differences[n // 2 :])
     reach = abs(float(differences.sum())) - _rounding_tolerance(n, 1.0, 1.0)
     if reach <= 0.0:
         return 1.0
@@ -290,14 +291,6 @@ def _round_to_grid(values: Floats) -> tuple[Floats, Floats]:
 def _rounding_tolerance(n: int, *units: float) -> float:
     """Largest error of a sum of n differences and of the observed sum, by rounding to the grid."""
     return n * float(sum(units))
-
-
-def _sums_of_all_sign_choices(values: Floats) -> Floats:
-    """Sums of all choices of signs."""
-    sums = np.zeros(1)
-    for value in values:
-        sums = np.concatenate([sums + value, sums - value])
-    return sums
 
 
 WILCOXON_CAUTION = (
