@@ -68,7 +68,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "undefined": ("zero",),
     "aggregate": ("sum", "median"),
 }
-"""Options and their values, besides `duplicates`, which needs repeated items."""
+"""Options and their values, besides those that need certain rows."""
 OF_MATRICES = {"relevant", "ties", "depth", "scope", "retrieved", "undefined", "aggregate"}
 """Options of functions of scores."""
 Row = tuple[str, str, float]
@@ -101,9 +101,13 @@ class Doors:
         names = ids(draw, draw.randint(2, 7))
         shared = draw.random() < 0.3  # users and items have the same ids
         users = draw.sample(names, min(len(names), draw.randint(1, 5))) if shared else ids(draw, 3)
+        complete = draw.random() < 0.2  # users by number who have all items, as in a matrix
+        if complete:
+            users = [str(number) for number in range(draw.randint(1, 3))]
         listed, options = draw.random() < 0.35, {}
         for name, values in OPTIONS.items():
-            if draw.random() < 0.22:
+            fits = not complete or (name in OF_MATRICES and name != "scope")
+            if fits and draw.random() < 0.22:
                 options[name] = draw.choice(values)
         if listed:
             options.pop("retrieved", None)
@@ -112,11 +116,29 @@ class Doors:
         spans = options.get("ties") in SPANS
         if options.get("ties") == "expected":  # it has no order, so nothing is below a depth
             options.pop("depth", None)
-        repeated = not spans and draw.random() < 0.2
+        repeated = not (spans or complete) and draw.random() < 0.2
         if repeated:
             options["duplicates"] = draw.choice(["best", "first"])
         rankings = _rankings(draw, users, names, listed=listed, repeated=repeated)
-        truth = _truth(draw, users, names, zero=options.get("relevant") != "any")
+        if complete:
+            rankings = tuple(
+                (user, item, -float(place) if listed else draw.choice([2.0, 0.5, -1.0]))
+                for user in users
+                for place, item in enumerate(draw.sample(names, len(names)), 1)
+            )
+        truth = _truth(draw, users, names, every=options.get("relevant") == "any")
+        if complete:  # each has something that is judged
+            known = {user for user, *_ in truth}
+            truth += tuple((user, names[0], 1.0) for user in users if user not in known)
+        if not (listed or complete) and draw.random() < 0.1:
+            options["bad_scores"] = draw.choice(["drop", "worst"])
+            rankings = tuple(
+                (user, item, draw.choice([score, math.nan])) for user, item, score in rankings
+            )
+        if not complete and draw.random() < 0.1:
+            options["judgements"] = draw.choice(["max", "last", "sum"])
+            again = draw.sample(truth, draw.randint(0, len(truth)))
+            truth += tuple((user, item, gain + 1.0) for user, item, gain in again)
         kinds = [*(COUNTED if options.get("ties") in SPANS[1:] else METRICS)]
         if _has_lists(options, truth) and draw.random() < 0.3:
             kinds = [*LISTS]
@@ -227,9 +249,10 @@ def _numbered(rows: tuple[Row, ...]) -> tuple[Row, ...]:
     return tuple(found)
 
 
-def _truth(draw: Random, users: list[str], names: list[str], *, zero: bool) -> tuple[Row, ...]:
+def _truth(draw: Random, users: list[str], names: list[str], *, every: bool) -> tuple[Row, ...]:
     binary = draw.random() < 0.4
-    gains = [1.0] if binary else [0.0] * zero + [1.0, 2.0, 3.0]
+    low = [] if every else draw.choice([[0.0], [0.0], [0.0, -1.0]])
+    gains = [1.0] if binary else [*low, 1.0, 2.0, 3.0]
     return tuple(
         (user, item, draw.choice(gains))
         for user in users
@@ -252,7 +275,7 @@ def values_of(case: Case, name: str, k: int | None) -> dict[str, float]:
         rows = [row[1:] for row in case.rankings if row[0] == user]
         if not rows and user not in case.empty[0] and options.get("missing") == "skip":
             continue
-        judged = {item: gain for one, item, gain in case.truth if one == user}
+        judged = judgments_of(user, case.truth, options.get("judgements", "last"))
         orders, gains = ranked_by(user, rows, judged, options, listed=case.listed)
         values = [reference.value(function, ranking, gains, k, **more) for ranking in orders]
         value = math.fsum(values) / len(values)
@@ -261,6 +284,17 @@ def values_of(case: Case, name: str, k: int | None) -> dict[str, float]:
                 continue
             value = 0.0
         found[user] = value
+    return found
+
+
+def judgments_of(user: str, truth: tuple[Row, ...], rule: str) -> dict[str, float]:
+    """The gains of the items of a user, those of repeated judgments by a rule."""
+    found: dict[str, float] = {}
+    for one, item, gain in truth:
+        if one == user:
+            before = found.get(item)
+            rules = {"last": gain, "max": max(gain, before or gain), "sum": gain + (before or 0.0)}
+            found[item] = gain if before is None else rules[rule]
     return found
 
 
@@ -286,7 +320,7 @@ def _train(truth: tuple[Row, ...]) -> dict[str, dict[str, float]]:
 
 def _has_lists(options: dict[str, Any], truth: tuple[Row, ...]) -> bool:
     """Whether the lists do not depend on what is judged, and there are training data."""
-    simple = not options.keys() & {"scope", "pool", "retrieved", "duplicates"}
+    simple = not options.keys() & {"scope", "pool", "retrieved", "duplicates", "judgements"}
     return simple and options.get("ties") not in SPANS and bool(_train(truth))
 
 
@@ -297,8 +331,11 @@ def ranked_by(
     relevant = options.get("relevant", ">0")
     least = {">0": 5e-324, ">=2": 2.0, ">1": 1.0 + 2**-52, 2: 2.0, "any": 0.0}[relevant]
     gains = {item: gain for item, gain in judged.items() if gain >= least}
+    if options.get("bad_scores") == "drop":
+        rows = [row for row in rows if not math.isnan(row[1])]
+    rows = [(item, -math.inf if math.isnan(score) else score) for item, score in rows]
     if options.get("pool") == "judged":
-        rows = [row for row in rows if row[0] in judged]
+        rows = [row for row in rows if judged.get(row[0], -1.0) >= 0.0]
     if options.get("exclude") == "self":
         rows = [row for row in rows if row[0] != user]
     ties = options.get("ties", "item")
@@ -327,7 +364,9 @@ def ranked_by(
     kept = {item for item, _ in items}
     if scope == "appended":
         left = options.get("exclude") == "self"
-        missing = [(i, -math.inf) for i in judged if i not in kept and not (left and i == user)]
+        pooled = options.get("pool") == "judged"
+        absent = [i for i in judged if i not in kept and not (left and i == user)]
+        missing = [(i, -math.inf) for i in absent if not pooled or judged[i] >= 0.0]
         known = {item: item in gains for item, _ in missing}
         first = {item: place for place, (item, _) in enumerate(missing)}
         items += _sorted(
@@ -337,7 +376,12 @@ def ranked_by(
         )
     if ties != "expected":
         return [[item for item, _ in items]], gains
-    groups = [[i for i, _ in one] for _, one in itertools.groupby(items, key=lambda row: row[1])]
+    last = len(rows) if scope == "appended" else None  # those appended are no tie of the others
+    groups = [
+        [item for item, _ in one]
+        for part in (items[:last], items[last:] if last is not None else [])
+        for _, one in itertools.groupby(part, key=lambda row: row[1])
+    ]
     orders = itertools.product(*(itertools.permutations(group) for group in groups))
     return [[item for group in one for item in group] for one in orders], gains
 
@@ -543,9 +587,12 @@ def forms(case: Case, side: int) -> list[str]:
         if case.whole and all(int(user) >= 0 for user, *_ in rows) and not case.empty[side]:
             users = {int(user) for user, *_ in rows}
             ways += ["plain lists"] * (users == {*range(len(users))})
-    if side or not (case.listed or "duplicates" in options):
+    repeated = "judgements" if side else "duplicates"
+    if (side or not case.listed) and repeated not in options:
         ways += NUMBERED
         ways += ["Scores"] * (side == 0 and options.get("ties") != "input" and not case.empty[0])
+    if side == 0 and "bad_scores" in options:
+        ways = [way for way in ways if way not in ("json", "trec", "Scores")]
     return ways
 
 
