@@ -376,7 +376,7 @@ def ranked_by(
         )
     if ties != "expected":
         return [[item for item, _ in items]], gains
-    last = len(rows) if scope == "appended" else None  # those appended are no tie of the others
+    last = len(rows) if scope == "appended" else None  # appended items are not tied with the others
     groups = [
         [item for item, _ in one]
         for part in (items[:last], items[last:] if last is not None else [])
@@ -629,7 +629,7 @@ def calls(case: Case) -> list[str]:
         and users[0] == users[1]
         and not any(case.empty)
         and options.get("ties", "item") not in ("input", "text", "text-descending")
-        and options.get("relevant") != "any"  # a label of 0 is none
+        and options.get("relevant") != "any"  # a label of 0 does not judge
         and {row[:2] for row in case.truth} <= {row[:2] for row in case.rankings}
         and "scope" not in options
     ):

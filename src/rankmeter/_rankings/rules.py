@@ -302,7 +302,7 @@ class _Rules:
             nth = np.arange(order.size) - np.searchsorted(gap_user, gap_user)
             is_above = self.gaps.value[order] - nth <= depth
             value += np.bincount(gap_user[is_above], minlength=users.size)
-        # The items of these marks decide nothing, and their rows are none of the rankings.
+        # Their items decide nothing, and their rows are not those of any ranking.
         ids = self.judged.items if self.judged.code.size else self.judged.codes.users
         row, zeros = self.ranking.end + users, np.zeros(users.size, dtype=np.int64)
         ends = Marks(users, np.zeros(users.size), row, value + 1, ids, zeros)
