@@ -343,15 +343,15 @@ def ranked_by(
         item: item in gains and (options.get("retrieved") != "positive" or score > 0)
         for item, score in rows
     }
-    places = {row: place for place, row in reversed([*enumerate(rows)])}
+    rows = [(*row, place) for place, row in enumerate(rows)]
 
     def key(row: Any) -> Any:
-        return 0 if listed else _tie_key(ties, row[0], places[row], hit=hit[row[0]])
+        return 0 if listed else _tie_key(ties, row[0], row[2], hit=hit[row[0]])
 
     rows = _sorted(rows, key, descending=ties.endswith("-descending") and not listed)
     seen: set[str] = set()
     items: list[Any] = []
-    for number, (item, score) in enumerate(rows):
+    for number, (item, score, _) in enumerate(rows):
         if item in seen and options.get("duplicates") == "best":
             continue
         lost = item in seen or (options.get("retrieved") == "positive" and not score > 0)
