@@ -121,6 +121,7 @@ class Kept(Rows):
         # There is room for the rows of the user itself, but of those with given ranks for one.
         is_own = are_self_items(frame["user"], frame["item"])
         lost = ~np.isin(first.row_numbers, top.row_numbers)
+        is_own &= ~np.isin(code, code[is_own & ~lost])  # where one stays, the others repeat it
         n_gone = np.bincount(code[lost & ~is_own], minlength=self.n_users)
         if self.order == "rank":
             n_gone += np.maximum(np.bincount(code[lost & is_own], minlength=self.n_users) - 1, 0)
