@@ -1087,12 +1087,12 @@ def curve_of(table):
 
 def each_by_t(curve, tolerance):
     """The smallest k that a t test of its own calls good enough, whatever the longer ones are."""
-    part, pairs = curve.frame, curve._losses_by_k("")
-    first, best = curve._best_k_and_mean(part)
+    ((_, means),), pairs = curve._means_by_system(), curve._losses_by_k("")
+    first = curves.best_cutoffs(means, increasing=True)[0]
     good = [
         k
-        for k, mean in part.select("k", "mean").rows()
-        if curve._gap_to_tolerated_mean(mean, best, tolerance)
+        for k, mean in means.items()
+        if curve._gap_to_tolerated_mean(mean, means[first], tolerance)
         >= t_quantile(1 - LEVEL, pairs[k]["df"])
         * curves._se_of_scaled_difference(pairs[k], 1 - tolerance)
     ]

@@ -162,6 +162,37 @@ def _(n):
     return lambda: rm.evaluate(FOLDER / f"{n}.a.csv", truth, "ndcg@10", engine="disk")
 
 
+@case("items of one user: show")
+def _(n):
+    result = rm.evaluate({1: range(n)}, {1: range(0, n, 7)}, "ndcg@10 ap")
+    return lambda: result.show(1)
+
+
+@case("items that are appended")
+def _(n):
+    run = {u: range(10) for u in range(n // 10)}
+    truth = {u: range(5, 15) for u in range(n // 10)}
+    return lambda: rm.evaluate(run, truth, "ndcg@10 ap", scope="appended")
+
+
+@case("items of one user that are appended")
+def _(n):
+    return lambda: rm.evaluate({1: [0]}, {1: range(n)}, "ndcg@10 ap", scope="appended")
+
+
+@case("batches of an accumulator, compute after each", 2**6)
+def _(n):
+    scores, target = np.random.default_rng(1).random((8, 50)), np.zeros(8, np.int64)
+
+    def steps():
+        batches = rm.accumulator("mrr ndcg@10")
+        for _ in range(n):
+            batches.update(scores=scores, target=target)
+            batches.compute()
+
+    return steps
+
+
 @case("parts of one document")
 def _(n):
     parts = [f"d#{i}" for i in range(n)]
@@ -209,6 +240,13 @@ def _(n):
     systems = {f"s{i}": of_users(5_000, 5, i)[0] for i in range(n)}
     truth = of_users(5_000, 5)[1]
     return lambda: rm.compare(systems, truth, "rr", baseline="s0", test="t", correction="holm")
+
+
+@case("pairs of systems, 100 systems at most", 2**6)
+def _(n):
+    scores = np.random.default_rng(1).random((128, 500))
+    systems = {f"s{i}": dict(enumerate(scores[i].tolist())) for i in range(math.isqrt(2 * n) + 1)}
+    return lambda: rm.compare_values(systems)
 
 
 def cutoffs(n):

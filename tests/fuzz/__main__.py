@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fuzz import harness, invariance, readers, writers
 
-FUZZERS = [*(f"readers.{form}" for form in readers.FORMS), "api", "calls", "invariance"]
+FUZZERS = [*(f"readers.{form}" for form in readers.FORMS), "api", "calls", "invariance", "doors"]
 NAMES = [*FUZZERS, *(f"rows.{form}" for form in readers.FORMS), "threads", "writers"]
 
 

@@ -14,7 +14,7 @@ import scipy.sparse
 
 import rankmeter as rm
 import reference
-from fuzz import calls, harness, invariance, judge, readers, writers
+from fuzz import calls, doors, harness, invariance, judge, readers, writers
 
 pytestmark = pytest.mark.once
 
@@ -31,6 +31,7 @@ INPUTS = {
     "api": 120,
     "calls": 150,
     "invariance": 7,
+    "doors": 150,
 }
 """How many inputs of each fuzzer: some seconds each."""
 
@@ -170,6 +171,29 @@ def test_a_failing_input_becomes_small():
     case = readers.Case("csv", "truth", b"a,b\nc,d\nx,y\n", {}, ("rr",), damaged=True)
     files.check = lambda case, stage: _fail() if b"x" in case.content else "fine"
     assert harness.smaller(files, case, "wrong").content == b"x"
+
+
+@pytest.mark.parametrize("fault", ["value", "mean", "refusal"])
+def test_a_door_that_gives_something_else_is_found(fault, monkeypatch):
+    fuzzer = doors.fuzzer("")
+    case = fuzzer.make(Random("0 1"))
+    assert fuzzer.check(case, print).startswith("accepted")
+    measured = doors.measured
+
+    def faulty(case, door, home):
+        if fault == "refusal":
+            raise rm.errors.DataError("no")
+        for label, mean, values in measured(case, door, home):
+            wrong = values and dict.fromkeys(values, 7.0)
+            yield label, mean + (fault == "mean"), wrong if fault == "value" else values
+
+    monkeypatch.setattr(doors, "measured", faulty)
+    kinds = {"refusal": "DataError where nothing is wrong"}
+    with pytest.raises(harness.Failure, match=kinds.get(fault, f"another {fault}")):
+        fuzzer.check(case, print)
+    small = harness.smaller(fuzzer, case, kinds.get(fault, f"another {fault}"))
+    assert len(small.doors) == len(small.metrics) == len(small.rankings) == 1
+    assert b"evaluate" in fuzzer.show(small) or small.doors[0][2].encode() in fuzzer.show(small)
 
 
 # -- the judge is right -----------------------------------------------------------------------

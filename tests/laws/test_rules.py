@@ -181,6 +181,60 @@ def test_a_cut_looks_at_given_ranks_and_lists_are_cut_before_items_are_appended(
     assert shown.to_polars()["item"].to_list() == ["a", "b", "c", "d"]
 
 
+@pytest.mark.parametrize("exclude", ["none", "self"])
+@pytest.mark.parametrize("scope", ["all", "appended"])
+def test_given_ranks_move_up_where_only_judged_items_hold_ranks(exclude, scope):
+    lists = {"u": ["x", "a", "u", "y", "b", "c"], "v": ["v", "x", "c"], "w": ["x"]}
+    triples = [(u, i, n) for u, some in lists.items() for n, i in enumerate(some, 1)]
+    frame = pl.DataFrame(triples, ["user", "item", "rank"], orient="row")
+    truth = {"u": {"a": 0, "b": 2, "c": 1, "u": 1}, "v": {"c": 1, "d": 1}, "w": {"a": 1}}
+    choices = {"pool": "judged", "exclude": exclude, "scope": scope}
+    for depth in (None, 1, 2, 3):
+        asked = (truth, ["rr", "ndcg", "n_ranked", "list_length@9"])
+        wanted = rm.evaluate(lists, *asked, depth=depth, **choices).per_user
+        assert rm.evaluate(frame, *asked, depth=depth, **choices).per_user.equals(wanted), depth
+
+
+@pytest.mark.parametrize("exclude", ["none", "self"])
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_given_ranks_move_up_where_repeated_items_are_left_out(tmp_path, exclude, engine):
+    lists = {"u": ["x", "a", "x", "u", "a", "b", "u", "c"], "v": ["v", "x", "x", "c"]}
+    triples = [(u, i, n) for u, some in lists.items() for n, i in enumerate(some, 1)]
+    frame = pl.DataFrame(triples, ["user", "item", "rank"], orient="row")
+    frame.write_csv(tmp_path / "ranks.csv")
+    frame.drop("rank").write_csv(tmp_path / "lists.csv")
+    truth = {"u": {"a": 0, "b": 2, "c": 1, "u": 1}, "v": {"c": 1, "d": 1}}
+    for rule in ("best", "first"):
+        for depth in (None, 1, 2, 3, 5):
+            choices = {"duplicates": rule, "exclude": exclude, "depth": depth}
+            asked = (truth, ["rr", "ndcg", "n_ranked"])
+            wanted = rm.evaluate(tmp_path / "lists.csv", *asked, **choices).per_user
+            found = rm.evaluate(tmp_path / "ranks.csv", *asked, engine=engine, **choices).per_user
+            assert found.equals(wanted), choices
+
+
+@pytest.mark.parametrize("column", ["rank", "score"])
+def test_lists_on_disk_have_no_room_for_a_user_who_is_a_repeated_item(tmp_path, column):
+    rows = {"user": ["b"] * 3, "item": ["b", "b", "a"], column: [1, 2, 3]}
+    pl.DataFrame(rows).with_columns(pl.col(column) * (1 if column == "rank" else -1)).write_csv(
+        tmp_path / "run.csv"
+    )
+    asked = (tmp_path / "run.csv", {"b": ["a"]}, "list_length@2")
+    assert rm.evaluate(*asked, duplicates="best")["list_length@2"].mean == 2
+    with pytest.raises(rm.errors.UsageError, match="repeats an item"):
+        rm.evaluate(*asked, duplicates="best", engine="disk")
+
+
+@pytest.mark.parametrize("truth", [{"b": ["y"]}, {"a": [], "b": []}])
+def test_a_cut_of_given_ranks_on_disk_needs_no_item_for_each_user(tmp_path, truth):
+    rows = {"user": ["a", "a", "b", "c"], "item": ["x", "y", "x", "x"], "rank": [1, 2, 1, 1]}
+    pl.DataFrame(rows).write_csv(tmp_path / "ranks.csv")
+    choices = {"depth": 1, "no_overlap": "allow", "undefined": "zero"}
+    asked = (tmp_path / "ranks.csv", truth, ["recall", "n_ranked"])
+    wanted = rm.evaluate(*asked, engine="memory", **choices).per_user
+    assert rm.evaluate(*asked, engine="disk", **choices).per_user.equals(wanted)
+
+
 @pytest.mark.parametrize("ties", ["item", "input", "text-descending"])
 def test_dictionaries_and_trec_files_with_rules_do_not_become_rows(tmp_path, monkeypatch, ties):
     run = {"a": {"b": 2.0, "a": 2.0, "c": 2.0}, "b": {"a": 1.0, "c": 1.0}}

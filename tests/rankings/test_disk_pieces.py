@@ -117,7 +117,7 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
         for blocks in (1, 3):
             run = Memory(blocks).open(judged, sifted).run
             if isinstance(wanted, DataError):
-                with pytest.raises(DataError, match=r"leaves out more items above rank"):
+                with pytest.raises(DataError, match=r"more items are left out above rank"):
                     run(plan)
             else:
                 assert_same(run(plan)[""], wanted)

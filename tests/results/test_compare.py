@@ -12,7 +12,7 @@ import pytest
 
 import cases
 import rankmeter as rm
-from rankmeter._results.curves import _longest_best_k
+from rankmeter._results.curves import best_cutoffs
 from rankmeter.errors import ColumnError, DataError, RankmeterWarning, UsageError
 
 # Reference page c.3: the values of twelve users under three systems.
@@ -547,10 +547,10 @@ class TestCurves:
         values[:, 3] -= 1e-16 * np.arange(40)
         means = {k: float(x.mean()) for k, x in enumerate(values.T, 1)}
         assert means[4] < means[3]
-        assert _longest_best_k(means, increasing=True) == 4
-        assert _longest_best_k({k: -m for k, m in means.items()}, increasing=False) == 4
-        assert _longest_best_k({1: math.nan, 2: 0.5, 3: 0.4}, increasing=True) == 2
-        assert _longest_best_k({1: math.nan, 2: math.nan}, increasing=True) == 2
+        assert best_cutoffs(means, increasing=True) == [3, 4]
+        assert best_cutoffs({k: -m for k, m in means.items()}, increasing=False) == [3, 4]
+        assert best_cutoffs({1: math.nan, 2: 0.5, 3: 0.4}, increasing=True) == [2]
+        assert best_cutoffs({1: math.nan, 2: math.nan}, increasing=True) == [1, 2]
 
     @pytest.mark.parametrize("n", [60, 200])
     def test_ranks_that_are_alike_need_the_whole_list(self, n):

@@ -13,9 +13,8 @@ from test_statistics_stepdown import compared
 
 import rankmeter as rm
 from rankmeter._results.differences import Heterogeneity, segment_notes
-from rankmeter._statistics.heterogeneity import heterogeneity_test
 from rankmeter._statistics.intervals import spread_of_mean
-from rankmeter._statistics.paired_tests import randomization_tests
+from rankmeter._statistics.paired_tests import heterogeneity_test, randomization_tests
 from rankmeter._statistics.power import minimum_detectable_share
 from rankmeter._statistics.step_down import Hypotheses, step_down_test
 

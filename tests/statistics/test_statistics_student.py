@@ -109,7 +109,7 @@ def test_out_of_range_is_refused(p, df):
 def test_a_t_interval_does_not_import_scipy():
     program = (
         "import sys; import numpy as np\n"
-        "from rankmeter._statistics import heterogeneity, power, runs\n"
+        "from rankmeter._statistics import power, runs\n"
         "from rankmeter._statistics.intervals import spread_of_mean, student_interval\n"
         "from rankmeter._statistics.paired_tests import paired_t_test\n"
         "from rankmeter._statistics.step_down import adjust_p_values\n"

@@ -17,8 +17,8 @@ from statsmodels.stats.weightstats import ttost_paired
 
 import rankmeter as rm
 from mean_intervals import wilson_interval
-from rankmeter._statistics.heterogeneity import heterogeneity_test
 from rankmeter._statistics.intervals import spread_of_mean
+from rankmeter._statistics.paired_tests import heterogeneity_test
 from rankmeter._statistics.power import minimum_detectable_effect
 from rankmeter._statistics.runs import margin_tests
 from rankmeter._statistics.step_down import adjust_p_values

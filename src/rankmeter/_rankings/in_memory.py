@@ -118,13 +118,14 @@ class Kept(Rows):
         groups = Groups.of(code, self.n_users)
         first = Candidates.of(frame, code, groups, self.order, self.score_type)
         top = leave_out(first, removed)
-        # The rows of the user itself leave no room, but for the second of those with given ranks.
+        # There is room for the rows of the user itself, but of those with given ranks for one.
         is_own = are_self_items(frame["user"], frame["item"])
-        lost = ~np.isin(first.row_numbers, top.row_numbers) & (
-            is_own if self.order == "rank" else ~is_own
-        )
-        n_gone = np.bincount(code[lost], minlength=1)
-        if n_gone.max() > (self.order == "rank"):
+        lost = ~np.isin(first.row_numbers, top.row_numbers)
+        is_own &= ~np.isin(code, code[is_own & ~lost])  # where one stays, the others repeat it
+        n_gone = np.bincount(code[lost & ~is_own], minlength=self.n_users)
+        if self.order == "rank":
+            n_gone += np.maximum(np.bincount(code[lost & is_own], minlength=self.n_users) - 1, 0)
+        if n_gone.any():
             user = self.codes.users.to_series()[int(n_gone.argmax())]
             raise UsageError(
                 f"list metrics: {self.source} repeats an item of user {user!r}, and "

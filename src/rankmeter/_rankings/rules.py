@@ -6,6 +6,7 @@ subtracted, those that it appends are added. So no rule is needed to count a ran
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import NamedTuple, Protocol, cast
 
@@ -87,6 +88,7 @@ def count_candidates(
     refused = Refused() if worse is None else rules.resolve_repeated_rows(worse, notes)
     if choices.exclude == "self":
         rules.leave_out_self_items(ranking.self_items(), notes)
+    rules.close_gaps_in_given_ranks()
     if choices.pool == "judged":
         rules.keep_judged_items()
     ideals, n_found = rules.find_ideals(), rules.marks.user.size
@@ -146,7 +148,7 @@ class _Rules:
         return Refused()
 
     def leave_out_self_items(self, rows: Marks, notes: dict[str, int]) -> None:
-        """Remove `rows`, whose items equal their users; worse given ranks decrease by 1 each."""
+        """Remove `rows`, whose items equal their users."""
         for worse in self.removed:
             rows = rows.only(~np.isin(rows.row, worse.row))
         if rows.row.size:
@@ -159,13 +161,18 @@ class _Rules:
             marks.only(~self.is_own[marks.position]) for marks in (self.marks, self.holders)
         )
         self.removed.append(rows)
-        if self.ranking.order == "rank" and rows.row.size:
-            self.gaps = rows
-            self._refuse_dense_ranks(rows)
-            self.marks, self.holders = (
-                replace(marks, value=_close_gaps(marks.user, marks.value, rows))
-                for marks in (self.marks, self.holders)
-            )
+
+    def close_gaps_in_given_ranks(self) -> None:
+        """Decrease each given rank by the number of removed rows above it."""
+        if self.ranking.order != "rank" or not any(rows.row.size for rows in self.removed):
+            return
+        first, *others = self.removed
+        self.gaps = functools.reduce(Marks.followed_by, others, first)
+        self._refuse_dense_ranks(self.gaps)
+        self.marks, self.holders = (
+            replace(marks, value=_close_gaps(marks.user, marks.value, self.gaps))
+            for marks in (self.marks, self.holders)
+        )
 
     def _refuse_dense_ranks(self, rows: Marks) -> None:
         """Refuse ranks that would become less than 1, such as 2 below two items of rank 1."""
@@ -173,10 +180,12 @@ class _Rules:
         if wrong.size:
             first = int(wrong[0])
             user = self.judged.codes.users.to_series()[int(self.holders.user[first])]
+            names = ["exclude='self'"] * (self.judged.choices.exclude == "self")
+            names += ["duplicates='best'"] * (self.judged.choices.duplicates == "best")
             raise DataError(
-                f"exclude='self' leaves out more items above rank {self.holders.value[first]:g} of "
-                f"user {brief(user)} than there are ranks above it. Pass ranks that count tied "
-                "items, such as 1, 1, 3 instead of 1, 1, 2"
+                f"{' and '.join(names)}: more items are left out above rank "
+                f"{self.holders.value[first]:g} of user {brief(user)} than there are ranks above "
+                "it. Pass ranks that count tied items, such as 1, 1, 3 instead of 1, 1, 2"
             )
 
     def keep_judged_items(self) -> None:
@@ -184,6 +193,12 @@ class _Rules:
         self.marks, self.candidates = (
             marks.only(marks.gain >= 0) for marks in (self.marks, self.holders)
         )
+        if self.ranking.order == "rank":  # only these hold ranks, so they move up
+            rows = self.candidates
+            self.marks, self.candidates = (
+                replace(marks, value=self._count_rows(rows, marks).above.astype(np.float64) + 1.0)
+                for marks in (self.marks, rows)
+            )
 
     def find_ideals(self) -> tuple[Hits, Hits]:
         """The perfect rankings of the judged items that can be found, as `scope` says.
@@ -287,7 +302,10 @@ class _Rules:
             nth = np.arange(order.size) - np.searchsorted(gap_user, gap_user)
             is_above = self.gaps.value[order] - nth <= depth
             value += np.bincount(gap_user[is_above], minlength=users.size)
-        ends = Marks(users, np.zeros(users.size), users, value + 1, self.judged.items, users)
+        # Their items decide nothing, and their rows are not those of any ranking.
+        ids = self.judged.items if self.judged.code.size else self.judged.codes.users
+        row, zeros = self.ranking.end + users, np.zeros(users.size, dtype=np.int64)
+        ends = Marks(users, np.zeros(users.size), row, value + 1, ids, zeros)
         if self.candidates is not None:
             return np.minimum(self._count_rows(self.candidates, ends).above, depth)
         n_left = self.ranking.tally(ends, "expected").above

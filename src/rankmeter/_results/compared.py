@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -48,6 +48,8 @@ from rankmeter._results.wording import (
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import spell_out_hidden_characters, to_one_line
 from rankmeter.errors._checks import counted, reword, unknown_word_error, use_words_of_result
+
+T = TypeVar("T", Difference, Heterogeneity)
 
 
 def letters_by_system(systems: Sequence[str]) -> dict[str, str]:
@@ -400,20 +402,19 @@ class Compared(Logged):
 def differing_segments_clause(result: Compared, d: Difference) -> str:
     """Clause on segments with a different answer, seen from the system that is not the baseline."""
     d = difference_seen_from(d, d.b) if d.a == result.baseline else d
-    pair = {d.a, d.b}
-    within = [
-        difference_seen_from(other, d.a)
-        for other in result.differences
-        if other.segment and other.metric == d.metric and {other.a, other.b} == pair
-    ]
+    pairs = _of_same_pair(result.differences, d)
+    within = [difference_seen_from(part, d.a) for part in pairs if part.segment]
     return segments_clause(d, within, heterogeneity_p_value(result, d))
 
 
 def heterogeneity_p_value(result: Compared, d: Difference) -> float:
     """The p-value of the test that a difference is equal in all segments; NaN if not tested."""
-    pair = {d.a, d.b}
-    p_values = (h.p for h in result.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair)
-    return next(p_values, math.nan)
+    return next((test.p for test in _of_same_pair(result.heterogeneity, d)), math.nan)
+
+
+def _of_same_pair(found: Iterable[T], d: Difference) -> Iterator[T]:
+    """Those of the same metric and systems, in any order of the systems."""
+    return (x for x in found if x.metric == d.metric and {x.a, x.b} == {d.a, d.b})
 
 
 def _difference_notes(result: Compared) -> list[str]:

@@ -20,7 +20,7 @@ from rankmeter._results.notes import Facts, evaluation_facts, notes_on_means
 from rankmeter._results.result import Result
 from rankmeter._results.segments import read_cluster_numbers
 from rankmeter._results.tables import Table
-from rankmeter._results.wording import interval_text, level_text, number_text
+from rankmeter._results.wording import group_by_key, interval_text, level_text, number_text
 from rankmeter._statistics.intervals import (
     covariance_of_means,
     largest_change,
@@ -71,7 +71,10 @@ class Curve(Result):
 
     def best_k(self) -> dict[str, int]:
         """For each system the k of the best mean; the smallest of equals."""
-        return {name: self._best_k_and_mean(part)[0] for name, part in self._points_by_system()}
+        return {
+            name: best_cutoffs(means, increasing=self.increasing)[0]
+            for name, means in self._means_by_system()
+        }
 
     @overload
     def smallest_good_k(self, tolerance: None = None) -> dict[str, int]: ...
@@ -114,34 +117,31 @@ class Curve(Result):
         UsageError
             If the tolerance is not between 0 and 1.
         """
-        points = self._points_by_system()
+        curves = self._means_by_system()
         if tolerance is None:
-            return {name: self._smallest_k_within_one_se(name, part) for name, part in points}
+            return {name: self._smallest_k_within_one_se(name, means) for name, means in curves}
         loss = check_fraction("tolerance", tolerance)
-        return {name: self._smallest_k_within_tolerance(name, part, loss) for name, part in points}
+        return {name: self._smallest_k_within_tolerance(name, one, loss) for name, one in curves}
 
-    def _smallest_k_within_one_se(self, name: str, part: pl.DataFrame) -> int:
+    def _smallest_k_within_one_se(self, name: str, means: Mapping[int, float]) -> int:
         """The smallest k whose mean is within one standard error of the best."""
-        first, best = self._best_k_and_mean(part)
-        pairs = self._losses_by_k(name)
+        first, gap = best_cutoffs(means, increasing=self.increasing)[0], self._gap_to_tolerated_mean
         near = (
             k
-            for k, mean in part.select("k", "mean").rows()
-            if k in pairs
-            and self._gap_to_tolerated_mean(mean, best) >= -_se_of_scaled_difference(pairs[k])
+            for k, pair in self._losses_by_k(name).items()
+            if gap(means[k], means[first]) >= -_se_of_scaled_difference(pair)
         )
         return min(near, default=first)
 
     def _smallest_k_within_tolerance(
-        self, name: str, part: pl.DataFrame, tolerance: float
+        self, name: str, means: Mapping[int, float], tolerance: float
     ) -> int | None:
         """Smallest k, down from the longest best list, shown to keep enough of the best mean.
 
         A best list that is not the longest one must be shown, too, to keep enough of every other.
         """
         pairs = self._losses_by_k(name)
-        means: dict[int, float] = dict(part.select("k", "mean").rows())
-        start = _longest_best_k(means, increasing=self.increasing)
+        start = best_cutoffs(means, increasing=self.increasing)[-1]
         best = means[start]
 
         def keeps_enough(k: int, level: float = self.confidence, *, reverse: bool = False) -> bool:
@@ -173,14 +173,10 @@ class Curve(Result):
         """Rows of `losses` of one system, by k."""
         return {row["k"]: row for row in self.losses.filter(system=name).to_dicts()}
 
-    def _points_by_system(self) -> list[tuple[str, pl.DataFrame]]:
-        names = self.frame["system"].unique(maintain_order=True).to_list()
-        return [(name, self.frame.filter(pl.col("system") == name)) for name in names]
-
-    def _best_k_and_mean(self, part: pl.DataFrame) -> tuple[int, float]:
-        order = part.sort(["mean", "k"], descending=[self.increasing, False], nulls_last=True)
-        row = order.row(0, named=True)
-        return row["k"], row["mean"]
+    def _means_by_system(self) -> list[tuple[str, dict[int, float]]]:
+        """The mean of each k, by system."""
+        points = ((name, (k, mean)) for name, k, mean, *_ in self.frame.rows())
+        return [(name, dict(curve)) for name, curve in group_by_key(points).items()]
 
     def __repr__(self) -> str:
         return spell_out_hidden_characters(f"{self._title()}\n{self.frame}")
@@ -274,30 +270,30 @@ def compute_curves(
         if not entry.spec.cutoff:
             raise UsageError(f"{entry.metric.name} has no cutoff, so it has no curve")
     max_k = check_integer("max_k", max_k, least=1, most=MOST)
-    points = {
-        (entry.label, k): replace(entry, label=f"{entry.label} at k = {k}", metric=entry.metric @ k)
+    lines = {
+        entry.label: {
+            k: replace(entry, label=f"{entry.label} at k = {k}", metric=entry.metric @ k)
+            for k in range(1, max_k + 1)
+        }
         for entry in entries
-        for k in range(1, max_k + 1)
     }
-    plan = replace(plan, metrics=tuple(points.values()))
-    rows: dict[str, list[tuple[Any, ...]]] = {entry.label: [] for entry in entries}
-    losses: dict[str, list[tuple[Any, ...]]] = {entry.label: [] for entry in entries}
-    facts: dict[str, dict[str, Facts]] = {entry.label: {} for entry in entries}
+    plan = replace(plan, metrics=tuple(point for line in lines.values() for point in line.values()))
+    rows: dict[str, list[tuple[Any, ...]]] = {label: [] for label in lines}
+    losses: dict[str, list[tuple[Any, ...]]] = {label: [] for label in lines}
+    facts: dict[str, dict[str, Facts]] = {label: {} for label in lines}
     for name, scores in scored(plan).items():
         read = (counts or {}).get(name, {})
-        for label, by_system in facts.items():
-            ends = replace(plan, metrics=(points[label, 1], points[label, max_k]))
-            by_system[name] = evaluation_facts(ends, scores, read)
         cluster_ids = read_cluster_numbers(clusters, scores)
-        for entry in entries:
-            line = {k: points[entry.label, k] for k in range(1, max_k + 1)}
-            losses[entry.label] += _loss_rows(name, line, scores, cluster_ids)
-        for (label, k), point in points.items():
-            averaged = scores.averaged(point)
-            e = estimate(plan, point, averaged, cluster_ids)
-            of_users = None if cluster_ids is None else cluster_ids[averaged.users]
-            se = spread_of_mean(averaged.parts, of_users).se
-            rows[label].append((name, k, e.mean, e.low, e.high, se))
+        for label, line in lines.items():
+            ends = replace(plan, metrics=(line[1], line[max_k]))
+            facts[label][name] = evaluation_facts(ends, scores, read)
+            losses[label] += _loss_rows(name, line, scores, cluster_ids)
+            for k, point in line.items():
+                averaged = scores.averaged(point)
+                e = estimate(plan, point, averaged, cluster_ids)
+                of_users = None if cluster_ids is None else cluster_ids[averaged.users]
+                se = spread_of_mean(averaged.parts, of_users).se
+                rows[label].append((name, k, e.mean, e.low, e.high, se))
     columns = ["system", "k", "mean", "low", "high", "se"]
     return {
         entry.label: Curve(
@@ -322,27 +318,28 @@ def _loss_rows(
         return []
     values = {k: point.only(users).parts for k, point in points.items()}
     means = {k: float(x.mean()) for k, x in values.items()}
-    best = _longest_best_k(means, increasing=next(iter(line.values())).spec.increasing)
+    best = best_cutoffs(means, increasing=next(iter(line.values())).spec.increasing)[-1]
     cluster_ids = None if clusters is None else clusters[users]
     unit = spread_of_mean(values[best], cluster_ids)
     low, high = points[best].scale(line[best])
     unseen = _unseen_variances(values, best, cluster_ids, high - low)
+    if unit.units < 2:
+        return [(name, k, *(math.nan,) * len(_MEASURES)) for k in values]
     rows = []
     for k, x in values.items():
-        if unit.units < 2:
-            rows.append((name, k, *(math.nan,) * 5))
-            continue
-        matrix = covariance_of_means([x, values[best]], cluster_ids)
-        variances = matrix[0, 0], matrix[1, 1], matrix[0, 1]
-        rows.append((name, k, *variances, unit.df, unseen[k]))
+        (variance, covariance), (_, of_best) = covariance_of_means([x, values[best]], cluster_ids)
+        rows.append((name, k, variance, of_best, covariance, unit.df, unseen[k]))
     return rows
 
 
-def _longest_best_k(means: Mapping[int, float], *, increasing: bool) -> int:
-    """The longest k of the best mean; means that differ by rounding alone are equal."""
+def best_cutoffs(means: Mapping[int, float], *, increasing: bool) -> list[int]:
+    """All k with the best mean, ascending: means that differ by rounding alone are equal.
+
+    All k without any mean.
+    """
     defined = [mean for mean in means.values() if not math.isnan(mean)]
     best = (max if increasing else min)(defined, default=math.nan)
-    return max((k for k, mean in means.items() if math.isclose(mean, best)), default=max(means))
+    return sorted(k for k, mean in means.items() if math.isclose(mean, best)) or sorted(means)
 
 
 def _unseen_variances(

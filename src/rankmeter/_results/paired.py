@@ -23,7 +23,6 @@ from rankmeter._results.estimates import Estimate, clip_interval, mean_interval
 from rankmeter._results.notes import SKEWED, SKEWED_DIFFERENCES
 from rankmeter._results.settings import Settings, Values
 from rankmeter._results.wording import group_by_key
-from rankmeter._statistics.heterogeneity import heterogeneity_test
 from rankmeter._statistics.intervals import (
     ROUNDING,
     Spread,
@@ -39,6 +38,7 @@ from rankmeter._statistics.paired_tests import (
     count_changes_of_one_size,
     drawn_test,
     exact_test,
+    heterogeneity_test,
     paired_t_test,
     randomization_tests,
     relative_gain,
@@ -137,9 +137,8 @@ class _Pair:
     @property
     def value_span(self) -> float:
         """Largest possible difference of two values: by the metric, else the observed range."""
-        low, high = self.group.values.scale
-        if math.isfinite(high - low):
-            return high - low
+        if math.isfinite(self.group.values.span):
+            return self.group.values.span
         return float(np.ptp(self.user_values)) if self.user_differences.size else 0.0
 
     @property
@@ -253,13 +252,15 @@ class _Pair:
         by_user = not group.values.pooled
         wins, ties, losses = wins_ties_losses(better, worse) if by_user else (0, 0, 0)
         confidence, change = self.setting.confidence, self.widening_change
-        gain = relative_gain(x, y, confidence=confidence, clusters=group.clusters, change=change)
-        ends = gain.interval if moments(y).mean >= 0.0 else [-end for end in gain.interval[::-1]]
+        gain, ends = relative_gain(
+            x, y, confidence=confidence, clusters=group.clusters, change=change
+        )
+        sign = math.copysign(1.0, moments(y).mean)
         return {
             "d_z": cohens_dz(*self.unit_values) if by_user else math.nan,
-            "gain": math.copysign(1.0, moments(y).mean) * gain.gain,
-            "gain_low": ends[0],
-            "gain_high": ends[1],
+            "gain": sign * gain,
+            "gain_low": min(sign * end for end in ends),
+            "gain_high": max(sign * end for end in ends),
             "per_user": by_user,
             "wins": wins,
             "ties": ties,
@@ -271,8 +272,7 @@ class _Pair:
         if self.unit_differences.size < FEW_USERS:
             unit_name = reword("users" if self.group.clusters is None else "clusters")
             return f"only {self.unit_differences.size} {unit_name}: treat differences with caution"
-        d, (low, high) = self.unit_differences, self.group.values.scale
-        bounded = math.isfinite(high - low)
+        d, bounded = self.unit_differences, math.isfinite(self.group.values.span)
         # Those of hits are as likely of either sign where the means are equal.
         known = count_changes_of_one_size(d) if bounded else self.setting.uses_bootstrap
         if self.group.values.pooled or known or not is_skewed(d):
@@ -286,9 +286,8 @@ class _Pair:
         if margin is None:
             return Margins(math.nan, math.nan, math.nan)
         size, relative = margin
-        low, high = group.values.scale
         x, y = self.run_values if group.runs else self.user_values
-        options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
+        options: dict[str, Any] = {"span": group.values.span, "clusters": group.clusters}
         tests = margin_tests(x, y, size, relative=relative, **options)
         if group.values.increasing:
             return tests
@@ -313,15 +312,14 @@ class _Pair:
             return ends
         if error.se == 0.0:  # equal values, on an unknown scale
             return math.nan, math.nan
-        low, high = group.values.scale
-        return clip_interval((low - high, high - low), error.mean, *ends)
+        span = group.values.span
+        return clip_interval((-span, span), error.mean, *ends)
 
     def detectable_difference(self, method: str, level: float) -> float:
         """Smallest difference detectable with these users at the level of the family, or NaN."""
         n, _, sd = paired_moments(*self.unit_values)
         if n < 2 or level >= POWER:
             return math.nan
-        low, high = self.group.values.scale
         flips = "randomization" in method or method.startswith("Wilcoxon")
         sizes, hits = np.abs(self.unit_differences), takes_mid_p(self.unit_differences)
         changed = int(np.count_nonzero(sizes))
@@ -333,7 +331,7 @@ class _Pair:
             # An exact test counts the users that differ. More would, if the difference were larger.
             share = minimum_detectable_share(n, changed, power=POWER, alpha=level)
             least = share * (float(sizes.max()) if hits else self.value_span)
-        return least if 0.0 < least <= high - low else math.nan
+        return least if 0.0 < least <= self.group.values.span else math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -428,12 +426,15 @@ class PairedTests:
             group for name, users in segments.items() for group in self._make_groups(name, users)
         ]
         within = self._compare_groups(groups)
-        return (*overall, *within), tuple(self._test_heterogeneity(overall, groups)), leads
+        return (*overall, *within), (*self._test_heterogeneity(overall, groups),), leads
 
     def _make_groups(self, segment: str, among: IntArray) -> list[_Group]:
         """The values of each metric over the common users among some users."""
         columns, pairs = range(len(self.names)), self._column_pairs
-        others = [] if segment else [*{*itertools.combinations(columns, 2)} - {*map(_sort, pairs)}]
+        compared = {*pairs, *(pair[::-1] for pair in pairs)}
+        others = [
+            p for p in itertools.combinations(columns, 2) if not segment and p not in compared
+        ]
         groups = []
         for values in self.values:
             users = among[values.compared_mask[among]]
@@ -447,7 +448,7 @@ class PairedTests:
                 units = np.stack([values_of_units(x, cluster_ids) for x in table.T], axis=1)
             runs = [values.values_in_runs(users, i) for i in columns] if values.runs else []
             data = (table, cluster_ids, rows, units, runs)
-            groups.append(_Group(values, segment, pairs, sorted(others), *data))
+            groups.append(_Group(values, segment, pairs, others, *data))
         return groups
 
     def _pair(self, group: _Group, columns: tuple[int, int]) -> _Pair:
@@ -465,25 +466,22 @@ class PairedTests:
         `leads` by metric are added to; without them all groups are one family.
         """
         by_metric = leads is not None and self.settings.family == "metric"
-        families = group_by_key(
-            (group.values.label if by_metric else "", index) for index, group in enumerate(groups)
-        )
-        by_group: dict[int, list[Difference]] = {}
-        for indices in families.values():
-            family = [groups[index] for index in indices]
+        differences: list[Difference] = []
+        for family in [[group] for group in groups] if by_metric else [groups]:
             tested = self._test_family(family)
             adjusted = iter(tested.adjusted)
             if leads is not None:
                 leads |= self._find_leads(family, tested)
             size = 1 if self.correction == "none" else max(_count_tests(family), 1)
-            for group, index, own in zip(family, indices, tested.groups, strict=True):
-                by_group[index] = [
-                    self._pair(group, pair).make_difference(own[pair], next(adjusted), tested, size)
-                    for pair in group.pairs
-                ]
+            found = [
+                self._pair(group, pair).make_difference(own[pair], next(adjusted), tested, size)
+                for group, own in zip(family, tested.groups, strict=True)
+                for pair in group.pairs
+            ]
             if self.settings.margin is not None and self.settings.correction != "none":
-                _correct_margin_p_values(by_group, indices)
-        return [d for index in range(len(groups)) for d in by_group[index]]
+                found = _correct_margin_p_values(found)
+            differences += found
+        return differences
 
     def _test_family(self, family: Sequence[_Group]) -> _Family:
         """Test one family, in order."""
@@ -522,7 +520,7 @@ class PairedTests:
                 if best in (i, j) and step.single <= self.setting.alpha
             }
             contenders = (name for name in self.names if name not in worse)
-            pair, difference = _sort((best, second)), None
+            pair, difference = (min(best, second), max(best, second)), None
             if pair in group.others:
                 step = own[pair]
                 difference = self._pair(group, pair).make_difference(
@@ -563,8 +561,7 @@ class PairedTests:
         for group in family:
             pairs = [*group.pairs, *group.others]
             if len(group.rows) < 2:
-                untested = (self._pair(group, pair).untested() for pair in pairs)
-                own = [_Tested(math.nan, math.nan, result) for result in untested]
+                own = [_Tested(math.nan, math.nan, self._pair(group, p).untested()) for p in pairs]
                 adjusted += [math.nan] * len(group.pairs)
             else:
                 of_family = [next(numbers) for _ in group.pairs]
@@ -589,12 +586,6 @@ class PairedTests:
                 span = max(pair.value_span for pair in pairs)
                 q, p = heterogeneity_test([pair.spread_of_differences(span) for pair in pairs])
                 yield Heterogeneity(d.metric, d.a, d.b, q, p, len(pairs))
-
-
-def _sort(pair: tuple[int, int]) -> tuple[int, int]:
-    """The pair with the smaller column first."""
-    i, j = pair
-    return (i, j) if i < j else (j, i)
 
 
 def _favors_mean(result: TestResult) -> bool:
@@ -627,10 +618,12 @@ def _count_tests(family: Sequence[_Group]) -> int:
     return sum(len(group.pairs) for group in family if len(group.rows) > 1)
 
 
-def _correct_margin_p_values(by_group: dict[int, list[Difference]], indices: Sequence[int]) -> None:
-    """Apply Holm's correction to the tests against a margin, in place: each claim is a family."""
-    for name in ("p_not_worse", "p_not_better", "p_equivalent"):
-        family = [getattr(d, name) for index in indices for d in by_group[index]]
-        corrected = iter(adjust_p_values(family).tolist())
-        for index in indices:
-            by_group[index] = [replace(d, **{name: next(corrected)}) for d in by_group[index]]
+def _correct_margin_p_values(family: Sequence[Difference]) -> list[Difference]:
+    """Apply Holm's correction to the tests against a margin: each claim is a family."""
+    names = ("p_not_worse", "p_not_better", "p_equivalent")
+    columns = [adjust_p_values([getattr(d, name) for d in family]).tolist() for name in names]
+    rows = zip(*columns, strict=True)
+    return [
+        replace(d, **dict(zip(names, row, strict=True)))
+        for d, row in zip(family, rows, strict=True)
+    ]

@@ -16,6 +16,7 @@ from rankmeter._reading.keyed import read_labels, read_users, to_common_id_type
 from rankmeter._reading.read import Interactions
 from rankmeter._reading.table import Frame
 from rankmeter._results.estimates import Estimate, estimate, macro_estimate, mean_interval
+from rankmeter._results.wording import group_by_key
 from rankmeter._statistics.vectors import moments
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
@@ -77,10 +78,9 @@ def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
     """Row indices of users by segment, in the order of the Enum, else in natural order."""
     if labels is None:
         return {}
-    rows: dict[str, list[int]] = {}
-    for row, label in enumerate(labels.to_list()):
-        if label is not None:
-            rows.setdefault(label, []).append(row)
+    rows: dict[str, list[int]] = group_by_key(
+        (label, row) for row, label in enumerate(labels.to_list()) if label is not None
+    )
     if isinstance(labels.dtype, pl.Enum):
         ordered = [label for label in labels.dtype.categories.to_list() if label in rows]
     else:
@@ -256,12 +256,9 @@ def _bin_edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -
 
 
 def _span_text(values: FloatArray) -> str:
-    low, high = values.min(), values.max()
-    return _edge_text(low) if low == high else f"{_edge_text(low)}–{_edge_text(high)}"
-
-
-def _edge_text(value: float) -> str:
-    return exact_text(value) if value.is_integer() else f"{value:.4g}"
+    ends = (float(values.min()), float(values.max()))
+    texts = (exact_text(end) if end.is_integer() else f"{end:.4g}" for end in ends)
+    return "–".join(dict.fromkeys(texts))
 
 
 Parts = Mapping[str | None, Mapping[str, Estimate]]

@@ -133,6 +133,11 @@ class Values:
     runs: Sequence[Sequence[Averaged]] = ()
     """Those of each system, if any has several; `averaged` is then their mean."""
 
+    @property
+    def span(self) -> float:
+        """Largest possible difference of two values, or infinity."""
+        return self.scale[1] - self.scale[0]
+
     def paired_values(self, a: int, b: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Rows of the users compared in systems a and b, with the values of each system."""
         x, y = self.averaged[a], self.averaged[b]

@@ -136,11 +136,9 @@ def rank_printed_means(means: Sequence[str], *, increasing: bool) -> list[int]:
 
 def leading_systems(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
     """Systems with the best printed mean, several in case of ties."""
-    with_mean = [name for name, e in means.items() if not math.isnan(e.mean)]
-    ranks = rank_printed_means(
-        [number_text(means[name].mean) for name in with_mean], increasing=increasing
-    )
-    return [name for name, rank in zip(with_mean, ranks, strict=True) if rank == 1] or with_mean
+    printed = {name: number_text(e.mean) for name, e in means.items() if not math.isnan(e.mean)}
+    ranks = rank_printed_means([*printed.values()], increasing=increasing)
+    return [name for name, rank in zip(printed, ranks, strict=True) if rank == 1] or [*printed]
 
 
 def differences_in_chart(
@@ -456,11 +454,10 @@ def worst_and_best_users(
     best = np.argsort(-good, kind="stable")[:MAX_USERS]
     best = best[good[best] > good.min(initial=np.inf)]
     worst = worst[~np.isin(worst, best)]
-    sides = {"worst": worst.tolist(), "best": best.tolist()}
     return {
-        side: [(str(users[i]), number_text(values[i])) for i in rows]
-        for side, rows in sides.items()
-        if rows
+        side: [(str(users[i]), number_text(values[i])) for i in rows.tolist()]
+        for side, rows in (("worst", worst), ("best", best))
+        if rows.size
     }
 
 

@@ -162,26 +162,21 @@ def largest_change(differences: Floats, span: float) -> float:
     return max(largest, span - sixth * span / least if least else 0.0)
 
 
-class Majority(NamedTuple):
-    """The largest group of units with nearly equal differences, most often differences near 0."""
+def find_majority(differences: Floats, change: float) -> tuple[float, float]:
+    """Find the largest group of units within 5 % of the largest `change` of a common value.
 
-    share: float
-    """Its share of all units; 0 if all differ."""
-    part: float
-    """What it adds to the mean difference of all units."""
-
-
-def find_majority(differences: Floats, change: float) -> Majority:
-    """Find the largest group of units within 5 % of the largest `change` of a common value."""
+    Most often these are differences near 0. Its share of all units, 0 if all differ, and what it
+    adds to the mean difference of all units.
+    """
     x = np.sort(differences)
     width = 2.0 * NEAR * change * (1.0 + 1e-9)  # rounding must not decide
     ends = np.searchsorted(x, x + width, side="right")
     sizes = ends - np.arange(x.size)
     size = int(sizes.max(initial=0))
     if size < 2:
-        return Majority(0.0, 0.0)
+        return 0.0, 0.0
     starts = np.flatnonzero(sizes == size)[[0, -1]]  # both, so that signs can be swapped
-    return Majority(size / x.size, float(sum(x[i : i + size].sum() for i in starts)) / 2 / x.size)
+    return size / x.size, float(sum(x[i : i + size].sum() for i in starts)) / 2 / x.size
 
 
 def pseudo_unit_change(differences: Floats, span: float) -> float:
@@ -192,7 +187,7 @@ def pseudo_unit_change(differences: Floats, span: float) -> float:
     the share of the largest group of nearly equal differences.
     """
     change = largest_change(differences, span)
-    return change * math.sqrt(find_majority(differences, change).share)
+    return change * math.sqrt(find_majority(differences, change)[0])
 
 
 def spread_of_mean(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:

@@ -1,10 +1,9 @@
-"""Tests and effect sizes of two systems on the same users."""
+"""Tests and effect sizes of two systems on the same users, and whether segments differ."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from rankmeter._statistics.intervals import (
     UNKNOWN,
     Interval,
+    Spread,
     TestResult,
     clip_p_value,
     covariance_of_means,
@@ -22,6 +22,7 @@ from rankmeter._statistics.intervals import (
 )
 from rankmeter._statistics.vectors import (
     Floats,
+    all_signs,
     finite_pair,
     finite_table,
     flip_coins,
@@ -31,13 +32,6 @@ from rankmeter._statistics.vectors import (
 )
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import check_fraction, check_integer
-
-
-class RelativeGain(NamedTuple):
-    """Mean of A over mean of B, minus 1, with its interval."""
-
-    gain: float
-    interval: Interval
 
 
 def wins_ties_losses(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[int, int, int]:
@@ -66,7 +60,7 @@ def relative_gain(
     confidence: float = 0.95,
     clusters: npt.ArrayLike | None = None,
     change: float = 0.0,
-) -> RelativeGain:
+) -> tuple[float, Interval]:
     """Relative gain of the mean of A over the mean of B, with interval: 0.1 for ten percent.
 
     A ratio of means, not the mean of the users' ratios, which would not exist where B has 0. The
@@ -88,10 +82,10 @@ def relative_gain(
     unit = spread_of_mean(b, cluster_ids)
     mean_a, mean_b = moments(a).mean, moments(b).mean
     if not mean_b:
-        return RelativeGain(math.nan, UNKNOWN)
+        return math.nan, UNKNOWN
     gain = mean_a / mean_b - 1.0
     if unit.units < 2:
-        return RelativeGain(gain, UNKNOWN)
+        return gain, UNKNOWN
     t = t_quantile(0.5 + 0.5 * confidence, unit.df)
     # The ratio solves (mean_a - r mean_b)² = t² var(a - r b) / n. With e = a - (1 + gain) b, whose
     # mean is 0, and r = 1 + gain + s: (1 - var_b) s² + 2 cov s - var_e = 0, in units of mean_b.
@@ -99,10 +93,10 @@ def relative_gain(
     (var_e, cov), (_, var_b) = t * t * covariance_of_means([residual, b / mean_b], cluster_ids)
     var_e += (t * change / mean_b) ** 2 / (unit.units * (unit.units - 1))
     if var_b >= 1.0:
-        return RelativeGain(gain, Interval(-math.inf, math.inf))
+        return gain, Interval(-math.inf, math.inf)
     root = math.sqrt(cov * cov + (1.0 - var_b) * var_e)
     low, high = (-cov - root) / (1.0 - var_b), (-cov + root) / (1.0 - var_b)
-    return RelativeGain(gain, Interval(gain + float(low), gain + float(high)))
+    return gain, Interval(gain + float(low), gain + float(high))
 
 
 EXACT_LIMIT = 30
@@ -216,8 +210,8 @@ def exact_p_value(a: Floats, b: Floats) -> float:
     grid, _ = _round_to_grid(np.concatenate([a[changed], b[changed]])[:, None])
     differences = grid[:n, 0] - grid[n:, 0]
     # Searching for sorted values is faster.
-    sums = np.sort(_sums_of_all_sign_choices(differences[: n // 2]))
-    other_sums = np.sort(_sums_of_all_sign_choices(differences[n // 2 :]))
+    sums = np.sort(all_signs(n // 2) @ differences[: n // 2])
+    other_sums = np.sort(all_signs(n - n // 2) @ differences[n // 2 :])
     reach = abs(float(differences.sum())) - _rounding_tolerance(n, 1.0, 1.0)
     if reach <= 0.0:
         return 1.0
@@ -299,14 +293,6 @@ def _rounding_tolerance(n: int, *units: float) -> float:
     return n * float(sum(units))
 
 
-def _sums_of_all_sign_choices(values: Floats) -> Floats:
-    """Sums of all choices of signs."""
-    sums = np.zeros(1)
-    for value in values:
-        sums = np.concatenate([sums + value, sums - value])
-    return sums
-
-
 WILCOXON_CAUTION = (
     "the Wilcoxon test does not test the difference of means: where the means are equal it rejects "
     "too often, and more often the more users there are, 9.7 % instead of 5 % for average "
@@ -351,3 +337,24 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike) -> TestResult:
         return too_few_users_result("paired t", n)
     equal = "all users differ by the same amount"
     return t_test_result("paired t", mean, sd / math.sqrt(n), n - 1, equal)
+
+
+def heterogeneity_test(groups: Sequence[Spread]) -> tuple[float, float]:
+    """Cochran's Q of the means of disjoint groups of users, and the p-value by Welch's test.
+
+    Q weights every mean with its own variance (Cochran, JRSS Suppl. 4, 1937). For few users its
+    chi-squared distribution rejects too often; Welch (Biometrika 38, 1951) compares Q with an F
+    distribution instead. NaN where a group has no variation, whose weight would be infinite.
+    """
+    from scipy.special import fdtrc
+
+    n = len(groups)
+    means, se, df = np.array([(g.mean, g.se, g.df) for g in groups]).reshape(-1, 3).T
+    if n < 2 or not np.all(se > 0.0):
+        return math.nan, math.nan
+    weights = 1.0 / np.square(se)
+    share = weights / weights.sum()
+    q = float((weights * np.square(means - (share * means).sum())).sum())
+    uneven = float((np.square(1.0 - share) / df).sum()) / (n * n - 1.0)
+    statistic = q / (n - 1) / (1.0 + 2.0 * (n - 2) * uneven)
+    return q, clip_p_value(float(fdtrc(n - 1, 1.0 / (3.0 * uneven), statistic)))

@@ -81,7 +81,7 @@ def margin_tests(
         span = float(max(a.max(), b.max()) - min(a.min(), b.min()))
     changes = values_of_units(_by_user(a) - _by_user(b), clusters)
     largest = largest_change(changes, span)
-    part = find_majority(changes, largest).part
+    _, part = find_majority(changes, largest)
     p = []
     for x, y, sign in ((a, (1.0 - share) * b, 1.0), ((1.0 + share) * b, a, -1.0)):
         if a.ndim == 1:
@@ -157,8 +157,7 @@ def crossed_variance(a: Floats, b: Floats | None = None) -> Crossed:
     both contain. Degrees of freedom by Satterthwaite (Biometrics 2, 1946). A system with one run
     adds no variance of runs.
     """
-    by_user = _by_user(a) if b is None else _by_user(a) - _by_user(b)
-    n, mean, sd = moments(by_user)
+    n, mean, sd = moments(_by_user(a) if b is None else _by_user(a) - _by_user(b))
     if n < 2:
         return Crossed(mean, math.nan, math.nan, math.nan, n)
     users = sd * sd / n

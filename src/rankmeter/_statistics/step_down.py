@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._statistics.paired_tests import FLIPS, FlippedColumns, takes_mid_p
-from rankmeter._statistics.vectors import Floats, finite_table, random_generator
+from rankmeter._statistics.vectors import Floats, all_signs, finite_table, random_generator
 from rankmeter.errors import InvalidValueError
 from rankmeter.errors._checks import check_fraction, check_integer
 
@@ -140,13 +140,12 @@ class _Family:
     def __init__(
         self, blocks: Sequence[_ScoreTable], sums: Sequence[Floats], n_resamples: int = 0
     ) -> None:
-        self.sums, self.n_resamples = sums, n_resamples
+        self.n_resamples, self.n_signs = n_resamples, sums[0].shape[1]
         self.hypotheses = [
             (part, block_sums, pair)
             for part, block_sums in zip(blocks, sums, strict=True)
             for pair in range(len(part.pairs))
         ]
-        self.n_signs = sums[0].shape[1]
         self.kept: dict[int, tuple[float, _Scores]] = {}
 
     def p_value_and_scores(self, number: int) -> tuple[float, _Scores]:
@@ -251,10 +250,8 @@ def _normal_scores_of_counts(n: int) -> _Scores:
 
 def _sums_of_all_signs(blocks: Sequence[_ScoreTable]) -> list[Floats]:
     """The sums of the columns of each table under every choice of signs."""
-    n = sum(part.active.size for part in blocks)
-    signs = 1.0 - 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
     ends = np.cumsum([part.active.size for part in blocks])
-    by_block = np.split(signs, ends[:-1], axis=1)
+    by_block = np.split(all_signs(ends[-1]), ends[:-1], axis=1)
     return [(s @ part.scores[part.active]).T for s, part in zip(by_block, blocks, strict=True)]
 
 

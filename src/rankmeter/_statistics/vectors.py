@@ -183,6 +183,12 @@ def random_generator(seed: int, number: int = 0) -> np.random.Generator:
     return np.random.Generator(_philox_generator(random_stream_key(seed, number), 0))
 
 
+def all_signs(n: int) -> Floats:
+    """Every choice of n signs: a row of 1 and -1 for each."""
+    minus = np.arange(2**n)[:, None] >> np.arange(n) & 1
+    return 1.0 - 2.0 * minus.astype(np.float64)
+
+
 def flip_coins(word: int, block: int, rows: slice, n_bytes: int) -> npt.NDArray[np.uint8]:
     """Fair coins, eight to a byte, of shape (rows, n_bytes).
 
