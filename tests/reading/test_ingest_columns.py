@@ -560,3 +560,29 @@ def test_a_column_that_no_table_has_is_an_error(role, column):
         rm.evaluate(LISTS, truth, "mrr", columns={role: column})
     with pytest.raises(UsageError, match=r"the roles in columns= are .*, not \['nope'\]"):
         rm.evaluate({"a": ["x"]}, {"a": {"x"}}, "mrr", columns={"nope": column})
+
+
+@pytest.mark.parametrize("users", [[7, 7, 7, 10**15], ["b", "b", "b", "a"], [1, 1, 1, 2]], ids=str)
+@pytest.mark.parametrize("n", [1, 5000])
+def test_all_rows_are_compared_in_any_order(users, n):
+    """Contradictions of the last user are counted among many others, and where ranks have gaps."""
+    names = {str: lambda user, i: f"{user}{i}", int: lambda user, i: user + 20 * i}[type(users[0])]
+    rows = [
+        {"user": names(user, i), "item": item, "rank": rank, "score": score}
+        for i in range(n)
+        for user, item, rank, score in zip(
+            users, "abca", (1, 2, 9, 1), (1, 3, 2, 1) if i == n - 1 else (3, 2, 1, 1), strict=True
+        )
+    ]
+    data = pl.DataFrame(rows)
+    for mixed in (data, data.sample(fraction=1, shuffle=True, seed=1), data.sort("item")):
+        assert read_rankings(mixed).counts["scores_against_ranks"] == 1
+
+
+def test_ranks_of_a_frame_of_pyterrier_are_compared_with_its_scores():
+    """There the score decides, and ranks start at 0."""
+    data = frame(qid=["1", "1", "2"], docno=["a", "b", "a"], score=[1.0, 2.0, 1.0], rank=[0, 1, 0])
+    assert read_rankings(data).order == "score"
+    assert read_rankings(data).counts == {"rows": 3, "ranks_against_scores": 1}
+    agreeing = data.with_columns(rank=pl.Series([1, 0, 0]))
+    assert read_rankings(agreeing).counts == {"rows": 3}

@@ -259,7 +259,7 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
         _add_tool_roles(read, side, roles)
     if missing := [role for role in ROLES[side][:2] if role not in roles]:
         raise absent.get(missing[0]) or _missing_columns_error(missing, read, side)
-    if "rank" not in named_columns and ("score" in named_columns or _is_trec_run(roles)):
+    if "rank" not in named_columns and ("score" in named_columns or is_trec_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
 
@@ -299,7 +299,7 @@ def _find_named_column(role: str, name: str, read: Columns) -> str:
     raise ColumnError(f"columns={{{role!r}: {brief(name)}}} names {wrong}")
 
 
-def _is_trec_run(roles: Mapping[str, str]) -> bool:
+def is_trec_run(roles: Mapping[str, str]) -> bool:
     """Whether the columns are those of a TREC run in PyTerrier, which is ordered by score."""
     return [roles.get(role) for role in ("user", "item", "score")] == ["qid", "docno", "score"]
 

@@ -148,47 +148,6 @@ def missing_scores_error(
     )
 
 
-_LOOKED_AT_RANKS = 1000
-"""About how many rows have scores that are compared with the ranks that are used."""
-
-
-def sample_users(users: pl.Series, n_rows: int) -> pl.Series:
-    """A mask of users by their ids, with about 1,000 of all `n_rows`, in whatever order they are.
-
-    Rows that are read in pieces have the same sample.
-    """
-    share = min(1.0, _LOOKED_AT_RANKS / max(n_rows, 1))
-    if share == 1.0:
-        return pl.Series([True]).new_from_index(0, len(users))
-    return users.cast(pl.String).hash(1) < int(share * 2**64)
-
-
-def count_rank_conflicts(
-    users: pl.Series, ranks: pl.Series, scores: pl.Series, n_rows: int | None = None
-) -> int:
-    """Number of scores higher than the score at the next better rank of their user.
-
-    It is counted in the rows of some users, `sample_users`; these may be all rows given, of
-    `n_rows`.
-    """
-    if not scores.dtype.is_numeric():
-        return 0
-    rows = pl.DataFrame({"user": users, "rank": ranks, "score": scores})
-    rows = rows.filter(sample_users(users, n_rows or len(users)))
-    rows = rows.with_columns(pl.col("score").cast(pl.Float64))
-    before = pl.all().shift().name.prefix("last_")
-    same_user = pl.col("user") == pl.col("last_user")
-    pairs = rows.with_columns(before)
-    if (
-        not rows["user"].is_sorted()
-        or pairs.select((same_user & (pl.col("rank") < pl.col("last_rank"))).any()).item()
-    ):
-        pairs = rows.sort("user", "rank").with_columns(before)
-    better = pl.col("score").fill_nan(None) > pl.col("last_score").fill_nan(None)
-    conflict = same_user & (pl.col("rank") > pl.col("last_rank")) & better
-    return int(pairs.select(conflict.sum()).item())
-
-
 def check_gains(values: npt.NDArray[np.float64], source: str) -> None:
     """Check that gains are finite; NaN counts as missing."""
     if not np.isfinite(values).all():

@@ -19,6 +19,7 @@ from rankmeter._reading.columns import (
     Side,
     frame_kind,
     holds_lists,
+    is_trec_run,
     resolve_roles,
     vocabulary_of,
 )
@@ -30,12 +31,12 @@ from rankmeter._reading.ids import to_ids
 from rankmeter._reading.numbers import (
     check_gains,
     check_ranks,
-    count_rank_conflicts,
     missing_scores_error,
     refuse_unused_numbers,
     to_numbers,
     to_typed_series,
 )
+from rankmeter._reading.orders import compare_orders, count_by_score
 from rankmeter._reading.spark import is_spark, spark_frame_kind
 from rankmeter._reading.table import (
     POLARS,
@@ -63,7 +64,7 @@ def read_rankings(
 
     1. If the data has both ranks and scores, the ranks decide: they are the final order of the tool
        that wrote them. Scores in another order are counted. ``columns={"score": ...}`` decides
-       otherwise. In TREC runs the score decides and the rank is not read, as in trec_eval.
+       otherwise. In TREC runs the score decides, as in trec_eval, and the ranks are counted.
     2. Infinite scores are allowed and counted.
     3. A user all of whose rows were dropped keeps an empty ranking.
     4. Without score and rank the order of the rows is the ranking, unless another column holds
@@ -86,21 +87,32 @@ def read_rankings(
 
 def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:
     """Check the columns that have a role, like `read_rankings`."""
-    roles = dict(roles)
-    unused = roles.pop("score", None) if "rank" in roles else None
+    unused = find_second_order(read, roles)
     extra = [] if unused is None else [unused]
+    roles = {role: name for role, name in roles.items() if role != "score" or "rank" not in roles}
     frame, empty, counts = _check_columns(read, roles, "rankings", extra)
     if "rank" in roles:
         check_ranks(frame["rank"], read.source, rounded=counts["rounded_ranks"])
         if unused is not None:
-            n_conflicts = count_rank_conflicts(frame["user"], frame["rank"], frame[unused])
-            counts.update(scores_beside_ranks=frame.height, scores_against_ranks=n_conflicts)
+            orders = compare_orders(frame["user"], frame["rank"], frame[unused])
+            counts.update(scores_beside_ranks=frame.height, scores_against_ranks=orders.against)
             frame = frame.drop(unused)
         return _make_table(InFrame(frame), "rank", empty, read, counts)
+    if unused is not None:
+        counts += count_by_score(compare_orders(frame["user"], frame[unused], frame["score"]))
+        frame = frame.drop(unused)
     if "score" in frame.columns:
         frame, empty = _resolve_missing_scores(frame, empty, bad_scores, read.source, counts)
         return _make_table(InFrame(frame), "score", empty, read, counts)
     return _make_table(InFrame(frame), "list", empty, read, counts)
+
+
+def find_second_order(read: Columns, roles: Mapping[str, str]) -> str | None:
+    """Find the column that says the order once more: scores with ranks, or ranks in TREC runs."""
+    if "rank" in roles:
+        return roles.get("score")
+    is_run = read.roles is not None or is_trec_run(roles)
+    return "rank" if is_run and "score" in roles and "rank" in read.names else None
 
 
 def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Table:
