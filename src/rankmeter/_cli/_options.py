@@ -81,8 +81,8 @@ def _join_lines(text: str) -> str:
 
 
 COLUMNS_HELP = (
-    "Which column has which role, if the names do not say so: user=member,item=sku. "
-    "May be repeated."
+    "Which column has which role, if the names do not say so: user=member,item=sku; gain= if "
+    "no column has it. May be repeated."
 )
 HEADINGS = {
     SIDE: ("train", "items", "catalogue", "baseline_lists", "propensity", "collapse"),
@@ -246,16 +246,16 @@ def _columns_option(group: str, *, two_sided: bool) -> Option:
 
 def _parse_columns(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
-) -> dict[str, str] | None:
-    """Parse ``user=member,item=sku`` into a dictionary; a name may contain commas."""
+) -> dict[str, str | None] | None:
+    """Parse ``user=member,item=sku`` into a dictionary; a name may contain commas, or be empty."""
     if ctx.resilient_parsing:  # in completion the value may still be incomplete
         return None
-    columns: dict[str, str] = {}
+    columns: dict[str, str | None] = {}
     for text in (part for option in texts for part in re.split(r",(?=[\w.]+=)", option)):
         role, equals, name = (part.strip() for part in text.partition("="))
-        if not (role and equals and name):
+        if not (role and equals):
             raise UsageError(f"--columns {text!r} is not of the form ROLE=NAME, as user=member is")
-        if columns.setdefault(role, name) != name:
+        if columns.setdefault(role, name or None) != (name or None):
             raise UsageError(f"--columns names {role} twice: {columns[role]} and {name}")
     return columns or None
 

@@ -19,6 +19,7 @@ from rankmeter._reading.columns import (
     Side,
     frame_kind,
     holds_lists,
+    is_named,
     is_trec_run,
     resolve_roles,
     vocabulary_of,
@@ -31,7 +32,9 @@ from rankmeter._reading.ids import to_ids
 from rankmeter._reading.numbers import (
     check_gains,
     check_ranks,
+    count_words,
     missing_scores_error,
+    refuse_parts_of_a_split,
     refuse_unused_numbers,
     to_numbers,
     to_typed_series,
@@ -48,7 +51,7 @@ from rankmeter._reading.table import (
     format_row_numbers,
 )
 from rankmeter._reading.values import flatten_list_columns
-from rankmeter.errors import ColumnError, DataError
+from rankmeter.errors import ColumnError, DataError, UsageError
 from rankmeter.errors._checks import brief, check_choice
 
 BadScores = Literal["error", "drop", "worst"]
@@ -73,7 +76,8 @@ def read_rankings(
     check_choice("bad_scores", bad_scores, ("error", "drop", "worst"))
     read = read_columns(data, "rankings")
     roles = resolve_roles(read, "rankings", columns)
-    if read.lists is None and not roles.keys() & {"score", "rank"}:
+    settled = is_named(columns, "score", as_none=True)
+    if read.lists is None and not roles.keys() & {"score", "rank"} and not settled:
         refuse_unused_numbers(read, "rankings", roles.values())
     lists = read.lists
     table = (
@@ -115,19 +119,28 @@ def find_second_order(read: Columns, roles: Mapping[str, str]) -> str | None:
     return "rank" if is_run and "score" in roles and "rank" in read.names else None
 
 
-def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Table:
+def read_truth(
+    data: object, *, columns: Mapping[str, str] | None = None, relevant: str = ""
+) -> Table:
     """Read relevance judgments of any accepted form; `columns` is role → name.
 
     A judgment without a gain has the gain 1; these are counted as ``assumed_gains``. Where there is
-    no gain but another column of numbers, that may be the gain under another name, and is an error.
+    no gain but another column that may say what is relevant, such as numbers or kinds of events, it
+    is an error, unless `columns` says that no column is the gain (None), or `relevant` is ``any``.
+    If `relevant` is a word, that of the gain's column or of the only column that has it, its rows
+    have the gain 1 and all others 0; an item is relevant if any of its rows is.
     """
     read = read_columns(data, "truth")
     roles = resolve_roles(read, "truth", columns)
-    if read.lists is not None:
+    if relevant not in ("", "any"):
+        return _judgments_by_word(read, roles, relevant)
+    if read.lists is not None and not is_named(columns, "gain"):
         return _judgments_from_lists(read, read.lists)
-    if "gain" not in roles:
-        certain = [name for role, name in roles.items() if role != "subtopic"]
-        refuse_unused_numbers(read, "truth", certain)
+    if not is_named(columns, "gain"):
+        refuse_parts_of_a_split(read, roles.values())
+        if "gain" not in roles and relevant != "any":
+            certain = [name for role, name in roles.items() if role != "subtopic"]
+            refuse_unused_numbers(read, "truth", certain)
     frame, empty, counts = _check_columns(read, roles, "truth")
     if "gain" in frame.columns:
         check_gains(frame["gain"].to_numpy(), read.source)
@@ -135,6 +148,36 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
         frame = frame.with_columns(gain=pl.lit(1.0))
         counts["assumed_gains"] = frame.height
     return _make_table(InFrame(frame), "list", empty, read, counts)
+
+
+def _judgments_by_word(read: Columns, roles: Mapping[str, str], word: str) -> Table:
+    """Create judgments whose gain is 1 where a column has a word and 0 elsewhere."""
+    by_role = {role: name for role, name in roles.items() if role not in ("gain", "subtopic")}
+    names = [roles["gain"]] if "gain" in roles else [*read.names] if read.roles is None else []
+    names = [name for name in dict.fromkeys(names) if name not in by_role.values()]
+    columns = read.fetch([*by_role.values(), *names])
+    words = {name: counts for name in names if (counts := count_words(columns[name]))}
+    having = [name for name in words if word in words[name]]
+    if len(having) != 1:
+        seen = "; ".join(f"{brief(name)} has {format_few(words[name])}" for name in words)
+        found = (
+            f"it is in {format_few(having)}: name one, columns={{'gain': {brief(having[0])}}}"
+            if having
+            else f"no row has it{f': {seen}' if seen else ', as there is no column of words'}"
+        )
+        raise UsageError(
+            f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), or a word of the "
+            f"ground truth ({read.source}), got {brief(word)}; {found}",
+            option="relevant",
+        )
+    gains = [int(value == word) for value in columns[having[0]]]
+    column = pl.Series(gains, dtype=pl.Int64)
+    chosen = {**columns, having[0]: column.cast(pl.String) if read.untyped else column}
+    read = replace(read, fetch=lambda names: {name: chosen[name] for name in names})
+    frame, empty, counts = _check_columns(read, {**by_role, "gain": having[0]}, "truth")
+    frame = frame.group_by("user", "item", maintain_order=True).agg(pl.col("gain").max())
+    table = _make_table(InFrame(frame), "list", empty, read, counts)
+    return replace(table, origin=replace(table.origin, chosen=f"{having[0]} {word}"))
 
 
 @dataclass(frozen=True, eq=False)

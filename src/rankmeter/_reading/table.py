@@ -174,6 +174,7 @@ class Origin:
     engine: str = ""  # how the data are read if they are, or seem, too large for memory
     words: Words = USERS  # what the names of its columns call users and items
     kind: Kind = POLARS  # that of the frames that are returned
+    chosen: str = ""  # of a truth: the column and the word that say what is relevant
 
 
 @dataclass(frozen=True)
