@@ -173,6 +173,30 @@ def to_typed_series(column: Column, name: str, *, untyped: bool = False) -> pl.S
     return series.alias(name)
 
 
+def find_time(read: Columns, names: Sequence[str]) -> str | None:
+    """Find the only column of dates or moments among the names; None if none or several are."""
+    if read.roles is not None:
+        return None
+    columns = read.fetch([name for name in names if not _names_fact(name)])
+    found = [name for name, column in columns.items() if _holds_times(column, read)]
+    return found[0] if len(found) == 1 else None
+
+
+def _holds_times(column: Column, read: Columns) -> bool:
+    if isinstance(column, pl.Series):
+        if column.dtype.is_nested():
+            return False
+        start = column.drop_nulls().head(_ENOUGH)
+    else:
+        start = pl.Series([x for x in column if not is_null(x)][:_ENOUGH], strict=False)
+    if read.untyped or start.dtype == pl.String:
+        start = to_typed_series(start, "time", untyped=True)
+    return len(start) > 0 and start.dtype in (pl.Date, pl.Datetime)
+
+
+_ENOUGH = 100
+
+
 def _parse_numbers_or_times(text: pl.Series, name: str) -> pl.Series:
     if text.str.contains(r"^[-+]?0\d").any():
         return text  # 007 is a name
@@ -245,7 +269,8 @@ _KNOWN = {
     "tags brand author artist publisher maker color size style material department format "
     "language lang country city region state location market gender sex age occupation segment "
     "cohort device os platform browser channel source medium currency payment method version "
-    "weekday day month season topic type",
+    "weekday day month season topic type birth birthday birthdate release released published "
+    "publication registered registration joined signup expires expiry due delivered shipped",
 }
 _EVENTS, _EVENT_NAMES, _PART_NAMES, _FACTS = (frozenset(text.split()) for text in _KNOWN.values())
 """Kinds of events and of parts of a split; names of columns of these; words in the names of columns

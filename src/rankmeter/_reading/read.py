@@ -33,6 +33,7 @@ from rankmeter._reading.numbers import (
     check_gains,
     check_ranks,
     count_words,
+    find_time,
     missing_scores_error,
     refuse_parts_of_a_split,
     refuse_unused_numbers,
@@ -205,6 +206,10 @@ class Interactions:
         table = read_columns(data, "interactions")
         roles = resolve_roles(table, "interactions", columns)
         extra = [name for name in table.names if name not in roles.values()]
+        unsaid = "time" not in roles and not is_named(columns, "time")
+        if unsaid and (time := find_time(table, extra)) is not None:
+            roles["time"] = time
+            extra.remove(time)
         names = Counter([*roles, *extra])
         if repeated := [name for name, n in names.items() if n > 1]:
             raise ColumnError(
@@ -231,6 +236,7 @@ class Interactions:
 def read_interactions(data: object, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
     """Read interactions: ``user``, ``item`` and, if present, ``rating`` (Float64) and ``time``.
 
+    The only column of dates is the time, unless its name says that it is of the user or the item.
     Every other column follows unchanged, in the order of the input. Rows keep their order. Takes
     any form that `read_truth` takes, and `Interactions`.
     """
