@@ -117,10 +117,10 @@ def build_options(
         if [*methods.values()] == [[*functions]]:
             (text,) = methods  # all say the same
         heading = _option_heading(name, group) if measures else group
-        options.append(
-            _columns_option(heading, two_sided=two_sided)
+        options += (
+            [_columns_option(heading, two_sided=two_sided), _encoding_option(heading)]
             if name == "columns"
-            else _build_option(name, _click_type(hints[name]), text, heading)
+            else [_build_option(name, _click_type(hints[name]), text, heading)]
         )
     return options
 
@@ -242,6 +242,34 @@ def _columns_option(group: str, *, two_sided: bool) -> Option:
         callback=_parse_columns_by_side if two_sided else _parse_columns,
         group=group,
     )
+
+
+def _encoding_option(group: str) -> Option:
+    return Option(
+        "--encoding",
+        "Encoding of text files, such as cp949 or latin-1. Default: UTF-8.",
+        default=None,
+        metavar="NAME",
+        expose_value=False,
+        callback=_choose_encoding,
+        group=group,
+    )
+
+
+def _choose_encoding(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
+    """Read all text files of this command in an encoding."""
+    if name is None or ctx.resilient_parsing:
+        return
+    from rankmeter._reading.files import ENCODING
+
+    try:
+        "a".encode(name)
+    except (LookupError, ValueError):
+        raise UsageError(
+            f"--encoding {name!r} is not the name of an encoding, as cp949 and latin-1 are"
+        ) from None
+    token = ENCODING.set(name)
+    ctx.call_on_close(lambda: ENCODING.reset(token))
 
 
 def _parse_columns(

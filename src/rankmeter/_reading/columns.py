@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from rankmeter._reading.by_user import ByUser
+from rankmeter._reading.cells import describe_lists
 from rankmeter._reading.table import POLARS, Kind, Shape, format_few
 from rankmeter.errors import ColumnError, UsageError
 from rankmeter.errors._checks import RETRIEVAL, USERS, Words, brief, option_error, suggest_words
@@ -273,10 +274,20 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
     for role in left_out & roles.keys():
         del roles[role]
     if missing := [role for role in ROLES[side][:2] if role not in roles]:
+        if missing == ["item"] and read.untyped and (lists := _describe_any_lists(read, roles)):
+            raise ColumnError(f"{read.source} has no column for the item. {lists}")
         raise absent.get(missing[0]) or _missing_columns_error(missing, read, side)
     if "rank" not in named_columns and ("score" in named_columns or is_trec_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
+
+
+def _describe_any_lists(read: Columns, roles: Mapping[str, str]) -> str:
+    """Describe the cells of the first column of lists; "" if no column has any."""
+    columns = dict(read.fetch([*dict.fromkeys(read.names)]))
+    users = columns.pop(roles["user"])
+    found = (describe_lists(name, column, users) for name, column in columns.items())
+    return next(filter(None, found), "")
 
 
 def is_named(columns: Mapping[str, Any] | None, role: str, *, as_none: bool = False) -> bool:

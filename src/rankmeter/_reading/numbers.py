@@ -177,7 +177,9 @@ def find_time(read: Columns, names: Sequence[str]) -> str | None:
     """Find the only column of dates or moments among the names; None if none or several are."""
     if read.roles is not None:
         return None
-    columns = read.fetch([name for name in names if not _names_fact(name)])
+    if not (names := [name for name in names if not _names_fact(name)]):
+        return None
+    columns = read.fetch(names)
     found = [name for name, column in columns.items() if _holds_times(column, read)]
     return found[0] if len(found) == 1 else None
 
@@ -338,7 +340,7 @@ def refuse_parts_of_a_split(read: Columns, used: Collection[str]) -> None:
     parts = [
         name for name in read.names if name not in used and normalize_name(name) in _PART_NAMES
     ]
-    for name, column in read.fetch(parts).items():
+    for name, column in (read.fetch(parts) if parts else {}).items():
         values = column if isinstance(column, pl.Series) else _texts_from_python(column)
         if values.dtype.is_nested() or (different := values.drop_nulls().unique()).len() < 2:
             continue

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._reading.by_user import AnyRows, ByUser, Ids, IdSeries, InFrame
+from rankmeter._reading.cells import describe_lists
 from rankmeter._reading.columns import (
     Column,
     Columns,
@@ -266,6 +267,8 @@ def _check_columns(
     if read.roles is None and (name in read.nested or holds_lists(columns[name])):
         roles.pop("subtopic", None)
         read, columns, roles = flatten_list_columns(read, columns, roles, side)
+    elif read.untyped and (lists := describe_lists(name, columns[name], columns[roles["user"]])):
+        raise ColumnError(f"{read.source} has lists of items. {lists}")
     counts = Counter(read.counts)
     source, untyped, textual = read.source, read.untyped, read.textual
     listed = read.roles is not None and roles.keys() == {"user", "item"}

@@ -70,6 +70,43 @@ def detect_trec_format(file: Text, side: Side) -> Literal["run", "qrels"] | None
     return "qrels" if any(abs(float(grade)) < _LEAST_TIME for grade in grades) else None
 
 
+def holds_short_run(file: Text) -> bool:
+    """Whether a file starts with the lines of a run of MS MARCO, ``qid pid rank`` or with scores.
+
+    The ranks of each query ascend from 1 by 1, and some query has several.
+    """
+    lines = [re.findall(_FIELD, line) for line in file.head.split("\n")[:50]]
+    lines = [line for line in lines if line]
+    width = len(lines[0]) if lines else 0
+    if width not in _SHORT or not all(len(line) == width for line in lines):
+        return False
+    expected, longest = {lines[0][0]: 1}, 0
+    for query, _, rank, *score in lines:
+        if rank != str(expected.get(query, 1)) or not all(map(is_number, score)):
+            return False
+        longest = max(longest, int(rank))
+        expected[query] = int(rank) + 1
+    return longest > 1
+
+
+_SHORT = {3: "qid docid rank", 4: "qid docid rank score"}
+
+
+def read_short_run(file: Text, side: Side) -> Columns:
+    """Read a run of MS MARCO; the rank decides."""
+    width = len(re.findall(_FIELD, file.head.lstrip().partition("\n")[0]))
+    fields = _SHORT[width].split()
+    refuse_bare_carriage_returns(file)
+    rows, _ = _read_any_lines(file, fields, fields, exact=True)
+    names = {"qid": "user", "docid": "item", "rank": "rank", "score": "value"}
+    rows = rows.rename(names, strict=False)
+    if width == max(_SHORT):
+        rows = rows.with_columns(pl.col("rank").cast(pl.Float64, strict=False))
+    return Columns.from_role_columns(
+        rows.to_dict(), file.name, textual=True, words=RETRIEVAL, trimmed=file.is_ascii
+    )
+
+
 def _has_subtopic(line: Sequence[str]) -> bool:
     return len(line) == 4 and line[1].isdigit() and not is_number(line[2])
 
@@ -289,7 +326,13 @@ def _bad_line_error(
         problem = f"{len(present)} fields where a line needs {len(fields)}"
     else:
         problem = f"the {value} {brief(present[fields.index(value)])} is not a number"
+    hint = ""
+    if number == 1 and len(present) in _SHORT and len(fields) == len(_RUN.split()):
+        hint = (
+            f" If the file is a run of MS MARCO, {_SHORT[len(present)]}, its ranks must be 1, 2, "
+            f"3, … for each query."
+        )
     return FileFormatError(
         f"{name}, line {number}: {problem} ({' '.join(fields)}): {brief(line)}. Correct or remove "
-        f"the line."
+        f"the line.{hint}"
     )
