@@ -98,7 +98,8 @@ class Alignment:
     relevant: str = declare_choice(
         ">0",
         "Which judged items are relevant: ``>0``, ``>=4``, ``>3.5``, or ``any`` (every judged "
-        "item). A number t means ``>=t``.",
+        "item). A number t means ``>=t``. A word, such as ``purchase``, means those with this word "
+        "in a column of the ground truth.",
         inputs=JUDGED,
     )
     gains: Literal["relevant", "positive", "all", "above", "reached"] = declare_choice(

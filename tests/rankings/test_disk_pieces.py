@@ -24,6 +24,7 @@ from rankmeter._engine import choose
 from rankmeter._engine.memory import Memory
 from rankmeter._files import report_progress_to, with_progress
 from rankmeter._rankings.pieces import Repeats, RowCounts, collect_judged_rows
+from rankmeter._reading import orders
 from rankmeter._reading.pieces import CanonicalPieces, InPieces
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import unify_all_id_types
@@ -230,6 +231,38 @@ def test_scores_against_ranks_are_counted(tmp_path):
         wanted = outcome(tmp_path / name, truth)
         assert "scores_against_ranks" in wanted[0]
         assert outcome(tmp_path / name, truth, engine="disk") == wanted
+    run = frame.select(
+        "user", pl.lit("Q0").alias("Q0"), "item", "rank", "score", pl.lit("t").alias("t")
+    )
+    run.sort("item").write_csv(tmp_path / "r.run", separator=" ", include_header=False)
+    wanted = outcome(tmp_path / "r.run", truth)
+    assert "ranks_against_scores" in wanted[0]
+    assert outcome(tmp_path / "r.run", truth, engine="disk") == wanted
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("mixed", [False, True])
+def test_of_very_many_rows_some_users_are_compared_only_if_users_are_mixed(
+    tmp_path, monkeypatch, mixed
+):
+    """What the note says is how many rows these are."""
+    monkeypatch.setattr(orders, "_MANY", 1000)
+    rankings, truth = some()
+    rank = (-pl.col("score")).rank("ordinal").over("user").cast(pl.Int64)
+    frame = rankings.with_columns(rank=rank).with_columns(score=pl.col("rank") * 1.0)
+    frame = frame.sort("item" if mixed else "user", "rank")
+    frame.write_parquet(tmp_path / "r.parquet", row_group_size=300)
+    result = rm.evaluate(tmp_path / "r.parquet", truth, "ndcg@10", engine="disk")
+    compared = result.counts.get("rows_compared_with_ranks")
+    notes = [note for note in result.notes if note.startswith("scores against the ranks")]
+    if mixed:
+        assert 500 < compared < 2000
+        assert f"(in {compared:,} of {frame.height:,} rows)" in notes[0]
+    else:
+        assert compared is None
+        assert notes == [
+            f"scores against the ranks, which decide: {frame.height - frame['user'].n_unique():,}"
+        ]
 
 
 @pytest.mark.usefixtures("small_pieces")

@@ -194,9 +194,16 @@ def test_two_words_of_the_only_further_column_are_asked_about(hold, tmp_path):
     data = frame(user=[1, 1, 1], item=[2, 3, 4], found=["hit", "miss", "hit"])
     with pytest.raises(ColumnError, match="labels in 'found'"):
         read_truth(hold(data, tmp_path))
+    with_titles = data.with_columns(title=pl.Series([*"abc"]), channel=pl.Series([*"aba"]))
+    with pytest.raises(ColumnError, match="labels in 'found'"):
+        read_truth(hold(with_titles, tmp_path))
     others = [
-        data.with_columns(title=pl.Series([*"abc"])),
         data.with_columns(found=pl.Series([*"abc"])),
+        data.with_columns(found=pl.Series([*"aaa"])),
+        data.with_columns(other=pl.Series([*"aba"])),
+        data.rename({"found": "channel"}),
+        data.rename({"found": "itemCategory"}),
+        data.rename({"found": "frame_color".replace("or", "our")}),
     ]
     for other in others:
         assert read_truth(hold(other, tmp_path)).counts["assumed_gains"] == 3
@@ -563,3 +570,128 @@ def test_a_column_that_no_table_has_is_an_error(role, column):
         rm.evaluate(LISTS, truth, "mrr", columns={role: column})
     with pytest.raises(UsageError, match=r"the roles in columns= are .*, not \['nope'\]"):
         rm.evaluate({"a": ["x"]}, {"a": {"x"}}, "mrr", columns={"nope": column})
+
+
+@pytest.mark.parametrize("users", [[7, 7, 7, 10**15], ["b", "b", "b", "a"], [1, 1, 1, 2]], ids=str)
+@pytest.mark.parametrize("n", [1, 5000])
+def test_all_rows_are_compared_in_any_order(users, n):
+    """Contradictions of the last user are counted among many others, and where ranks have gaps."""
+    names = {str: lambda user, i: f"{user}{i}", int: lambda user, i: user + 20 * i}[type(users[0])]
+    rows = [
+        {"user": names(user, i), "item": item, "rank": rank, "score": score}
+        for i in range(n)
+        for user, item, rank, score in zip(
+            users, "abca", (1, 2, 9, 1), (1, 3, 2, 1) if i == n - 1 else (3, 2, 1, 1), strict=True
+        )
+    ]
+    data = pl.DataFrame(rows)
+    for mixed in (data, data.sample(fraction=1, shuffle=True, seed=1), data.sort("item")):
+        assert read_rankings(mixed).counts["scores_against_ranks"] == 1
+
+
+def test_ranks_of_a_frame_of_pyterrier_are_compared_with_its_scores():
+    """There the score decides, and ranks start at 0."""
+    data = frame(qid=["1", "1", "2"], docno=["a", "b", "a"], score=[1.0, 2.0, 1.0], rank=[0, 1, 0])
+    assert read_rankings(data).order == "score"
+    assert read_rankings(data).counts == {"rows": 3, "ranks_against_scores": 1}
+    agreeing = data.with_columns(rank=pl.Series([1, 0, 0]))
+    assert read_rankings(agreeing).counts == {"rows": 3}
+
+
+LOG = pl.DataFrame(
+    {
+        "user_id": [1, 1, 1, 2, 2],
+        "session_id": [5, 5, 6, 7, 7],
+        "item_id": [*"abbac"],
+        "price": [1.5, 2.5, 2.5, 1.5, 3.5],
+        "event": ["view", "view", "purchase", "view", "cart"],
+    }
+)
+
+
+@pytest.mark.parametrize("kinds", [2, 3, 4])
+@pytest.mark.parametrize("name", ["event", "event_type", "behavior", "kind"])
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_kinds_of_events_are_asked_about_however_many_there_are(hold, name, kinds, tmp_path):
+    words = ["view", "purchase", "cart", "like"][:kinds] * 2
+    data = frame(user=[1] * len(words), item=[*range(len(words))], x=words, other=[*"ab"] * kinds)
+    data = hold(data.rename({"x": name}), tmp_path)
+    with pytest.raises(ColumnError, match=rf"labels in '{name}' \(.*relevant='purchase'"):
+        read_truth(data)
+    assert read_truth(data, columns={"gain": None}).counts["assumed_gains"] == 2 * kinds
+    assert read_truth(data, relevant="any").counts["assumed_gains"] == 2 * kinds
+    assert read_truth(data, relevant="purchase").gains.sum() == 2
+
+
+def test_a_log_is_read_in_each_way_that_the_message_names():
+    ranked = {1: ["a", "b"], 2: ["c", "a"]}
+    with pytest.raises(ColumnError, match="numbers in 'price'"):
+        rm.evaluate(ranked, LOG, "rr")
+    with pytest.raises(ColumnError, match="labels in 'event'"):
+        rm.evaluate(ranked, LOG.drop("price"), "rr")
+    with pytest.raises(InvalidValueError, match="say which word is relevant: relevant='view'"):
+        rm.evaluate(ranked, LOG, "rr", columns={"gain": "event"})
+    for said in ({"columns": {"gain": None}}, {"relevant": "any"}):
+        assert rm.evaluate(ranked, LOG, "recall@1", **said)["recall@1"].mean == 0.5
+    for said in ({}, {"columns": {"gain": "event"}}):
+        result = rm.evaluate(ranked, LOG, "rr", relevant="purchase", **said)
+        assert result["rr"].mean == 0.5
+        assert "relevant: the rows of polars DataFrame with event purchase" in result.notes
+    assert rm.Evaluator(LOG, "rr", relevant="purchase").evaluate(ranked)["rr"].mean == 0.5
+
+
+def test_words_that_no_row_has_are_no_relevance():
+    ranked, none = {1: ["a", "b"]}, "must be like '>0', '>=4' or 'any'"
+    with pytest.raises(UsageError, match=rf"{none}.*'event' has 'view', 'cart', 'purchase'"):
+        rm.evaluate(ranked, LOG, "rr", relevant="purchas")
+    for truth in ({1: ["a"]}, LOG.drop("event"), LOG.head(0)):
+        with pytest.raises(UsageError, match=none):
+            rm.evaluate(ranked, truth, "rr", relevant="purchase")
+    twice = LOG.with_columns(last=pl.col("event"))
+    with pytest.raises(UsageError, match="it is in 'event', 'last': name one"):
+        rm.evaluate(ranked, twice, "rr", relevant="purchase")
+
+
+def test_gains_of_a_form_without_names_are_left_out_too():
+    truth = {1: {"a": 3, "b": 0}}
+    assert read_truth(truth, columns={"gain": None}).gains.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["split", "split_index", "Fold", "subset", "set"])
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_a_truth_of_several_parts_of_a_split_is_asked_about(hold, name, tmp_path):
+    parts = ["train", "test", "train"] if name == "set" else [0, 1, 0]
+    data = frame(user=[1, 1, 1], item=[2, 3, 4], rating=[5, 4, 3], x=parts).rename({"x": name})
+    with pytest.raises(ColumnError, match=rf"several parts of a split: .* in '{name}'"):
+        read_truth(hold(data, tmp_path))
+    assert read_truth(hold(data, tmp_path), columns={"gain": "rating"}).height == 3
+    one = data.filter(pl.col(name) == parts[1])
+    assert read_truth(hold(one, tmp_path)).gains.tolist() == [4]
+
+
+def test_sets_that_are_no_parts_are_not_asked_about():
+    data = frame(user=[1, 1, 1], item=[2, 3, 4], rating=[5, 4, 3], set=["castle", "car", "car"])
+    assert read_truth(data).height == 3
+
+
+@pytest.mark.parametrize(
+    ("names", "user"),
+    [
+        ("user_id session_id", "user_id"),
+        ("session_id customer_id", "customer_id"),
+        ("impression_id user", "user"),
+        ("session_id", "session_id"),
+        ("request_id", "request_id"),
+        ("question_id topic", "question_id"),
+        ("회원번호", "회원번호"),
+    ],
+)
+def test_a_session_is_a_user_only_where_no_other_name_is(names, user):
+    data = pl.DataFrame({name: [name] for name in names.split()} | {"상품코드": [1], "순위": [1]})
+    assert read_rankings(data).users.to_list() == [user]
+
+
+def test_names_in_korean_are_known():
+    ranked = pl.DataFrame({"사용자 ID": [1, 1], "아이템": [*"ab"], "예측 점수": [1.0, 2.0]})
+    judged = pl.DataFrame({"회원 번호": [1, 1], "상품": [*"ab"], "평점": [0, 4], "일시": [1, 2]})
+    assert rm.evaluate(ranked, judged, "rr")["rr"].mean == 1

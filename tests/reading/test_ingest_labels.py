@@ -1,7 +1,7 @@
 """Labels of users: segments, clusters, and the users to recommend to."""
 
 import json
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 
 import duckdb
@@ -433,3 +433,36 @@ def test_segments_are_in_the_order_of_their_type_or_of_the_numbers_in_them(form)
     made, wanted = ORDERED[form]
     result = rm.evaluate({user: ["a"] for user in users}, {user: ["a"] for user in users}, "rr")
     assert [*result.by_segment(made(users))["segment"]] == wanted
+
+
+@pytest.mark.parametrize("form", ["polars", "pandas", "csv", "rows"])
+def test_the_only_column_of_dates_is_the_time_in_every_split(form, tmp_path):
+    days = [datetime.fromisoformat(f"2024-01-0{day}") for day in (3, 1, 2, 6, 5, 4)]
+    data = pl.DataFrame(
+        {
+            "customer_id": [1, 1, 1, 2, 2, 2],
+            "sku": [*"abcabc"],
+            "purchased_at": days,
+            "released": [datetime.fromisoformat("2020-01-01")] * 6,
+            "qty": range(6),
+        }
+    )
+    given = data
+    if form == "pandas":
+        given = data.to_pandas()
+    elif form == "csv":
+        given = tmp_path / "log.csv"
+        data.write_csv(given)
+    elif form == "rows":
+        given = data.to_dicts()
+    for split in (
+        rm.splits.leave_one_out(given),
+        rm.splits.leave_k_out(given, k=1),
+        rm.splits.holdout(given, ratio=1 / 3, by="time"),
+    ):
+        assert [*split.test[split.test.columns[1]]] == ["a", "a"]
+        assert len(split.train) == 4
+    assert len(rm.splits.temporal(given, at="2024-01-05").test) == 2
+    twice = data.with_columns(seen=pl.col("purchased_at"))
+    with pytest.raises(ColumnError, match="needs a time column"):
+        rm.splits.temporal(twice, at="2024-01-05")

@@ -434,8 +434,8 @@ def test_a_large_file_is_refused_if_its_lines_do_not_fit(tmp_path, monkeypatch):
     monkeypatch.setattr(_memory, "_LITTLE", 0)
     path = tmp_path / "a.run"
     path.write_bytes(PLAIN_FILES["spaces"] * 9)
-    monkeypatch.setattr(_memory, "available_memory", lambda: 9 * 3 * 24 - 1)
-    with pytest.raises(NotEnoughMemoryError, match=r"a\.run \(27 lines\) needs at least 648 bytes"):
+    monkeypatch.setattr(_memory, "available_memory", lambda: 9 * 3 * 28 - 1)
+    with pytest.raises(NotEnoughMemoryError, match=r"a\.run \(27 lines\) needs at least 756 bytes"):
         read_rankings(path)
 
 
@@ -597,7 +597,7 @@ def spans(*places):
         lambda native: native.scan(LINE, *arrays(1), room(8), progress(number=2)),
         lambda native: native.scan(LINE, *arrays(1), room(8), progress(n_fields=9)),
         lambda native: native.scan(LINE, *arrays(1), room(8), progress()[:5]),
-        lambda native: native.scan(LINE, *arrays(1)[:3], *arrays(2)[3:], room(8), progress()),
+        lambda native: native.scan(LINE, *arrays(1)[:4], *arrays(2)[4:], room(8), progress()),
         lambda native: native.scan(LINE, *arrays(1), room(7), progress()),
         lambda native: native.scan(LINE, *arrays(1), room(8), progress(used=1)),
         lambda native: native.scan(LINE, *arrays(1), room(8), progress(used=-1)),
@@ -615,7 +615,7 @@ LINE = b"q 0 d 1\n"
 
 
 def arrays(n):
-    return [np.empty(n, dtype) for dtype in (SPAN, np.float64, SPAN, np.int64)]
+    return [np.empty(n, dtype) for dtype in (SPAN, np.float64, np.int32, SPAN, np.int64)]
 
 
 def room(n):
@@ -623,7 +623,7 @@ def room(n):
 
 
 def progress(*, n_fields=4, number=3, last=1, n=0, n_topics=0, used=0):
-    return np.array([n_fields, number, last, n, n_topics, used])
+    return np.array([n_fields, number, last, n, n_topics, used, 0])
 
 
 def scanned(content):
@@ -647,7 +647,7 @@ def test_compiled_code_needs_room_for_all_lines():
     assert native.scan(content, *arrays(1), room(16), progress()) == -1
     written, kept = arrays(2), room(20)
     assert native.scan(content, *written, kept, at) == 16
-    assert at[3:].tolist() == [2, 1, 7]
+    assert at[3:6].tolist() == [2, 1, 7]
     assert kept[4:7].tobytes() == b"qde"
     assert written[0]["start"].tolist() == [5, 6]
     assert native.scan(b"", *arrays(0), room(0), progress()) == 0
@@ -663,9 +663,9 @@ def test_lines_and_topics_go_on_in_the_next_piece():
         assert start == content.rfind(b"\n", 0, cut) + 1
         at[2] = 1
         assert _native.native.scan(content[start:], *written, kept, at) == len(content) - start
-        assert at[3:].tolist() == [4, 2, 6]
+        assert at[3:6].tolist() == [4, 2, 6]
         assert written[1].tolist() == [1, 2, 3, 4]
-        assert written[3][:2].tolist() == [0, 2]
+        assert written[4][:2].tolist() == [0, 2]
         again = progress(last=0)
         _native.native.scan(content[:cut], *written, kept, again)
         again[2] = 1
@@ -767,3 +767,85 @@ def test_the_last_line_is_found_from_the_end(size):
     for end in (b"", b"\n", b"\n\n \n", b" \t\n" * 50):
         assert _last_nonblank_line(Text("run", lines + end)) == lines.split(b"\n")[1]
     assert _last_nonblank_line(Text("run", b"x" * size)) == b"x" * size
+
+
+# ---------------------------------------------------------------------------------------------
+# Ranks and scores, and tags of runs
+
+
+def run_lines(rows, tag="t"):
+    return "".join(f"{query} Q0 {doc} {rank} {score} {tag}\n" for query, doc, rank, score in rows)
+
+
+def counts_both_ways(path):
+    return [counts for counts, _ in both_ways(lambda: read_rankings(path).counts)]
+
+
+REVERSED = [("q", "a", 1, 0.1), ("q", "b", 2, 0.2), ("q", "c", 3, 0.2), ("r", "a", 1, 9)]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 2, 3]], ids=str)
+@pytest.mark.parametrize("ending", ["", "s 0 x 1 1 t one more\n"])
+def test_ranks_of_a_run_are_compared_with_its_scores_in_any_order(tmp_path, order, ending):
+    path = tmp_path / "a.run"
+    path.write_text(run_lines([REVERSED[i] for i in order]) + ending)
+    for counts in counts_both_ways(path):
+        assert counts["ranks_against_scores"] == 1
+        assert counts["ranks_of_tied_scores"] == 1
+
+
+def test_contradictions_are_notes_of_the_result_and_the_score_decides(tmp_path):
+    path = tmp_path / "a.run"
+    path.write_text(run_lines([(f"q{i}", f"d{k}", k, k) for i in range(300) for k in range(1, 21)]))
+    truth = {f"q{i}": ["d20"] for i in range(300)}
+    result = evaluate(str(path), truth, "rr")
+    assert result["rr"].mean == 1
+    assert "ranks against the scores, which decide: 5,700" in result.notes
+    path.write_text(run_lines([(f"q{i}", f"d{k}", k, 1) for i in range(300) for k in (1, 2)]))
+    noted = evaluate(str(path), {f"q{i}": ["d2"] for i in range(300)}, "rr").notes
+    assert "hits tied in score: 300 (item); rows tied in score whose ranks differ: 300" in noted
+
+
+@pytest.mark.parametrize("ranks", [[1, 2, 3], [0, 1, 2], ["-", "-", "-"], [1, 1, 1], [1, 5, 9]])
+def test_ranks_that_agree_with_the_scores_or_are_no_numbers_are_silent(tmp_path, ranks):
+    path = tmp_path / "a.run"
+    path.write_text(
+        run_lines([("q", d, r, s) for d, r, s in zip("abc", ranks, (3, 2, 1), strict=True)])
+    )
+    assert counts_both_ways(path) == [{"rows": 3}] * 2
+
+
+def test_missing_ranks_are_not_compared(tmp_path):
+    path = tmp_path / "a.run"
+    path.write_text(run_lines([("q", "a", 1, 1), ("q", "b", "x", 5), ("q", "c", 2, 3)]))
+    assert counts_both_ways(path) == [{"rows": 3, "ranks_against_scores": 1}] * 2
+
+
+def test_runs_that_were_put_together_are_refused(tmp_path):
+    path = tmp_path / "a.run"
+    rows = [(query, doc, rank, -rank) for query in "qr" for rank, doc in enumerate("ab", 1)]
+    other = [(query, doc.upper(), rank, score) for query, doc, rank, score in rows]
+    path.write_text(run_lines(rows, "bm25") + run_lines(other, "dense"))
+    found = both_ways(lambda: read_rankings(path))
+    assert found[0] == found[1]
+    assert "2 runs for query 'q'" in str(found)
+    assert "'bm25' (first in line 1) and 'dense' (first in line 5)" in str(found)
+    interleaved = sorted((run_lines(rows, "bm25") + run_lines(other, "dense")).splitlines())
+    path.write_text("\n".join(interleaved))
+    assert str(both_ways(lambda: read_rankings(path))).count("2 runs for query 'q'") == 2
+
+
+def test_each_query_may_have_a_tag_of_its_own(tmp_path):
+    path = tmp_path / "a.run"
+    path.write_text(run_lines(REVERSED[:3], "a") + run_lines(REVERSED[3:], "b"))
+    assert [counts["rows"] for counts in counts_both_ways(path)] == [4, 4]
+
+
+def test_the_tag_goes_on_in_the_next_piece():
+    content = (run_lines(REVERSED[:3]) + run_lines(REVERSED[:1], "u")).encode()
+    for cut in range(len(content)):
+        written, kept = arrays(4), room(len(content))
+        at = progress(n_fields=6, number=4, last=0)
+        start = _native.native.scan(content[:cut], *written, kept, at)
+        at[2] = 1
+        assert _native.native.scan(content[start:], *written, kept, at) == -1

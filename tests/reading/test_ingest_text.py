@@ -1,19 +1,27 @@
 """Text files read rightly or refused: keys twice, blanks, returns, depth, TREC or a table."""
 
+import bz2
+import gzip
 import json
+import lzma
+import pickle
 
+import numpy as np
 import polars as pl
 import pytest
 
 import rankmeter as rm
 from rankmeter._cli._trec_eval._report import report_lines
+from rankmeter._reading.files import ENCODING
 from rankmeter._reading.json import _read_flat_rows
 from rankmeter._reading.keyed import read_users
+from rankmeter._reading.opened import open_rankings
 from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
 from rankmeter._reading.table import unify_id_types
 from rankmeter._reading.text import Text
 from rankmeter._reading.trec import detect_trec_format
 from rankmeter.errors import (
+    ColumnError,
     DataError,
     FileFormatError,
     IdTypeError,
@@ -359,3 +367,153 @@ def test_a_duckdb_relation_that_fails_is_named():
 def test_an_error_about_the_columns_of_a_query_keeps_its_kind():
     with pytest.raises(IdTypeError):
         read_rankings(pl.LazyFrame({"user": [0.5], "item": [1]}))
+
+
+# ---------------------------------------------------------------------------------------------
+# Runs of MS MARCO, atomic files, encodings, other formats, lists in cells
+
+
+def written(tmp_path, name, text, encoding="utf-8"):
+    path = tmp_path / name
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.run", "a.tsv", "a.txt", "a", "a.run.gz"])
+@pytest.mark.parametrize("between", [" ", "\t"])
+@pytest.mark.parametrize("scores", [(), ("-1", "-2", "-3")])
+def test_a_run_of_ms_marco_is_read_by_its_ranks(tmp_path, name, between, scores):
+    lines = [["q7", "d1", "1"], ["q7", "d2", "2"], ["q8", "d1", "1"]]
+    rows = [[*line, *scores[i : i + 1]] for i, line in enumerate(lines)]
+    path = written(tmp_path, name, "".join(between.join(row) + "\n" for row in rows))
+    if name.endswith("gz"):
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    for table in (
+        read_rankings(path),
+        open_rankings(path, rows=10),
+    ):
+        assert table.order == "rank"
+        assert table.counts.get("scores_against_ranks", 0) == 0
+    assert read_rankings(path).frame.select("user", "item", "rank").rows() == [
+        ("q7", "d1", 1),
+        ("q7", "d2", 2),
+        ("q8", "d1", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1 10 5\n1 11 2\n", "1 10 1\n2 11 1\n", "1 10 1\n1 11 2\n1 12 2\n", "1 10 1\n1 11 3\n"],
+)
+def test_three_fields_that_are_not_certainly_ranks_are_refused(tmp_path, text):
+    with pytest.raises(FileFormatError, match=r"If the file is a run of MS MARCO, qid docid rank"):
+        read_rankings(written(tmp_path, "a.run", text))
+    with pytest.raises(ColumnError, match="looks like data: put a header line"):
+        read_rankings(written(tmp_path, "a.tsv", text.replace(" ", "\t")))
+
+
+def test_judgments_of_three_fields_are_no_run(tmp_path):
+    with pytest.raises(ColumnError, match="looks like data"):
+        read_truth(written(tmp_path, "a.tsv", "1\t10\t1\n1\t11\t2\n"))
+
+
+def test_a_trec_run_may_be_called_csv(tmp_path):
+    text = "1 Q0 d1 1 0.5 t\n1 Q0 d2 2 0.4 t\n"
+    assert read_rankings(written(tmp_path, "a.csv", text)).order == "score"
+
+
+def test_names_of_atomic_files_are_read_without_their_types(tmp_path):
+    text = "user_id:token\titem_id:token\trating:float\n7\t1\t3\n"
+    assert read_truth(written(tmp_path, "a.inter", text)).frame.rows() == [(7, 1, 3)]
+    mixed = text.replace("rating:float", "rating")
+    with pytest.raises(ColumnError, match="'user_id:token'"):
+        read_truth(written(tmp_path, "a.inter", mixed))
+
+
+@pytest.mark.parametrize(
+    ("word", "encoding"), [("가방 회원", "cp949"), ("café", "latin-1"), ("가", "utf-16")]
+)
+def test_the_message_names_the_encoding_which_then_reads_the_file(tmp_path, word, encoding):
+    path = written(tmp_path, "a.csv", f"user,item\n1,{word}\n", encoding)
+    with pytest.raises(FileFormatError, match=f"--encoding {encoding} on the command line"):
+        read_truth(path)
+    token = ENCODING.set(encoding)
+    try:
+        assert read_truth(path).frame.rows() == [(1, word, 1)]
+    finally:
+        ENCODING.reset(token)
+
+
+def test_text_that_is_not_in_the_named_encoding_is_refused(tmp_path):
+    token = ENCODING.set("ascii")
+    try:
+        with pytest.raises(FileFormatError, match="is not text in ascii"):
+            read_truth(written(tmp_path, "a.csv", "user,item\n1,가\n"))
+    finally:
+        ENCODING.reset(token)
+
+
+def of_numpy(path):
+    np.save(path, np.arange(3))
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "message"),
+    [
+        ("a.npy", of_numpy, r"an array of NumPy .*np\.load\('.*a\.npy'\)"),
+        ("a.npz", lambda path: np.savez(path, x=np.arange(3)), r"np\.load\('.*'\)\['NAME'\]"),
+        ("a.arrow", pl.DataFrame({"user": [1]}).write_ipc, r"polars\.read_ipc"),
+        ("a.pkl", lambda path: path.write_bytes(pickle.dumps([1])), "a pickle of Python"),
+        ("a.csv.bz2", lambda path: path.write_bytes(bz2.compress(b"a,b\n")), "bunzip2 -k"),
+        ("a.csv.xz", lambda path: path.write_bytes(lzma.compress(b"a,b\n")), "unxz -k"),
+        ("a.zip", lambda path: path.write_bytes(b"PK\x03\x04"), "unzip"),
+    ],
+)
+def test_a_file_of_another_format_is_called_by_its_name(tmp_path, name, write, message):
+    write(tmp_path / name)
+    with pytest.raises(FileFormatError, match=message) as caught:
+        read_rankings(tmp_path / name)
+    assert "UTF-8" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["\"['x', 'y']\"", "\"['y']\""],
+        ["[x y]", "[y]"],
+        ['"[""x"", ""y""]"', '"[""y""]"'],
+        ["x|y", "y|x|x2"],
+        ["07x 07y", "07y 07x 1"],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("item", ["item", "prediction"])
+def test_lists_in_a_cell_are_split_by_the_line_in_the_message(tmp_path, cells, item):
+    path = written(tmp_path, "a.csv", f"user,{item}\n1,{cells[0]}\n2,{cells[1]}\n")
+    with pytest.raises(ColumnError, match="hold lists, such as") as caught:
+        read_rankings(path)
+    line = str(caught.value).partition("are split: ")[2]
+    frame = eval(line, {"pl": pl, "path": path})
+    table = read_rankings(frame.rename({item: "item"}))
+    assert [item.removeprefix("07") for item in table.frame["item"]][:2] in (["x", "y"], ["y", "x"])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["1,The Matrix", "2,Alien 3"],
+        ["1,a|1", "2,b|2"],
+        ["1,a|b|c", "1,a|b"],
+        ["1,[REC]", "2,Up"],
+        ["1,12 34", "2,56 78"],
+        ["1,", "2,x"],
+    ],
+    ids=str,
+)
+def test_ids_of_several_words_are_not_taken_for_lists(tmp_path, rows):
+    text = "\n".join(["user,item", *rows])
+    if rows == ["1,", "2,x"]:
+        with pytest.raises(DataError, match="missing"):
+            read_truth(written(tmp_path, "a.csv", text))
+    else:
+        assert read_truth(written(tmp_path, "a.csv", text)).height == 2

@@ -213,8 +213,8 @@ def spell_options_as_typed(message: str, parameters: Iterable[click.Parameter]) 
     def spell(match: re.Match[str]) -> str:
         if not (name := match["bare"] or match["name"]):
             return match[0]
-        roles = re.findall(r"'([\w.]+)': (?:'([^']*)'|\.\.\.|…)", match["columns"] or "")
-        columns = ",".join(f"{role}={name or 'NAME'}" for role, name in roles)
+        roles = re.findall(r"'([\w.]+)': (?:'([^']*)'|\.\.\.|…|(None))", match["columns"] or "")
+        columns = ",".join(f"{role}={name or ('' if no else 'NAME')}" for role, name, no in roles)
         return f"{typed[name]} {match['text'] or columns}".rstrip()
 
     return re.sub(option, spell, message)

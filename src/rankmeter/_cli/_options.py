@@ -81,8 +81,8 @@ def _join_lines(text: str) -> str:
 
 
 COLUMNS_HELP = (
-    "Which column has which role, if the names do not say so: user=member,item=sku. "
-    "May be repeated."
+    "Which column has which role, if the names do not say so: user=member,item=sku; gain= if "
+    "no column has it. May be repeated."
 )
 HEADINGS = {
     SIDE: ("train", "items", "catalogue", "baseline_lists", "propensity", "collapse"),
@@ -117,10 +117,10 @@ def build_options(
         if [*methods.values()] == [[*functions]]:
             (text,) = methods  # all say the same
         heading = _option_heading(name, group) if measures else group
-        options.append(
-            _columns_option(heading, two_sided=two_sided)
+        options += (
+            [_columns_option(heading, two_sided=two_sided), _encoding_option(heading)]
             if name == "columns"
-            else _build_option(name, _click_type(hints[name]), text, heading)
+            else [_build_option(name, _click_type(hints[name]), text, heading)]
         )
     return options
 
@@ -244,18 +244,46 @@ def _columns_option(group: str, *, two_sided: bool) -> Option:
     )
 
 
+def _encoding_option(group: str) -> Option:
+    return Option(
+        "--encoding",
+        "Encoding of text files, such as cp949 or latin-1. Default: UTF-8.",
+        default=None,
+        metavar="NAME",
+        expose_value=False,
+        callback=_choose_encoding,
+        group=group,
+    )
+
+
+def _choose_encoding(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
+    """Read all text files of this command in an encoding."""
+    if name is None or ctx.resilient_parsing:
+        return
+    from rankmeter._reading.files import ENCODING
+
+    try:
+        "a".encode(name)
+    except (LookupError, ValueError):
+        raise UsageError(
+            f"--encoding {name!r} is not the name of an encoding, as cp949 and latin-1 are"
+        ) from None
+    token = ENCODING.set(name)
+    ctx.call_on_close(lambda: ENCODING.reset(token))
+
+
 def _parse_columns(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
-) -> dict[str, str] | None:
-    """Parse ``user=member,item=sku`` into a dictionary; a name may contain commas."""
+) -> dict[str, str | None] | None:
+    """Parse ``user=member,item=sku`` into a dictionary; a name may contain commas, or be empty."""
     if ctx.resilient_parsing:  # in completion the value may still be incomplete
         return None
-    columns: dict[str, str] = {}
+    columns: dict[str, str | None] = {}
     for text in (part for option in texts for part in re.split(r",(?=[\w.]+=)", option)):
         role, equals, name = (part.strip() for part in text.partition("="))
-        if not (role and equals and name):
+        if not (role and equals):
             raise UsageError(f"--columns {text!r} is not of the form ROLE=NAME, as user=member is")
-        if columns.setdefault(role, name) != name:
+        if columns.setdefault(role, name or None) != (name or None):
             raise UsageError(f"--columns names {role} twice: {columns[role]} and {name}")
     return columns or None
 

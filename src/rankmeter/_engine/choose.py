@@ -118,13 +118,13 @@ class Reading:
             raise UsageError(f"columns= names columns, which {name} lacks")
         return data.read(plan)
 
-    def read_truth(self, truth: object, columns: Mapping[str, str] | None) -> Table:
-        """Read the ground truth; return a `Table` unchanged."""
-        return (
-            truth
-            if isinstance(truth, Table)
-            else read_truth(self.open_for_engine(truth), columns=columns)
-        )
+    def read_truth(
+        self, truth: object, columns: Mapping[str, str] | None, relevant: str = ""
+    ) -> Table:
+        """Read the ground truth; return a `Table` unchanged. `relevant` is as in `read_truth`."""
+        if isinstance(truth, Table):
+            return truth
+        return read_truth(self.open_for_engine(truth), columns=columns, relevant=relevant)
 
     def open_for_engine(self, data: object) -> object:
         """Open data of the engine ``spark`` as a Spark DataFrame; return other data unchanged."""

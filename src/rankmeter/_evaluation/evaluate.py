@@ -73,7 +73,8 @@ def evaluate(
     columns : mapping, optional
         Which column has which role, if the names do not say so:
         ``{"user": "member", "item": "sku"}``, or one such mapping for each side,
-        ``{"rankings": {…}, "truth": {…}}``. Roles: user, item, score, rank, gain, subtopic.
+        ``{"rankings": {…}, "truth": {…}}``. Roles: user, item, score, rank, gain, subtopic;
+        None if no column has the role: with ``{"gain": None}`` every row is a relevant item.
     clusters : object, optional
         Users that resemble each other (sessions of one person, both sides of one triple): a
         mapping from user to cluster, pairs, a pandas Series, or a frame or file with the columns

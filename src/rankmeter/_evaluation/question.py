@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -203,8 +204,15 @@ class Question:
     columns: Mapping[str, Any] | None = None
     reading: Reading = Reading()  # noqa: RUF009 - it never changes
     clusters: object = None
+    relevant: str = ""  # a word of the ground truth, or "any"
 
     def __post_init__(self) -> None:
+        value = self.choices.get("relevant")
+        if isinstance(value, str) and re.match(r"\s*[^\W\d]", value):
+            others = {name: choice for name, choice in self.choices.items() if name != "relevant"}
+            if value.strip().lower() != "any":
+                object.__setattr__(self, "choices", others)
+            object.__setattr__(self, "relevant", value.strip())
         if isinstance(self.metrics, Iterator):  # a plan is made of them more than once
             object.__setattr__(self, "metrics", [*self.metrics])
 
@@ -215,7 +223,7 @@ class Question:
         if self.truth is None:
             return self
         columns = _columns_by_side(self.columns)["truth"]
-        truth = self.reading.read_truth(self.truth, columns)
+        truth = self.reading.read_truth(self.truth, columns, self.relevant)
         shared = columns if isinstance(columns, SharedColumns) else self.columns
         return replace(self, truth=truth, columns=shared)
 
@@ -259,7 +267,13 @@ class Question:
         if truth is None:
             judged = make_empty_truth(next(iter(tables.values())))
         else:
-            judged = self.reading.read_truth(truth, by_side["truth"])
+            judged = self.reading.read_truth(truth, by_side["truth"], self.relevant)
+        if self.relevant.lower() not in ("", "any") and not judged.origin.chosen:
+            raise UsageError(
+                f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), got "
+                f"{brief(self.relevant)}; the ground truth has no column of words",
+                option="relevant",
+            )
         for table in tables.values():
             refuse_two_readings(table, judged)
         columns = by_side["truth"]
@@ -284,6 +298,8 @@ class Question:
         words = next((words for words in vocabularies if words != USERS), USERS)
         engine = self.reading.describe_engines(tables.values())
         notes = (*side.notes, *unused)
+        if judged.origin.chosen:
+            notes += (f"relevant: the rows of {judged.source} with {judged.origin.chosen}",)
         if judged.has_subtopics and any(entry.spec.intent_aware for entry in plan.metrics):
             other = "" if side.items is None else ", not the categories of items="
             notes += (f"intent-aware metrics use the subtopics of {judged.source}{other}",)

@@ -1070,13 +1070,17 @@ struct progress {
     int64_t n_fields, number; /* of a line: the first is the topic, the third the item */
     int64_t last;             /* whether this piece is the last one */
     int64_t n, n_topics, used;
+    int64_t tag; /* hash of that of the last line */
 };
+
+enum { RUN = 6 }; /* fields of a run, which has a rank and a tag */
 
 /* The lines that were read, in arrays with room for all of a part, and the bytes of their ids. */
 struct lines {
     struct progress *at;
     struct span *items, *topics;
     double *numbers;
+    int32_t *ranks; /* of a run; -1 if it is not a number of few digits */
     int64_t *first; /* line of each topic */
     byte *kept;
     int64_t room;
@@ -1113,10 +1117,28 @@ static int is_unused(struct field field) {
     return field.end[-1] == '0' && (size == 1 || (size == 2 && *field.start == 'Q'));
 }
 
+/* The number that a field writes in at most nine digits, or -1. */
+static int32_t short_rank(struct field field) {
+    int32_t rank = 0;
+    if (field.end - field.start > 9)
+        return -1;
+    for (const byte *p = field.start; p < field.end; p++) {
+        if (*p < '0' || *p > '9')
+            return -1;
+        rank = 10 * rank + (*p - '0');
+    }
+    return rank;
+}
+
+static int is_same_field(struct field one, struct field other) {
+    size_t size = (size_t)(one.end - one.start);
+    return size == (size_t)(other.end - other.start) && memcmp(one.start, other.start, size) == 0;
+}
+
 /* Read lines: 1 if all are plain, NO if not. */
 static Py_ssize_t read_lines(struct content text, struct lines *lines, PyThreadState **state) {
     struct progress *at = lines->at;
-    struct field field[FIELDS];
+    struct field field[FIELDS], tag = {NULL, NULL};
     const byte *p = text.start, *topic = NULL;
     size_t size = 0;
     if (at->n_topics > 0) {
@@ -1140,6 +1162,16 @@ static Py_ssize_t read_lines(struct content text, struct lines *lines, PyThreadS
                 return outcome;
             lines->topics[at->n_topics] = keep(field[0], text.end, lines);
             lines->first[at->n_topics++] = at->n;
+        } else if (at->n_fields == RUN) { /* of one run */
+            if (tag.start == NULL
+                    ? at->tag != hash_of(field[5].start, (size_t)(field[5].end - field[5].start),
+                                         text.end)
+                    : !is_same_field(tag, field[5]))
+                return NO;
+        }
+        if (at->n_fields == RUN) {
+            tag = field[5];
+            lines->ranks[at->n] = short_rank(field[3]);
         }
         topic = field[0].start;
         size = length;
@@ -1151,34 +1183,40 @@ static Py_ssize_t read_lines(struct content text, struct lines *lines, PyThreadS
         lines->numbers[at->n] = number;
         lines->items[at->n++] = keep(field[2], text.end, lines);
     }
+    if (tag.start != NULL)
+        at->tag = hash_of(tag.start, (size_t)(tag.end - tag.start), text.end);
     return at->last ? end_topic(lines) : 1;
 }
 
 static const char SCAN[] =
-    "scan(piece, items, numbers, topics, first, kept, progress)\n--\n\n"
+    "scan(piece, items, numbers, ranks, topics, first, kept, progress)\n--\n\n"
     "Read the lines of a piece, and return how many bytes were read; -1 if any line needs a closer\n"
     "look. A piece that is not the last one may end within a line, which is not read.\n\n"
-    "Write the items, the numbers, the topics, the first line of each topic, and the bytes of the\n"
-    "ids. The progress is the number of fields, which of them is the number, whether the piece is\n"
-    "the last one, and how many lines, topics and bytes of ids there are, which are written, too.";
+    "Write the items, the numbers, the ranks of a run, the topics, the first line of each topic, "
+    "and\nthe bytes of the ids. The progress is the number of fields, which of them is the number,\n"
+    "whether the piece is the last one, how many lines, topics and bytes of ids there are, and the\n"
+    "hash of the last tag; the last four are written, too.";
 
 static PyObject *scan(PyObject *module, PyObject *const *args, Py_ssize_t n_args) {
-    enum { PIECE, ITEMS, NUMBERS, TOPICS, FIRST, KEPT, PROGRESS, ARRAYS };
+    enum { PIECE, ITEMS, NUMBERS, RANKS, TOPICS, FIRST, KEPT, PROGRESS, ARRAYS };
     Py_buffer views[ARRAYS];
-    if (take(args, n_args, ARRAYS, views, ARRAYS, 126) < 0)
+    if (take(args, n_args, ARRAYS, views, ARRAYS, 254) < 0)
         return NULL;
     struct progress *at = views[PROGRESS].buf;
     struct content text = content_of(&views[PIECE]);
     Py_ssize_t room = size(&views[NUMBERS]), spans = room * (Py_ssize_t)sizeof(struct span);
     struct lines lines = {
-        at, views[ITEMS].buf, views[TOPICS].buf, views[NUMBERS].buf, NULL, NULL, room, {0}};
+        at,   views[ITEMS].buf, views[TOPICS].buf, views[NUMBERS].buf, NULL,
+        NULL, NULL,             room,              {0}};
+    lines.ranks = views[RANKS].buf;
     lines.first = views[FIRST].buf;
     lines.kept = views[KEPT].buf;
     if (views[PROGRESS].len != sizeof *at || views[ITEMS].len != spans ||
         views[TOPICS].len != spans || size(&views[FIRST]) != room || at->number < 3 ||
         at->number >= at->n_fields || at->n_fields > FIELDS || at->n < 0 || at->n > room ||
         at->n_topics < 0 || at->n_topics > at->n || at->used < 0 || at->used > views[KEPT].len ||
-        views[PIECE].len > views[KEPT].len - at->used)
+        views[PIECE].len > views[KEPT].len - at->used ||
+        (at->n_fields == RUN && views[RANKS].len != room * (Py_ssize_t)sizeof(int32_t)))
         return answer(UNFIT, views, ARRAYS);
     while (!at->last && text.end > text.start && text.end[-1] != '\n')
         text.end--;

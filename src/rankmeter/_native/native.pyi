@@ -45,6 +45,7 @@ def scan(
     piece: Any,
     items: _Array,
     numbers: _Array,
+    ranks: _Array | None,
     topics: _Array,
     first: _Array,
     kept: _Array,

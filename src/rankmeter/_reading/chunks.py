@@ -34,7 +34,7 @@ from rankmeter._reading.memory import format_bytes
 from rankmeter._reading.numbers import refuse_unused_numbers
 from rankmeter._reading.table import integers_from_text, translate_file_errors
 from rankmeter._reading.text import read_delimited
-from rankmeter._reading.trec import read_run
+from rankmeter._reading.trec import read_run, refuse_mixed_runs
 from rankmeter.errors import DataError, NotEnoughMemoryError
 
 
@@ -130,10 +130,12 @@ def _read_file_in_chunks(
     read = choose_reader(to_utf8_text(start, path), path, "rankings")
     if read is read_json:
         return None
-    if read is read_run:
+    is_run = read is read_run
+    if is_run:
         read = partial(read_run, in_rows=True)
     table = isinstance(read, partial) and read.func is read_delimited
     header = _first_nonblank_line(start) if table else b""
+    runs = pl.DataFrame(schema={"user": pl.String, "tag": pl.String}) if is_run else None
     spool, ids, counts = Spool(), _IdSample(), Counter[str]()
     first: Columns | None = None
     for line, content in _blocks_of_whole_lines(path, blocks, n_bytes, quoted=table):
@@ -146,7 +148,12 @@ def _read_file_in_chunks(
             if not roles.keys() & {"score", "rank"}:
                 refuse_unused_numbers(chunk, "rankings", roles.values())
             first = replace(chunk, source=str(path), counts=Counter())
-        frame = _chunk_to_frame(chunk, list(dict.fromkeys(roles.values())), name)
+        kept = [*roles.values(), *(["rank"] if runs is not None else [])]
+        frame = _chunk_to_frame(chunk, list(dict.fromkeys(kept)), name)
+        if runs is not None:
+            fields = chunk.fetch(["user", "tag"])
+            runs = pl.concat([runs, pl.DataFrame(fields).unique()]).unique(maintain_order=True)
+            refuse_mixed_runs(str(path), *runs)
         ids.add_chunk({role: frame[roles[role]] for role in ("user", "item")}, first, name)
         first = replace(first, trimmed=first.trimmed and chunk.trimmed)
         counts.update(chunk.counts)

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from rankmeter._reading.by_user import ByUser
+from rankmeter._reading.cells import describe_lists
 from rankmeter._reading.table import POLARS, Kind, Shape, format_few
 from rankmeter.errors import ColumnError, UsageError
 from rankmeter.errors._checks import RETRIEVAL, USERS, Words, brief, option_error, suggest_words
@@ -96,17 +97,21 @@ VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": 
 
 # As `normalize_name` leaves them: lower case, without underscores, hyphens and spaces.
 _NAMES = {
-    "user": "user userid uid queryid qid topicid session sessionid",
-    "item": "item itemid iid doc docid docno document movie movieid product productid corpusid "
-    "passageid pid chunkid",
+    "user": "user userid uid queryid qid topicid questionid 사용자 사용자id 사용자번호 "
+    "사용자아이디 유저 유저id 회원 회원id 회원번호 회원아이디 고객 고객id 고객번호",
+    "item": "item itemid iid doc docid docno document documentid movie movieid product productid "
+    "corpusid passageid pid chunkid nodeid hotelid 아이템 아이템id 아이템번호 "
+    "상품 상품id 상품번호 상품코드 제품 제품id 제품번호 제품코드 영화 영화id 문서 문서id 문서번호",
     # Only names of values where higher is better: no distance. And no position, which can start at
     # 0.
     "score": "score rating prediction pred predscore predicted predictedrating predictedscore est "
-    "yhat prob probability similarity logit",
-    "rank": "rank",
-    "gain": "relevance rel gain label rating grade",
-    "rating": "rating score relevance rel gain label grade",
-    "time": "time timestamp ts date datetime unixtime",
+    "yhat prob probability similarity logit relevancescore 점수 평점 별점 "
+    "예측 예측값 예측점수 예측평점 유사도 확률",
+    "rank": "rank 순위",
+    "gain": "relevance rel gain label rating grade 관련도 관련성 적합도 평점 별점",
+    "rating": "rating score relevance rel gain label grade 평점 별점 점수 관련도",
+    "time": "time timestamp ts date datetime unixtime 시간 시각 일시 날짜 일자 구매일시 "
+    "구매일 구매일자 주문일시 주문일",
     "subtopic": "subtopic subtopicid intent intentid",
 }
 SYNONYMS = {role: frozenset(names.split()) for role, names in _NAMES.items()}
@@ -122,7 +127,10 @@ _UNLESS = {
 }
 """Names where no name of the first kind is there: a customer may have users, a document chunks."""
 _SECOND = {role: frozenset(names.split()) for role, names in _UNLESS.items()}
-SYNONYMS |= {role: SYNONYMS[role] | names for role, names in _SECOND.items()}
+_LAST = {"user": frozenset(["session", "sessionid", "requestid", "impressionid", "topic"])}
+"""Names where no other name is there: a user has sessions, and a session is a user without one."""
+for _names in (_SECOND, _LAST):
+    SYNONYMS |= {role: SYNONYMS[role] | names for role, names in _names.items()}
 
 LISTS = frozenset({"items", "itemids", "docs", "docids", "docnos", "documents"})
 _LISTS_OF_NUMBERS: dict[Side, dict[str, frozenset[str]]] = {
@@ -219,8 +227,10 @@ def names_for_role(role: str, names: Sequence[object]) -> list[str]:
     if set(synonyms).isdisjoint(normalize_name("\0".join(texts)).split("\0")):
         return []
     possible = [text for text in texts if normalize_name(text) in synonyms]
-    second = _SECOND.get(role, frozenset())
-    return [text for text in possible if normalize_name(text) not in second] or possible
+    for weaker in (_LAST, _SECOND):
+        names_there = weaker.get(role, frozenset())
+        possible = [t for t in possible if normalize_name(t) not in names_there] or possible
+    return possible
 
 
 def number_users_of_lists(read: Columns, side: Side) -> Columns:
@@ -272,15 +282,17 @@ def frame_kind(read: Columns, roles: Mapping[str, str]) -> Kind:
 def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:
     """Find the column of each role of a side, in the order of `ROLES`.
 
-    The first two roles are always there. `columns` (role → name) wins over the synonyms. Roles of
-    the other side are allowed and ignored, because one mapping serves both sides. Keys that are not
-    roles raise `UsageError`; missing or ambiguous columns raise `ColumnError`.
+    The first two roles are always there. `columns` (role → name) wins over the synonyms; a name
+    that is None says that no column has the role. Roles of the other side are allowed and ignored,
+    because one mapping serves both sides. Keys that are not roles raise `UsageError`; missing or
+    ambiguous columns raise `ColumnError`.
     """
     options = {} if columns is None else columns
     if not isinstance(options, Mapping) or any(not isinstance(key, str) for key in options):
         raise option_error("columns", "a mapping from role to column name", columns)
-    named_columns = {key: str(name) for key, name in options.items()}
-    if unknown := [key for key in named_columns if key not in SYNONYMS]:
+    left_out = {key for key, name in options.items() if name is None}
+    named_columns = {key: str(name) for key, name in options.items() if name is not None}
+    if unknown := [key for key in options if key not in SYNONYMS]:
         raise UsageError(
             f"unknown role {brief(unknown[0])} in columns=; the roles are "
             f"{format_few(SYNONYMS, len(SYNONYMS))}{suggest_words(unknown[0], SYNONYMS) or '.'}"
@@ -292,14 +304,20 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
                 f"columns={brief(roles)} names one column for two roles; each needs its own."
             )
         for role in ROLES[side]:
-            if role not in roles and (name := _find_column_by_synonym(role, read, roles, side)):
+            if role in roles or role in left_out:
+                continue
+            if name := _find_column_by_synonym(role, read, roles, side):
                 roles[role] = name
         _add_tool_roles(read, side, roles)
     else:
         roles = _roles_of_form(read, side)
+    for role in left_out & roles.keys():
+        del roles[role]
     if missing := [role for role in ROLES[side][:2] if role not in roles]:
+        if missing == ["item"] and read.untyped and (lists := _describe_any_lists(read, roles)):
+            raise ColumnError(f"{read.source} has no column for the item. {lists}")
         raise absent.get(missing[0]) or _missing_columns_error(missing, read, side)
-    if "rank" not in named_columns and ("score" in named_columns or _is_trec_run(roles)):
+    if "rank" not in named_columns and ("score" in named_columns or is_trec_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
 
@@ -310,6 +328,19 @@ def _roles_of_form(read: Columns, side: Side) -> dict[str, str]:
         value if role == "value" else role: name for role, name in (read.roles or {}).items()
     }
     return {role: by_form[role] for role in ROLES[side] if role in by_form}
+
+
+def _describe_any_lists(read: Columns, roles: Mapping[str, str]) -> str:
+    """Describe the cells of the first column of lists; "" if no column has any."""
+    columns = dict(read.fetch([*dict.fromkeys(read.names)]))
+    users = columns.pop(roles["user"])
+    found = (describe_lists(name, column, users) for name, column in columns.items())
+    return next(filter(None, found), "")
+
+
+def is_named(columns: Mapping[str, Any] | None, role: str, *, as_none: bool = False) -> bool:
+    """Whether `columns` says which column has a role, or, if `as_none`, that none has it."""
+    return columns is not None and role in columns and not (as_none and columns[role] is not None)
 
 
 def _find_named_columns(
@@ -354,7 +385,7 @@ def _find_named_column(role: str, name: str, side: Side, read: Columns) -> str:
     raise ColumnError(f"columns={{{role!r}: {brief(name)}}} names {wrong}")
 
 
-def _is_trec_run(roles: Mapping[str, str]) -> bool:
+def is_trec_run(roles: Mapping[str, str]) -> bool:
     """Whether the columns are those of a TREC run in PyTerrier, which is ordered by score."""
     return [roles.get(role) for role in ("user", "item", "score")] == ["qid", "docno", "score"]
 

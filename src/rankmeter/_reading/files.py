@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from io import BytesIO
 from os import PathLike
@@ -36,7 +37,13 @@ from rankmeter._reading.memory import (
 from rankmeter._reading.parquet import PARQUET, matching_files, read_parquet
 from rankmeter._reading.table import translate_file_errors
 from rankmeter._reading.text import START, Text, file_state, read_delimited, read_user_lines
-from rankmeter._reading.trec import detect_trec_format, read_qrels, read_run
+from rankmeter._reading.trec import (
+    detect_trec_format,
+    holds_short_run,
+    read_qrels,
+    read_run,
+    read_short_run,
+)
 from rankmeter.errors import FileFormatError, MissingDependencyError, RankmeterError
 from rankmeter.errors._checks import brief, suggest_words
 
@@ -224,10 +231,22 @@ def read_text(path: Path) -> Text:
     return open_large_text(path, start, lambda: to_utf8_text(read_content(path), path).content)
 
 
+ENCODING: ContextVar[str] = ContextVar("encoding", default="")
+"""The encoding of text files, if it was named."""
+
+
 def to_utf8_text(content: bytes | bytearray, path: Path) -> Text:
-    """Check that content is UTF-8; return the text without byte order marks."""
+    """Check that content is UTF-8, or convert it; return the text without byte order marks."""
+    _refuse_other_formats(content[:_START_OF_FORMATS], path)
+    if encoding := ENCODING.get():
+        try:
+            content = content.decode(encoding).encode()
+        except UnicodeError as error:
+            raise FileFormatError(
+                f"{path} is not text in {encoding}: {error}. Name another encoding."
+            ) from error
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. Save it again as UTF-8.")
+        raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. {_how_to_decode('utf-16')}")
     text = Text(str(path), content)
     try:
         if not text.is_ascii:
@@ -236,8 +255,8 @@ def to_utf8_text(content: bytes | bytearray, path: Path) -> Text:
         line = content.count(b"\n", 0, error.start) + 1
         raise FileFormatError(
             f"{path} is not UTF-8 text: byte {error.start} (line {line}) is "
-            f"0x{content[error.start]:02x}. Save it again as UTF-8, or, if it is not a text file: "
-            f"accepted are {ACCEPTED}."
+            f"0x{content[error.start]:02x}. {_how_to_decode(_guess_encoding(content))} If it is "
+            f"not a text file: accepted are {ACCEPTED}."
         ) from error
     while content.startswith(BOM):
         content = content.removeprefix(BOM)
@@ -250,20 +269,80 @@ def to_utf8_text(content: bytes | bytearray, path: Path) -> Text:
     return text
 
 
+def _guess_encoding(content: bytes | bytearray) -> str:
+    """Encoding that text seems to have: that of Korean spreadsheets if it gives Hangul."""
+    try:
+        korean = content.decode("cp949")
+    except UnicodeDecodeError:
+        return "latin-1"
+    strange = [letter for letter in korean if not letter.isascii()]
+    hangul = sum("가" <= letter <= "힣" for letter in strange)
+    return "cp949" if 2 * hangul > len(strange) else "latin-1"
+
+
+def _how_to_decode(encoding: str) -> str:
+    return (
+        f"Save it again as UTF-8, or name its encoding, such as {encoding}: --encoding {encoding} "
+        f"on the command line, or the frame of pandas.read_csv(path, encoding={encoding!r})."
+    )
+
+
+_PICKLE = ("a pickle of Python", "pickle.load(open({!r}, 'rb'))")  # for files that one trusts
+_FORMATS = {
+    b"\x93NUMPY": ("an array of NumPy (.npy)", "np.load({!r})"),
+    b"PK\x03\x04": ("a zip file", "unzip {}"),
+    b"ARROW1": ("an Arrow or Feather file", "polars.read_ipc({!r})"),
+    b"FEA1": ("an old Feather file", "pandas.read_feather({!r})"),
+    b"\x80\x02": _PICKLE,
+    b"\x80\x03": _PICKLE,
+    b"\x80\x04": _PICKLE,
+    b"\x80\x05": _PICKLE,
+    b"BZh": ("compressed with bzip2", "bunzip2 -k {}"),
+    b"\xfd7zXZ": ("compressed with xz", "unxz -k {}"),
+    b"\x89HDF": ("an HDF5 file", "pandas.read_hdf({!r})"),
+    b"SQLite format 3": ("an SQLite file", "polars.read_database_uri('SELECT …', 'sqlite://…')"),
+    b"Obj\x01": ("an Avro file", "polars.read_avro({!r})"),
+    b"ORC": ("an ORC file", "pandas.read_orc({!r})"),
+}
+"""First bytes of formats that are not read: what they are, and what reads or unpacks them."""
+_ZIPPED = {
+    ".npz": ("arrays of NumPy (.npz)", "np.load({!r})['NAME']"),
+    ".xlsx": ("an Excel file", "polars.read_excel({!r})"),
+    ".pt": ("a file of torch", "torch.load({!r}, weights_only=True)"),
+    ".pth": ("a file of torch", "torch.load({!r}, weights_only=True)"),
+}
+_START_OF_FORMATS = max(map(len, _FORMATS))
+
+
+def _refuse_other_formats(start: bytes | bytearray, path: Path) -> None:
+    """Refuse files of known formats that are not text, and say what reads them."""
+    magic = next((magic for magic in _FORMATS if start.startswith(magic)), None)
+    if magic is None or (magic == b"ORC" and path.suffix.lower() != ".orc"):
+        return
+    zipped = _ZIPPED.get(path.suffix.lower()) if magic.startswith(b"PK") else None
+    what, reader = zipped or _FORMATS[magic]
+    verb = "Pass what this reads" if "(" in reader else "Unpack it first"
+    raise FileFormatError(f"{path} is {what}, not text. {verb}: {reader.format(str(path))}.")
+
+
 def choose_reader(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Columns]:
     """Choose the reader of a text by the file extension and the start of the text."""
     extension = _extension(path)
-    if extension in TEXT_FORMATS and extension != ".tsv":
+    header = text.head.lstrip().partition("\n")[0]
+    if extension in TEXT_FORMATS and extension not in (".csv", ".tsv", ".run"):
         return TEXT_FORMATS[extension]
+    if extension == ".csv" and "," in header:
+        return TEXT_FORMATS[".csv"]
     # TREC files have any extension, .tsv among others.
     if kind := detect_trec_format(text, side):
         return read_run if kind == "run" else read_qrels
-    if extension == ".tsv":
-        return TEXT_FORMATS[".tsv"]
+    if side == "rankings" and extension != ".csv" and holds_short_run(text):
+        return read_short_run
+    if extension in TEXT_FORMATS:
+        return TEXT_FORMATS[extension]
     if extension == ".trec":
         return read_qrels if side == "truth" else read_run
     start = text.head.lstrip()
-    header = start.partition("\n")[0]
     if start.startswith(("{", "[")):
         return read_json
     for separator in "\t,":

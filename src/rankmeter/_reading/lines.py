@@ -16,6 +16,7 @@ import polars as pl
 from rankmeter import _native
 from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, to_objects_if_few
 from rankmeter._reading.memory import PER_LINE, check_memory
+from rankmeter._reading.orders import NO_PAIRS, Orders, compare_lines
 from rankmeter._reading.text import Piece, Text
 
 SPAN = np.dtype([("start", "<i8"), ("size", "<u4"), ("hash", "<u4")])
@@ -73,9 +74,9 @@ def _scan_ids(lines: bytes, encoding: str) -> Spans:
     n, content = lines.count(b"\n"), b"".join(b"0 0 %b 0\n" % x for x in lines.split(b"\n")[:-1])
     items, topics = np.zeros(n, SPAN), np.zeros(n, SPAN)
     numbers, first = np.zeros(n), np.zeros(n, dtype=np.int64)
-    id_bytes, progress = np.zeros(len(content), dtype=np.uint8), np.array([4, 3, 1, 0, 0, 0])
+    id_bytes, progress = np.zeros(len(content), dtype=np.uint8), np.array([4, 3, 1, 0, 0, 0, 0])
     if n:
-        _native.native.scan(content, items, numbers, topics, first, id_bytes, progress)
+        _native.native.scan(content, items, numbers, None, topics, first, id_bytes, progress)
     return Spans(id_bytes, items, encoding)
 
 
@@ -83,6 +84,7 @@ _T = TypeVar("_T")
 _PER_THREAD = 2**20  # bytes for which another thread is worth starting
 _PIECE = 2**20  # bytes that are read at a time, so that they stay in the cache of a core
 _THREADS = min(4, os.cpu_count() or 1)
+_RUN = 6  # fields of a run, which has ranks
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,6 +94,7 @@ class Lines(ByUser):
     numbers: npt.NDArray[np.float64]
     spans: Spans
     trimmed: bool = False  # whether no id has white space at its ends, as in `Columns`
+    orders: Orders = NO_PAIRS  # of a run: its ranks compared with its scores
 
     @staticmethod
     def of(file: Text, fields: Sequence[str], roles: Sequence[str]) -> Lines | None:
@@ -179,7 +182,8 @@ class _Scan:
             return None  # only reading the whole file shows whether it is UTF-8
         room = [0, *accumulate(n for n, _ in counts)]
         check_memory(PER_LINE * room[-1], f"{self.file.name} ({room[-1]:,} lines)")
-        arrays = [np.empty(room[-1], dtype) for dtype in (SPAN, np.float64, SPAN, np.int64)]
+        types = (SPAN, np.float64, np.int32, SPAN, np.int64)
+        arrays = [np.empty(room[-1], dtype) for dtype in types]
         id_bytes = np.empty(self.file.size, dtype=np.uint8)  # of which few pages are used
 
         def read(i: int) -> tuple[int, int] | None:
@@ -189,8 +193,8 @@ class _Scan:
         if len(n) < len(self.parts):
             return None
         lines, of_topics = zip(*n, strict=True)
-        items, numbers = (_join_filled_parts(array, room, lines) for array in arrays[:2])
-        topics, first = (_join_filled_parts(array, room, of_topics) for array in arrays[2:])
+        items, numbers, ranks = (_join_filled_parts(array, room, lines) for array in arrays[:3])
+        topics, first = (_join_filled_parts(array, room, of_topics) for array in arrays[3:])
         before = np.repeat(np.cumsum([0, *lines[:-1]]), of_topics)
         spans = Spans(id_bytes, items, self.file.encoding)
         users = to_objects_if_few(replace(spans, places=topics))
@@ -202,14 +206,17 @@ class _Scan:
             n_different = users.to_series().n_unique()
         if n_different < len(users):
             return None
+        offsets = np.append(first + before, items.size)
+        is_run = self.form[0] == _RUN
         return Lines(
             users=users,
             empty_users=users.take(first[:0]),
-            offsets=np.append(first + before, items.size),
+            offsets=offsets,
             numbers=numbers,
             item_type="String",
             spans=spans,
             trimmed=is_ascii,
+            orders=compare_lines(np.diff(offsets), ranks, numbers) if is_run else NO_PAIRS,
         )
 
     def _count_lines(self, i: int) -> tuple[int, bool]:
@@ -229,14 +236,13 @@ class _Scan:
     ) -> tuple[int, int] | None:
         """Read a part into the arrays; return (lines, topics), None for an unusual line."""
         position, stop = self.parts[i]
-        items, numbers, topics, first = arrays
         size, last, scan = _PIECE, 2, _native.native.scan
-        progress = np.array([*self.form, 0, 0, 0, position])  # as `scan` has it
+        progress = np.array([*self.form, 0, 0, 0, position, 0])  # as `scan` has it
         with self.file.open_pieces() as piece:
             while position < stop:
                 content = piece(position, min(position + size, stop))
                 progress[last] = position + len(content) == stop
-                n_bytes = scan(content, items, numbers, topics, first, id_bytes, progress)
+                n_bytes = scan(content, *arrays, id_bytes, progress)  # type: ignore[call-arg]
                 if n_bytes < 0 or len(content) < min(size, stop - position):
                     return None  # the latter if the file has become shorter
                 size = _PIECE if n_bytes else 4 * size

@@ -17,7 +17,7 @@ from rankmeter.errors import NotEnoughMemoryError
 
 PER_TEXT_BYTE = 4
 """Bytes for each byte of a text file, decompressed."""
-PER_LINE = 24
+PER_LINE = 28
 """Bytes for each line of a TREC file that is read in pieces."""
 PER_PARQUET_ROW = 100
 """Bytes for each row of a Parquet file until it is measured."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral
 from typing import Any
@@ -148,47 +148,6 @@ def missing_scores_error(
     )
 
 
-_LOOKED_AT_RANKS = 1000
-"""About how many rows have scores that are compared with the ranks that are used."""
-
-
-def sample_users(users: pl.Series, n_rows: int) -> pl.Series:
-    """A mask of users by their ids, with about 1,000 of all `n_rows`, in whatever order they are.
-
-    Rows that are read in pieces have the same sample.
-    """
-    share = min(1.0, _LOOKED_AT_RANKS / max(n_rows, 1))
-    if share == 1.0:
-        return pl.Series([True]).new_from_index(0, len(users))
-    return users.cast(pl.String).hash(1) < int(share * 2**64)
-
-
-def count_rank_conflicts(
-    users: pl.Series, ranks: pl.Series, scores: pl.Series, n_rows: int | None = None
-) -> int:
-    """Number of scores higher than the score at the next better rank of their user.
-
-    It is counted in the rows of some users, `sample_users`; these may be all rows given, of
-    `n_rows`.
-    """
-    if not scores.dtype.is_numeric():
-        return 0
-    rows = pl.DataFrame({"user": users, "rank": ranks, "score": scores})
-    rows = rows.filter(sample_users(users, n_rows or len(users)))
-    rows = rows.with_columns(pl.col("score").cast(pl.Float64))
-    before = pl.all().shift().name.prefix("last_")
-    same_user = pl.col("user") == pl.col("last_user")
-    pairs = rows.with_columns(before)
-    if (
-        not rows["user"].is_sorted()
-        or pairs.select((same_user & (pl.col("rank") < pl.col("last_rank"))).any()).item()
-    ):
-        pairs = rows.sort("user", "rank").with_columns(before)
-    better = pl.col("score").fill_nan(None) > pl.col("last_score").fill_nan(None)
-    conflict = same_user & (pl.col("rank") > pl.col("last_rank")) & better
-    return int(pairs.select(conflict.sum()).item())
-
-
 def check_gains(values: npt.NDArray[np.float64], source: str) -> None:
     """Check that gains are finite; NaN counts as missing."""
     if not np.isfinite(values).all():
@@ -212,6 +171,32 @@ def to_typed_series(column: Column, name: str, *, untyped: bool = False) -> pl.S
         read = integers_from_text(series)
         series = _parse_numbers_or_times(series, name) if read is None else read
     return series.alias(name)
+
+
+def find_time(read: Columns, names: Sequence[str]) -> str | None:
+    """Find the only column of dates or moments among the names; None if none or several are."""
+    if read.roles is not None:
+        return None
+    if not (names := [name for name in names if not _names_fact(name)]):
+        return None
+    columns = read.fetch(names)
+    found = [name for name, column in columns.items() if _holds_times(column, read)]
+    return found[0] if len(found) == 1 else None
+
+
+def _holds_times(column: Column, read: Columns) -> bool:
+    if isinstance(column, pl.Series):
+        if column.dtype.is_nested():
+            return False
+        start = column.drop_nulls().head(_ENOUGH)
+    else:
+        start = pl.Series([x for x in column if not is_null(x)][:_ENOUGH], strict=False)
+    if read.untyped or start.dtype == pl.String:
+        start = to_typed_series(start, "time", untyped=True)
+    return len(start) > 0 and start.dtype in (pl.Date, pl.Datetime)
+
+
+_ENOUGH = 100
 
 
 def _parse_numbers_or_times(text: pl.Series, name: str) -> pl.Series:
@@ -252,6 +237,8 @@ def _not_a_number_error(
     role: str, source: str, value: object, bad_rows: pl.Series | list[int]
 ) -> InvalidValueError:
     words = " (or all to words: yes, no)" if role == "gain" else ""
+    if role == "gain" and isinstance(value, str):
+        words += f", say which word is relevant: relevant={brief(value)}"
     return InvalidValueError(
         f"The {role} {brief(value)} of {source} is not a number ({type(value).__name__}), first at "
         f"{format_row_numbers(bad_rows)}. Convert the {role}s to numbers{words}, or choose another "
@@ -272,14 +259,35 @@ _LABELS = [*BINARY, *_GRADES.split(), *(f"{degree}relevant" for degree in _DEGRE
 _STARS = r"^\d*[★☆⭐]+$|^\d+stars?$"
 _HAVE_ROLES = SYNONYMS["user"] | SYNONYMS["item"] | SYNONYMS["time"]
 _ID_OR_TIME = re.compile(r"(_id|timestamp|datetime|_time|_date|_ts|_at)$")
+_KNOWN = {
+    "events": "view viewed pageview pv impression exposure click clicked clicks cart addtocart "
+    "addcart removefromcart checkout buy bought purchase purchased order ordered transaction fav "
+    "favorite favourite wishlist like dislike share save skip play watch listen read download "
+    "install subscribe search train training test testing val valid validation dev eval holdout",
+    "names of events": "event events eventtype eventname action actiontype activity behavior "
+    "behaviortype interaction interactiontype feedback feedbacktype",
+    "names of parts": "split splits splitindex splitid isplit fold foldid subset partition set",
+    "facts": "title name description text url category categories subcategory genre genres tag "
+    "tags brand author artist publisher maker color size style material department format "
+    "language lang country city region state location market gender sex age occupation segment "
+    "cohort device os platform browser channel source medium currency payment method version "
+    "weekday day month season topic type birth birthday birthdate release released published "
+    "publication registered registration joined signup expires expiry due delivered shipped",
+}
+_EVENTS, _EVENT_NAMES, _PART_NAMES, _FACTS = (frozenset(text.split()) for text in _KNOWN.values())
+"""Kinds of events and of parts of a split; names of columns of these; words in the names of columns
+about items or users, whose values do not say what is relevant."""
+_FEW_WORDS = 6
+_BEST = frozenset({"purchase", "purchased", "buy", "bought", "transaction", "order", "ordered"})
 _OF_THE_OTHER = {"rankings": SYNONYMS["gain"], "truth": SYNONYMS["score"] | SYNONYMS["rank"]}
 
 
 def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> None:
     """Refuse data without a score, rank or gain if columns without a role hold numbers.
 
-    Also refused are true and false, in the truth words such as yes and no, and two words in the
-    only such column. It is enough if most values are such; the others may be written differently.
+    Also refused are true and false, and in the truth words such as yes and no, kinds of events,
+    and a few different words in the only column without facts about items or users. It is enough
+    if most values are such; the others may be written differently.
     Text that a program made is asked about if most values are numbers with decimals. Columns with
     the name of an id or a time are allowed unless they hold fractions, and so is an index of the
     rows in front; `used` are the columns that have a role.
@@ -308,13 +316,80 @@ def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> N
     if numeric:
         raise _unused_columns_error(read.source, side, numeric, "numbers")
     if side == "truth":
-        labels = [name for name in unused if _holds_labels(columns[name], alone=len(unused) == 1)]
+        words = {name: counts for name in unused if (counts := count_words(columns[name]))}
+        open_words = [name for name in words if not _names_fact(name) and _are_few(words[name])]
+        labels = [
+            name
+            for name in words
+            if _are_mostly(words[name], _LABELS, _STARS)
+            or (name in open_words and (len(open_words) == 1 or _say_events(name, words[name])))
+        ]
         if labels:
-            raise _unused_columns_error(read.source, side, labels, "labels")
+            first = labels[0]
+            numbers = first in read.nested or all(
+                normalize_name(word) in BINARY for word in words[first]
+            )
+            shown = [] if numbers else [*words[first]]
+            raise _unused_columns_error(read.source, side, labels, "labels", shown)
 
 
-def _holds_labels(column: Column, *, alone: bool) -> bool:
-    """Whether most values of a column are words for relevance, such as yes and no."""
+def refuse_parts_of_a_split(read: Columns, used: Collection[str]) -> None:
+    """Refuse truth with the rows of several parts of a split, in a column without a role."""
+    if read.roles is not None:
+        return
+    parts = [
+        name for name in read.names if name not in used and normalize_name(name) in _PART_NAMES
+    ]
+    for name, column in (read.fetch(parts) if parts else {}).items():
+        values = column if isinstance(column, pl.Series) else _texts_from_python(column)
+        if values.dtype.is_nested() or (different := values.drop_nulls().unique()).len() < 2:
+            continue
+        if normalize_name(name) == "set" and not _are_mostly(count_words(values), _EVENTS):
+            continue  # of LEGO, or of a game
+        value = different.sort().to_list()
+        part = next((x for x in value if str(x).lower() in ("test", "testing")), value[-1])
+        raise ColumnError(
+            f"{read.source} has several parts of a split: {format_few(value)} in {brief(name)}. "
+            f"Keep the rows of one, for example frame.filter(pl.col({brief(name)}) == "
+            f"{brief(part)}), or, if all rows count, say so by naming the gain: "
+            f"columns={{'gain': ...}}, or columns={{'gain': None}} if every row is a relevant item."
+        )
+
+
+def _names_fact(name: str) -> bool:
+    """Whether a name says that a column is about items or users themselves."""
+    parts = re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+    return any(map(_FACTS.__contains__, _spellings(*parts))) and not _names_events(name)
+
+
+def _names_events(name: str) -> bool:
+    return any(map(_EVENT_NAMES.__contains__, _spellings(normalize_name(name))))
+
+
+def _spellings(*words: str) -> list[str]:
+    """Words as they are and in American spelling."""
+    return [*words, *(word.replace("our", "or") for word in words)]
+
+
+def _are_few(words: Mapping[str, int]) -> bool:
+    return 2 <= len(words) <= _FEW_WORDS and sum(words.values()) > len(words)
+
+
+def _say_events(name: str, words: Mapping[str, int]) -> bool:
+    """Whether words are kinds of events, by the name of their column or by most of the words."""
+    return _names_events(name) or _are_mostly(words, _EVENTS)
+
+
+def _are_mostly(words: Mapping[str, int], known: Collection[str], pattern: str = "^$") -> bool:
+    """Whether most words, by how often they occur, are known or match a pattern."""
+    normalized = normalize_words(pl.Series([*words], dtype=pl.String))
+    fit = normalized.is_in([*known]) | normalized.str.contains(pattern)
+    times = pl.Series([*words.values()], dtype=pl.Int64)
+    return 2 * int(times.filter(fit).sum()) > int(times.sum())
+
+
+def count_words(column: Column) -> dict[str, int]:
+    """How often each text occurs in a column; empty if it is not of texts."""
     if isinstance(column, list):
         lists = [value for value in column if holds_lists([value])]
         values = [word for value in lists for word in value] or column
@@ -322,13 +397,10 @@ def _holds_labels(column: Column, *, alone: bool) -> bool:
     elif column.dtype == pl.List:
         column = column.explode()
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
-        return False
-    text = column.drop_nulls().cast(pl.String)
-    texts = text.value_counts(name="times")
-    words = normalize_words(texts[text.name])
-    labels = words.is_in(_LABELS) | words.str.contains(_STARS)
-    two = alone and len(text) > 2 == words.n_unique() == len(texts)
-    return two or 2 * int(texts["times"].filter(labels).sum()) > len(text)
+        return {}
+    texts = column.drop_nulls().cast(pl.String).alias("text").value_counts(name="times")
+    texts = texts.sort("times", "text", descending=[True, False])
+    return dict(zip(*texts.get_columns(), strict=True))
 
 
 def _lists_hold_numbers(name: str, column: Column, items: Column) -> bool:
@@ -384,9 +456,12 @@ def _texts_from_python(values: Sequence[Any]) -> pl.Series:
     return pl.Series(texts, dtype=pl.String)
 
 
-def _unused_columns_error(source: str, side: Side, numeric: list[str], noun: str) -> ColumnError:
+def _unused_columns_error(
+    source: str, side: Side, numeric: list[str], noun: str, words: Sequence[str] = ()
+) -> ColumnError:
     column, them = brief(numeric[0]), "it" if len(numeric) == 1 else "them"
     finding = f"but {noun} in {format_few(numeric, 9)}"
+    shown = f" ({format_few(words)})" if words else ""
     swapped = [name for name in numeric if normalize_name(name) in _OF_THE_OTHER[side]]
     if side == "rankings":
         hint = " Or is this the truth, and the two arguments are swapped?" if swapped else ""
@@ -396,10 +471,15 @@ def _unused_columns_error(source: str, side: Side, numeric: list[str], noun: str
             f"columns={{'rank': {column}}} (1 comes first). If the order of the rows is the "
             f"ranking, drop {them}.{hint}"
         )
+    choice = f"write columns={{'gain': {column}}}"
+    if words:
+        best = next((word for word in words if normalize_name(word) in _BEST), words[-1])
+        choice = f"choose the word of the relevant ones, for example relevant={brief(best)}, or "
+        choice += f"convert them to numbers and write columns={{'gain': {column}}}"
     look = "looks" if len(swapped) == 1 else "look"
     hint = f" {format_few(swapped)} {look} like rankings: are the two arguments swapped?"
     return ColumnError(
-        f"{source} has no gain, {finding}.{hint if swapped else ''} If they say how relevant an "
-        f"item is, write columns={{'gain': {column}}}. If every row is a relevant item, drop "
-        f"{them}."
+        f"{source} has no gain, {finding}{shown}.{hint if swapped else ''} If they say how "
+        f"relevant an item is, {choice}. If every row is a relevant item, drop {them}, or write "
+        f"columns={{'gain': None}}."
     )

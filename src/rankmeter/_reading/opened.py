@@ -28,15 +28,16 @@ from rankmeter._reading.frames import (
 )
 from rankmeter._reading.ids import to_ids
 from rankmeter._reading.memory import PER_ROW, estimate_text_memory
-from rankmeter._reading.numbers import (
-    count_rank_conflicts,
-    refuse_unused_numbers,
-    sample_users,
-    to_numbers,
-)
+from rankmeter._reading.numbers import refuse_unused_numbers, to_numbers
+from rankmeter._reading.orders import compare_in_pieces, compare_orders, count_by_score
 from rankmeter._reading.parquet import ParquetFiles
 from rankmeter._reading.pieces import CanonicalPieces, InPieces, Piece
-from rankmeter._reading.read import BadScores, rankings_from_columns, read_rankings
+from rankmeter._reading.read import (
+    BadScores,
+    find_second_order,
+    rankings_from_columns,
+    read_rankings,
+)
 from rankmeter._reading.spark import (
     InSpark,
     Query,
@@ -199,7 +200,7 @@ def _open_pieces(
     if not isinstance(frames, Spool) and not roles.keys() & {"score", "rank"}:
         start = from_polars(frames.read(first, read.names), "rankings", read.source)
         refuse_unused_numbers(start, "rankings", roles.values())
-    counts = _count_unused_scores(frames, read, roles) if "rank" in roles else Counter[str]()
+    counts = _compare_orders(frames, read, roles)
     roles = {role: name for role, name in roles.items() if role != "score" or "rank" not in roles}
     pieces = _CheckedPieces(frames, read, roles, bad_scores)
     table = pieces.read_table(first)
@@ -212,20 +213,32 @@ def _open_pieces(
     return replace(table, rows=InPieces(examples, pieces), empty_users=empty, origin=origin)
 
 
-def _count_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) -> Counter[str]:
-    """Counts of scores not used because ranks are given."""
-    if "score" not in roles:
+def _compare_orders(frames: _Frames, read: Columns, roles: Mapping[str, str]) -> Counter[str]:
+    """Counts of an order that is said twice."""
+    unused = find_second_order(read, roles)
+    if unused is None:
         return Counter()
-    names = {roles[role]: role for role in ("user", "rank", "score")}
+    by_rank = "rank" in roles
+    names = {"rank": unused, "score": unused, **roles}
+    names = {role: names[role] for role in ("user", "rank", "score")}
     n_rows = sum(frames.heights)
-    pieces = (frames.read(i, list(names)).rename(names) for i in range(len(frames)))
-    rows = pl.concat([piece.filter(sample_users(piece["user"], n_rows)) for piece in pieces])
-    ranks, scores = (
-        to_numbers(rows[role], role, read.source, untyped=read.untyped)
-        for role in ("rank", "score")
-    )
-    n_conflicts = count_rank_conflicts(rows["user"], ranks, scores, n_rows)
-    return Counter(scores_beside_ranks=n_rows, scores_against_ranks=n_conflicts)
+
+    def piece(i: int) -> pl.DataFrame:
+        rows = frames.read(i, [*names.values()])
+        numbers = [
+            to_numbers(rows[name], role, read.source, untyped=read.untyped and by_rank)
+            for role, name in names.items()
+            if role != "user"
+        ]
+        return pl.DataFrame([rows[names["user"]].alias("user"), *numbers])
+
+    orders, compared = compare_in_pieces(lambda: map(piece, range(len(frames))), n_rows)
+    if not by_rank:
+        return count_by_score(orders)
+    counts = Counter(scores_beside_ranks=n_rows, scores_against_ranks=orders.against)
+    if compared < n_rows:
+        counts["rows_compared_with_ranks"] = compared
+    return counts
 
 
 def _exceeds_int64(frames: _Frames, name: str) -> bool:
@@ -299,9 +312,10 @@ def open_spark(
     fetched = [*names.values(), *([] if unused is None else [unused])]
     some_rows = data.where(good).select([quote_name(name) for name in fetched])
     sample = collect_rows(some_rows.limit(_EXAMPLES), source)
-    n_conflicts = None
+    conflicts = None
     if unused is not None:
-        n_conflicts = count_rank_conflicts(*sample.select(names["user"], names["rank"], unused))
+        against = compare_orders(*sample.select(names["user"], names["rank"], unused)).against
+        conflicts = against, sample.height
     if sample.height or len(roles) < len(columns_of):
         # What is wrong with the type of a column is reported as for any other frame.
         examples = rankings_from_columns(
@@ -309,7 +323,7 @@ def open_spark(
         ).frame
     else:
         examples = pl.DataFrame(schema={role: column.dtype for role, column in roles.items()})
-    rows = Query(data, names, roles, order, source, bad_scores, n_conflicts)
+    rows = Query(data, names, roles, order, source, bad_scores, conflicts)
     empty = IdSeries(
         examples["user"].clear()
         if empty_users is None

@@ -13,12 +13,15 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._reading.by_user import AnyRows, ByUser, Ids, IdSeries, InFrame
+from rankmeter._reading.cells import describe_lists
 from rankmeter._reading.columns import (
     Column,
     Columns,
     Side,
     frame_kind,
     holds_lists,
+    is_named,
+    is_trec_run,
     names_for_role,
     names_list,
     normalize_name,
@@ -34,12 +37,15 @@ from rankmeter._reading.ids import to_ids
 from rankmeter._reading.numbers import (
     check_gains,
     check_ranks,
-    count_rank_conflicts,
+    count_words,
+    find_time,
     missing_scores_error,
+    refuse_parts_of_a_split,
     refuse_unused_numbers,
     to_numbers,
     to_typed_series,
 )
+from rankmeter._reading.orders import compare_orders, count_by_score
 from rankmeter._reading.spark import is_spark, spark_frame_kind
 from rankmeter._reading.table import (
     POLARS,
@@ -51,7 +57,7 @@ from rankmeter._reading.table import (
     format_row_numbers,
 )
 from rankmeter._reading.values import flatten_list_columns
-from rankmeter.errors import ColumnError, DataError
+from rankmeter.errors import ColumnError, DataError, UsageError
 from rankmeter.errors._checks import brief, check_choice
 
 BadScores = Literal["error", "drop", "worst"]
@@ -67,7 +73,7 @@ def read_rankings(
 
     1. If the data has both ranks and scores, the ranks decide: they are the final order of the tool
        that wrote them. Scores in another order are counted. ``columns={"score": ...}`` decides
-       otherwise. In TREC runs the score decides and the rank is not read, as in trec_eval.
+       otherwise. In TREC runs the score decides, as in trec_eval, and the ranks are counted.
     2. Infinite scores are allowed and counted.
     3. A user all of whose rows were dropped keeps an empty ranking.
     4. Without score and rank the order of the rows is the ranking, unless another column holds
@@ -76,7 +82,8 @@ def read_rankings(
     check_choice("bad_scores", bad_scores, ("error", "drop", "worst"))
     read = read_columns(data, "rankings", columns)
     roles = resolve_roles(read, "rankings", columns)
-    if read.lists is None and not roles.keys() & {"score", "rank"}:
+    settled = is_named(columns, "score", as_none=True)
+    if read.lists is None and not roles.keys() & {"score", "rank"} and not settled:
         refuse_unused_numbers(read, "rankings", roles.values())
     lists = read.lists
     table = (
@@ -92,18 +99,21 @@ def read_rankings(
 
 def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:
     """Check the columns that have a role, like `read_rankings`."""
-    roles = dict(roles)
-    unused = roles.pop("score", None) if "rank" in roles else None
+    unused = find_second_order(read, roles)
     extra = [] if unused is None else [unused]
+    roles = {role: name for role, name in roles.items() if role != "score" or "rank" not in roles}
     frame, empty, counts = _check_columns(read, roles, "rankings", extra)
     if "rank" in roles:
         check_ranks(frame["rank"], read.source, rounded=counts["rounded_ranks"])
         _refuse_several_lists_by_rank(read, roles, frame)
         if unused is not None:
-            n_conflicts = count_rank_conflicts(frame["user"], frame["rank"], frame[unused])
-            counts.update(scores_beside_ranks=frame.height, scores_against_ranks=n_conflicts)
+            orders = compare_orders(frame["user"], frame["rank"], frame[unused])
+            counts.update(scores_beside_ranks=frame.height, scores_against_ranks=orders.against)
             frame = frame.drop(unused)
         return _make_table(InFrame(frame), "rank", empty, read, counts)
+    if unused is not None:
+        counts += count_by_score(compare_orders(frame["user"], frame[unused], frame["score"]))
+        frame = frame.drop(unused)
     if "score" in frame.columns:
         frame, empty = _resolve_missing_scores(frame, empty, bad_scores, read.source, counts)
         return _make_table(InFrame(frame), "score", empty, read, counts)
@@ -169,27 +179,43 @@ def _refuse_lists_apart(users: pl.Series, parts: pl.Series, name: str, source: s
     )
 
 
-def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Table:
+def find_second_order(read: Columns, roles: Mapping[str, str]) -> str | None:
+    """Find the column that says the order once more: scores with ranks, or ranks in TREC runs."""
+    if "rank" in roles:
+        return roles.get("score")
+    is_run = read.roles is not None or is_trec_run(roles)
+    return "rank" if is_run and "score" in roles and "rank" in read.names else None
+
+
+def read_truth(
+    data: object, *, columns: Mapping[str, str] | None = None, relevant: str = ""
+) -> Table:
     """Read relevance judgments of any accepted form; `columns` is role → name.
 
     A judgment without a gain has the gain 1; these are counted as ``assumed_gains``. Where there is
-    no gain but another column of numbers, that may be the gain under another name, and is an error.
+    no gain but another column that may say what is relevant, such as numbers or kinds of events, it
+    is an error, unless `columns` says that no column is the gain (None), or `relevant` is ``any``.
+    If `relevant` is a word, that of the gain's column or of the only column that has it, its rows
+    have the gain 1 and all others 0; an item is relevant if any of its rows is.
     """
     read = read_columns(data, "truth", columns)
     roles = resolve_roles(read, "truth", columns)
-    table = (
-        _judgments_from_columns(read, roles)
-        if read.lists is None
-        else _judgments_from_lists(read, read.lists)
-    )
+    if relevant not in ("", "any"):
+        table = _judgments_by_word(read, roles, relevant)
+    elif read.lists is not None and not is_named(columns, "gain"):
+        table = _judgments_from_lists(read, read.lists)
+    else:
+        if not is_named(columns, "gain"):
+            refuse_parts_of_a_split(read, roles.values())
+            if "gain" not in roles and relevant != "any":
+                certain = [name for role, name in roles.items() if role != "subtopic"]
+                refuse_unused_numbers(read, "truth", certain)
+        table = _judgments_from_columns(read, roles)
     refuse_fillers(table, "ground truth")
     return table
 
 
 def _judgments_from_columns(read: Columns, roles: Mapping[str, str]) -> Table:
-    if "gain" not in roles:
-        certain = [name for role, name in roles.items() if role != "subtopic"]
-        refuse_unused_numbers(read, "truth", certain)
     frame, empty, counts = _check_columns(read, roles, "truth")
     if "gain" in frame.columns:
         check_gains(frame["gain"].to_numpy(), read.source)
@@ -197,6 +223,36 @@ def _judgments_from_columns(read: Columns, roles: Mapping[str, str]) -> Table:
         frame = frame.with_columns(gain=pl.lit(1.0))
         counts["assumed_gains"] = frame.height
     return _make_table(InFrame(frame), "list", empty, read, counts)
+
+
+def _judgments_by_word(read: Columns, roles: Mapping[str, str], word: str) -> Table:
+    """Create judgments whose gain is 1 where a column has a word and 0 elsewhere."""
+    by_role = {role: name for role, name in roles.items() if role not in ("gain", "subtopic")}
+    names = [roles["gain"]] if "gain" in roles else [*read.names] if read.roles is None else []
+    names = [name for name in dict.fromkeys(names) if name not in by_role.values()]
+    columns = read.fetch([*by_role.values(), *names])
+    words = {name: counts for name in names if (counts := count_words(columns[name]))}
+    having = [name for name in words if word in words[name]]
+    if len(having) != 1:
+        seen = "; ".join(f"{brief(name)} has {format_few(words[name])}" for name in words)
+        found = (
+            f"it is in {format_few(having)}: name one, columns={{'gain': {brief(having[0])}}}"
+            if having
+            else f"no row has it{f': {seen}' if seen else ', as there is no column of words'}"
+        )
+        raise UsageError(
+            f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), or a word of the "
+            f"ground truth ({read.source}), got {brief(word)}; {found}",
+            option="relevant",
+        )
+    gains = [int(value == word) for value in columns[having[0]]]
+    column = pl.Series(gains, dtype=pl.Int64)
+    chosen = {**columns, having[0]: column.cast(pl.String) if read.untyped else column}
+    read = replace(read, fetch=lambda names: {name: chosen[name] for name in names})
+    frame, empty, counts = _check_columns(read, {**by_role, "gain": having[0]}, "truth")
+    frame = frame.group_by("user", "item", maintain_order=True).agg(pl.col("gain").max())
+    table = _make_table(InFrame(frame), "list", empty, read, counts)
+    return replace(table, origin=replace(table.origin, chosen=f"{having[0]} {word}"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +280,10 @@ class Interactions:
         table = read_columns(data, "interactions", columns)
         roles = resolve_roles(table, "interactions", columns)
         extra = [name for name in table.names if name not in roles.values()]
+        unsaid = "time" not in roles and not is_named(columns, "time")
+        if unsaid and (time := find_time(table, extra)) is not None:
+            roles["time"] = time
+            extra.remove(time)
         names = Counter([*roles, *extra])
         if repeated := [name for name, n in names.items() if n > 1]:
             raise ColumnError(
@@ -250,6 +310,7 @@ class Interactions:
 def read_interactions(data: object, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
     """Read interactions: ``user``, ``item`` and, if present, ``rating`` (Float64) and ``time``.
 
+    The only column of dates is the time, unless its name says that it is of the user or the item.
     Every other column follows unchanged, in the order of the input. Rows keep their order. Takes
     any form that `read_truth` takes, and `Interactions`.
     """
@@ -297,6 +358,8 @@ def _check_columns(
     if read.roles is None and (name in read.nested or holds_lists(columns[name])):
         roles.pop("subtopic", None)
         read, columns, roles = flatten_list_columns(read, columns, roles, side)
+    elif read.untyped and (lists := describe_lists(name, columns[name], columns[roles["user"]])):
+        raise ColumnError(f"{read.source} has lists of items. {lists}")
     counts = Counter(read.counts)
     source, untyped, textual = read.source, read.untyped, read.textual
     listed = read.roles is not None and roles.keys() == {"user", "item"}

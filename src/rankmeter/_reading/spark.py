@@ -332,7 +332,8 @@ class Query:
     order: Literal["score", "rank"]
     source: str
     bad_scores: str
-    conflicts: int | None  # of the first scores, those against the ranks, if these are used instead
+    # Of the first scores, those against the ranks, which are used instead; and how many these are.
+    conflicts: tuple[int, int] | None
     inside: str = ""  # a condition on the columns of `all_rows`
     counted: Callable[[int], dict[str, int]] | None = None  # if they were made of others
 
@@ -409,7 +410,9 @@ class Query:
         if self.order == "score":
             checked["rounded_scores"] = counts["rounded"]
         if self.conflicts is not None:
-            checked |= {"scores_beside_ranks": n, "scores_against_ranks": self.conflicts}
+            against, compared = self.conflicts
+            checked |= {"scores_beside_ranks": n, "scores_against_ranks": against}
+            checked["rows_compared_with_ranks"] = compared if compared < n else 0
         return {name: n for name, n in checked.items() if n}
 
     def restrict_rows(self, sql: str) -> Query:

@@ -158,7 +158,9 @@ class Origin:
     ``float_item_ids`` (integers that came as floats), ``infinite_scores``, ``worst_scores``,
     ``dropped_scores``, ``rounded_scores``, ``rounded_gains`` (integers that no float64 holds
     exactly), ``scores_beside_ranks`` (not used, because the input also has ranks),
-    ``scores_against_ranks`` (in about 1,000 rows, higher than the score at the next better rank),
+    ``scores_against_ranks`` (higher than the score at the next better rank of the user; in
+    ``rows_compared_with_ranks`` rows if not in all), ``ranks_against_scores`` (the same where the
+    score decides) and ``ranks_of_tied_scores`` (pairs of one score, with different ranks),
     ``assumed_gains`` (judgments without a gain, taken as 1), ``masked_cells`` (padding of arrays).
     """
 
@@ -173,6 +175,7 @@ class Origin:
     kind: Kind = POLARS  # that of the frames that are returned
     may_be_table: bool = False  # whether what is read as items by user may be rows or columns
     is_ordered: bool = False  # whether the items of a user have an order besides their scores
+    chosen: str = ""  # of a truth: the column and the word that say what is relevant
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,7 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
             f"{other!r}, not by {separator!r}. Write it with {separator!r}{name}, or pass the "
             f"frame that polars.read_csv(path, separator={other!r}) makes of it."
         )
+    header = _without_types(header)
     frame = _read_plain_rows(file, separator, len(header))
     if frame is None:
         frame = _read_any_rows(file, separator, len(header))
@@ -157,6 +158,15 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
         hint=hint,
     )
     return replace(read, names=header)
+
+
+def _without_types(header: list[str]) -> list[str]:
+    """Names of the columns without their types, where all have one, as in atomic files of RecBole.
+
+    Such as ``user_id:token``.
+    """
+    types = [re.fullmatch(r"(.+):(?:token|float)(?:_seq)?", name) for name in header]
+    return [match[1] for match in types if match] if all(types) else header
 
 
 def _read_plain_rows(file: Text, separator: str, width: int) -> pl.DataFrame | None:

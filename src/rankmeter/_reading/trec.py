@@ -13,6 +13,7 @@ import polars as pl
 from rankmeter._reading.columns import VALUE, Columns, Side, names_for_role
 from rankmeter._reading.lines import Lines
 from rankmeter._reading.numbers import count_rounded_values
+from rankmeter._reading.orders import count_by_score
 from rankmeter._reading.table import polars_errors
 from rankmeter._reading.text import Text, refuse_bare_carriage_returns
 from rankmeter.errors import FileFormatError
@@ -30,11 +31,13 @@ _RANK_OF_MORE = f"^{_SPACE}*(?:{_FIELD}{_SPACE}+){{3}}({_FIELD})(?:{_SPACE}+{_FI
 def read_run(file: Text, side: Side, *, ranked: bool = True, in_rows: bool = False) -> Columns:
     """Read a TREC run, ``qid Q0 docid rank score tag``, ordered by score as in trec_eval.
 
-    Unless `ranked` is false, the rank in a line with more fields must be an integer: else the space
-    is in the docid, and the score would be its rank. If `in_rows`, the result is never an index of
-    lines.
+    Unless `ranked` is false, the ranks are compared with the scores, the lines of a query have one
+    tag, and the rank in a line with more fields must be an integer: else the space is in the docid,
+    and the score would be its rank. If `in_rows`, the result is never an index of lines, and has
+    the ranks and tags, without a role.
     """
-    return _read_trec(file, side, _RUN, "qid docid score", ranked=ranked, in_rows=in_rows)
+    used = "qid docid rank tag score" if ranked else "qid docid score"
+    return _read_trec(file, side, _RUN, used, ranked=ranked, in_rows=in_rows)
 
 
 def read_qrels(file: Text, side: Side) -> Columns:
@@ -67,6 +70,43 @@ def detect_trec_format(file: Text, side: Side) -> Literal["run", "qrels"] | None
     return "qrels" if any(abs(float(grade)) < _LEAST_TIME for grade in grades) else None
 
 
+def holds_short_run(file: Text) -> bool:
+    """Whether a file starts with the lines of a run of MS MARCO, ``qid pid rank`` or with scores.
+
+    The ranks of each query ascend from 1 by 1, and some query has several.
+    """
+    lines = [re.findall(_FIELD, line) for line in file.head.split("\n")[:50]]
+    lines = [line for line in lines if line]
+    width = len(lines[0]) if lines else 0
+    if width not in _SHORT or not all(len(line) == width for line in lines):
+        return False
+    expected, longest = {lines[0][0]: 1}, 0
+    for query, _, rank, *score in lines:
+        if rank != str(expected.get(query, 1)) or not all(map(is_number, score)):
+            return False
+        longest = max(longest, int(rank))
+        expected[query] = int(rank) + 1
+    return longest > 1
+
+
+_SHORT = {3: "qid docid rank", 4: "qid docid rank score"}
+
+
+def read_short_run(file: Text, side: Side) -> Columns:
+    """Read a run of MS MARCO; the rank decides."""
+    width = len(re.findall(_FIELD, file.head.lstrip().partition("\n")[0]))
+    fields = _SHORT[width].split()
+    refuse_bare_carriage_returns(file)
+    rows, _ = _read_any_lines(file, fields, fields, exact=True)
+    names = {"qid": "user", "docid": "item", "rank": "rank", "score": "value"}
+    rows = rows.rename(names, strict=False)
+    if width == max(_SHORT):
+        rows = rows.with_columns(pl.col("rank").cast(pl.Float64, strict=False))
+    return Columns.from_role_columns(
+        rows.to_dict(), file.name, textual=True, words=RETRIEVAL, trimmed=file.is_ascii
+    )
+
+
 def _has_subtopic(line: Sequence[str]) -> bool:
     return len(line) == 4 and line[1].isdigit() and not is_number(line[2])
 
@@ -90,16 +130,63 @@ def _read_trec(
     """Read the columns of a run or of judgments; as an index of lines if without subtopics."""
     facts: dict[str, Any] = {"textual": True, "words": RETRIEVAL}
     usual = form == _USUAL.get(side) and not in_rows
-    if usual and (lines := Lines.of(file, form.split(), used.split())):
-        return Columns.from_lists(lines, file.name, trimmed=lines.trimmed, **facts)
+    value = used.rsplit(maxsplit=1)[-1]
+    if usual and (lines := Lines.of(file, form.split(), ["qid", "docid", value])):
+        counts = count_by_score(lines.orders) if ranked else Counter[str]()
+        return Columns.from_lists(lines, file.name, trimmed=lines.trimmed, counts=counts, **facts)
     used = _QRELS if form == _QRELS else used
     rows, n_rounded = read_trec_fields(file, side, form, used, ranked=ranked)
-    roles = {"qid": "user", "0": "subtopic", "docid": "item", used.split()[-1]: "value"}
-    columns = {roles[column.name]: column for column in rows}
     counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": n_rounded})
-    return Columns.from_role_columns(
-        columns, file.name, counts=counts, trimmed=file.is_ascii, **facts
+    if "rank" in rows.columns:
+        rows = rows.with_columns(pl.col("rank").cast(pl.Float64, strict=False))
+        refuse_mixed_runs(file.name, rows["qid"], rows["tag"], file)
+        rows = rows if in_rows else rows.drop("tag")
+    roles = {"qid": "user", "0": "subtopic", "docid": "item", value: "value"}
+    rows = rows.rename(roles, strict=False)
+    return Columns.of(
+        rows.to_dict(),
+        file.name,
+        roles={name: name for name in rows.columns if name in roles.values()},
+        counts=counts,
+        trimmed=file.is_ascii,
+        **facts,
     )
+
+
+def refuse_mixed_runs(
+    name: str, queries: pl.Series, tags: pl.Series, file: Text | None = None
+) -> None:
+    """Refuse a query with lines of two tags, which are two runs; a `file` shows the first lines."""
+    pairs = pl.DataFrame({"query": queries, "tag": tags}).unique(maintain_order=True)
+    mixed = pairs.filter(pl.col("query").is_duplicated())
+    if mixed.is_empty():
+        return
+    query = mixed["query"][0]
+    both = mixed.filter(pl.col("query") == query)["tag"].to_list()
+    named = [brief(tag) for tag in both[:2]]
+    if file is not None:
+        named = [
+            f"{brief(tag)} (first in line {_first_line(file, query, tag)})" for tag in both[:2]
+        ]
+    more = f", and {len(both) - 2} more" if len(both) > 2 else ""
+    raise FileFormatError(
+        f"{name} has the lines of {len(both)} runs for query {brief(query)}: their tags are "
+        f"{' and '.join(named)}{more}. Pass each run as a file of its own, or, if they are one "
+        f"run, give its lines one tag."
+    )
+
+
+def _first_line(file: Text, query: str, tag: str) -> int:
+    """Number of the first line of a query with a tag."""
+    fields = (re.findall(_FIELD, line) for line in file.text.split("\n"))
+    return next(
+        number
+        for number, line in enumerate(fields, 1)
+        if len(line) > _TAG and line[0] == query and line[_TAG] == tag
+    )
+
+
+_TAG = 5
 
 
 def read_trec_fields(
@@ -239,7 +326,13 @@ def _bad_line_error(
         problem = f"{len(present)} fields where a line needs {len(fields)}"
     else:
         problem = f"the {value} {brief(present[fields.index(value)])} is not a number"
+    hint = ""
+    if number == 1 and len(present) in _SHORT and len(fields) == len(_RUN.split()):
+        hint = (
+            f" If the file is a run of MS MARCO, {_SHORT[len(present)]}, its ranks must be 1, 2, "
+            f"3, … for each query."
+        )
     return FileFormatError(
         f"{name}, line {number}: {problem} ({' '.join(fields)}): {brief(line)}. Correct or remove "
-        f"the line."
+        f"the line.{hint}"
     )

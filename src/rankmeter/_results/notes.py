@@ -35,17 +35,21 @@ ORDINARY = frozenset(
         "float_user_ids",
         "float_item_ids",
         "scores_beside_ranks",
+        "rows_compared_with_ranks",
+        "ranks_of_tied_scores",
     }
 )
 """Counts of the input that change no number and so give no note."""
 WORDS = {
     "labels_not_judged": "labels of -1, which are not judged",
     "scores_of_minus_infinity": "scores of -inf, which are not candidates",
-    "scores_against_ranks": "scores against the ranks, which decide, in about 1,000 rows",
+    "scores_against_ranks": "scores against the ranks, which decide",
+    "ranks_against_scores": "ranks against the scores, which decide",
 }
 """Notes of counts whose names do not say what happened."""
 TIES = frozenset({"tied_hits", "users_with_tied_hits"})
 """Counts of an alignment that are about ties."""
+_TIED = "hits tied in score"
 AGGREGATES = {
     "geometric": "geometric mean",
     "median": "median",
@@ -110,11 +114,16 @@ def evaluation_facts(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> F
         facts["relevant items that were ranked"] = f"none{suffix}"
     if labels := [entry.label for entry in plan.metrics if _is_skewed(plan, entry, scores)]:
         facts[SKEWED] = ", ".join(labels)
+    if _TIED in facts and (differ := counts.get("ranks_of_tied_scores")):
+        facts[_TIED] += f"; rows tied in score whose ranks differ: {differ:,}"
     for name, count in counts.items():
         count_name = name.removeprefix("truth_")
         if count and count_name not in ORDINARY:
             side = " of the ground truth" if count_name != name else ""
-            facts[WORDS.get(count_name, count_name.replace("_", " ")) + side] = f"{count:,}"
+            subject = WORDS.get(count_name, count_name.replace("_", " ")) + side
+            compared = counts.get("rows_compared_with_ranks")
+            part = f" (in {compared:,} of {counts['rows']:,} rows)" if compared else ""
+            facts[subject] = f"{count:,}" + (part if count_name == "scores_against_ranks" else "")
     return facts
 
 
@@ -309,7 +318,7 @@ def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, st
     }
     return {
         **{subject: (int(np.count_nonzero(mask)), rule) for subject, (mask, rule) in users.items()},
-        "hits tied in score": (facts.counts["tied_hits"], entry.alignment.ties),
+        _TIED: (facts.counts["tied_hits"], entry.alignment.ties),
         **_effective_size_case(entry, scores),
         **_cases_from_counts(facts.counts.items()),
     }
