@@ -322,7 +322,7 @@ def complete(pages):
         assert f"api/{full}.html" in pages or f'id="{full}"' in reference, full
     for name in ready_made():
         assert f"rm.{name}<" in reference, name
-    for name in rm.evaluate.__kwdefaults__:
+    for name in inspect.unwrap(rm.evaluate).__kwdefaults__:
         assert f"--{name.replace('_', '-')}" in pages["guide/command-line.html"].text, name
 
 
